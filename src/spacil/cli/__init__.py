@@ -1,0 +1,1 @@
+"""The `spacil` command: one small file per verb."""

@@ -1,0 +1,35 @@
+"""Turning a dataclass into a command line, the same way for every verb."""
+
+import functools
+from collections.abc import Callable
+from typing import TypeVar
+
+import tyro
+
+T = TypeVar("T")
+
+_FLAT = (tyro.conf.OmitArgPrefixes,)
+
+
+def parse(
+    arguments_type: type[T],
+    arguments: list[str],
+    prog: str,
+    description: str,
+    default: T | None = None,
+) -> T:
+    """Flags are the field names, flattened; a field's docstring is its help. Exits 2 on misuse."""
+    command: Callable[..., T] = functools.partial(
+        tyro.cli, arguments_type, args=arguments, prog=prog, description=description, config=_FLAT
+    )
+    return command() if default is None else command(default=default)
+
+
+def value_of(flag: str, arguments: list[str]) -> str | None:
+    """The value of `--flag value` or `--flag=value`, read before the full parse."""
+    for i, argument in enumerate(arguments):
+        if argument == flag and i + 1 < len(arguments):
+            return arguments[i + 1]
+        if argument.startswith(f"{flag}="):
+            return argument.removeprefix(f"{flag}=")
+    return None

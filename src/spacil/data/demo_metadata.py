@@ -1,0 +1,80 @@
+"""Where demonstrations come from, as plain JSON values.
+
+Nothing here names a class or a file to import: metadata is compared and printed, never executed.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from spacil.errors import DataError
+from spacil.storage import canonical_json
+
+
+@dataclass(frozen=True)
+class DemoMetadata:
+    """The task, the env's identity, and the history of a record; copied when it is made."""
+
+    task: str | None = None
+    """The task's name, e.g. `Hopper-v4`; None when the source does not tell."""
+    env_fingerprint: Mapping[str, Any] | None = None
+    """`EnvSpec.fingerprint` of the env they were recorded in; None when the source does not say."""
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    """Who acted and how: policy, command, seed, noise, ...; `changes` lists what was done since."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.task, str | None):
+            raise DataError(f"the task of demonstrations is {self.task!r}, expected a name")
+        if self.env_fingerprint is not None:
+            fingerprint = plain_json("env_fingerprint", self.env_fingerprint)
+            object.__setattr__(self, "env_fingerprint", fingerprint)
+        provenance = plain_json("provenance", self.provenance)
+        if not isinstance(provenance.get("changes", []), list):
+            raise DataError("the provenance's changes are not a list")
+        object.__setattr__(self, "provenance", provenance)
+
+    def as_document(self) -> dict[str, Any]:
+        """The JSON document a file stores, and part of the content hash."""
+        return {
+            "task": self.task,
+            "env_fingerprint": self.env_fingerprint,
+            "provenance": self.provenance,
+        }
+
+    def with_changes(self, changes: Sequence[Mapping[str, Any]]) -> "DemoMetadata":
+        """The same metadata with more entries at the end of the provenance's `changes`."""
+        if not changes:
+            return self
+        all_changes = [*self.provenance.get("changes", []), *changes]
+        return replace(self, provenance={**self.provenance, "changes": all_changes})
+
+    def with_change(self, operation: str, **details: Any) -> "DemoMetadata":
+        return self.with_changes([{"operation": operation, **details}])
+
+    @classmethod
+    def of_parts(cls, parts: Sequence[tuple["DemoMetadata", int]]) -> "DemoMetadata":
+        """Metadata of records put together, with their episode counts; one env only."""
+        first = parts[0][0]
+        for index, (metadata, _) in enumerate(parts):
+            if (metadata.task, metadata.env_fingerprint) != (first.task, first.env_fingerprint):
+                raise DataError(
+                    f"part {index} is from {metadata.task}, part 0 from {first.task}: "
+                    "their tasks or env fingerprints differ, so they cannot be put together"
+                )
+        histories = [
+            {"num_episodes": num_episodes, **metadata.provenance}
+            for metadata, num_episodes in parts
+        ]
+        return replace(first, provenance={"parts": histories})
+
+
+def plain_json(name: str, value: Mapping[str, Any]) -> dict[str, Any]:
+    """A deep copy in plain JSON types, equal to itself after a trip through a file."""
+    try:
+        copy = json.loads(canonical_json(value))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DataError(f"the {name} of demonstrations must be plain JSON: {error}") from None
+    if not isinstance(copy, dict):
+        raise DataError(f"the {name} of demonstrations is {type(value).__name__}, expected a map")
+    return copy

@@ -1,0 +1,1 @@
+"""Other people's demonstration formats: one file each, import and export."""

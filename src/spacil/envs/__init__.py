@@ -1,0 +1,1 @@
+"""Simulation: the only room that imports mujoco or gymnasium."""

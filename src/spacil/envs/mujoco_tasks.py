@@ -1,0 +1,172 @@
+"""The paper's tasks, one description each: sizes, model file, and the rules that define it.
+
+Plain data. Nothing here simulates, and importing it imports no simulator.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from spacil.envs import mujoco_rules as rules
+from spacil.envs.mujoco_rules import ActionArray, BoolArray, FloatArray, Landmark, Physics
+
+XPOS, CFRC_EXT = "xpos", "cfrc_ext"
+"""MjData's body positions and external forces on bodies"""
+
+Observe = Callable[[Physics], FloatArray]
+"""physics -> states [N, S]"""
+Reward = Callable[[FloatArray, Physics, ActionArray, BoolArray, float], FloatArray]
+"""landmark, physics after the step, actions [N, A], is_healthy [N], dt -> rewards [N]"""
+IsHealthy = Callable[[Physics], BoolArray]
+"""physics after the step -> [N]; an env that is not healthy has terminated"""
+DrawStart = Callable[[np.random.Generator, FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+"""generator, the model's qpos [Q] and qvel [V] -> those of a new episode"""
+
+
+@dataclass(frozen=True)
+class MujocoTask:
+    """One task of Gymnasium with fixed settings: plain sizes, and the functions that define it."""
+
+    name: str
+    """Our name, the one a user types."""
+    gymnasium_id: str
+    model_file: str
+    frame_skip: int
+    horizon: int
+    num_states: int
+    num_actions: int
+    observe: Observe
+    landmark: Landmark
+    reward: Reward
+    is_healthy: IsHealthy
+    draw_start: DrawStart
+    derived_fields: tuple[str, ...] = ()
+    """The fields of `Physics` beyond qpos and qvel that the functions read."""
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    """What `gymnasium.make` gets beyond the id."""
+
+
+def _reacher(version: Literal[4, 5]) -> MujocoTask:
+    return MujocoTask(
+        name=f"Reacher-v{version}",
+        gymnasium_id=f"Reacher-v{version}",
+        model_file="reacher.xml",
+        frame_skip=2,
+        horizon=50,
+        num_states=11 if version == 4 else 10,
+        num_actions=2,
+        observe=partial(rules.reacher_states, num_offsets=3 if version == 4 else 2),
+        landmark=rules.offset_to_target,
+        reward=partial(rules.reaching_reward, distance_from="before" if version == 4 else "after"),
+        is_healthy=rules.always_healthy,
+        draw_start=rules.reacher_start,
+        derived_fields=(XPOS,),
+    )
+
+
+def _hopper(version: Literal[4, 5]) -> MujocoTask:
+    return MujocoTask(
+        name=f"Hopper-v{version}",
+        gymnasium_id=f"Hopper-v{version}",
+        model_file="hopper.xml",
+        frame_skip=4,
+        horizon=1_000,
+        num_states=11,
+        num_actions=3,
+        observe=partial(rules.planar_states, velocity_limit=10.0),
+        landmark=rules.travelled,
+        reward=partial(
+            rules.running_reward, alive_bonus=_alive_bonus(version), control_weight=1e-3
+        ),
+        is_healthy=rules.hopper_is_healthy,
+        draw_start=partial(rules.uniform_start, scale=5e-3),
+    )
+
+
+def _walker2d(version: Literal[4, 5]) -> MujocoTask:
+    return MujocoTask(
+        name=f"Walker2d-v{version}",
+        gymnasium_id=f"Walker2d-v{version}",
+        model_file="walker2d.xml" if version == 4 else "walker2d_v5.xml",
+        frame_skip=4,
+        horizon=1_000,
+        num_states=17,
+        num_actions=6,
+        observe=partial(rules.planar_states, velocity_limit=10.0),
+        landmark=rules.travelled,
+        reward=partial(
+            rules.running_reward, alive_bonus=_alive_bonus(version), control_weight=1e-3
+        ),
+        is_healthy=rules.walker_is_healthy,
+        draw_start=partial(rules.uniform_start, scale=5e-3),
+    )
+
+
+def _half_cheetah(version: Literal[4, 5]) -> MujocoTask:
+    return MujocoTask(
+        name=f"HalfCheetah-v{version}",
+        gymnasium_id=f"HalfCheetah-v{version}",
+        model_file="half_cheetah.xml",
+        frame_skip=5,
+        horizon=1_000,
+        num_states=17,
+        num_actions=6,
+        observe=rules.planar_states,
+        landmark=rules.travelled,
+        reward=partial(rules.running_reward, alive_bonus="never", control_weight=0.1),
+        is_healthy=rules.always_healthy,
+        draw_start=partial(rules.uniform_normal_start, scale=0.1),
+    )
+
+
+def _ant(version: Literal[4, 5], *, sees_contacts: bool) -> MujocoTask:
+    """v4 sees contact forces, and pays for them, when it is asked to; v5 always does."""
+    is_plain_v4 = version == 4 and not sees_contacts
+    first_force = 0 if version == 4 else 6
+    num_forces = 14 * 6 - first_force if sees_contacts else 0
+    contact_states = partial(rules.ant_contact_states, first_force=first_force)
+    return MujocoTask(
+        name="Ant-v4-no-contact" if is_plain_v4 else f"Ant-v{version}",
+        gymnasium_id=f"Ant-v{version}",
+        model_file="ant.xml",
+        frame_skip=5,
+        horizon=1_000,
+        num_states=27 + num_forces,
+        num_actions=8,
+        observe=contact_states if sees_contacts else rules.ant_states,
+        landmark=rules.torso_x,
+        reward=partial(
+            rules.running_reward,
+            position=rules.torso_x,
+            alive_bonus=_alive_bonus(version),
+            control_weight=0.5,
+            contact_weight=5e-4 if sees_contacts else 0.0,
+        ),
+        is_healthy=rules.ant_is_healthy,
+        draw_start=partial(rules.uniform_normal_start, scale=0.1),
+        derived_fields=(XPOS, CFRC_EXT) if sees_contacts else (XPOS,),
+        kwargs={"use_contact_forces": True} if version == 4 and sees_contacts else {},
+    )
+
+
+def _alive_bonus(version: Literal[4, 5]) -> Literal["always", "while healthy"]:
+    """v4 pays the bonus on the step that falls, too."""
+    return "always" if version == 4 else "while healthy"
+
+
+MUJOCO_TASKS: tuple[MujocoTask, ...] = (
+    _reacher(4),
+    _hopper(4),
+    _walker2d(4),
+    _half_cheetah(4),
+    _ant(4, sees_contacts=True),
+    _ant(4, sees_contacts=False),
+    _reacher(5),
+    _hopper(5),
+    _walker2d(5),
+    _half_cheetah(5),
+    _ant(5, sees_contacts=True),
+)

@@ -1,0 +1,228 @@
+"""Many simulations of one model on MuJoCo's own thread pool, through its C interface.
+
+`mujoco.batch` offers the same pool to Python, except for one call that exactness needs:
+Gymnasium runs `mj_rnePostConstraint` after each step, and only `mjb_apply` can do that inside the
+pool. No Python code runs per simulation, and no lock is held while they step.
+Knows nothing of tasks, rewards or episodes.
+"""
+
+import ctypes
+import functools
+import logging
+import os
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from spacil.envs.vector_env import FloatArray
+from spacil.errors import ConfigError
+
+IdArray = NDArray[np.intp]
+"""Indices of simulations, each once, in increasing order"""
+
+_log = logging.getLogger(__name__)
+
+_POINTER, _INT, _TEXT = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
+_INT_OUT = ctypes.POINTER(ctypes.c_int)
+
+
+class _Config(ctypes.Structure):
+    """mjBatchConfig"""
+
+    _fields_ = (("num_threads", ctypes.c_int), ("persistent", ctypes.c_bool))
+
+
+_PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "mjb_makeBatch": (_POINTER, (_POINTER, _INT, ctypes.POINTER(_Config), _TEXT, _INT)),
+    "mjb_deleteBatch": (None, (_POINTER,)),
+    "mjb_nstate": (_INT, (_POINTER,)),
+    "mjb_state": (_POINTER, (_POINTER,)),
+    "mjb_stateComponent": (_POINTER, (_POINTER, _INT, _INT_OUT)),
+    "mjb_output": (_POINTER, (_POINTER, _TEXT, _INT_OUT, _INT_OUT)),
+    "mjb_warning": (_POINTER, (_POINTER,)),
+    "mjb_status": (_POINTER, (_POINTER,)),
+    "mjb_error": (_TEXT, (_POINTER, _INT)),
+    "mjb_step": (_INT, (_POINTER, _POINTER, _INT, _INT, _INT)),
+    "mjb_forward": (_INT, (_POINTER, _POINTER, _INT, _INT)),
+    "mjb_reset": (_INT, (_POINTER, _POINTER, _INT, _POINTER, _INT)),
+    "mjb_apply": (_INT, (_POINTER, _POINTER, _INT, _POINTER, _POINTER, _INT)),
+}
+
+
+class SimulationFailed(Exception):  # noqa: N818 - internal; the env turns it into an EnvError
+    """MuJoCo raised inside one simulation of a call."""
+
+    def __init__(self, index: int, message: str) -> None:
+        super().__init__(message)
+        self.index = index
+
+
+def route_warnings_to_log() -> None:
+    """Keep MuJoCo from writing MUJOCO_LOG.TXT into the working directory.
+
+    A callback that the user installed stays. The counters of `NativeBatch` tell of every warning
+    that concerns a simulation, so what arrives here is for the log alone.
+    """
+    if mujoco.get_mju_user_warning() is None:
+        mujoco.set_mju_user_warning(_log.info)
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    folder = Path(mujoco.__file__).parent
+    files = [*folder.glob("libmujoco*"), *folder.glob("mujoco.dll")]
+    try:
+        library = ctypes.CDLL(str(files[0]))
+        for name, (result, arguments) in _PROTOTYPES.items():
+            function = getattr(library, name)
+            function.restype, function.argtypes = result, arguments
+    except (IndexError, OSError, AttributeError) as error:
+        raise ConfigError(
+            f"mujoco {mujoco.__version__} has no batch interface ({error}): "
+            "pip install 'mujoco>=4.0'"
+        ) from None
+    return library
+
+
+class _Handle:
+    """Owns the native batch. Every array over its memory holds it, so none can dangle."""
+
+    def __init__(self, address: int) -> None:
+        self.address = address
+        weakref.finalize(self, _delete, address, os.getpid())
+
+
+def _delete(address: int, process: int) -> None:
+    # A forked child has the memory but not the threads: joining them would wait forever.
+    if os.getpid() == process:
+        _library().mjb_deleteBatch(address)
+
+
+class _Memory:
+    """A block of native memory as numpy sees it."""
+
+    def __init__(self, owner: _Handle, address: int, shape: tuple[int, ...], typestr: str) -> None:
+        self.owner = owner
+        self.__array_interface__ = {
+            "data": (address, False),
+            "shape": shape,
+            "typestr": typestr,
+            "version": 3,
+        }
+
+
+class NativeBatch:
+    """`num_sims` simulations of a copy of `model`.
+
+    The arrays are live: what is written to a row of `state` is that simulation's state at its
+    next call, and derived fields are those of its last call.
+
+    A row holds all that the next step depends on, the solver's warm start included. So the threads
+    bring one MjData each and load the row into it, which keeps them in the cache: 5-15 % faster
+    than an MjData per simulation. `has_contact_forces` needs the latter, because a row does not
+    hold the contacts of the last substep.
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        num_sims: int,
+        num_threads: int,
+        derived_fields: Sequence[str] = (),
+        has_contact_forces: bool = False,
+    ) -> None:
+        library = _library()
+        config = _Config(num_threads, has_contact_forces)
+        message = ctypes.create_string_buffer(500)
+        address = library.mjb_makeBatch(
+            model._address, num_sims, ctypes.byref(config), message, len(message)
+        )
+        if not address:
+            raise ConfigError(f"MuJoCo cannot make {num_sims} simulations: {message.value!r}")
+        self._handle = _Handle(address)
+        self._num_sims = num_sims
+        self._has_contact_forces = has_contact_forces
+        self._step, self._forward = library.mjb_step, library.mjb_forward
+        self._reset, self._apply = library.mjb_reset, library.mjb_apply
+        self._rne_post_constraint = ctypes.cast(library.mj_rnePostConstraint, _POINTER)
+
+        self.state: FloatArray = self._rows(library.mjb_state(address), library.mjb_nstate(address))
+        """[N, mjSTATE_INTEGRATION], everything the next step depends on"""
+        self.qpos = self._component(mujoco.mjtState.mjSTATE_QPOS)
+        self.qvel = self._component(mujoco.mjtState.mjSTATE_QVEL)
+        self.ctrl = self._component(mujoco.mjtState.mjSTATE_CTRL)
+        self.derived = {name: self._derived_field(name) for name in derived_fields}
+        """Each [N, size of the MjData field]"""
+        num_warnings = int(mujoco.mjtWarning.mjNWARNING)
+        statistics = self._array(library.mjb_warning(address), (num_sims, num_warnings, 2), "<i4")
+        self._warnings = statistics
+        self._status = self._array(library.mjb_status(address), (num_sims,), "<i4")
+
+    def step(self, num_substeps: int, ids: IdArray | None = None) -> None:
+        """`num_substeps` calls of mj_step; derived fields lag one substep, as they do there."""
+        self._check(self._step(self._handle.address, *_selection(ids), num_substeps, 0))
+
+    def compute_contact_forces(self, ids: IdArray | None = None) -> None:
+        """mj_rnePostConstraint after a step: cfrc_ext from the contacts of its last substep."""
+        assert self._has_contact_forces, "another simulation's contacts would be used"
+        address, selection = self._handle.address, _selection(ids)
+        # mjb_apply passes (model, data, index, argument); the C calling conventions let a function
+        # of (model, data) ignore the rest.
+        failures = self._apply(address, *selection, self._rne_post_constraint, None, 0)
+        # It does not copy derived fields out; computing no stage at all does.
+        failures += self._forward(address, *selection, int(mujoco.mjtStage.mjSTAGE_NONE))
+        self._check(failures)
+
+    def forward(self, ids: IdArray | None = None) -> None:
+        """mj_forward"""
+        stage = int(mujoco.mjtStage.mjSTAGE_ACC)
+        self._check(self._forward(self._handle.address, *_selection(ids), stage))
+
+    def reset(self, ids: IdArray | None = None) -> None:
+        """mj_resetData: the model's initial state, warnings and derived fields cleared."""
+        stage = int(mujoco.mjtStage.mjSTAGE_NONE)
+        self._check(self._reset(self._handle.address, *_selection(ids), None, stage))
+
+    def first_warning(self) -> tuple[int, str] | None:
+        """A simulation that raised a warning since its last reset, and the warning's name."""
+        if not np.count_nonzero(self._warnings):
+            return None
+        _, counts = np.moveaxis(self._warnings, 2, 0)
+        index, kind = np.argwhere(counts)[0]
+        return int(index), mujoco.mjtWarning(int(kind)).name
+
+    def _check(self, num_failures: int) -> None:
+        if num_failures:
+            index = int(np.flatnonzero(self._status)[0])
+            message = _library().mjb_error(self._handle.address, index)
+            raise SimulationFailed(index, message.decode(errors="replace"))
+
+    def _component(self, component: mujoco.mjtState) -> FloatArray:
+        size = ctypes.c_int()
+        handle = self._handle.address
+        start = _library().mjb_stateComponent(handle, int(component), ctypes.byref(size))
+        column = (start - _library().mjb_state(handle)) // self.state.itemsize
+        return self.state[:, column : column + size.value]
+
+    def _derived_field(self, name: str) -> FloatArray:
+        size = ctypes.c_int()
+        start = _library().mjb_output(self._handle.address, name.encode(), ctypes.byref(size), None)
+        return self._rows(start, size.value)
+
+    def _rows(self, address: int, width: int) -> FloatArray:
+        return self._array(address, (self._num_sims, width), "<f8")
+
+    def _array(self, address: int, shape: tuple[int, ...], typestr: str) -> NDArray[Any]:
+        return np.asarray(_Memory(self._handle, address, shape, typestr))
+
+
+def _selection(ids: IdArray | None) -> tuple[Any, int]:
+    """The C arguments (ids, count); a null pointer means every simulation."""
+    if ids is None:
+        return None, 0
+    return ids.astype(np.int32).ctypes.data_as(_POINTER), len(ids)

@@ -1,0 +1,50 @@
+"""Task names, and the env behind each.
+
+Light to import: mujoco and gymnasium are loaded when an env is made, not before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from spacil.envs.mujoco_tasks import MUJOCO_TASKS, MujocoTask
+
+if TYPE_CHECKING:
+    from spacil.envs.env_source import EnvSource
+    from spacil.envs.vector_env import ResetSeeds, VectorEnv
+
+TASKS: Mapping[str, MujocoTask] = MappingProxyType({task.name: task for task in MUJOCO_TASKS})
+"""Every built-in task. `Ant-v4` is the paper's, with contact forces: 111 numbers."""
+
+PAPER_TASKS = ("Reacher-v4", "Hopper-v4", "Walker2d-v4", "HalfCheetah-v4", "Ant-v4")
+"""The paper's five, in the order of its tables."""
+
+
+def make_vector_env(
+    task: EnvSource, num_envs: int, seeds: ResetSeeds, num_threads: int = 1
+) -> VectorEnv:
+    """Our simulator for a built-in name; else the Gymnasium adapter, which ignores `num_threads`.
+
+    `task` is a built-in name, any Gymnasium id, an env, or a function without arguments that makes
+    one.
+    """
+    if isinstance(task, str) and task in TASKS:
+        from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
+
+        return ThreadedMujocoEnv(TASKS[task], num_envs, seeds, num_threads)
+    from spacil.envs.env_source import as_env_factory
+    from spacil.envs.gymnasium_env import GymnasiumVectorEnv
+
+    make_env, name = as_env_factory(task, other_names=TASKS)
+    return GymnasiumVectorEnv(make_env, name, num_envs, seeds)
+
+
+def task_name(task: EnvSource) -> str:
+    """What a run of this env is called."""
+    if isinstance(task, str):
+        return task
+    from spacil.envs.env_source import as_env_factory
+
+    return as_env_factory(task, other_names=TASKS)[1]

@@ -1,0 +1,180 @@
+"""What every vectorised environment of spacil offers, and the checks none of them may skip."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spacil.errors import DivergedError, EnvError
+from spacil.seeding import derived_seed
+
+FloatArray = NDArray[np.float64]
+ActionArray = NDArray[np.float32]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class EnvSpec:
+    """The sizes, bounds and identity of a task."""
+
+    task: str
+    """The name a user typed, e.g. `Hopper-v4`."""
+    num_states: int
+    num_actions: int
+    action_low: ActionArray
+    """[A]"""
+    action_high: ActionArray
+    """[A]"""
+    horizon: int | None
+    """Time limit in steps; None when the env has none."""
+    dt: float | None
+    """Seconds of simulated time per step, where the env tells."""
+    fingerprint: Mapping[str, Any] = field(default_factory=dict)
+    """JSON-able identity: id, version, kwargs, sizes, bounds, horizon, hash of the model file."""
+    restores_exactly: bool = True
+    """Whether `save_state` / `load_state` continue bit for bit."""
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """One step of all envs. A finished env is already in its next episode in `states`."""
+
+    states: FloatArray
+    """[N, S], what to act on next."""
+    final_states: FloatArray
+    """[N, S], the true successor: differs from `states` only where an episode ended."""
+    rewards: FloatArray
+    """[N]"""
+    terminated: BoolArray
+    """[N]"""
+    truncated: BoolArray
+    """[N]"""
+
+
+class VectorEnv(Protocol):
+    """N copies of one task, stepped together.
+
+    Env i starts its k-th episode from `ResetSeeds(...)(i, k)`, so an episode can be replayed
+    alone with `gymnasium.make(id).reset(seed=...)`.
+    """
+
+    spec: EnvSpec
+    num_envs: int
+
+    def reset(self, first_episode: int = 0) -> FloatArray:
+        """Start episode `first_episode` in every env; returns states [N, S]."""
+        ...
+
+    def step(self, actions: ActionArray, active: BoolArray | None = None) -> StepResult:
+        """Step the envs with actions [N, A] float32, within bounds or not.
+
+        Rows where `active` is False are not simulated: state repeated, reward 0, no flags.
+        An active env whose episode ends is reset at once.
+        """
+        ...
+
+    def save_state(self) -> dict[str, NDArray[Any]]:
+        """Everything needed to continue, as arrays for a checkpoint."""
+        ...
+
+    def load_state(self, state: Mapping[str, NDArray[Any]]) -> FloatArray:
+        """Continue from a saved state; returns the current states [N, S]."""
+        ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class ResetSeeds:
+    """Reset seeds of one stream of a run: distinct for every env and episode."""
+
+    root_seed: int
+    stream: str
+
+    def __call__(self, env: int, episode: int) -> int:
+        return derived_seed(self.root_seed, self.stream, env, episode)
+
+
+def fingerprint(
+    gymnasium_id: str | None,
+    kwargs: Mapping[str, Any],
+    num_states: int,
+    action_low: ActionArray,
+    action_high: ActionArray,
+    horizon: int | None,
+    model_sha256: str | None = None,
+) -> dict[str, Any]:
+    """The identity of a task as plain JSON: data of two envs mix only when theirs are equal.
+
+    Versions of libraries are left out on purpose: the model file's hash tells when they matter.
+    """
+    version = re.search(r"-v(\d+)$", gymnasium_id or "")
+    return {
+        "gymnasium_id": gymnasium_id,
+        "version": int(version[1]) if version else None,
+        "kwargs": dict(kwargs),
+        "num_states": num_states,
+        "num_actions": len(action_low),
+        "action_low": _json_bounds(action_low),
+        "action_high": _json_bounds(action_high),
+        "horizon": horizon,
+        "model_sha256": model_sha256,
+    }
+
+
+def _json_bounds(bounds: ActionArray) -> list[float | None]:
+    """JSON has no infinity: an open side is null."""
+    return [float(bound) if np.isfinite(bound) else None for bound in bounds]
+
+
+def check_actions(actions: NDArray[Any], spec: EnvSpec, num_envs: int) -> None:
+    """Refuse a wrong width, batch, dtype or a non-finite value before anything is stepped.
+
+    Simulators broadcast, ignore or freeze on such input without a word.
+    """
+    expected = (num_envs, spec.num_actions)
+    if actions.shape != expected:
+        raise DivergedError(
+            f"{spec.task}: actions have shape {actions.shape}, expected {expected}; "
+            "nothing was stepped"
+        )
+    if actions.dtype != np.float32:
+        raise DivergedError(
+            f"{spec.task}: actions are {actions.dtype}, expected float32; nothing was stepped"
+        )
+    if not np.isfinite(actions).all():
+        env, column = np.argwhere(~np.isfinite(actions))[0]
+        raise DivergedError(
+            f"{spec.task}: the policy's action is {actions[env, column]} "
+            f"(env {env}, column {column}); nothing was stepped. "
+            "The last checkpoint is intact; a smaller --max-kl may help"
+        )
+
+
+def check_active(active: NDArray[Any], spec: EnvSpec, num_envs: int) -> None:
+    """Refuse a mask that numpy would read as indices, or stretch."""
+    if active.shape != (num_envs,) or active.dtype != np.bool_:
+        raise ValueError(
+            f"{spec.task}: `active` is {active.dtype} {active.shape}, expected bool ({num_envs},)"
+        )
+
+
+def first_non_finite_row(states: FloatArray, rewards: FloatArray) -> int | None:
+    """The first env with a non-finite state or reward, if any."""
+    if np.isfinite(states).all() and np.isfinite(rewards).all():
+        return None
+    bad = ~(np.isfinite(states).all(axis=-1) & np.isfinite(rewards))
+    return int(np.flatnonzero(bad)[0])
+
+
+def check_results(states: FloatArray, rewards: FloatArray, spec: EnvSpec, where: str) -> None:
+    """Refuse non-finite states or rewards: no training may see the frames after them."""
+    env = first_non_finite_row(states, rewards)
+    if env is not None:
+        raise EnvError(
+            f"{spec.task}: env {env} returned a non-finite state or reward "
+            f"(reward {rewards[env]}) {where}"
+        )

@@ -1,0 +1,25 @@
+"""Diagonal Gaussians N(mean, exp(log_std)^2): means [B, A], one log_std [A] for all states."""
+
+import math
+
+from torch import Tensor
+
+
+def log_prob(actions: Tensor, mean: Tensor, log_std: Tensor) -> Tensor:
+    """log N(actions; mean, std), summed over action dims: [B]"""
+    standardized = (actions - mean) * (-log_std).exp()
+    constant = log_std.sum() + 0.5 * math.log(2 * math.pi) * log_std.numel()
+    return -0.5 * standardized.square().sum(-1) - constant
+
+
+def kl_old_new(old_mean: Tensor, old_log_std: Tensor, mean: Tensor, log_std: Tensor) -> Tensor:
+    """KL(old || new) per state: [B]. Grouped so that equal arguments give exactly 0."""
+    log_ratio = old_log_std - log_std
+    shift = (mean - old_mean) * (-log_std).exp()
+    spread = 0.5 * ((2 * log_ratio).exp() - 1) - log_ratio
+    return 0.5 * shift.square().sum(-1) + spread.sum()
+
+
+def jeffreys_divergence(mean: Tensor, other_mean: Tensor, std: Tensor | float = 1.0) -> Tensor:
+    """(KL(p, q) + KL(q, p)) / 2 of two Gaussians that share `std`: |dmu / std|^2 / 2 per state."""
+    return 0.5 * ((mean - other_mean) / std).square().sum(-1)

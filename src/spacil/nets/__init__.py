@@ -1,0 +1,1 @@
+"""Networks: they predict, they hold no loss."""

@@ -1,0 +1,101 @@
+"""The Gaussian policy: normaliser, mean network and a state-independent spread."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor, nn
+
+from spacil.errors import DataError
+from spacil.nets.mlp import MLP, Init
+from spacil.nets.normalizer import RunningNormalizer
+
+
+class GaussianPolicy(nn.Module):
+    """pi(a | s) = N(mu(s), exp(log_std)^2) (eq:stoc_pol). Raw observations in.
+
+    Names: `mean` takes raw states, `mean_of_normalized` takes states the normaliser has seen;
+    penalties and the smoothness J live on the latter.
+    """
+
+    action_low: Tensor
+    action_high: Tensor
+
+    def __init__(
+        self,
+        num_states: int,
+        action_low: Sequence[float] | NDArray[np.float32],
+        action_high: Sequence[float] | NDArray[np.float32],
+        hidden: Sequence[int] = (400, 300),
+        init: Init = "fan-in",
+        initial_log_std: float = 0.0,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        num_actions = len(action_low)
+        self.normalizer = RunningNormalizer(num_states)
+        self.mean_net = MLP([num_states, *hidden, num_actions], "tanh", init, generator)
+        self.log_std = nn.Parameter(torch.full((num_actions,), initial_log_std))
+        self.register_buffer("action_low", torch.as_tensor(action_low, dtype=torch.float32).clone())
+        self.register_buffer(
+            "action_high", torch.as_tensor(action_high, dtype=torch.float32).clone()
+        )
+
+    @property
+    def num_states(self) -> int:
+        return self.normalizer.mean.numel()
+
+    @property
+    def num_actions(self) -> int:
+        return self.log_std.numel()
+
+    @property
+    def hidden(self) -> list[int]:
+        return [weight.shape[0] for weight, _ in self.mean_net.weights_and_biases[:-1]]
+
+    def normalize(self, states: Tensor) -> Tensor:
+        """[B, S] raw -> [B, S] normalised, masked dims zero"""
+        normalized: Tensor = self.normalizer(states)
+        return normalized
+
+    def mean_of_normalized(self, normalized_states: Tensor) -> Tensor:
+        """mu, [B, A]. Masked dims do not reach the network, however they are perturbed."""
+        mean: Tensor = self.mean_net(normalized_states * self.normalizer.mask)
+        return mean
+
+    def mean(self, states: Tensor) -> Tensor:
+        """mu of raw states, [B, A], unclipped"""
+        mean: Tensor = self.mean_net(self.normalize(states))
+        return mean
+
+    def clip(self, actions: Tensor) -> Tensor:
+        """The action the env executes."""
+        return actions.clamp(self.action_low, self.action_high)
+
+    def update_parameters(self) -> list[Tensor]:
+        """The parameters of the trust-region step, in the order of its flat vector."""
+        layers = [tensor for pair in self.mean_net.weights_and_biases for tensor in pair]
+        return [*layers, self.log_std]
+
+    @torch.no_grad()
+    def predict(
+        self,
+        observations: ArrayLike,
+        deterministic: bool = True,
+        generator: torch.Generator | None = None,
+    ) -> NDArray[np.float32]:
+        """Actions within bounds for one raw observation [S] or a batch [B, S]."""
+        array = np.asarray(observations, dtype=np.float32)
+        if array.ndim not in (1, 2) or array.shape[-1] != self.num_states:
+            raise DataError(
+                f"observations have shape {array.shape}, this policy takes "
+                f"({self.num_states},) or (batch, {self.num_states})"
+            )
+        states = torch.from_numpy(np.atleast_2d(array)).to(self.log_std.device)
+        actions = self.mean(states)
+        if not deterministic:
+            noise = torch.randn(actions.shape, generator=generator).to(actions.device)
+            actions = actions + self.log_std.exp() * noise
+        clipped: NDArray[np.float32] = self.clip(actions).cpu().numpy()
+        return clipped[0] if array.ndim == 1 else clipped

@@ -1,0 +1,1 @@
+"""Run folders in, pictures out. Reads files, never objects."""

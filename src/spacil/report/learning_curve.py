@@ -1,0 +1,58 @@
+"""One picture of a run: return and smoothness against env steps."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+from matplotlib import pyplot as plt  # the backend must be chosen first
+
+RETURN_COLOUR = "#1f6f8b"
+SMOOTHNESS_COLOUR = "#c8553d"
+
+
+def draw_learning_curve(
+    rows: Sequence[Mapping[str, Any]],
+    path: Path,
+    title: str,
+    demonstrator_return: float | None = None,
+) -> None:
+    """Evaluations of a run (rows of metrics.jsonl that hold `average_return`), as a PNG."""
+    evaluated = [row for row in rows if row.get("average_return") is not None]
+    if not evaluated:
+        return
+    steps = [row["env_steps"] for row in evaluated]
+    has_common = evaluated[-1].get("smoothness_j") is not None
+    key = "smoothness_j" if has_common else "smoothness_j_own"
+    figure, (upper, lower) = plt.subplots(2, 1, figsize=(7, 6), sharex=True)
+    means = [row["average_return"] for row in evaluated]
+    spreads = [row["return_std"] for row in evaluated]
+    upper.plot(steps, means, color=RETURN_COLOUR, marker="o", markersize=3, label="learned policy")
+    upper.fill_between(
+        steps,
+        [m - s for m, s in zip(means, spreads, strict=True)],
+        [m + s for m, s in zip(means, spreads, strict=True)],
+        color=RETURN_COLOUR,
+        alpha=0.15,
+        label="± std over episodes",
+    )
+    if demonstrator_return is not None:
+        upper.axhline(demonstrator_return, color="#444", linestyle="--", label="demonstrator")
+    upper.set_ylabel("return G (higher is better)")
+    upper.legend(frameon=False)
+    upper.set_title(title)
+    lower.plot(
+        steps, [row[key] for row in evaluated], color=SMOOTHNESS_COLOUR, marker="o", markersize=3
+    )
+    frame = "common frame" if has_common else "own frame"
+    lower.set_ylabel(f"J, {frame} (lower is smoother)")
+    lower.set_ylim(bottom=0)
+    lower.set_xlabel("env steps")
+    for axis in (upper, lower):
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.grid(alpha=0.2)
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+    plt.close(figure)

@@ -1,0 +1,48 @@
+"""One root seed, many named streams.
+
+No library code draws from a global generator. Each use of chance has its own stream, so that
+turning a feature off draws nothing and leaves every other stream where it was.
+"""
+
+import zlib
+from dataclasses import dataclass, fields
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+def derived_seed(root_seed: int, *path: str | int) -> int:
+    """A 63-bit seed that depends on every element of `path`; never `seed + i`."""
+    words = [zlib.crc32(part.encode()) if isinstance(part, str) else part for part in path]
+    state = np.random.SeedSequence([root_seed, *words]).generate_state(1, np.uint64)
+    return int(state[0]) >> 1
+
+
+def stream(root_seed: int, name: str) -> torch.Generator:
+    """The named CPU generator of a run."""
+    return torch.Generator().manual_seed(derived_seed(root_seed, name))
+
+
+@dataclass(frozen=True)
+class Streams:
+    """The generators a training run draws from, one per use."""
+
+    action: torch.Generator
+    ball: torch.Generator
+    mixing: torch.Generator
+    subset: torch.Generator
+    minibatch: torch.Generator
+    init: torch.Generator
+
+    @classmethod
+    def from_seed(cls, root_seed: int) -> "Streams":
+        return cls(**{field.name: stream(root_seed, field.name) for field in fields(cls)})
+
+    def state(self) -> dict[str, Tensor]:
+        """The position of every stream, as byte tensors for a checkpoint."""
+        return {field.name: getattr(self, field.name).get_state() for field in fields(self)}
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        for field in fields(self):
+            getattr(self, field.name).set_state(state[field.name])

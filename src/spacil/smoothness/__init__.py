@@ -1,0 +1,1 @@
+"""The paper's contribution: penalties and metrics. Takes callables, knows no network class."""

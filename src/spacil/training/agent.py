@@ -1,0 +1,184 @@
+"""The Python face: TRPO, GAIL and SPaCIL with the verbs people know."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from spacil.config import Algorithm, Preset, TrainConfig
+from spacil.data.demos import Demonstrations
+from spacil.envs.registry import make_vector_env, task_name
+from spacil.envs.vector_env import ResetSeeds
+from spacil.errors import ConfigError, DataError
+from spacil.nets.policy import GaussianPolicy
+from spacil.settings import default_config, with_settings
+from spacil.training import checkpoint
+from spacil.training.evaluate import Evaluation, evaluate
+from spacil.training.intake import demonstrations_for
+from spacil.training.learner import Learner
+from spacil.training.loop import Metrics, train
+from spacil.training.progress import Silent, progress_for
+from spacil.training.run import (
+    restore,
+    run_document,
+    run_provenance,
+    saved_config,
+    train_recorded,
+)
+from spacil.training.run_dir import open_run
+
+Callback = Callable[["Agent", Metrics], bool | None]
+"""Called after each iteration with the agent and its metrics; return False to stop."""
+
+EVALUATION_ENVS = 50
+
+
+class Agent:
+    """A policy in training. Use TRPO, GAIL or SPaCIL."""
+
+    algorithm: ClassVar[Algorithm]
+
+    def __init__(
+        self,
+        env: Any,
+        demonstrations: Demonstrations | str | Path | None = None,
+        *,
+        seed: int = 0,
+        preset: Preset = "none",
+        **settings: Any,
+    ) -> None:
+        """`env`: a built-in task name, a Gymnasium id, an env, or a function that makes one.
+
+        `demonstrations`: loaded ones or a file; without any, the ones bundled with the task.
+        `settings`: any setting of the command line by its name, e.g. `max_kl=0.02`.
+        """
+        task = task_name(env)
+        config = default_config(self.algorithm, task, preset)
+        config = with_settings(config, {"seed": seed, **settings})
+        self._start(config, env, demonstrations)
+
+    def _start(
+        self, config: TrainConfig, env: Any, source: Demonstrations | str | Path | None
+    ) -> None:
+        self._env_source = env
+        demonstrations = None
+        if self.algorithm != "trpo":
+            demonstrations, config = demonstrations_for(config, env, source)
+        self._learner = Learner(config, env, demonstrations)
+
+    @property
+    def policy(self) -> GaussianPolicy:
+        """The policy as it is now: `agent.policy.predict(observations)`."""
+        return self._learner.acting_policy
+
+    @property
+    def config(self) -> TrainConfig:
+        return self._learner.config
+
+    def learn(
+        self,
+        iterations: int | None = None,
+        callback: Callback | None = None,
+        run_dir: str | Path | None = None,
+        progress_bar: bool = False,
+    ) -> Self:
+        """Train for `iterations` more, or up to the config's number of them.
+
+        With `run_dir`, everything is kept there (metrics, checkpoints, best and last), and a run
+        that is already in the folder goes on.
+        """
+        learner = self._learner
+        if iterations is not None:
+            target = learner.counters.iteration + iterations
+            learner.config = replace(
+                learner.config, run=replace(learner.config.run, iterations=target)
+            )
+
+        def on_iteration(metrics: Metrics) -> bool:
+            return callback is None or callback(self, metrics) is not False
+
+        progress = progress_for(learner.config.run.iterations) if progress_bar else Silent()
+        try:
+            if run_dir is None:
+
+                def show(metrics: Metrics) -> bool:
+                    progress.update(metrics)
+                    return on_iteration(metrics)
+
+                train(learner, show)
+            else:
+                with open_run(learner.config, run_dir=Path(run_dir), resume=True) as run:
+                    train_recorded(run, learner, progress, on_iteration)
+        finally:
+            progress.close()
+        return self
+
+    def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
+        """Return G and smoothness J with mean actions, on fresh envs."""
+        env = make_vector_env(
+            self._env_source,
+            min(episodes, EVALUATION_ENVS),
+            ResetSeeds(seed, "evaluate"),
+            self.config.run.simulation_threads,
+        )
+        try:
+            return evaluate(self.policy, env, 0, episodes, self._learner.demo_std)
+        finally:
+            env.close()
+
+    def save(self, folder: str | Path) -> None:
+        """Keep everything needed to go on or to act; a former save there is replaced safely."""
+        learner = self._learner
+        checkpoint.write_best(
+            Path(folder) / "checkpoints",
+            learner.counters.iteration,
+            learner.tensors(),
+            run_document(learner),
+            run_provenance(learner),
+        )
+
+    @classmethod
+    def load(
+        cls,
+        folder: str | Path,
+        env: Any = None,
+        demonstrations: Demonstrations | str | Path | None = None,
+    ) -> Self:
+        """An agent that goes on exactly where `save` (or a run's best) left it.
+
+        Pass `env` when it was not a task name, and `demonstrations` when they were not bundled.
+        """
+        found = checkpoint.read_best(Path(folder) / "checkpoints")
+        if found is None:
+            raise DataError(f"{folder}: no saved agent here")
+        config = saved_config(found)
+        if config.algorithm != cls.algorithm:
+            raise ConfigError(
+                f"{folder} holds a {config.algorithm} agent, not a {cls.algorithm} one"
+            )
+        agent = cls.__new__(cls)
+        agent._start(config, config.task if env is None else env, demonstrations)
+        restore(agent._learner, found)
+        return agent
+
+    def close(self) -> None:
+        """Stop the simulator's threads."""
+        self._learner.close()
+
+
+class TRPO(Agent):
+    """Learns from the env's reward: how demonstrators are made."""
+
+    algorithm = "trpo"
+
+
+class GAIL(Agent):
+    """Learns from demonstrations, against a discriminator; no smoothness penalty."""
+
+    algorithm = "gail"
+
+
+class SPaCIL(Agent):
+    """GAIL with smoothness penalties on policy and cost."""
+
+    algorithm = "spacil"

@@ -1,0 +1,82 @@
+"""Demonstrations on their way into a run: found, checked against the task, fitted to the config."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+from spacil.config import TrainConfig
+from spacil.data.demo_check import demos_for_training
+from spacil.data.demo_file import bundled_demos, load_demos
+from spacil.data.demos import Demonstrations
+from spacil.envs.registry import TASKS, make_vector_env
+from spacil.envs.vector_env import ResetSeeds
+from spacil.errors import ConfigError, DataError
+from spacil.settings import with_settings
+
+_logger = logging.getLogger(__name__)
+
+NUM_PROBE_ENVS = 16
+
+
+def demonstrations_for(
+    config: TrainConfig,
+    env_source: Any,
+    source: Demonstrations | str | Path | None = None,
+    *,
+    num_episodes: int | None = None,
+    drop_nonfinite: bool = False,
+    allow_env_mismatch: bool = False,
+) -> tuple[Demonstrations, TrainConfig]:
+    """Demonstrations a run may learn from, and the config fitted to what they hold.
+
+    Without a source, the ones bundled with the task. A file with executed actions only makes the
+    discriminator read executed actions on both sides.
+    """
+    if source is None:
+        if config.task not in bundled_demos():
+            raise ConfigError(
+                f"no demonstrations are bundled for {config.task}: pass --demos FILE "
+                f"(bundled: {', '.join(sorted(bundled_demos())) or 'none'})"
+            )
+        source = config.task
+    demos = source if isinstance(source, Demonstrations) else load_demos(source)
+    _refuse_other_sizes(demos, config.task)
+    probe = make_vector_env(
+        env_source, NUM_PROBE_ENVS, ResetSeeds(config.run.seed, "probe"), num_threads=1
+    )
+    try:
+        demos, report = demos_for_training(
+            demos,
+            probe.spec,
+            probe.reset(),
+            num_episodes=num_episodes,
+            drop_nonfinite=drop_nonfinite,
+            allow_env_mismatch=allow_env_mismatch,
+        )
+    finally:
+        probe.close()
+    for finding in report.findings:
+        if finding.severity == "warning":
+            _logger.warning("%s", finding.message)
+    if demos.actions is None and config.discriminator.discriminator_actions == "raw":
+        _logger.warning(
+            "the demonstrations hold executed actions only: the discriminator reads executed "
+            "actions on both sides instead of raw ones"
+        )
+        config = with_settings(config, {"discriminator_actions": "executed"})
+    return demos, config
+
+
+def _refuse_other_sizes(demos: Demonstrations, task: str) -> None:
+    """A built-in task's sizes are known before any env is made."""
+    sizes = TASKS.get(task)
+    if sizes is None:
+        return
+    for noun, ours, theirs in (
+        ("state", demos.num_states, sizes.num_states),
+        ("action", demos.num_actions, sizes.num_actions),
+    ):
+        if ours != theirs:
+            raise DataError(
+                f"{demos.source}: demos have {ours} {noun} dims, {task} has {theirs}: wrong --task?"
+            )

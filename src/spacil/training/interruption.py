@@ -1,0 +1,72 @@
+"""Signals become a question that the training loop asks after each iteration.
+
+SIGINT (Ctrl-C), SIGTERM (a scheduler's stop) and SIGUSR1 (a preemption notice) set a flag; the
+loop then saves a checkpoint and ends with `exit_code`. A second signal ends the process at
+once, which is safe: what is on the disk is whole at every moment.
+
+No exception is raised from a handler: it would surface at any line, also in the middle of an
+update. A signal that was ignored before (as under nohup) stays ignored.
+"""
+
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any
+
+EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGUSR1: 75}
+"""Exit code after a saved interruption; 75 tells a scheduler to run the command again."""
+
+
+class Interruption:
+    """`with Interruption() as interruption:` around the loop; outside the main thread, nothing."""
+
+    def __init__(self) -> None:
+        self.requested: int | None = None
+        """The number of the first signal that came, or None."""
+        self._previous: dict[int, Callable[..., Any] | int] = {}
+
+    @property
+    def exit_code(self) -> int:
+        """The code to end with after saving; 0 when no signal came."""
+        return 0 if self.requested is None else EXIT_CODES[signal.Signals(self.requested)]
+
+    def __enter__(self) -> "Interruption":
+        if threading.current_thread() is threading.main_thread():
+            for number in EXIT_CODES:
+                previous = signal.getsignal(number)
+                # None: a handler that was not set from Python and could not be put back.
+                if previous is not None and previous is not signal.SIG_IGN:
+                    self._previous[number] = previous
+                    signal.signal(number, self._on_signal)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for number, previous in self._previous.items():
+            signal.signal(number, previous)
+        self._previous.clear()
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        name = signal.Signals(number).name
+        if self.requested is not None:
+            _say(f"{name} again: stopping now")
+            os._exit(128 + number)
+        self.requested = number
+        _say(f"{name}: saving after this iteration; send it again to stop now")
+        previous = self._previous.get(number)
+        # Python's own SIGINT handler raises KeyboardInterrupt, which the flag replaces.
+        if callable(previous) and previous is not signal.default_int_handler:
+            previous(number, frame)
+
+
+def _say(message: str) -> None:
+    # Not print: the handler may run inside a buffered write, which cannot be entered twice.
+    with contextlib.suppress(OSError):
+        os.write(2, f"{message}\n".encode())

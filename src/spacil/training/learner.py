@@ -1,0 +1,257 @@
+"""Everything that changes during a run: networks, optimisers, live envs, streams, counters.
+
+A learner can be built from a config, taken apart into named tensors and a JSON document, and
+put together again bit for bit.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from spacil.config import TrainConfig
+from spacil.data.demos import Demonstrations
+from spacil.envs.registry import make_vector_env
+from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, VectorEnv
+from spacil.errors import ConfigError, StorageError
+from spacil.nets.discriminator import Discriminator
+from spacil.nets.policy import GaussianPolicy
+from spacil.nets.value import ValueNet
+from spacil.seeding import Streams
+from spacil.training.evaluate import num_evaluation_envs
+from spacil.types import ExpertBatch
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best evaluation so far, by return."""
+
+    average_return: float
+    iteration: int
+
+
+@dataclass
+class Counters:
+    """Plain numbers that a resumed run must find again."""
+
+    iteration: int = 0
+    """Iterations done"""
+    env_steps: int = 0
+    failed_steps_in_row: int = 0
+    saturated_in_row: int = 0
+
+
+class Learner:
+    """One run in memory. The loop reads and moves it; nothing else does."""
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        env_source: Any,
+        demonstrations: Demonstrations | None,
+    ) -> None:
+        """`env_source` is what `make_vector_env` takes: a task name, an env, or a factory."""
+        if config.algorithm != "trpo" and demonstrations is None:
+            raise ConfigError(f"{config.algorithm} learns from demonstrations: pass --demos")
+        run = config.run
+        self.config = config
+        self.device = resolve_device(run.device)
+        self.streams = Streams.from_seed(run.seed)
+        self.demonstrations = demonstrations
+        self.env: VectorEnv = make_vector_env(
+            env_source, run.num_envs, ResetSeeds(run.seed, "env"), run.simulation_threads
+        )
+        horizon = self.env.spec.horizon
+        self.eval_env: VectorEnv = make_vector_env(
+            env_source,
+            num_evaluation_envs(config.evaluation.evaluation_steps, horizon),
+            ResetSeeds(run.seed, "eval"),
+            run.simulation_threads,
+        )
+        self.env_states: FloatArray = self.env.reset()
+        self.counters = Counters()
+        self.best: Best | None = None
+        self.open_returns: FloatArray = np.zeros(run.num_envs)
+        self.open_lengths: NDArray[np.int64] = np.zeros(run.num_envs, dtype=np.int64)
+        self._build_networks(self.env.spec)
+
+    def _build_networks(self, spec: EnvSpec) -> None:
+        nets, start = self.config.nets, self.streams.init
+        self.policy = GaussianPolicy(
+            spec.num_states,
+            spec.action_low,
+            spec.action_high,
+            nets.policy_hidden,
+            nets.init,
+            nets.initial_log_std,
+            start,
+        ).to(self.device)
+        self.value = ValueNet(spec.num_states, nets.value_hidden, nets.init, start).to(self.device)
+        self.value_optimizer = torch.optim.Adam(
+            self.value.parameters(), self.config.value.value_learning_rate
+        )
+        # Simulation reads a copy on the CPU; on the CPU it is the policy itself.
+        self.acting_policy = self.policy
+        if self.device.type != "cpu":
+            self.acting_policy = GaussianPolicy(
+                spec.num_states, spec.action_low, spec.action_high, nets.policy_hidden
+            )
+        self.discriminator: Discriminator | None = None
+        self.discriminator_optimizer: torch.optim.Adam | None = None
+        self.expert: ExpertBatch | None = None
+        if self.config.algorithm != "trpo":
+            self._build_adversary(spec)
+
+    def _build_adversary(self, spec: EnvSpec) -> None:
+        config, nets = self.config.discriminator, self.config.nets
+        assert self.demonstrations is not None
+        batch = self.demonstrations.expert_batch(config.discriminator_actions)
+        self.expert = ExpertBatch(batch.states.to(self.device), batch.actions.to(self.device))
+        discriminator = Discriminator(
+            spec.num_states,
+            spec.num_actions,
+            nets.discriminator_hidden,
+            config.discriminator_activation,
+            nets.init,
+            self.streams.init,
+        ).to(self.device)
+        if config.discriminator_actions == "executed":
+            discriminator.read_actions_clipped(self.policy.action_low, self.policy.action_high)
+        if config.standardize_actions:
+            discriminator.read_actions_standardized(self.expert.actions)
+        self.discriminator = discriminator
+        self.discriminator_optimizer = torch.optim.Adam(
+            discriminator.parameters(), config.discriminator_learning_rate
+        )
+
+    @property
+    def demo_std(self) -> Tensor | None:
+        """Standard deviations [S] that define the common frame of J."""
+        return None if self.demonstrations is None else self.demonstrations.state_std
+
+    def sync_acting_policy(self) -> None:
+        if self.acting_policy is not self.policy:
+            self.acting_policy.load_state_dict(self.policy.state_dict())
+            self.acting_policy.normalizer.refresh()
+
+    def close(self) -> None:
+        self.env.close()
+        self.eval_env.close()
+
+    # --- taking it apart, and putting it together again
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Every number of the run, by name, on the CPU."""
+        named: dict[str, Tensor] = {}
+        for name, module in self._modules().items():
+            named |= {f"{name}.{key}": value for key, value in module.state_dict().items()}
+        for name, optimizer in self._optimizers().items():
+            named |= _optimizer_tensors(name, self._modules()[name], optimizer)
+        named |= {f"stream.{name}": value for name, value in self.streams.state().items()}
+        named |= {
+            f"env.{name}": torch.from_numpy(value) for name, value in self.env.save_state().items()
+        }
+        named["episode.returns"] = torch.from_numpy(self.open_returns)
+        named["episode.lengths"] = torch.from_numpy(self.open_lengths)
+        return {name: value.detach().cpu().contiguous().clone() for name, value in named.items()}
+
+    def document(self) -> dict[str, Any]:
+        """What is not a tensor, JSON-able and free of wall-clock time."""
+        return {
+            "counters": vars(self.counters).copy(),
+            "best": None if self.best is None else vars(self.best).copy(),
+        }
+
+    def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
+        """Continue exactly where `tensors()` and `document()` were taken."""
+        expected, found = set(self.tensors()), set(tensors)
+        if expected != found:
+            raise StorageError(
+                "the checkpoint does not fit this run: "
+                f"missing {sorted(expected - found)[:5]}, unknown {sorted(found - expected)[:5]}"
+            )
+        for name, module in self._modules().items():
+            module.load_state_dict(_with_prefix(tensors, f"{name}."))
+        self.policy.normalizer.refresh()
+        for name, optimizer in self._optimizers().items():
+            _restore_optimizer(name, self._modules()[name], optimizer, tensors)
+        self.streams.restore(_with_prefix(tensors, "stream."))
+        env_state = {key: value.numpy() for key, value in _with_prefix(tensors, "env.").items()}
+        self.env_states = self.env.load_state(env_state)
+        self.open_returns = tensors["episode.returns"].numpy().copy()
+        self.open_lengths = tensors["episode.lengths"].numpy().copy()
+        self.counters = Counters(**document["counters"])
+        self.best = None if document["best"] is None else Best(**document["best"])
+        self.sync_acting_policy()
+
+    def _modules(self) -> dict[str, nn.Module]:
+        modules: dict[str, nn.Module] = {"policy": self.policy, "value": self.value}
+        if self.discriminator is not None:
+            modules["discriminator"] = self.discriminator
+        return modules
+
+    def _optimizers(self) -> dict[str, torch.optim.Adam]:
+        optimizers = {"value": self.value_optimizer}
+        if self.discriminator_optimizer is not None:
+            optimizers["discriminator"] = self.discriminator_optimizer
+        return optimizers
+
+
+def resolve_device(name: str) -> torch.device:
+    """cpu, cuda, cuda:1, or auto: cuda when there is one."""
+    has_cuda = torch.cuda.is_available()
+    if name == "auto":
+        return torch.device("cuda" if has_cuda else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise ConfigError(f"--device {name}: expected cpu, cuda, cuda:N or auto") from error
+    if device.type == "cuda" and not has_cuda:
+        raise ConfigError(f"--device {name}: no CUDA device here; use --device cpu or auto")
+    if device.type not in ("cpu", "cuda"):
+        raise ConfigError(f"--device {name}: expected cpu, cuda, cuda:N or auto")
+    return device
+
+
+_ADAM_SLOTS = ("exp_avg", "exp_avg_sq", "step")
+
+
+def _optimizer_tensors(
+    name: str, module: nn.Module, optimizer: torch.optim.Adam
+) -> dict[str, Tensor]:
+    """Adam's memory by parameter name; zeros before the first step, so the names never change."""
+    named: dict[str, Tensor] = {}
+    for key, parameter in module.named_parameters():
+        state = optimizer.state.get(parameter) or _fresh_adam_state(parameter)
+        named |= {f"optimizer.{name}.{slot}.{key}": state[slot] for slot in _ADAM_SLOTS}
+    return named
+
+
+def _restore_optimizer(
+    name: str, module: nn.Module, optimizer: torch.optim.Adam, tensors: Mapping[str, Tensor]
+) -> None:
+    for key, parameter in module.named_parameters():
+        state = _fresh_adam_state(parameter)
+        for slot in _ADAM_SLOTS:
+            state[slot].copy_(tensors[f"optimizer.{name}.{slot}.{key}"])
+        optimizer.state[parameter] = state
+
+
+def _fresh_adam_state(parameter: Tensor) -> dict[str, Tensor]:
+    return {
+        "step": torch.zeros((), dtype=torch.float32),
+        "exp_avg": torch.zeros_like(parameter, requires_grad=False),
+        "exp_avg_sq": torch.zeros_like(parameter, requires_grad=False),
+    }
+
+
+def _with_prefix(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {
+        name.removeprefix(prefix): value
+        for name, value in tensors.items()
+        if name.startswith(prefix)
+    }

@@ -1,0 +1,192 @@
+"""The record of a run: one JSON object per iteration in metrics.jsonl, TensorBoard beside it.
+
+metrics.jsonl is the truth. Each line is on the disk before `append` returns, so a loop that
+appends first and checkpoints second has a line for every iteration a checkpoint knows. A kill
+can tear the last line only; it is dropped on opening. Damage elsewhere is an error, never
+skipped. TensorBoard is derived: when it is missing or fails, a warning says so once and the
+run goes on.
+"""
+
+import contextlib
+import json
+import logging
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from spacil import storage
+from spacil.errors import StorageError
+
+MAX_METRICS_BYTES = 2**30
+
+_logger = logging.getLogger(__name__)
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """All records, oldest first. A torn last line is left out, and a warning says so."""
+    return [line.record for line in _whole_lines(path)]
+
+
+class MetricsLog:
+    """The open metrics.jsonl of a run. Iterations only grow, one record each."""
+
+    def __init__(self, path: Path, tensorboard_dir: Path | None = None) -> None:
+        self._path = path
+        self._end, self._last_iteration = 0, 0
+        self._tensorboard = None if tensorboard_dir is None else _TensorBoard(tensorboard_dir)
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
+        with storage.os_errors_as(StorageError, "open", path):
+            self._descriptor = os.open(path, flags, 0o666)
+        try:
+            # A line appended to a torn one would make damage in the middle of the file.
+            self._keep(_whole_lines(path))
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> "MetricsLog":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def append(self, metrics: Mapping[str, Any]) -> None:
+        """Write one record, which holds its `iteration`; non-finite numbers become null."""
+        iteration = metrics["iteration"]
+        if iteration <= self._last_iteration:
+            raise ValueError(f"iteration {iteration} after {self._last_iteration}: cut back first")
+        record = _without_non_finite(dict(metrics))
+        line = json.dumps(record, allow_nan=False).encode("ascii") + b"\n"
+        with storage.os_errors_as(StorageError, "append to", self._path, len(line)):
+            try:
+                _write_all(self._descriptor, line)
+                os.fsync(self._descriptor)
+            except OSError:
+                with contextlib.suppress(OSError):  # leave no torn line, if the disk lets us
+                    os.ftruncate(self._descriptor, self._end)
+                raise
+        self._end += len(line)
+        self._last_iteration = iteration
+        if self._tensorboard is not None:
+            self._tensorboard.write(iteration, record)
+
+    def cut_back_to(self, iteration: int) -> None:
+        """Drop what was recorded after `iteration`, the one of the checkpoint resumed from."""
+        lines = _whole_lines(self._path)
+        self._keep([line for line in lines if line.record["iteration"] <= iteration])
+        if self._last_iteration < iteration:
+            _logger.warning(
+                "%s ends at iteration %d, the checkpoint is of %d: records are missing",
+                *(self._path, self._last_iteration, iteration),
+            )
+        if self._tensorboard is not None:
+            self._tensorboard.forget_after(iteration)
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+        if self._tensorboard is not None:
+            self._tensorboard.close()
+
+    def _keep(self, lines: list["_Line"]) -> None:
+        self._end = lines[-1].end if lines else 0
+        self._last_iteration = lines[-1].record["iteration"] if lines else 0
+        with storage.os_errors_as(StorageError, "cut back", self._path):
+            os.ftruncate(self._descriptor, self._end)
+            os.fsync(self._descriptor)
+
+
+class _Line(NamedTuple):
+    end: int
+    """Offset in the file of the byte after this line."""
+    record: dict[str, Any]
+
+
+def _whole_lines(path: Path) -> list[_Line]:
+    content = storage.read_bytes(path, MAX_METRICS_BYTES)
+    lines: list[_Line] = []
+    end = 0
+    for number, text in enumerate(content.splitlines(keepends=True), start=1):
+        end += len(text)
+        try:
+            record = _parse_line(text, f"{path}, line {number}")
+        except storage.DamagedFileError as damage:
+            if end < len(content):
+                raise
+            _logger.warning("the last line was cut short by a kill and is dropped: %s", damage)
+            return lines
+        if lines and record["iteration"] <= lines[-1].record["iteration"]:
+            raise storage.DamagedFileError(
+                f"{path}, line {number}: iteration {record['iteration']} after "
+                f"{lines[-1].record['iteration']}; restore the file or start a new run folder"
+            )
+        lines.append(_Line(end, record))
+    return lines
+
+
+def _parse_line(text: bytearray, source: str) -> dict[str, Any]:
+    record = storage.parse_json(text, source)
+    match record:
+        case {"iteration": int()} if text.endswith(b"\n"):
+            return dict(record)
+    raise storage.DamagedFileError(f"{source}: not a whole record with its iteration")
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    while content:
+        content = content[os.write(descriptor, content) :]
+
+
+def _without_non_finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _without_non_finite(member) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_non_finite(member) for member in value]
+    return value
+
+
+class _TensorBoard:
+    """The numbers of each record as scalars, flushed per iteration; gives up on any fault."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._first_step: int | None = None
+        self._writer: Any = None
+        self._has_failed = False
+
+    def write(self, iteration: int, record: Mapping[str, Any]) -> None:
+        if self._has_failed:
+            return
+        try:
+            writer = self._open()
+            for name, value in record.items():
+                if isinstance(value, int | float) and name != "iteration":
+                    writer.add_scalar(name, value, iteration)
+            writer.flush()
+        except Exception as error:  # whatever it is, a derived output must not end a run
+            self._has_failed = True
+            _logger.warning("no TensorBoard output, metrics.jsonl has it all: %s", error)
+
+    def forget_after(self, iteration: int) -> None:
+        """Have TensorBoard hide what an earlier process wrote for later iterations."""
+        self.close()
+        self._first_step = iteration + 1
+
+    def close(self) -> None:
+        if self._writer is not None:
+            with contextlib.suppress(Exception):
+                self._writer.close()
+            self._writer = None
+
+    def _open(self) -> Any:
+        if self._writer is None:
+            # Imported on first use: it is slow, and may be missing.
+            from torch.utils.tensorboard import SummaryWriter
+
+            self._writer = SummaryWriter(str(self._folder), purge_step=self._first_step)
+        return self._writer

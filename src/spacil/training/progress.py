@@ -1,0 +1,131 @@
+"""What a person sees while a run goes on: a live table on a terminal, plain lines elsewhere."""
+
+import sys
+import time
+from typing import Any, Protocol, TextIO
+
+Metrics = dict[str, Any]
+
+
+class Progress(Protocol):
+    def update(self, metrics: Metrics) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Silent:
+    """No output at all."""
+
+    def update(self, metrics: Metrics) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class _Pace:
+    """Time left and steps per second, from a monotonic clock."""
+
+    def __init__(self, num_iterations: int) -> None:
+        self._num_iterations = num_iterations
+        self._started = time.monotonic()
+        self._first: Metrics | None = None
+
+    def summary(self, metrics: Metrics) -> tuple[float, float]:
+        """(env steps per second so far, seconds left)"""
+        elapsed = time.monotonic() - self._started
+        first = self._first = self._first or metrics
+        per_iteration = metrics["env_steps"] // metrics["iteration"]
+        done_here = metrics["iteration"] - first["iteration"] + 1
+        left = (self._num_iterations - metrics["iteration"]) * elapsed / done_here
+        return done_here * per_iteration / max(elapsed, 1e-9), left
+
+
+class PlainProgress:
+    """One line per evaluation and at most one per second in between."""
+
+    def __init__(self, num_iterations: int, out: TextIO | None = None) -> None:
+        self._num_iterations = num_iterations
+        self._out = out or sys.stderr
+        self._pace = _Pace(num_iterations)
+        self._last = -1e9
+
+    def update(self, metrics: Metrics) -> None:
+        now = time.monotonic()
+        rate, left = self._pace.summary(metrics)
+        if now - self._last < 1 and metrics.get("average_return") is None:
+            return
+        self._last = now
+        cells = [f"{name} {text}" for name, text in _cells(metrics, rate, left)]
+        print(
+            f"[{metrics['iteration']}/{self._num_iterations}] " + "  ".join(cells),
+            file=self._out,
+            flush=True,
+        )
+
+    def close(self) -> None: ...
+
+
+class LiveProgress:
+    """A bar and the newest figures, redrawn in place."""
+
+    def __init__(self, num_iterations: int) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._num_iterations = num_iterations
+        self._pace = _Pace(num_iterations)
+        self._evaluated: Metrics = {}
+        self._live = Live(console=Console(stderr=True), refresh_per_second=8, transient=False)
+        self._live.start()
+
+    def update(self, metrics: Metrics) -> None:
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+
+        if metrics.get("average_return") is not None:
+            self._evaluated = metrics
+        rate, left = self._pace.summary(metrics)
+        table = Table.grid(padding=(0, 3))
+        shown = {**self._evaluated, **{k: v for k, v in metrics.items() if v is not None}}
+        for name, text in _cells(shown, rate, left):
+            table.add_row(f"[dim]{name}[/dim]", text)
+        bar = ProgressBar(total=self._num_iterations, completed=metrics["iteration"], width=48)
+        header = f"iteration {metrics['iteration']} of {self._num_iterations}"
+        self._live.update(Group(header, bar, table))
+
+    def close(self) -> None:
+        self._live.stop()
+
+
+def progress_for(num_iterations: int, stream: TextIO | None = None) -> Progress:
+    """Live on a terminal, plain lines when the output goes to a file or a pipe."""
+    stream = stream or sys.stderr
+    return LiveProgress(num_iterations) if stream.isatty() else PlainProgress(num_iterations)
+
+
+def _cells(metrics: Metrics, rate: float, left: float) -> list[tuple[str, str]]:
+    cells = []
+    if metrics.get("average_return") is not None:
+        cells.append(("return", f"{metrics['average_return']:.2f}"))
+    elif metrics.get("train_return") is not None:
+        cells.append(("training return", f"{metrics['train_return']:.2f}"))
+    for name, key in (("J", "smoothness_j"), ("J own", "smoothness_j_own")):
+        if metrics.get(key) is not None:
+            cells.append((name, f"{metrics[key]:.3f}"))
+            break
+    if metrics.get("disc_acc") is not None:
+        warning = (
+            "  saturated: the reward carries little signal" if metrics["warn_saturated"] else ""
+        )
+        cells.append(("discriminator accuracy", f"{metrics['disc_acc']:.2f}{warning}"))
+    cells.append(("KL", f"{metrics['kl']:.4f}"))
+    if metrics.get("warn_line_search"):
+        cells.append(("line search", f"failing: {metrics['line_search_reason']}"))
+    cells += [("steps/s", f"{rate:,.0f}"), ("left", _duration(left))]
+    return cells
+
+
+def _duration(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

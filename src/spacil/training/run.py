@@ -1,0 +1,187 @@
+"""A training run in a folder: preflight, resume, record, interrupt, finish."""
+
+import logging
+import platform
+import signal
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from spacil import storage
+from spacil.config import TrainConfig
+from spacil.data.demos import Demonstrations
+from spacil.errors import ConfigError
+from spacil.settings import FREE_TO_CHANGE_ON_RESUME, flat_settings, from_flat_settings
+from spacil.training import checkpoint, metrics_log
+from spacil.training.interruption import Interruption
+from spacil.training.learner import Learner
+from spacil.training.loop import Metrics, OnIteration, train
+from spacil.training.metrics_log import MetricsLog
+from spacil.training.policy_file import policy_document
+from spacil.training.progress import Progress
+from spacil.training.run_dir import DEFAULT_ROOT, RunDir, open_run
+
+_logger = logging.getLogger(__name__)
+
+_EVALUATION_KEYS = (
+    "iteration",
+    "env_steps",
+    "average_return",
+    "return_std",
+    "return_low",
+    "return_high",
+    "num_episodes",
+    "mean_length",
+    "smoothness_j",
+    "smoothness_j_own",
+    "smoothness_j_raw",
+    "smoothness_j_common",
+    "smoothness_j_effective",
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended."""
+
+    path: Path
+    exit_code: int
+    """0, or the code of the signal that interrupted it"""
+    best: Metrics | None
+    last: Metrics | None
+
+
+def train_in_folder(
+    config: TrainConfig,
+    env_source: Any,
+    demonstrations: Demonstrations | None,
+    progress: Progress,
+    *,
+    root: Path = DEFAULT_ROOT,
+    run_dir: Path | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    on_iteration: OnIteration | None = None,
+) -> Outcome:
+    """Start a run or go on with one, and keep everything it does."""
+    with open_run(config, root=root, run_dir=run_dir, resume=resume, overwrite=overwrite) as run:
+        learner = Learner(config, env_source, demonstrations)
+        try:
+            return train_recorded(run, learner, progress, on_iteration)
+        finally:
+            progress.close()
+            learner.close()
+
+
+def train_recorded(
+    run: RunDir, learner: Learner, progress: Progress, on_iteration: OnIteration | None = None
+) -> Outcome:
+    """Train in an opened run folder: go on from its newest checkpoint, keep every iteration."""
+    with MetricsLog(run.metrics, run.tensorboard) as log, Interruption() as interruption:
+        found = checkpoint.newest_valid(run.checkpoints)
+        if found is not None:
+            restore(learner, found)
+        # A run killed before its first checkpoint leaves lines and no checkpoint.
+        log.cut_back_to(learner.counters.iteration)
+
+        def record(metrics: Metrics) -> bool:
+            goes_on = on_iteration is None or on_iteration(metrics) is not False
+            goes_on = goes_on and interruption.requested is None
+            log.append(metrics)
+            progress.update(metrics)
+            save(learner, run.checkpoints, metrics, is_last=not goes_on)
+            return goes_on
+
+        train(learner, record)
+        outcome = _outcome(run, interruption.exit_code)
+        is_done = learner.counters.iteration >= learner.config.run.iterations
+        if is_done:
+            run.mark("finished")
+        else:
+            run.mark("interrupted", _stop_reason(interruption))
+    return outcome
+
+
+def restore(learner: Learner, found: checkpoint.Checkpoint) -> None:
+    """Put a checkpoint into a learner of the same settings, demonstrations and env."""
+    now = run_document(learner)
+    for name in ("demonstrations", "env"):
+        if found.document[name] != now[name]:
+            raise ConfigError(
+                f"cannot resume with other {name}: the checkpoint was made with "
+                f"{found.document[name]}, now {now[name]}; give the same ones, or start a new run"
+            )
+    versions = found.manifest["provenance"]["software"]
+    if versions != software_versions():
+        _logger.warning(
+            "resuming under other versions (%s, now %s): the run goes on, not bit for bit",
+            *(versions, software_versions()),
+        )
+    learner.restore(found.tensors, found.document)
+
+
+def save(learner: Learner, checkpoints: Path, metrics: Metrics, *, is_last: bool) -> None:
+    """Write what is due after an iteration: the new best, then the checkpoint."""
+    iteration, config = learner.counters.iteration, learner.config.run
+    is_due = iteration % config.checkpoint_interval == 0 or iteration == config.iterations
+    is_best = bool(metrics.get("is_best"))
+    if not (is_due or is_best or is_last):
+        return
+    tensors, document = learner.tensors(), run_document(learner)
+    provenance = run_provenance(learner)
+    if is_best:
+        checkpoint.write_best(checkpoints, iteration, tensors, document, provenance)
+    if is_due or is_last:
+        checkpoint.write(checkpoints, iteration, tensors, document, provenance)
+
+
+def run_document(learner: Learner) -> dict[str, Any]:
+    """The JSON half of a checkpoint: what decides every later iteration, and nothing else."""
+    demonstrations = learner.demonstrations
+    settings = flat_settings(learner.config)
+    return {
+        **learner.document(),
+        "config": {k: v for k, v in settings.items() if k not in FREE_TO_CHANGE_ON_RESUME},
+        "policy": policy_document(learner.policy, learner.config.task),
+        "env": dict(learner.env.spec.fingerprint),
+        "demonstrations": None if demonstrations is None else demonstrations.content_hash,
+    }
+
+
+def run_provenance(learner: Learner) -> dict[str, Any]:
+    """What may differ between equal runs: kept in the manifest, outside the content hash."""
+    settings = flat_settings(learner.config)
+    return {
+        "software": software_versions(),
+        "free_settings": {name: settings[name] for name in sorted(FREE_TO_CHANGE_ON_RESUME)},
+    }
+
+
+def saved_config(found: checkpoint.Checkpoint) -> TrainConfig:
+    """The settings a checkpoint was written under."""
+    free = found.manifest["provenance"]["free_settings"]
+    return from_flat_settings({**found.document["config"], **free})
+
+
+def software_versions() -> dict[str, str]:
+    """What decides the bits besides the settings."""
+    packages = ("torch", "numpy", "mujoco", "gymnasium")
+    return {name: version(name) for name in packages} | {"machine": platform.machine()}
+
+
+def _stop_reason(interruption: Interruption) -> str:
+    number = interruption.requested
+    return "stopped by a callback" if number is None else signal.Signals(number).name
+
+
+def _outcome(run: RunDir, exit_code: int) -> Outcome:
+    """The evaluations that matter, written to eval.json too."""
+    evaluated = [
+        row for row in metrics_log.read(run.metrics) if row.get("average_return") is not None
+    ]
+    rows = [{key: row[key] for key in _EVALUATION_KEYS} for row in evaluated]
+    last = rows[-1] if rows else None
+    best = max(rows, key=lambda row: row["average_return"], default=None)
+    storage.write_json(run.evaluation, {"best": best, "last": last})
+    return Outcome(run.path, exit_code, best, last)

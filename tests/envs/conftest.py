@@ -1,0 +1,87 @@
+"""A reference that owes nothing to our simulator: plain Gymnasium envs, one at a time."""
+
+import warnings
+from collections.abc import Callable
+
+import gymnasium
+import numpy as np
+import pytest
+
+from spacil.envs.mujoco_tasks import MujocoTask
+from spacil.envs.native_batch import route_warnings_to_log
+from spacil.envs.vector_env import ActionArray, BoolArray, FloatArray, ResetSeeds, StepResult
+
+SEEDS = ResetSeeds(root_seed=7, stream="test")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_mujoco_log_file() -> None:
+    route_warnings_to_log()
+
+
+def make_reference_env(task: MujocoTask) -> gymnasium.Env:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # v4 is "out of date"
+        return gymnasium.make(task.gymnasium_id, disable_env_checker=True, **task.kwargs)
+
+
+class GymnasiumReference:
+    """Reset and step as our envs promise to, by the shortest code that can."""
+
+    def __init__(self, task: MujocoTask, num_envs: int, seeds: ResetSeeds) -> None:
+        self.envs = [make_reference_env(task) for _ in range(num_envs)]
+        self.seeds = seeds
+        self.episodes = [0] * num_envs
+        self.states = np.zeros((num_envs, task.num_states))
+
+    def reset(self) -> FloatArray:
+        for i, env in enumerate(self.envs):
+            self.states[i], _ = env.reset(seed=self.seeds(i, self.episodes[i]))
+        return self.states.copy()
+
+    def step(self, actions: ActionArray, active: BoolArray | None = None) -> StepResult:
+        final_states = self.states.copy()
+        rewards = np.zeros(len(self.envs))
+        terminated = np.zeros(len(self.envs), dtype=bool)
+        truncated = np.zeros(len(self.envs), dtype=bool)
+        for i, env in enumerate(self.envs):
+            if active is None or active[i]:
+                final_states[i], rewards[i], terminated[i], truncated[i], _ = env.step(actions[i])
+                self.states[i] = final_states[i]
+            if terminated[i] or truncated[i]:
+                self.episodes[i] += 1
+                self.states[i], _ = env.reset(seed=self.seeds(i, self.episodes[i]))
+        return StepResult(self.states.copy(), final_states, rewards, terminated, truncated)
+
+
+@pytest.fixture
+def seeds() -> ResetSeeds:
+    return SEEDS
+
+
+@pytest.fixture
+def reference() -> Callable[[MujocoTask, int], GymnasiumReference]:
+    return lambda task, num_envs: GymnasiumReference(task, num_envs, SEEDS)
+
+
+@pytest.fixture
+def reference_env() -> Callable[[MujocoTask], gymnasium.Env]:
+    return make_reference_env
+
+
+FIELDS = ("states", "final_states", "rewards", "terminated", "truncated")
+
+
+@pytest.fixture
+def assert_same_step() -> Callable[[StepResult, StepResult, str], None]:
+    """Difference exactly 0 in everything a step returns."""
+
+    def check(ours: StepResult, theirs: StepResult, where: str) -> None:
+        for name in FIELDS:
+            left, right = getattr(ours, name), getattr(theirs, name)
+            assert left.dtype == right.dtype, f"{name} {where}"
+            assert np.array_equal(left, right), (
+                f"{name} {where}: {np.abs(left * 1.0 - right).max()}"
+            )
+
+    return check

@@ -1,0 +1,53 @@
+import torch
+
+from spacil.functional.returns import explained_variance, gae, standardize
+
+
+def test_gae_follows_the_hand_worked_recursion() -> None:
+    # One env, three steps, no cut: delta = r + 0.5 V' - V, A_t = delta_t + 0.25 A_{t+1}.
+    rewards = torch.tensor([[1.0], [2.0], [3.0]])
+    values = torch.tensor([[4.0], [6.0], [8.0]])
+    next_values = torch.tensor([[6.0], [8.0], [10.0]])
+    no_cut = torch.zeros(3, 1, dtype=torch.bool)
+    # deltas: 1+3-4=0, 2+4-6=0, 3+5-8=0
+    assert gae(rewards, values, next_values, no_cut, 0.5, 0.5).abs().max() == 0
+    rewards = rewards + torch.tensor([[1.0], [2.0], [4.0]])  # deltas 1, 2, 4
+    advantages = gae(rewards, values, next_values, no_cut, 0.5, 0.5)
+    assert advantages.flatten().tolist() == [1 + 0.25 * 3, 2 + 0.25 * 4, 4]
+
+
+def test_a_cut_keeps_later_steps_out_of_the_sum() -> None:
+    rewards = torch.ones(4, 2)
+    zeros = torch.zeros(4, 2)
+    cut = torch.zeros(4, 2, dtype=torch.bool)
+    cut[1, 0] = True
+    advantages = gae(rewards, zeros, zeros, cut, 1.0, 1.0)
+    assert advantages[:, 0].tolist() == [2, 1, 2, 1]
+    assert advantages[:, 1].tolist() == [4, 3, 2, 1]
+
+
+def test_with_lambda_one_the_advantage_is_the_discounted_return_minus_the_value() -> None:
+    generator = torch.Generator().manual_seed(0)
+    rewards, values = torch.rand(2, 6, 3, generator=generator, dtype=torch.float64)
+    bootstrap = torch.rand(3, generator=generator, dtype=torch.float64)
+    next_values = torch.cat([values[1:], bootstrap[None]])
+    no_cut = torch.zeros(6, 3, dtype=torch.bool)
+    advantages = gae(rewards, values, next_values, no_cut, 0.9, 1.0)
+    for t in range(6):
+        discounts = 0.9 ** torch.arange(6 - t, dtype=torch.float64)
+        discounted = (discounts[:, None] * rewards[t:]).sum(0) + 0.9 ** (6 - t) * bootstrap
+        assert torch.allclose(advantages[t], discounted - values[t], atol=1e-12)
+
+
+def test_standardize_turns_a_constant_batch_into_zeros() -> None:
+    assert standardize(torch.full((5,), 3.0)).abs().max() == 0
+    spread = standardize(torch.tensor([1.0, 2.0, 3.0, 6.0]))
+    assert abs(float(spread.mean())) < 1e-6
+    assert abs(float(spread.square().mean()) - 1) < 1e-6
+
+
+def test_explained_variance_is_one_for_a_perfect_and_zero_for_a_mean_predictor() -> None:
+    targets = torch.tensor([1.0, 2.0, 4.0])
+    assert explained_variance(targets, targets) == 1
+    assert abs(explained_variance(targets.mean().expand(3), targets)) < 1e-6
+    assert explained_variance(torch.tensor([0.0, 1.0]), torch.ones(2)) == 0

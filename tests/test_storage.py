@@ -1,0 +1,435 @@
+"""Files are written whole or not at all, and nothing that is read is trusted."""
+
+import contextlib
+import errno
+import json
+import os
+import pickle
+import random
+import resource
+import struct
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import safetensors.torch
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spacil import storage
+from spacil.errors import StorageError
+from spacil.storage import DamagedFileError
+
+SEED = 7
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    # Lone surrogates too: a path that is not valid text may end up in a document.
+    | st.text(st.characters(codec=None), max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=12,
+)
+
+
+class TouchesAFile:
+    """A pickle of this runs code when it is opened."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (os.system, (f"touch {self.path}",))
+
+
+@contextlib.contextmanager
+def file_size_limit(num_bytes: int) -> Iterator[None]:
+    """A real fault: the kernel refuses to let any file grow beyond this."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def nested(depth: int) -> Any:
+    document: Any = 1
+    for _ in range(depth):
+        document = [document]
+    return document
+
+
+# --- JSON
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(json_values)
+def test_a_document_reads_back_as_it_was_written(document: Any) -> None:
+    assert storage.parse_json(storage.canonical_json(document), "test") == document
+
+
+def test_the_order_of_keys_does_not_change_the_bytes() -> None:
+    assert storage.canonical_json({"b": 1, "a": [2]}) == storage.canonical_json({"a": [2], "b": 1})
+
+
+@pytest.mark.parametrize(
+    "document",
+    [float("nan"), [float("inf")], {1: "one"}, nested(33), "x" * storage.MAX_JSON_BYTES],
+    ids=["nan", "inf", "number as key", "deep", "large"],
+)
+def test_what_could_not_be_read_back_is_not_written(document: Any) -> None:
+    with pytest.raises(ValueError):
+        storage.canonical_json(document)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b'{"a": NaN}',
+        b"[Infinity]",
+        b"[-Infinity]",
+        b"[1e999]",
+        b'{"a": 1, "a": 2}',
+        b"[1] 2",
+        b'"\xe9"',
+        '{"a": 1}'.encode("utf-16"),
+        b"[" * 33 + b"]" * 33,
+        b"[" * 1_000_000,
+        b'{"a":' * 1_000_000,
+        b"9" * 10_000,
+        pickle.dumps({"a": 1}),
+    ],
+    ids=lambda content: repr(content[:16]),
+)
+def test_json_that_is_not_strict_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "document.json"
+    path.write_bytes(content)
+    with pytest.raises(DamagedFileError, match=r"document\.json"):
+        storage.read_json(path)
+
+
+def test_a_huge_json_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "huge.json"
+    with path.open("wb") as file:
+        file.truncate(100 * 2**30)
+    with pytest.raises(DamagedFileError, match="107,374,182,400 bytes"):
+        storage.read_json(path)
+
+
+def test_json_is_read_as_utf8_and_nested_up_to_the_limit(tmp_path: Path) -> None:
+    path = tmp_path / "document.json"
+    path.write_bytes('{"tâche": "Läufer"}'.encode())
+    assert storage.read_json(path) == {"tâche": "Läufer"}
+    storage.write_json(path, nested(32))
+    assert storage.read_json(path) == nested(32)
+
+
+# --- whole files
+
+
+@pytest.mark.timeout(10)
+def test_what_is_not_a_regular_file_is_refused_and_does_not_hang(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/dev/full")
+    for name in ("pipe", "link", ".", "missing", "pipe/inside"):
+        with pytest.raises(DamagedFileError):
+            storage.read_json(tmp_path / name)
+
+
+def test_a_link_is_followed_only_where_the_caller_allows_it(tmp_path: Path) -> None:
+    storage.write_json(tmp_path / "real.json", [1])
+    (tmp_path / "link.json").symlink_to("real.json")
+    assert storage.read_json(tmp_path / "link.json") == [1]
+    with pytest.raises(DamagedFileError, match="symbolic link"):
+        storage.read_json(tmp_path / "link.json", follow_symlinks=False)
+
+
+def test_a_failed_replacement_keeps_the_old_file_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    storage.replace_file(path, b"old")
+    with file_size_limit(4096), pytest.raises(StorageError, match="5,000 bytes") as failure:
+        storage.replace_file(path, b"n" * 5000)
+    assert str(path) in str(failure.value)
+    assert path.read_bytes() == b"old"
+    assert names_in(tmp_path) == ["file"]
+
+
+def test_a_full_disk_is_reported_with_the_bytes_needed_and_the_remedy() -> None:
+    path = Path("/dev/full")
+    with (
+        pytest.raises(StorageError, match=r"/dev/full.*disk is full \(9 bytes needed\); free some"),
+        storage.os_errors_as(StorageError, "write", path, 9),
+        path.open("wb", buffering=0) as file,
+    ):
+        file.write(b"too large")
+    with pytest.raises(StorageError, match=r"bytes needed, [\d,]+ free"):
+        storage.require_free_space(Path("/"), 2**62)
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.EACCES, "permission denied"),
+        (errno.EROFS, "read-only"),
+        (errno.ENAMETOOLONG, "255 bytes"),
+        (errno.EIO, os.strerror(errno.EIO)),
+    ],
+)
+def test_each_reason_is_named(number: int, words: str) -> None:
+    message = storage.describe(OSError(number, os.strerror(number)), "write", Path("a\nb"))
+    assert words in message
+    assert "'a\\nb'" in message
+
+
+def test_a_file_reaches_the_disk_before_its_name_and_the_name_before_the_return(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[str] = []
+    record_syncs_and_renames(monkeypatch, events)
+    storage.replace_file(tmp_path / "file", b"content")
+    assert events == ["fsync .tmp-", "replace .tmp- file", f"fsync {tmp_path.name}"]
+
+
+def test_a_folder_reaches_the_disk_before_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[str] = []
+    record_syncs_and_renames(monkeypatch, events)
+    with storage.staged_folder(tmp_path) as stage:
+        storage.write_synced(stage / "part", b"content")
+        storage.publish(stage, tmp_path / "target")
+    assert events == [
+        "fsync part",
+        "fsync .stage-",
+        "rename .stage- target",
+        f"fsync {tmp_path.name}",
+    ]
+    assert names_in(tmp_path) == ["target"]
+
+
+def record_syncs_and_renames(monkeypatch: pytest.MonkeyPatch, events: list[str]) -> None:
+    fsync, rename, replace = os.fsync, os.rename, os.replace
+
+    def short(path: Any) -> str:
+        name = Path(path).name
+        return next((start for start in storage.LEFTOVERS if name.startswith(start)), name)
+
+    def recording_fsync(descriptor: int) -> None:
+        events.append(f"fsync {short(Path(f'/proc/self/fd/{descriptor}').readlink())}")
+        fsync(descriptor)
+
+    def recording_rename(source: Any, target: Any) -> None:
+        events.append(f"rename {short(source)} {short(target)}")
+        rename(source, target)
+
+    def recording_replace(source: Any, target: Any) -> None:
+        events.append(f"replace {short(source)} {short(target)}")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", recording_fsync)
+    monkeypatch.setattr(os, "rename", recording_rename)
+    monkeypatch.setattr(os, "replace", recording_replace)
+
+
+# --- folders
+
+
+def test_a_folder_is_published_under_a_new_name_only(tmp_path: Path) -> None:
+    (tmp_path / "target").mkdir()
+    with (
+        storage.staged_folder(tmp_path) as stage,
+        pytest.raises(StorageError, match="exists already"),
+    ):
+        storage.publish(stage, tmp_path / "target")
+    assert names_in(tmp_path) == ["target"]
+
+
+def test_sweeping_spares_the_living_and_strangers(tmp_path: Path) -> None:
+    for name in (".stage-dead", ".trash-dead"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "part").write_bytes(b"half")
+    (tmp_path / ".tmp-dead").write_bytes(b"half")
+    (tmp_path / "notes.txt").write_bytes(b"mine")
+    (tmp_path / ".stage-link").symlink_to(tmp_path / "notes.txt")
+    with storage.staged_folder(tmp_path) as living:
+        storage.sweep_abandoned(tmp_path)
+        assert names_in(tmp_path) == sorted([living.name, ".stage-link", "notes.txt"])
+
+
+def test_deleting_a_link_spares_what_it_points_to(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (tmp_path / "link").symlink_to(precious)
+    storage.delete(tmp_path / "link")
+    assert names_in(tmp_path) == ["precious"]
+
+
+# --- tensors
+
+
+def some_tensors() -> dict[str, torch.Tensor]:
+    generator = torch.Generator().manual_seed(SEED)
+    table = torch.randn(5, 4, generator=generator)
+    return {
+        "table": table,
+        "view of it": table[1:3],
+        "transposed": table.T,
+        "scalar": torch.tensor(3.5, dtype=torch.float64),
+        "empty": torch.zeros(0, 3),
+        "mask": torch.tensor([True, False, True]),
+        "half": torch.arange(3, dtype=torch.float16),
+        "brain": torch.arange(3, dtype=torch.bfloat16),
+        "state": generator.get_state(),
+        "counter": torch.tensor([2**63 + 1], dtype=torch.uint64),
+        "not a number": torch.tensor([float("nan"), float("-inf")]),
+    }
+
+
+def assert_same_bits(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tensor]) -> None:
+    assert ours.keys() == theirs.keys()
+    assert storage.content_hash(ours, {}) == storage.content_hash(theirs, {})
+
+
+def test_tensors_read_back_bit_for_bit_here_and_in_the_library(tmp_path: Path) -> None:
+    tensors = some_tensors()
+    storage.save_tensors(tmp_path / "tensors", tensors)
+    assert_same_bits(storage.load_tensors(tmp_path / "tensors"), tensors)
+    assert_same_bits(safetensors.torch.load_file(tmp_path / "tensors"), tensors)
+
+
+def test_equal_tensors_give_equal_files_whatever_their_order() -> None:
+    tensors = some_tensors()
+    backwards = dict(reversed(tensors.items()))
+    assert storage.encode_tensors(tensors) == storage.encode_tensors(backwards)
+
+
+def test_loaded_tensors_are_aligned_and_free_of_their_file(tmp_path: Path) -> None:
+    path = tmp_path / "tensors"
+    storage.save_tensors(path, some_tensors())
+    loaded = storage.load_tensors(path)
+    path.write_bytes(b"\0" * path.stat().st_size)
+    assert_same_bits(loaded, some_tensors())
+    assert all(tensor.data_ptr() % 64 == 0 for tensor in loaded.values())
+    loaded["table"] += 1
+    assert_same_bits({"v": loaded["view of it"]}, {"v": some_tensors()["view of it"]})
+
+
+def test_a_type_that_is_never_stored_is_refused_on_writing() -> None:
+    with pytest.raises(TypeError, match="'z' has dtype"):
+        storage.encode_tensors({"z": torch.zeros(1, dtype=torch.complex64)})
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_pickle_is_refused_and_does_not_run(tmp_path: Path, protocol: int) -> None:
+    path, trace = tmp_path / "tensors", tmp_path / "trace"
+    path.write_bytes(pickle.dumps(TouchesAFile(trace), protocol=protocol))
+    with pytest.raises(DamagedFileError, match="not a safetensors file"):
+        storage.load_tensors(path)
+    assert not trace.exists()
+
+
+def test_other_formats_are_refused_by_name(tmp_path: Path) -> None:
+    path, trace = tmp_path / "tensors", tmp_path / "trace"
+    torch.save({"evil": TouchesAFile(trace)}, path)
+    with pytest.raises(DamagedFileError, match="zip archive"):
+        storage.load_tensors(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("x", b"")
+    with pytest.raises(DamagedFileError, match="zip archive"):
+        storage.load_tensors(path)
+    path.write_bytes(b"\x89HDF\r\n\x1a\n" + b"\0" * 8)
+    with pytest.raises(DamagedFileError, match="HDF5"):
+        storage.load_tensors(path)
+    assert not trace.exists()
+
+
+def crafted(header: Any, payload: bytes = b"") -> bytearray:
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return bytearray(struct.pack("<Q", len(text)) + text + payload)
+
+
+def entry(dtype: Any, shape: Any, offsets: Any) -> dict[str, Any]:
+    return {"dtype": dtype, "shape": shape, "data_offsets": offsets}
+
+
+ATTACKS = {
+    "100 GB declared": crafted({"a": entry("F32", [25 * 10**9], [0, 10**11])}, b"1234"),
+    "overflow": crafted({"a": entry("F32", [2**62, 4], [0, 0])}),
+    "empty with huge strides": crafted({"a": entry("F32", [0, 2**62, 2**62], [0, 0])}),
+    "unknown type": crafted({"a": entry("F4", [8], [0, 4])}, b"1234"),
+    "negative size": crafted({"a": entry("U8", [-4, -1], [0, 4])}, b"1234"),
+    "size is a float": crafted({"a": entry("U8", [4.0], [0, 4])}, b"1234"),
+    "size is a bool": crafted({"a": entry("U8", [True], [0, 1])}, b"1"),
+    "hole": crafted({"a": entry("U8", [2], [0, 2]), "b": entry("U8", [1], [3, 4])}, b"1234"),
+    "overlap": crafted({"a": entry("U8", [3], [0, 3]), "b": entry("U8", [2], [2, 4])}, b"1234"),
+    "rest": crafted({"a": entry("U8", [2], [0, 2])}, b"1234"),
+    "beyond the end": crafted({"a": entry("U8", [8], [0, 8])}, b"1234"),
+    "backwards": crafted({"a": entry("U8", [], [1, 0])}, b"1"),
+    "twice": crafted(
+        b'{"a":%b,"a":%b}' % ((json.dumps(entry("U8", [4], [0, 4])).encode(),) * 2), b"1234"
+    ),
+    "entry is a list": crafted({"a": ["U8", [4], [0, 4]]}, b"1234"),
+    "deep header": crafted(b'{"a":' * 100_000),
+    "header beyond the end": bytearray(struct.pack("<Q", 2**40) + b"{}"),
+    "too short": bytearray(b"{}"),
+    "empty": bytearray(),
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
+def test_a_header_that_lies_is_refused(attack: bytearray) -> None:
+    with pytest.raises(DamagedFileError, match="test"):
+        storage.decode_tensors(attack, "test")
+
+
+def test_a_flip_or_a_cut_anywhere_is_refused_or_seen_in_the_hash() -> None:
+    chance = random.Random(SEED)
+    whole = storage.encode_tensors(some_tensors())
+    healthy = storage.content_hash(storage.decode_tensors(bytearray(whole), "test"), {})
+    for case in range(600):
+        damaged = bytearray(whole)
+        if case % 3 == 0:
+            del damaged[chance.randrange(len(whole)) :]
+        else:
+            damaged[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
+        with contextlib.suppress(DamagedFileError):
+            tensors = storage.decode_tensors(damaged, "test")
+            assert storage.content_hash(tensors, {}) != healthy
+
+
+def test_the_hash_sees_names_types_shapes_bytes_and_the_document() -> None:
+    zeros = torch.zeros(4)
+    hashes = [
+        storage.content_hash(tensors, document)
+        for tensors, document in [
+            ({"a": zeros}, {}),
+            ({"b": zeros}, {}),
+            ({"a": zeros.reshape(2, 2)}, {}),
+            ({"a": zeros.to(torch.int32)}, {}),
+            ({"a": zeros + 1}, {}),
+            ({"a": -zeros}, {}),
+            ({"a": zeros}, {"a": 0}),
+            ({"a": zeros, "b": torch.zeros(0)}, {}),
+            ({}, {}),
+        ]
+    ]
+    assert len(set(hashes)) == len(hashes)
+    assert storage.content_hash({"a": torch.zeros(8)[::2]}, {}) == hashes[0]
+
+
+def test_the_hash_of_a_file_is_the_sha256_of_its_bytes(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"abc")
+    expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    assert storage.sha256_of_file(tmp_path / "file") == expected
