@@ -63,7 +63,7 @@ def test_a_state_of_another_size_is_refused_and_nothing_changes(name, num_envs, 
     with ThreadedMujocoEnv(TASKS["Hopper-v4"], 2, seeds, 1) as env:
         env.reset()
         before = env.save_state()
-        with pytest.raises(ConfigError, match="saved state has .* this env needs"):
+        with pytest.raises(ConfigError, match=r"saved state has .* this env needs"):
             env.load_state(saved)
         after = env.save_state()
         assert all(np.array_equal(before[key], after[key]) for key in before)

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from spacil.envs.native_batch import SimulationFailed
+from spacil.envs.native_batch import SimulationError
 from spacil.envs.registry import PAPER_TASKS, TASKS
 from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
 from spacil.errors import ConfigError, DivergedError, EnvError
@@ -89,13 +89,22 @@ def test_the_replay_line_of_an_error_works(seeds, reference_env):
 
 def test_an_error_inside_a_worker_thread_reaches_the_caller_and_closes(hopper, monkeypatch):
     def fail(*_):
-        raise SimulationFailed(2, "stack overflow")
+        raise SimulationError(2, "stack overflow")
 
     monkeypatch.setattr(hopper._simulations.batch, "step", fail)
     with pytest.raises(EnvError, match="env 2 failed in MuJoCo: stack overflow at step 1"):
         hopper.step(zeros(4, 3))
     with pytest.raises(EnvError, match="closed"):
         hopper.reset()
+
+
+def test_an_error_at_the_start_of_an_episode_reaches_the_caller_too(hopper, monkeypatch):
+    def fail(*_):
+        raise SimulationError(1, "stack overflow")
+
+    monkeypatch.setattr(hopper._simulations.starts, "begin", fail)
+    with pytest.raises(EnvError, match="env 1 failed in MuJoCo before episode 9: stack overflow"):
+        hopper.reset(first_episode=9)
 
 
 def test_mujoco_writes_no_log_file(tmp_path, monkeypatch, seeds):

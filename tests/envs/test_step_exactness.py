@@ -14,7 +14,7 @@ Act = Callable[[FloatArray], ActionArray]
 
 
 def random_actions(task: MujocoTask) -> Act:
-    """Uniform over [-1, 1]: within the bounds of every task but Walker2d's, which are these."""
+    """Uniform over [-1, 1], the bounds of every task."""
     generator = np.random.default_rng(1)
     return lambda states: generator.uniform(-1, 1, (len(states), task.num_actions)).astype("f4")
 
@@ -59,8 +59,8 @@ def follow(task, act, seeds, reference, assert_same_step, num_envs, num_steps, n
 def test_steps_and_resets_equal_gymnasium(task, kind, seeds, reference, assert_same_step):
     act = KINDS[kind](task)
     num_ends = follow(task, act, seeds, reference, assert_same_step, 3, 110, 0)
-    ends_early = not task.name.startswith(("HalfCheetah", "Ant"))
-    assert num_ends > 0 or not ends_early, "the comparison should have crossed an episode's end"
+    if kind != "policy" and not task.name.startswith(("HalfCheetah", "Ant")):
+        assert num_ends > 0, "the comparison should have crossed the end of an episode"
 
 
 @pytest.mark.slow

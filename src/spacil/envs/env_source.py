@@ -53,11 +53,10 @@ def _factory_of(env: Env) -> EnvFactory:
     """New envs from the recipe Gymnasium keeps of one, else from a copy of it as it is now."""
     if env.spec is not None:
         rebuild = partial(gymnasium.make, env.spec)
-        try:
+        # A wrapper may have left no recipe; then a copy may still do.
+        with contextlib.suppress(Exception):
             rebuild().close()
             return rebuild
-        except Exception:
-            pass
     try:
         return partial(copy.deepcopy, copy.deepcopy(env))
     except Exception as error:

@@ -1,7 +1,7 @@
 """Where each env's next episode begins, worked out for many envs at a time.
 
 A start depends on its seed alone, so it may be prepared long before it is needed. In bulk it
-costs a fraction of what it costs between two steps, when the caches are full of physics.
+costs less than half of what it costs between two steps, when the caches are full of physics.
 """
 
 from collections.abc import Callable

@@ -29,6 +29,8 @@ from spacil.envs.vector_env import (
 )
 from spacil.errors import ConfigError, EnvError
 
+_MAX_FLOAT32 = np.finfo(np.float32).max
+
 
 class GymnasiumVectorEnv:
     """N envs from one factory. Gymnasium's own autoreset is never used."""
@@ -45,24 +47,30 @@ class GymnasiumVectorEnv:
         self._seeds = seeds
         self._envs: list[Env] = []
         try:
-            for _ in range(num_envs):
-                self._envs.append(_made(make_env, task_name))
+            self._envs.append(_made(make_env, task_name))
             self.spec = describe(self._envs[0], task_name)
+            while len(self._envs) < num_envs:
+                self._envs.append(_made(make_env, task_name))
+            if len({id(env) for env in self._envs}) < num_envs:
+                raise ConfigError(
+                    f"{task_name}: the factory returned one env twice, it must make a new one "
+                    "each time"
+                )
         except BaseException:
             self.close()
             raise
         self._action_dtype = self._envs[0].action_space.dtype
         self._elapsed_steps = np.zeros(num_envs, dtype=np.int64)
         self._episodes = np.zeros(num_envs, dtype=np.int64)
-        self._states = np.full((num_envs, self.spec.num_states), np.nan)
+        self._states = np.zeros((num_envs, self.spec.num_states))
+        self._has_episodes = False
+        """False before the first reset and after a fault: then there is nothing to step."""
 
     def reset(self, first_episode: int = 0) -> FloatArray:
         """Start episode `first_episode` in every env; returns states [N, S]."""
         self._refuse_if_closed()
         self._episodes[:] = first_episode
-        for env in range(self.num_envs):
-            self._start_episode(env)
-        return self._states.copy()
+        return self._start_all()
 
     def step(self, actions: ActionArray, active: BoolArray | None = None) -> StepResult:
         """One step of all envs, or of those in `active`; see `VectorEnv.step`."""
@@ -70,7 +78,7 @@ class GymnasiumVectorEnv:
         if active is not None:
             check_active(active, self.spec, self.num_envs)
         self._refuse_if_closed()
-        if np.isnan(self._states).any():
+        if not self._has_episodes:
             raise EnvError(f"{self.spec.task}: step() before reset() or load_state()")
         final_states = self._states.copy()
         rewards = np.zeros(self.num_envs)
@@ -101,9 +109,7 @@ class GymnasiumVectorEnv:
                 f"{self.num_envs}: another --num-envs?"
             )
         self._episodes[:] = episodes + 1
-        for env in range(self.num_envs):
-            self._start_episode(env)
-        return self._states.copy()
+        return self._start_all()
 
     def close(self) -> None:
         """Close every env; closing twice is harmless."""
@@ -121,6 +127,12 @@ class GymnasiumVectorEnv:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _start_all(self) -> FloatArray:
+        for env in range(self.num_envs):
+            self._start_episode(env)
+        self._has_episodes = True
+        return self._states.copy()
 
     def _start_episode(self, env: int) -> None:
         self._elapsed_steps[env] = 0
@@ -156,8 +168,10 @@ class GymnasiumVectorEnv:
             raise self._fault(
                 env, f"returned an observation of shape {array.shape}, expected {expected}"
             )
-        if not np.isfinite(array).all():
-            column = int(np.flatnonzero(~np.isfinite(array))[0])
+        # Policies read float32: what is finite here and not there would reach them as infinity.
+        is_sound = np.abs(array) <= _MAX_FLOAT32
+        if not is_sound.all():
+            column = int(np.flatnonzero(~is_sound)[0])
             raise self._fault(env, f"returned {array[column]} in column {column} of an observation")
         return array
 
@@ -165,6 +179,7 @@ class GymnasiumVectorEnv:
         return self._seeds(env, int(self._episodes[env]))
 
     def _fault(self, env: int, what: str) -> EnvError:
+        self._has_episodes = False
         return EnvError(
             f"{self.spec.task}: env {env} {what}, at step {self._elapsed_steps[env]} of episode "
             f"{self._episodes[env]}, which starts from reset(seed={self._seed(env)})"

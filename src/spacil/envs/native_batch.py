@@ -17,7 +17,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from spacil.envs.vector_env import FloatArray
 from spacil.errors import ConfigError
@@ -54,8 +54,8 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }
 
 
-class SimulationFailed(Exception):  # noqa: N818 - internal; the env turns it into an EnvError
-    """MuJoCo raised inside one simulation of a call."""
+class SimulationError(Exception):
+    """MuJoCo raised inside one simulation of a call. Internal: an env makes an EnvError of it."""
 
     def __init__(self, index: int, message: str) -> None:
         super().__init__(message)
@@ -106,12 +106,14 @@ def _delete(address: int, process: int) -> None:
 class _Memory:
     """A block of native memory as numpy sees it."""
 
-    def __init__(self, owner: _Handle, address: int, shape: tuple[int, ...], typestr: str) -> None:
+    def __init__(
+        self, owner: _Handle, address: int, shape: tuple[int, ...], dtype: DTypeLike
+    ) -> None:
         self.owner = owner
         self.__array_interface__ = {
             "data": (address, False),
             "shape": shape,
-            "typestr": typestr,
+            "typestr": np.dtype(dtype).str,
             "version": 3,
         }
 
@@ -123,9 +125,10 @@ class NativeBatch:
     next call, and derived fields are those of its last call.
 
     A row holds all that the next step depends on, the solver's warm start included. So the threads
-    bring one MjData each and load the row into it, which keeps them in the cache: 5-15 % faster
-    than an MjData per simulation. `has_contact_forces` needs the latter, because a row does not
-    hold the contacts of the last substep.
+    bring one MjData each and load the row into it. Beside an MjData per simulation that takes less
+    memory and was measured 9 % faster on HalfCheetah, the same within the noise on Reacher, Hopper
+    and Walker2d. `has_contact_forces` needs an MjData per simulation, because a row does not hold
+    the contacts of the last substep.
     """
 
     def __init__(
@@ -158,10 +161,10 @@ class NativeBatch:
         self.ctrl = self._component(mujoco.mjtState.mjSTATE_CTRL)
         self.derived = {name: self._derived_field(name) for name in derived_fields}
         """Each [N, size of the MjData field]"""
-        num_warnings = int(mujoco.mjtWarning.mjNWARNING)
-        statistics = self._array(library.mjb_warning(address), (num_sims, num_warnings, 2), "<i4")
-        self._warnings = statistics
-        self._status = self._array(library.mjb_status(address), (num_sims,), "<i4")
+        # Per simulation and kind of warning: (information, number of times).
+        shape = (num_sims, int(mujoco.mjtWarning.mjNWARNING), 2)
+        self._warnings = self._array(library.mjb_warning(address), shape, np.int32)
+        self._status = self._array(library.mjb_status(address), (num_sims,), np.int32)
 
     def step(self, num_substeps: int, ids: IdArray | None = None) -> None:
         """`num_substeps` calls of mj_step; derived fields lag one substep, as they do there."""
@@ -192,15 +195,14 @@ class NativeBatch:
         """A simulation that raised a warning since its last reset, and the warning's name."""
         if not np.count_nonzero(self._warnings):
             return None
-        _, counts = np.moveaxis(self._warnings, 2, 0)
-        index, kind = np.argwhere(counts)[0]
+        index, kind = np.argwhere(self._warnings[:, :, 1])[0]
         return int(index), mujoco.mjtWarning(int(kind)).name
 
     def _check(self, num_failures: int) -> None:
         if num_failures:
             index = int(np.flatnonzero(self._status)[0])
             message = _library().mjb_error(self._handle.address, index)
-            raise SimulationFailed(index, message.decode(errors="replace"))
+            raise SimulationError(index, message.decode(errors="replace"))
 
     def _component(self, component: mujoco.mjtState) -> FloatArray:
         size = ctypes.c_int()
@@ -215,10 +217,10 @@ class NativeBatch:
         return self._rows(start, size.value)
 
     def _rows(self, address: int, width: int) -> FloatArray:
-        return self._array(address, (self._num_sims, width), "<f8")
+        return self._array(address, (self._num_sims, width), mujoco.MJTNUM_DTYPE)
 
-    def _array(self, address: int, shape: tuple[int, ...], typestr: str) -> NDArray[Any]:
-        return np.asarray(_Memory(self._handle, address, shape, typestr))
+    def _array(self, address: int, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+        return np.asarray(_Memory(self._handle, address, shape, dtype))
 
 
 def _selection(ids: IdArray | None) -> tuple[Any, int]:

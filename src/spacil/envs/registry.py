@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from spacil.envs.mujoco_tasks import MUJOCO_TASKS, MujocoTask
+from spacil.errors import ConfigError
 
 if TYPE_CHECKING:
     from spacil.envs.env_source import EnvSource
@@ -39,6 +40,19 @@ def make_vector_env(
 
     make_env, name = as_env_factory(task, other_names=TASKS)
     return GymnasiumVectorEnv(make_env, name, num_envs, seeds)
+
+
+def task_named_in_file(task: str, file: object) -> str:
+    """A task's name that stood in a file. None may decide what code is imported.
+
+    Gymnasium imports the module in a name such as `package:Env-v0`.
+    """
+    if ":" in task:
+        raise ConfigError(
+            f"{file} names the task {task!r}: a module is not imported because a file says so; "
+            "if you trust it, name the task yourself"
+        )
+    return task
 
 
 def task_name(task: EnvSource) -> str:

@@ -20,7 +20,7 @@ from spacil.envs.mujoco_tasks import CFRC_EXT, MujocoTask
 from spacil.envs.native_batch import (
     IdArray,
     NativeBatch,
-    SimulationFailed,
+    SimulationError,
     route_warnings_to_log,
 )
 from spacil.envs.vector_env import (
@@ -196,7 +196,7 @@ class ThreadedMujocoEnv:
             batch.step(self._task.frame_skip, ids)
             if CFRC_EXT in self._task.derived_fields:
                 batch.compute_contact_forces(ids)
-        except SimulationFailed as error:
+        except SimulationError as error:
             raise self._fault(error.index, f"failed in MuJoCo: {error}", actions) from None
         warning = batch.first_warning()
         if warning is not None:
@@ -206,7 +206,14 @@ class ThreadedMujocoEnv:
     def _start_next_episodes(self, ids: IdArray) -> FloatArray:
         """Reset some envs from the seeds of their next episodes; returns states of `ids`."""
         simulations = self._opened()
-        states = simulations.starts.begin(simulations.batch, ids, self._episodes + 1)
+        try:
+            states = simulations.starts.begin(simulations.batch, ids, self._episodes + 1)
+        except SimulationError as error:
+            self.close()
+            raise EnvError(
+                f"{self.spec.task}: env {error.index} failed in MuJoCo before episode "
+                f"{self._episodes[error.index] + 1}: {error}"
+            ) from None
         self._episodes[ids] += 1
         self._elapsed_steps[ids] = 0
         return states

@@ -1,5 +1,6 @@
 """What every vectorised environment of spacil offers, and the checks none of them may skip."""
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -145,13 +146,18 @@ def check_actions(actions: NDArray[Any], spec: EnvSpec, num_envs: int) -> None:
         raise DivergedError(
             f"{spec.task}: actions are {actions.dtype}, expected float32; nothing was stepped"
         )
-    if not np.isfinite(actions).all():
+    if not _is_surely_finite(actions) and not np.isfinite(actions).all():
         env, column = np.argwhere(~np.isfinite(actions))[0]
         raise DivergedError(
             f"{spec.task}: the policy's action is {actions[env, column]} "
             f"(env {env}, column {column}); nothing was stepped. "
             "The last checkpoint is intact; a smaller --max-kl may help"
         )
+
+
+def _is_surely_finite(array: NDArray[np.floating[Any]]) -> bool:
+    """One pass without a temporary; False also where only the sum of squares overflows."""
+    return math.isfinite(np.vdot(array, array))
 
 
 def check_active(active: NDArray[Any], spec: EnvSpec, num_envs: int) -> None:
@@ -164,10 +170,10 @@ def check_active(active: NDArray[Any], spec: EnvSpec, num_envs: int) -> None:
 
 def first_non_finite_row(states: FloatArray, rewards: FloatArray) -> int | None:
     """The first env with a non-finite state or reward, if any."""
-    if np.isfinite(states).all() and np.isfinite(rewards).all():
+    if _is_surely_finite(states) and _is_surely_finite(rewards):
         return None
-    bad = ~(np.isfinite(states).all(axis=-1) & np.isfinite(rewards))
-    return int(np.flatnonzero(bad)[0])
+    bad = np.flatnonzero(~(np.isfinite(states).all(axis=-1) & np.isfinite(rewards)))
+    return int(bad[0]) if len(bad) else None
 
 
 def check_results(states: FloatArray, rewards: FloatArray, spec: EnvSpec, where: str) -> None:

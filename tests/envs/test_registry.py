@@ -1,0 +1,95 @@
+"""Names, sizes and who gets which env."""
+
+import subprocess
+import sys
+
+import gymnasium
+import numpy as np
+import pytest
+
+from spacil.envs.gymnasium_env import GymnasiumVectorEnv
+from spacil.envs.mujoco_tasks import MUJOCO_TASKS
+from spacil.envs.registry import PAPER_TASKS, TASKS, make_vector_env, task_name
+from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
+from spacil.errors import ConfigError
+
+
+@pytest.mark.parametrize("task", MUJOCO_TASKS, ids=lambda task: task.name)
+def test_sizes_bounds_and_limits_are_gymnasiums(task, seeds, reference_env):
+    theirs = reference_env(task)
+    with make_vector_env(task.name, 1, seeds) as env:
+        spec = env.spec
+    assert (spec.num_states,) == (task.num_states,) == theirs.observation_space.shape
+    assert (spec.num_actions,) == (task.num_actions,) == theirs.action_space.shape
+    assert np.array_equal(spec.action_low, theirs.action_space.low)
+    assert np.array_equal(spec.action_high, theirs.action_space.high)
+    assert spec.action_low.dtype == spec.action_high.dtype == np.float32
+    assert spec.horizon == task.horizon == theirs.spec.max_episode_steps
+    assert spec.dt == theirs.unwrapped.dt
+    assert task.frame_skip == theirs.unwrapped.frame_skip
+    assert theirs.unwrapped.fullpath.endswith("/" + task.model_file)
+
+
+def test_the_papers_tasks_have_the_papers_sizes():
+    sizes = [TASKS[name].num_states for name in PAPER_TASKS]
+    assert sizes == [11, 11, 17, 17, 111]
+
+
+def test_every_task_is_listed_in_both_versions():
+    names = {"Reacher", "Hopper", "Walker2d", "HalfCheetah", "Ant"}
+    assert set(TASKS) == {f"{n}-v{v}" for n in names for v in (4, 5)} | {"Ant-v4-no-contact"}
+
+
+def test_fingerprints_tell_every_task_from_every_other(seeds):
+    fingerprints = []
+    for name in TASKS:
+        with make_vector_env(name, 1, seeds) as env:
+            fingerprints.append(env.spec.fingerprint)
+    assert all(a != b for i, a in enumerate(fingerprints) for b in fingerprints[:i])
+    ant = fingerprints[list(TASKS).index("Ant-v4")]
+    assert ant["gymnasium_id"] == "Ant-v4"
+    assert ant["version"] == 4
+    assert ant["kwargs"] == {"use_contact_forces": True}
+    assert len(ant["model_sha256"]) == 64
+
+
+def test_a_built_in_name_gets_our_simulator(seeds):
+    with make_vector_env("Reacher-v5", 2, seeds, num_threads=2) as env:
+        assert isinstance(env, ThreadedMujocoEnv)
+        assert env.spec.restores_exactly
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["Pendulum-v1", lambda: gymnasium.make("Pendulum-v1"), gymnasium.make("Pendulum-v1")],
+    ids=["id", "function", "env"],
+)
+def test_anything_else_gets_the_adapter(source, seeds):
+    with make_vector_env(source, 2, seeds) as env:
+        assert isinstance(env, GymnasiumVectorEnv)
+        assert env.reset().shape == (2, 3)
+
+
+def test_a_task_has_a_name_whatever_it_comes_from():
+    assert task_name("Hopper-v4") == "Hopper-v4"
+    assert task_name(gymnasium.make("Pendulum-v1")) == "Pendulum-v1"
+
+
+def test_a_discrete_task_is_refused_by_name(seeds):
+    with pytest.raises(ConfigError, match="CartPole-v1: actions are Discrete; supported are"):
+        make_vector_env("CartPole-v1", 1, seeds)
+
+
+@pytest.mark.parametrize("typo", ["Hopper-v44", "hopper-v4", "Ant-v4-nocontact"])
+def test_a_typo_is_refused_with_our_names(typo, seeds):
+    with pytest.raises(ConfigError, match=r"did you mean.*-v4"):
+        make_vector_env(typo, 1, seeds)
+
+
+def test_importing_the_registry_imports_no_simulator():
+    code = (
+        "import sys, spacil.envs.registry\n"
+        "print({'mujoco', 'gymnasium', 'torch'} & set(sys.modules))"
+    )
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert finished.stdout.strip() == "set()", finished.stderr

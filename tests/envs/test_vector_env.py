@@ -1,0 +1,74 @@
+"""The promises and checks that all envs share."""
+
+import json
+
+import numpy as np
+import pytest
+
+from spacil.envs.registry import TASKS, make_vector_env
+from spacil.envs.vector_env import (
+    EnvSpec,
+    ResetSeeds,
+    check_actions,
+    check_results,
+    fingerprint,
+)
+from spacil.errors import EnvError
+
+
+def test_reset_seeds_differ_across_runs_streams_envs_and_episodes():
+    seeds = {
+        ResetSeeds(root_seed, stream)(env, episode)
+        for root_seed in range(4)
+        for stream in ("train", "eval")
+        for env in range(50)
+        for episode in range(25)
+    }
+    assert len(seeds) == 4 * 2 * 50 * 25
+    assert all(0 <= seed < 2**63 for seed in seeds)
+
+
+@pytest.mark.parametrize("name", ["Hopper-v4", "Reacher-v5"])
+def test_runs_and_envs_share_no_start(name):
+    """Gymnasium gives env i of run s the seed s + i, so runs 0 and 1 share all starts but one."""
+    starts = []
+    for root_seed in (0, 1):
+        with make_vector_env(name, 20, ResetSeeds(root_seed, "train")) as env:
+            starts += [*env.reset(), *env.reset(first_episode=1)]
+    assert len(np.unique(np.round(starts, 12), axis=0)) == 2 * 20 * 2
+
+
+def spec_of(name):
+    task = TASKS[name]
+    bounds = np.ones(task.num_actions, dtype="f4")
+    return EnvSpec(name, task.num_states, task.num_actions, -bounds, bounds, task.horizon, None)
+
+
+def test_finite_results_pass():
+    check_results(np.zeros((2, 11)), np.zeros(2), spec_of("Hopper-v4"), "at step 1")
+
+
+def test_huge_numbers_are_finite_and_raise_no_warning():
+    spec = spec_of("Hopper-v4")
+    check_results(np.full((2, 11), 1e200), np.full(2, -1e300), spec, "at step 1")
+    check_actions(np.full((2, 3), 3e38, dtype="f4"), spec, num_envs=2)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_non_finite_state_or_reward_names_the_env(bad):
+    states, rewards = np.zeros((3, 11)), np.zeros(3)
+    states[2, 4] = bad
+    with pytest.raises(EnvError, match=r"Hopper-v4: env 2 .* at step 9"):
+        check_results(states, rewards, spec_of("Hopper-v4"), "at step 9")
+    rewards[1] = bad
+    with pytest.raises(EnvError, match="env 1"):
+        check_results(states, rewards, spec_of("Hopper-v4"), "at step 9")
+
+
+def test_a_fingerprint_is_plain_json_even_with_open_bounds():
+    low, high = np.array([-np.inf, -1], dtype="f4"), np.array([1, np.inf], dtype="f4")
+    identity = fingerprint("My-Env-v12", {"mass": 2.0}, 5, low, high, None)
+    assert json.loads(json.dumps(identity, allow_nan=False)) == identity
+    assert identity["version"] == 12
+    assert identity["action_low"] == [None, -1.0]
+    assert identity["action_high"] == [1.0, None]
