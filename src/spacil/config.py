@@ -7,13 +7,13 @@ imports torch or numpy.
 
 import math
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from spacil import paper
 from spacil.errors import ConfigError
 
-Algorithm = Literal["trpo", "gail", "spacil"]
+Algorithm = Literal["trpo", "gail", "spacil", "bc"]
 Preset = Literal["none", "paper-mean", "paper-sum"]
 
 
@@ -162,6 +162,29 @@ class DiscriminatorConfig:
 
 
 @dataclass(frozen=True)
+class BCConfig:
+    """Behaviour cloning; an iteration is one pass over the demonstrations."""
+
+    clone_learning_rate: float = 1e-3
+    """Adam step size of behaviour cloning."""
+    clone_minibatch: int = 128
+    """State-action pairs per Adam step of behaviour cloning."""
+    holdout_fraction: float = 0.2
+    """Share of the demonstrated episodes that cloning does not learn from but is judged on; 0:
+    learn from all, and never stop early."""
+    clone_patience: int = 20
+    """Cloning ends after so many epochs without a lower loss on the held-out episodes."""
+
+    def __post_init__(self) -> None:
+        rate = self.clone_learning_rate
+        _require(rate > 0, "clone_learning_rate", rate, "above 0")
+        _require(self.clone_minibatch >= 1, "clone_minibatch", self.clone_minibatch, "1 or more")
+        fraction = self.holdout_fraction
+        _require(0 <= fraction < 1, "holdout_fraction", fraction, "in [0, 1)")
+        _require(self.clone_patience >= 1, "clone_patience", self.clone_patience, "1 or more")
+
+
+@dataclass(frozen=True)
 class BallConfig:
     """Projected gradient ascent in a small ball around each state (algo:reg_maximization)."""
 
@@ -192,12 +215,28 @@ class PolicyPenaltyConfig:
     policy_penalty_scale: Literal["lipschitz", "paper-mean", "paper-sum"] = "lipschitz"
     """lipschitz: weight on E[sigma_max^2]; paper-mean: on E[|dmu|^2] as printed, which is
     epsilon^2 smaller; paper-sum: summed over the states of the batch."""
-    policy_penalty_estimator: Literal["exact", "pgd"] = "exact"
-    """exact: the largest singular value of the mean action's Jacobian; pgd: the paper's ascent."""
-    penalty_ramp_iterations: int = 100
+    policy_penalty_estimator: Literal["exact", "pgd", "frobenius", "lcp", "cats", "caps"] = "exact"
+    """exact: squared largest singular value of the mean action's Jacobian; pgd: the paper's ascent
+    (algo:reg_maximization); frobenius: its squared Frobenius norm; lcp: |grad_s log pi(a | s)|^2 at
+    the sampled actions; cats: squared change of the mean action from one step to the next; caps:
+    the same, and its squared change under Gaussian noise."""
+    penalty_ramp_iterations: int = 0
     """The weight grows linearly from 0 over this many iterations."""
-    penalty_state_fraction: float = 1.0
-    """Share of the states, drawn anew each iteration, that carry the penalty."""
+    penalty_state_fraction: float = 0.25
+    """Share of the states, drawn anew each iteration, that carry the penalties: an unbiased
+    estimate of all of them at that share of the time."""
+    penalty_sigma: Literal["fixed", "policy"] = "fixed"
+    """Spread of the policies compared (sigma): fixed to 1, as in app:algo_hyper_params, or the
+    policy's own, so that a wider policy counts as smoother."""
+    penalty_discount: bool = False
+    """Weight the states of the policy penalty by gamma^t, t counted from the start of their
+    episode, as the text below eq:policy_reg says; weights average 1."""
+    caps_noise_std: float = 0.2
+    """Standard deviation of the noise of caps, in normalised state units (its sigma)."""
+    caps_temporal_weight: float = 0.1
+    """Weight of the temporal term of caps (its lambda_T); lambda_policy multiplies it too."""
+    caps_spatial_weight: float = 0.5
+    """Weight of the noise term of caps (its lambda_S); lambda_policy multiplies it too."""
 
     def __post_init__(self) -> None:
         _require(self.lambda_policy >= 0, "lambda_policy", self.lambda_policy, "0 or more")
@@ -205,6 +244,48 @@ class PolicyPenaltyConfig:
         _require(ramp >= 0, "penalty_ramp_iterations", ramp, "0 or more")
         fraction = self.penalty_state_fraction
         _require(0 < fraction <= 1, "penalty_state_fraction", fraction, "in (0, 1]")
+        _require(self.caps_noise_std > 0, "caps_noise_std", self.caps_noise_std, "above 0")
+        for name in ("caps_temporal_weight", "caps_spatial_weight"):
+            _require(getattr(self, name) >= 0, name, getattr(self, name), "0 or more")
+        _require(
+            self.policy_penalty_scale == "lipschitz"
+            or self.policy_penalty_estimator in ("exact", "pgd"),
+            "policy_penalty_scale",
+            self.policy_penalty_scale,
+            f"lipschitz with --policy-penalty-estimator {self.policy_penalty_estimator}: "
+            "the printed scales belong to the paper's penalty (exact, pgd)",
+        )
+
+
+@dataclass(frozen=True)
+class SmoothnessTargetConfig:
+    """A wanted smoothness instead of a weight: the paper's constrained problem (eq:main_problem).
+
+    A dual variable then finds the weight of the policy penalty during training, from
+    lambda_policy on.
+    """
+
+    smoothness_target: float = 0.0
+    """J to end at (epsilon' of eq:main_problem), in the common frame: per standard deviation of the
+    demonstrations' states. With a reference, a fraction of its J. 0: no target, a fixed weight."""
+    smoothness_target_reference: str = "none"
+    """none: the target is J itself. demonstrator: a fraction of the J of whoever gave the
+    demonstrations, as recorded with them or else as cloned from them. Or a fraction of the J of a
+    policy: a run folder (its last policy) or a policy file."""
+    smoothness_target_states: int = 500
+    """States of each batch on which J is measured, drawn anew each iteration."""
+
+    def __post_init__(self) -> None:
+        target = self.smoothness_target
+        _require(target >= 0, "smoothness_target", target, "above 0, or 0 for none")
+        _require(
+            target > 0 or self.smoothness_target_reference == "none",
+            "smoothness_target",
+            target,
+            "above 0 when --smoothness-target-reference is given",
+        )
+        states = self.smoothness_target_states
+        _require(states >= 1, "smoothness_target_states", states, "1 or more")
 
 
 @dataclass(frozen=True)
@@ -213,13 +294,29 @@ class CostPenaltyConfig:
 
     lambda_cost: float = 0.01
     """Weight of the cost penalty (lambda_2), in the units of cost_penalty_scale."""
+    cost_penalty_form: Literal["response", "both", "state", "gp", "r1"] = "response"
+    """What may change little when the state moves to s~: response: c(s, pi(s~)), as in eq:cost_reg;
+    both: c(s~, pi(s~)); state: c(s~, a). Or a gradient penalty on the logits in (s, a): gp: keep
+    the gradient's length near 1 (WGAN-GP); r1: keep it small on the demonstrations."""
     cost_penalty_scale: Literal["lipschitz", "paper-mean", "paper-sum"] = "lipschitz"
     """lipschitz: weight on E[max |dc|] / epsilon; paper-mean, paper-sum: as printed."""
     cost_penalty_estimator: Literal["exact", "pgd"] = "exact"
-    """exact: gradient norm of c(s0, mu(s)) in s at s0; pgd: the paper's ascent."""
+    """exact: gradient norm of the cost along its form, e.g. of c(s0, mu(s)) in s at s0; pgd: the
+    paper's ascent. Not read by gp and r1."""
+    cost_penalty_mixing: Literal["interpolate", "per_batch", "bernoulli", "none"] = "interpolate"
+    """Where the penalty is measured, zeta ~ U[0, 1): between agent and demonstrations at a zeta for
+    each pair; at one zeta per batch; at demonstrated states with probability zeta; or on the
+    agent's alone. r1 is always measured on the demonstrations."""
 
     def __post_init__(self) -> None:
         _require(self.lambda_cost >= 0, "lambda_cost", self.lambda_cost, "0 or more")
+        _require(
+            self.cost_penalty_scale == "lipschitz" or self.cost_penalty_form not in ("gp", "r1"),
+            "cost_penalty_scale",
+            self.cost_penalty_scale,
+            f"lipschitz with --cost-penalty-form {self.cost_penalty_form}: "
+            "the printed scales belong to a change inside a ball",
+        )
 
 
 @dataclass(frozen=True)
@@ -247,18 +344,45 @@ class Settings:
     trust_region: TrustRegionConfig = field(default_factory=TrustRegionConfig)
     value: ValueConfig = field(default_factory=ValueConfig)
     discriminator: DiscriminatorConfig = field(default_factory=DiscriminatorConfig)
+    bc: BCConfig = field(default_factory=BCConfig)
     policy_penalty: PolicyPenaltyConfig = field(default_factory=PolicyPenaltyConfig)
     cost_penalty: CostPenaltyConfig = field(default_factory=CostPenaltyConfig)
     ball: BallConfig = field(default_factory=BallConfig)
+    target: SmoothnessTargetConfig = field(default_factory=SmoothnessTargetConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+
+    def __post_init__(self) -> None:
+        # Infinity passes comparisons such as "0 or more", and neither it nor NaN can be saved.
+        for group in fields(Settings):
+            for name, value in vars(getattr(self, group.name)).items():
+                is_number = not isinstance(value, float) or math.isfinite(value)
+                _require(is_number, name, value, "a finite number")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig(Settings):
-    """One run. TRPO learns from the env's reward; GAIL and SPaCIL from demonstrations."""
+    """One run. TRPO learns from the env's reward; GAIL, SPaCIL and BC from demonstrations."""
 
     algorithm: Algorithm
     task: str
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.target.smoothness_target == 0:
+            return
+        target, weight = self.target.smoothness_target, self.policy_penalty.lambda_policy
+        _require(
+            self.algorithm == "spacil",
+            "smoothness_target",
+            target,
+            f"0 with {self.algorithm}: spacil is what finds a weight for it",
+        )
+        _require(
+            weight > 0,
+            "lambda_policy",
+            weight,
+            "above 0 with --smoothness-target: the search for a weight starts there",
+        )
 
 
 def _require(is_valid: bool, name: str, value: object, expectation: str) -> None:

@@ -11,9 +11,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from spacil.errors import ConfigError
+
 
 def derived_seed(root_seed: int, *path: str | int) -> int:
     """A 63-bit seed that depends on every element of `path`; never `seed + i`."""
+    if root_seed < 0:
+        raise ConfigError(f"the seed is {root_seed}, expected 0 or more")
     words = [zlib.crc32(part.encode()) if isinstance(part, str) else part for part in path]
     state = np.random.SeedSequence([root_seed, *words]).generate_state(1, np.uint64)
     return int(state[0]) >> 1
@@ -32,6 +36,7 @@ class Streams:
     ball: torch.Generator
     mixing: torch.Generator
     subset: torch.Generator
+    target: torch.Generator
     minibatch: torch.Generator
     init: torch.Generator
 

@@ -18,6 +18,12 @@ FREE_TO_CHANGE_ON_RESUME = frozenset({"iterations", "simulation_threads", "check
 """Settings that do not change what the next iteration computes."""
 
 
+_BC_SETTINGS = {
+    "iterations": 100,
+    "checkpoint_interval": 10,  # an epoch takes less time than its checkpoint is worth
+}
+
+
 def default_config(algorithm: Algorithm, task: str, preset: Preset = "none") -> TrainConfig:
     """The settings of an algorithm on a task, before a user's own."""
     config = TrainConfig(algorithm=algorithm, task=task)
@@ -37,6 +43,8 @@ def default_config(algorithm: Algorithm, task: str, preset: Preset = "none") -> 
         )
     if algorithm != "spacil":
         config = with_settings(config, {"lambda_policy": 0.0, "lambda_cost": 0.0})
+    if algorithm == "bc":
+        config = with_settings(config, _BC_SETTINGS)
     if preset != "none":
         config = with_settings(config, _preset_settings(algorithm, task, preset))
     return config
@@ -44,8 +52,8 @@ def default_config(algorithm: Algorithm, task: str, preset: Preset = "none") -> 
 
 def _preset_settings(algorithm: Algorithm, task: str, preset: Preset) -> dict[str, Any]:
     """The paper's printed scaling and discriminator, and nothing else."""
-    if algorithm == "trpo":
-        raise ConfigError(f"--preset {preset} is for gail and spacil; trpo has no penalty")
+    if algorithm in ("trpo", "bc"):
+        raise ConfigError(f"--preset {preset} is for gail and spacil, not for {algorithm}")
     settings: dict[str, Any] = {
         "discriminator_activation": "tanh",
         "discriminator_learning_rate": paper.DISCRIMINATOR_LEARNING_RATE,
@@ -79,6 +87,7 @@ def with_settings(config: TrainConfig, settings: Mapping[str, Any]) -> TrainConf
     for name, value in settings.items():
         if name not in groups:
             raise ConfigError(f"unknown setting {name!r}{_did_you_mean(name, groups)}")
+        value = tuple(value) if isinstance(value, list) else value
         _check_type(name, value, getattr(getattr(config, groups[name]), name))
         changes.setdefault(groups[name], {})[name] = value
     replaced = {
@@ -106,11 +115,8 @@ def from_flat_settings(flat: Mapping[str, Any]) -> TrainConfig:
         raise ConfigError(f"config does not fit this version: missing {missing}, unknown {unknown}")
     if flat["algorithm"] not in get_args(Algorithm):
         raise ConfigError(f"algorithm is {flat['algorithm']!r}, expected {get_args(Algorithm)}")
-    values = {
-        name: tuple(flat[name]) if isinstance(flat[name], list) else flat[name] for name in groups
-    }
     config = TrainConfig(algorithm=flat["algorithm"], task=str(flat["task"]))
-    return with_settings(config, values)
+    return with_settings(config, {name: flat[name] for name in groups})
 
 
 @functools.cache

@@ -1,16 +1,47 @@
 """Both penalties: values on maps whose answer is known, and gradients by finite differences."""
 
+import math
+from collections.abc import Callable, Iterator
+
 import pytest
 import torch
 from torch import Tensor
 
+from spacil.data.rollout import one_torch_thread
 from spacil.functional import flat_params
 from spacil.functional.ball import random_offset
+from spacil.functional.gaussian import log_prob
 from spacil.functional.spectral import batch_jacobian, top_singular
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.mlp import MLP
-from spacil.smoothness.cost_penalty import exact_cost_penalty, mix_states, pgd_cost_penalty
-from spacil.smoothness.policy_penalty import exact_policy_penalty, pgd_policy_penalty
+from spacil.smoothness.cost_penalty import (
+    Path,
+    along_both,
+    along_response,
+    along_state,
+    exact_cost_penalty,
+    gradient_penalty,
+    mix,
+    pgd_cost_penalty,
+    r1_penalty,
+)
+from spacil.smoothness.policy_penalty import (
+    Penalty,
+    exact_policy_penalty,
+    frobenius_policy_penalty,
+    hutchinson_policy_penalty,
+    lcp_policy_penalty,
+    pgd_policy_penalty,
+    random_signs,
+)
+from spacil.smoothness.temporal_penalty import caps_penalty, cats_penalty
+
+
+@pytest.fixture(autouse=True)
+def _one_torch_thread() -> Iterator[None]:
+    """Matrices this small are quicker on one."""
+    with one_torch_thread():
+        yield
 
 
 def make_net(seed: int = 0, scale: float = 30.0) -> MLP:
@@ -21,61 +52,129 @@ def make_net(seed: int = 0, scale: float = 30.0) -> MLP:
     return net
 
 
-def make_states(size: int = 30) -> Tensor:
-    generator = torch.Generator().manual_seed(7)
-    return torch.randn(size, 5, generator=generator, dtype=torch.float64)
+def make_rows(size: int = 30, width: int = 5, seed: int = 7) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(size, width, generator=generator, dtype=torch.float64)
 
 
 def start(states: Tensor, radius: float = 0.01) -> Tensor:
     return random_offset(states, radius, "sphere", torch.Generator().manual_seed(0))
 
 
+def value_of(penalty: Penalty) -> float:
+    with torch.no_grad():
+        return float(penalty())
+
+
+def assert_gradient_is_the_slope_of(
+    gradient: Tensor, value: Callable[[], float], parameters: list[Tensor]
+) -> None:
+    """Along random directions, against central differences of `value()`."""
+    theta = flat_params.flatten(parameters).detach().clone()
+    generator = torch.Generator().manual_seed(1)
+    for _ in range(5):
+        direction = torch.randn(theta.numel(), generator=generator, dtype=torch.float64)
+        step, ends = 1e-6, []
+        for sign in (1, -1):
+            flat_params.assign(parameters, theta + sign * step * direction)
+            ends.append(value())
+        flat_params.assign(parameters, theta)
+        difference = (ends[0] - ends[1]) / (2 * step)
+        assert float(gradient @ direction) == pytest.approx(difference, rel=1e-5)
+
+
+def flat_gradient(value: Tensor, parameters: list[Tensor]) -> Tensor:
+    return flat_params.flatten(torch.autograd.grad(value, parameters, materialize_grads=True))
+
+
+# --- the policy's penalty
+
+
 def test_the_exact_penalty_of_a_linear_policy_is_its_squared_spectral_norm() -> None:
     generator = torch.Generator().manual_seed(0)
     matrix = torch.randn(3, 5, generator=generator, dtype=torch.float64)
-    penalty = exact_policy_penalty(lambda s: s @ matrix.T, make_states())
-    assert float(penalty()) == pytest.approx(float(torch.linalg.svdvals(matrix)[0]) ** 2, abs=1e-12)
-
-
-def test_a_constant_policy_has_no_penalty() -> None:
-    penalty = exact_policy_penalty(lambda s: torch.ones(len(s), 2), make_states())
-    assert float(penalty()) == 0
+    penalty = exact_policy_penalty(lambda s: s @ matrix.T, make_rows())
+    assert value_of(penalty) == pytest.approx(
+        float(torch.linalg.svdvals(matrix)[0]) ** 2, abs=1e-12
+    )
 
 
 def test_the_exact_penalty_equals_the_mean_squared_top_singular_value() -> None:
-    net, states = make_net(), make_states()
-    sigma = top_singular(batch_jacobian(net, states)).sigma
-    assert float(exact_policy_penalty(net, states)()) == pytest.approx(
+    net, states = make_net(), make_rows()
+    sigma = torch.linalg.svdvals(batch_jacobian(net, states))[:, 0]
+    assert value_of(exact_policy_penalty(net, states)) == pytest.approx(
         float(sigma.square().mean()), rel=1e-12
     )
 
 
-def test_its_gradient_equals_finite_differences_of_the_true_spectral_norm() -> None:
-    net, states = make_net(), make_states()
+def test_the_exact_gradient_equals_finite_differences_of_the_true_spectral_norm() -> None:
+    net, states = make_net(), make_rows()
     parameters = list(net.parameters())
-    gradient = flat_params.flatten(
-        torch.autograd.grad(exact_policy_penalty(net, states)(), parameters, allow_unused=True)[:-1]
+    gradient = flat_gradient(exact_policy_penalty(net, states)(), parameters)
+    assert_gradient_is_the_slope_of(
+        gradient,
+        lambda: float(top_singular(batch_jacobian(net, states)).sigma.square().mean()),
+        parameters,
     )
-    theta = flat_params.flatten(parameters).detach().clone()
-    generator = torch.Generator().manual_seed(1)
-
-    def value(vector: Tensor) -> float:
-        flat_params.assign(parameters, vector)
-        return float(top_singular(batch_jacobian(net, states)).sigma.square().mean())
-
-    for _ in range(5):
-        direction = torch.randn(theta.numel(), generator=generator, dtype=torch.float64)
-        direction[-3:] = 0  # the last bias does not move the Jacobian
-        step = 1e-6
-        difference = (value(theta + step * direction) - value(theta - step * direction)) / (
-            2 * step
-        )
-        assert float(gradient @ direction[:-3]) == pytest.approx(difference, rel=1e-5)
 
 
-def test_without_a_graph_the_value_is_the_same_and_no_graph_is_kept() -> None:
-    net, states = make_net(), make_states()
-    penalty = exact_policy_penalty(net, states)
+def frozen_penalties(net: MLP, log_std: Tensor) -> dict[str, Penalty]:
+    """Every estimator whose value is a smooth function of the parameters once it is built."""
+    states, weights = make_rows(), torch.linspace(0.5, 1.5, 30, dtype=torch.float64)
+    later, noise = make_rows(seed=8), 0.2 * make_rows(seed=9)
+    actions = make_rows(width=3, seed=10)
+
+    def density(points: Tensor, actions: Tensor) -> Tensor:
+        return log_prob(actions, net(points), log_std)
+
+    probes = random_signs((4, 30, 3), states, torch.Generator().manual_seed(0))
+    offset = start(states)
+    return {
+        "pgd": pgd_policy_penalty(net, states, offset, 0.01, 5, weights=weights),
+        "pgd-sum": pgd_policy_penalty(net, states, offset, 0.01, 5, scale="paper-sum"),
+        "frobenius": frobenius_policy_penalty(net, states, weights),
+        "hutchinson": hutchinson_policy_penalty(net, states, probes, weights),
+        "lcp": lcp_policy_penalty(density, states, actions, weights),
+        "cats": cats_penalty(net, states, later, weights),
+        "caps": caps_penalty(net, states, later, noise, weights=weights),
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["pgd", "pgd-sum", "frobenius", "hutchinson", "lcp", "cats", "caps"]
+)
+def test_every_estimators_gradient_equals_finite_differences(name: str) -> None:
+    net = make_net()
+    log_std = torch.tensor([0.1, -0.2, 0.3], dtype=torch.float64, requires_grad=True)
+    penalty = frozen_penalties(net, log_std)[name]
+    parameters = [*net.parameters(), log_std]
+
+    gradient = flat_gradient(penalty(), parameters)
+    assert_gradient_is_the_slope_of(gradient, lambda: value_of(penalty), parameters)
+
+
+def test_a_constant_policy_has_no_penalty() -> None:
+    states, cost = make_rows(), make_cost().cost
+    bias = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+
+    def constant(states: Tensor) -> Tensor:
+        return torch.ones(len(states), 3, dtype=torch.float64)
+
+    def only_bias(states: Tensor) -> Tensor:
+        return constant(states) + bias
+
+    assert value_of(exact_policy_penalty(constant, states)) == 0
+    for policy in (constant, only_bias):
+        assert value_of(frobenius_policy_penalty(policy, states)) == 0
+        along = along_response(policy, states)
+        assert value_of(lambda path=along: exact_cost_penalty(cost, path, states).detach()) == 0
+
+
+@pytest.mark.parametrize("name", ["exact", "frobenius"])
+def test_without_a_graph_the_value_is_the_same_and_no_graph_is_kept(name: str) -> None:
+    net, states = make_net(), make_rows()
+    build = {"exact": exact_policy_penalty, "frobenius": frobenius_policy_penalty}[name]
+    penalty = build(net, states)
     with torch.no_grad():
         value = penalty()
     assert not value.requires_grad
@@ -83,7 +182,7 @@ def test_without_a_graph_the_value_is_the_same_and_no_graph_is_kept() -> None:
 
 
 def test_frozen_directions_never_overstate_the_penalty_elsewhere() -> None:
-    net, states = make_net(), make_states()
+    net, states = make_net(), make_rows()
     penalty = exact_policy_penalty(net, states)
     generator = torch.Generator().manual_seed(3)
     for _ in range(10):
@@ -92,23 +191,74 @@ def test_frozen_directions_never_overstate_the_penalty_elsewhere() -> None:
                 noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
                 parameter.add_(0.05 * noise)
         truth = top_singular(batch_jacobian(net, states)).sigma.square().mean()
-        assert float(penalty().detach()) <= float(truth) * (1 + 1e-12)
+        assert value_of(penalty) <= float(truth) * (1 + 1e-12)
+
+
+def test_the_frobenius_penalty_is_the_mean_squared_norm_of_the_jacobian() -> None:
+    net, states = make_net(), make_rows()
+    squared = batch_jacobian(net, states).square().sum((1, 2))
+    assert value_of(frobenius_policy_penalty(net, states)) == pytest.approx(
+        float(squared.mean()), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_frobenius_penalty_lies_between_once_and_three_times_the_exact_one(seed: int) -> None:
+    net, states = make_net(seed), make_rows()
+    exact = value_of(exact_policy_penalty(net, states))
+    frobenius = value_of(frobenius_policy_penalty(net, states))
+    assert exact <= frobenius <= 3 * exact  # min(A, S) = 3
+
+
+def test_hutchinsons_mean_converges_to_the_frobenius_penalty() -> None:
+    net, states = make_net(), make_rows(10)
+    truth = value_of(frobenius_policy_penalty(net, states))
+    generator = torch.Generator().manual_seed(0)
+    errors = []
+    for num_probes in (4, 4_000):
+        probes = random_signs((num_probes, 10, 3), states, generator)
+        errors.append(abs(value_of(hutchinson_policy_penalty(net, states, probes)) / truth - 1))
+    assert errors[1] < 0.02 and errors[1] < errors[0]
+
+
+def test_random_signs_have_unit_covariance() -> None:
+    probes = random_signs((20_000, 3), torch.zeros((), dtype=torch.float64), torch.Generator())
+    assert set(probes.unique().tolist()) == {-1.0, 1.0}
+    assert torch.allclose(probes.T @ probes / 20_000, torch.eye(3).double(), atol=0.03)
+
+
+def test_lcp_over_sampled_actions_is_the_frobenius_penalty_in_units_of_the_spread() -> None:
+    net, states = make_net(), make_rows(10)
+    log_std = torch.tensor([0.5, 0.0, -0.5], dtype=torch.float64)
+    with torch.no_grad():
+        crowd = states.repeat(4_000, 1)
+        noise = make_rows(40_000, 3, seed=2)
+        actions = net(crowd) + log_std.exp() * noise
+        sampled = lcp_policy_penalty(lambda s, a: log_prob(a, net(s), log_std), crowd, actions)()
+        truth = frobenius_policy_penalty(lambda s: net(s) / log_std.exp(), states)()
+    assert float(sampled) == pytest.approx(float(truth), rel=0.02)
+
+
+def test_weights_make_a_weighted_mean() -> None:
+    net, states = make_net(), make_rows(2)
+    one, two = (value_of(exact_policy_penalty(net, states[i : i + 1])) for i in range(2))
+    weights = torch.tensor([1.5, 0.5], dtype=torch.float64)
+    weighted = value_of(exact_policy_penalty(net, states, weights))
+    assert weighted == pytest.approx((1.5 * one + 0.5 * two) / 2, rel=1e-12)
 
 
 def test_the_power_rule_reaches_the_exact_penalty() -> None:
-    net, states = make_net(), make_states(200)
-    exact = float(exact_policy_penalty(net, states)().detach())
+    net, states = make_net(), make_rows(200)
+    exact = value_of(exact_policy_penalty(net, states))
     pgd = pgd_policy_penalty(net, states, start(states), 0.01, 20, "power")
-    assert 0.98 * exact <= float(pgd().detach()) <= exact * 1.02
+    assert 0.98 * exact <= value_of(pgd) <= exact * 1.02
 
 
 def test_the_printed_scales_equal_lipschitz_units_times_radius_squared_and_count() -> None:
-    net, states = make_net(), make_states(50)
+    net, states = make_net(), make_rows(50)
     values = {
-        scale: float(
-            pgd_policy_penalty(
-                net, states, start(states), 0.01, 30, "power", 0.02, scale
-            )().detach()  # type: ignore[arg-type]
+        scale: value_of(
+            pgd_policy_penalty(net, states, start(states), 0.01, 30, "power", 0.02, scale)  # type: ignore[arg-type]
         )
         for scale in ("lipschitz", "paper-mean", "paper-sum")
     }
@@ -118,14 +268,17 @@ def test_the_printed_scales_equal_lipschitz_units_times_radius_squared_and_count
 
 def test_the_printed_rule_undermeasures_a_smooth_policy() -> None:
     # sigma_max about 0.5, the paper's raw step from a small start: it barely moves.
-    net, states = make_net(), make_states(100)
+    net, states = make_net(), make_rows(100)
     sigma = float(top_singular(batch_jacobian(net, states)).sigma.mean())
     with torch.no_grad():
         net.weights_and_biases[-1][0].mul_(0.5 / sigma)
-    exact = float(exact_policy_penalty(net, states)().detach())
+    exact = value_of(exact_policy_penalty(net, states))
     small = random_offset(states, 0.01, "gauss", torch.Generator().manual_seed(0))
-    raw = float(pgd_policy_penalty(net, states, small, 0.01, 20, "raw")().detach())
+    raw = value_of(pgd_policy_penalty(net, states, small, 0.01, 20, "raw"))
     assert raw < 0.75 * exact
+
+
+# --- the cost's penalty
 
 
 def make_cost(seed: int = 0) -> Discriminator:
@@ -136,53 +289,127 @@ def make_cost(seed: int = 0) -> Discriminator:
     return net
 
 
-def test_the_exact_cost_penalty_is_the_gradient_norm_along_the_policys_response() -> None:
-    policy, cost, states = make_net(), make_cost(), make_states(8)
+def make_path(form: str, policy: MLP, states: Tensor, actions: Tensor) -> Path:
+    return {
+        "response": along_response(policy, states),
+        "both": along_both(policy),
+        "state": along_state(actions),
+    }[form]
+
+
+FORMS = ["response", "both", "state"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_exact_cost_penalty_is_the_gradient_norm_along_its_path(form: str) -> None:
+    policy, cost = make_net(), make_cost()
+    states, actions = make_rows(8), make_rows(8, 3)
     total = 0.0
-    for state in states:
+    for state, action in zip(states, actions, strict=True):
+        path = make_path(form, policy, state[None], action[None])
         gradient = torch.autograd.functional.jacobian(
-            lambda s, fixed=state: cost.cost(fixed[None], policy(s[None])).sum(), state
+            lambda s, path=path: cost.cost(*path(s[None])).sum(), state
         )
         total += float(gradient.norm())
-    value = exact_cost_penalty(cost.cost, policy, states)
+    path = make_path(form, policy, states, actions)
+    value = exact_cost_penalty(cost.cost, path, states)
     assert float(value.detach()) == pytest.approx(total / len(states), rel=1e-9)
 
 
-def test_the_cost_penaltys_gradient_goes_to_the_cost_and_equals_finite_differences() -> None:
-    policy, cost, states = make_net(), make_cost(), make_states(20)
-    parameters = list(cost.net.parameters())
-    value = exact_cost_penalty(cost.cost, policy, states)
-    value.backward()  # type: ignore[no-untyped-call]
+@pytest.mark.parametrize("form", [*FORMS, "gp", "r1"])
+def test_the_gradient_goes_to_the_cost_alone_and_equals_finite_differences(form: str) -> None:
+    policy, cost = make_net(), make_cost()
+    states, actions = make_rows(20), make_rows(20, 3)
+
+    def penalty() -> Tensor:
+        if form == "gp":
+            return gradient_penalty(cost.logits_agent_is_high, states, actions)
+        if form == "r1":
+            return r1_penalty(cost.logits_agent_is_high, states, actions)
+        return exact_cost_penalty(cost.cost, make_path(form, policy, states, actions), states)
+
+    penalty().backward()  # type: ignore[no-untyped-call]
     assert all(p.grad is None for p in policy.parameters())
-    gradient = flat_params.flatten([p.grad for p in parameters if p.grad is not None])
-    theta = flat_params.flatten(parameters).detach().clone()
-    direction = torch.randn(
-        theta.numel(), generator=torch.Generator().manual_seed(0), dtype=torch.float64
-    )
-
-    def value_at(vector: Tensor) -> float:
-        flat_params.assign(parameters, vector)
-        return float(exact_cost_penalty(cost.cost, policy, states).detach())
-
-    step = 1e-6
-    difference = (value_at(theta + step * direction) - value_at(theta - step * direction)) / (
-        2 * step
-    )
-    assert float(gradient @ direction) == pytest.approx(difference, rel=1e-5)
+    parameters = list(cost.net.parameters())
+    gradient = flat_gradient(penalty(), parameters)
+    assert float(gradient.norm()) > 0
+    assert_gradient_is_the_slope_of(gradient, lambda: float(penalty().detach()), parameters)
 
 
-def test_ascent_on_the_cost_reaches_the_exact_value() -> None:
-    policy, cost, states = make_net(), make_cost(), make_states(100)
-    exact = float(exact_cost_penalty(cost.cost, policy, states).detach())
+@pytest.mark.parametrize("form", FORMS)
+def test_ascent_on_the_cost_reaches_the_exact_value(form: str) -> None:
+    policy, cost = make_net(), make_cost()
+    states, actions = make_rows(100), make_rows(100, 3)
+    path = make_path(form, policy, states, actions)
+    exact = float(exact_cost_penalty(cost.cost, path, states).detach())
     offset = start(states, 1e-4)
-    pgd = float(pgd_cost_penalty(cost.cost, policy, states, offset, 1e-4, 20, "power").detach())
+    pgd = float(pgd_cost_penalty(cost.cost, path, states, offset, 1e-4, 20, "power").detach())
     assert pgd == pytest.approx(exact, rel=0.02)
 
 
-def test_mixed_states_lie_between_their_parents() -> None:
-    agent, expert = torch.zeros(200, 2), torch.ones(5, 2)
-    mixed = mix_states(agent, expert, torch.Generator().manual_seed(0))
-    assert mixed.shape == (200, 2)
-    assert (mixed >= 0).all() and (mixed < 1).all()
-    assert torch.allclose(mixed[:, 0], mixed[:, 1])  # one zeta per pair
-    assert 0.4 < float(mixed.mean()) < 0.6
+def test_gradient_penalties_of_a_linear_logit_are_those_of_its_slope() -> None:
+    slope = torch.tensor([3.0, 0.0, 4.0], dtype=torch.float64)  # of length 5, in (s, a)
+
+    def logits(states: Tensor, actions: Tensor) -> Tensor:
+        return torch.cat([states, actions], -1) @ slope
+
+    states, actions = make_rows(6, 2), make_rows(6, 1)
+    assert float(r1_penalty(logits, states, actions)) == pytest.approx(25)
+    assert float(gradient_penalty(logits, states, actions)) == pytest.approx(16)
+    assert float(gradient_penalty(logits, states, actions, target=5.0)) == pytest.approx(0)
+
+
+def test_a_logit_that_reads_nothing_has_a_finite_gradient_penalty() -> None:
+    offset = torch.zeros((), dtype=torch.float64, requires_grad=True)
+    value = gradient_penalty(lambda s, a: s[:, 0] * 0 + offset, make_rows(4), make_rows(4, 3))
+    assert float(value.detach()) == pytest.approx(1)
+    (gradient,) = torch.autograd.grad(value, offset, materialize_grads=True)
+    assert math.isfinite(float(gradient))
+
+
+# --- mixing agent and demonstrations
+
+
+def mixed(mixing: str, seed: int = 0, size: int = 400) -> list[Tensor]:
+    """The agent sits at 0, the demonstrator at 1: what comes out is zeta."""
+    agent, expert = (
+        (torch.zeros(size, 2), torch.zeros(size, 1)),
+        (torch.ones(5, 2), torch.ones(5, 1)),
+    )
+    return mix(agent, expert, mixing, torch.Generator().manual_seed(seed))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("mixing", ["interpolate", "per_batch", "bernoulli", "none"])
+def test_states_and_actions_are_mixed_alike_and_lie_between_their_parents(mixing: str) -> None:
+    states, actions = mixed(mixing)
+    assert states.shape == (400, 2) and actions.shape == (400, 1)
+    assert torch.equal(states, actions.expand(400, 2))
+    assert (states >= 0).all() and (states <= 1).all()
+
+
+def test_interpolation_draws_a_uniform_zeta_for_each_pair() -> None:
+    zeta = mixed("interpolate")[1]
+    assert len(zeta.unique()) > 390
+    assert 0.45 < float(zeta.mean()) < 0.55 and 0.26 < float(zeta.std()) < 0.32
+
+
+def test_one_zeta_per_batch_is_uniform_over_batches() -> None:
+    zetas = [mixed("per_batch", seed, size=3)[1].unique() for seed in range(300)]
+    assert all(len(zeta) == 1 for zeta in zetas)
+    drawn = torch.cat(zetas)
+    assert 0.45 < float(drawn.mean()) < 0.55 and 0.26 < float(drawn.std()) < 0.32
+
+
+def test_bernoulli_takes_whole_rows_in_a_uniform_share() -> None:
+    batches = [mixed("bernoulli", seed)[1] for seed in range(300)]
+    assert all(set(batch.unique().tolist()) <= {0.0, 1.0} for batch in batches)
+    shares = torch.stack([batch.mean() for batch in batches])
+    assert 0.45 < float(shares.mean()) < 0.55 and 0.26 < float(shares.std()) < 0.32
+
+
+def test_without_mixing_nothing_is_drawn() -> None:
+    agent, expert = (torch.zeros(4, 2),), (torch.ones(5, 2),)
+    generator = torch.Generator().manual_seed(0)
+    before = generator.get_state()
+    assert mix(agent, expert, "none", generator)[0] is agent[0]
+    assert torch.equal(generator.get_state(), before)

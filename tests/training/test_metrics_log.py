@@ -171,9 +171,9 @@ def test_without_tensorboard_one_warning_and_the_records_all_the_same(
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     path = tmp_path / "metrics.jsonl"
     with MetricsLog(path, tmp_path / "tensorboard") as log:
-        for iteration in range(3):
+        for iteration in (1, 2, 3):
             log.append({"iteration": iteration, "kl": 0.1})
-    assert iterations_in(path) == [0, 1, 2]
+    assert iterations_in(path) == [1, 2, 3]
     assert len(caplog.messages) == 1 and "no TensorBoard output" in caplog.text
 
 

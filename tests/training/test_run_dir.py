@@ -16,11 +16,18 @@ from spacil.config import TrainConfig
 from spacil.errors import ConfigError, RunDirError
 from spacil.settings import FREE_TO_CHANGE_ON_RESUME, default_config, flat_settings, with_settings
 from spacil.training import run_dir
-from spacil.training.run_dir import find_unfinished_run, open_run, safe_folder_name
+from spacil.training.run_dir import RunDir, find_unfinished_run, safe_folder_name
 
 
 def some_config(**settings: Any) -> TrainConfig:
     return with_settings(default_config("spacil", "Hopper-v4"), {"seed": 3, **settings})
+
+
+def open_run(config: TrainConfig, **options: Any) -> RunDir:
+    """Hold a folder and begin, as a run does once its envs are made."""
+    run = run_dir.open_run(config, **options)
+    run.begin()
+    return run
 
 
 def finish(path: Path, **options: Any) -> Path:
@@ -207,6 +214,7 @@ from spacil.settings import default_config, with_settings
 from spacil.training.run_dir import open_run
 config = with_settings(default_config("spacil", "Hopper-v4"), {"seed": 3})
 run = open_run(config, run_dir=Path(sys.argv[1]))
+run.begin()
 print("held", flush=True)
 time.sleep(60)
 """

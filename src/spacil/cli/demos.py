@@ -1,6 +1,7 @@
 """`spacil demos {collect,check}`: make demonstrations, and find what is wrong with them."""
 
 import json
+import math
 import sys
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from spacil.cli.arguments import parse
-from spacil.errors import ConfigError
+from spacil.errors import ConfigError, SpacilError
 
 if TYPE_CHECKING:
     from spacil.data.demo_recording import Act
+    from spacil.envs.vector_env import EnvSpec, FloatArray
     from spacil.nets.policy import GaussianPolicy
 
 USAGE = """usage: spacil demos {collect,check} ...
@@ -36,6 +38,8 @@ class CollectArguments:
     """Standard deviation of Gaussian noise on the mean action, in units of the action."""
     which: Literal["best", "last"] = "best"
     """Which policy of a run folder."""
+    task: str | None = None
+    """Record on this task; by default the one the policy was trained on."""
     evaluation_episodes: int = 0
     """Also evaluate the policy over so many episodes, and keep the numbers with the file."""
 
@@ -45,7 +49,7 @@ class CheckArguments:
     file: Annotated[str, tyro.conf.Positional]
     """A demonstration file, or a task name for the bundled ones."""
     task: str | None = None
-    """Check against this task; by default the one the file names, where it names one."""
+    """Check against this task; by default the one the file names, where it can be made here."""
     allow_env_mismatch: bool = False
     """Only warn when the file was recorded in another env or version of the same sizes."""
     json: bool = False
@@ -69,22 +73,32 @@ def run(arguments: list[str]) -> int:
 
 
 def _collect(parsed: CollectArguments) -> int:
-    from spacil.data.demo_file import save_demos
+    from spacil.data.demo_file import require_savable, save_demos
     from spacil.data.demo_recording import record_demonstrations
-    from spacil.envs.registry import make_vector_env
+    from spacil.envs.registry import make_vector_env, task_named_in_file
     from spacil.envs.vector_env import ResetSeeds
     from spacil.training.evaluate import evaluate
-    from spacil.training.policy_file import load_policy
+    from spacil.training.policy_file import load_policy, require_fit
 
-    if parsed.noise < 0:
+    if not 0 <= parsed.noise < math.inf:
         raise ConfigError(f"--noise is {parsed.noise}, expected 0 or more")
+    for flag, value, least in (
+        ("--num", parsed.num, 1),
+        ("--seed", parsed.seed, 0),
+        ("--evaluation-episodes", parsed.evaluation_episodes, 0),
+    ):
+        if value < least:
+            raise ConfigError(f"{flag} is {value}, expected {least} or more")
+    require_savable(parsed.out)
     saved = load_policy(parsed.source, parsed.which)
+    task = parsed.task or task_named_in_file(saved.task, parsed.source)
 
     def say(done: int, wanted: int) -> None:
         print(f"recorded {done} of {wanted} episodes", file=sys.stderr, flush=True)
 
-    env = make_vector_env(saved.task, min(parsed.num, 50), ResetSeeds(parsed.seed, "demos"), 2)
+    env = make_vector_env(task, min(parsed.num, 50), ResetSeeds(parsed.seed, "demos"), 2)
     try:
+        require_fit(saved.policy, env.spec, parsed.source)
         provenance: dict[str, Any] = {
             "policy": dict(saved.provenance),
             "seed": parsed.seed,
@@ -140,18 +154,10 @@ def _mean_actions(policy: "GaussianPolicy", noise: float, seed: int) -> "Act":
 def _check(parsed: CheckArguments) -> int:
     from spacil.data.demo_check import check_demonstrations, report_lines
     from spacil.data.demo_file import load_demos
-    from spacil.envs.registry import make_vector_env
-    from spacil.envs.vector_env import ResetSeeds
     from spacil.errors import DataError
-    from spacil.training.intake import NUM_PROBE_ENVS
 
     demos = load_demos(parsed.file)
-    task = parsed.task or demos.metadata.task
-    spec, reset_states = None, None
-    if task is not None:
-        probe = make_vector_env(task, NUM_PROBE_ENVS, ResetSeeds(0, "probe"), 1)
-        spec, reset_states = probe.spec, probe.reset()
-        probe.close()
+    spec, reset_states = _probe(parsed.task, demos.metadata.task, parsed.file)
     report = check_demonstrations(
         demos, spec, reset_states, allow_env_mismatch=parsed.allow_env_mismatch
     )
@@ -160,3 +166,30 @@ def _check(parsed: CheckArguments) -> int:
     else:
         print("\n".join(report_lines(report)))
     return 0 if report.is_usable else DataError.exit_code
+
+
+def _probe(
+    asked_for: str | None, named_in_file: str | None, file: str
+) -> "tuple[EnvSpec | None, FloatArray | None]":
+    """The env to check against and some of its starts; none where the file names none we can make.
+
+    A file may come from an env that is not installed here; what the user asks for must be there.
+    """
+    from spacil.envs.registry import make_vector_env, task_named_in_file
+    from spacil.envs.vector_env import ResetSeeds
+    from spacil.training.intake import NUM_PROBE_ENVS
+
+    if asked_for is None and named_in_file is None:
+        return None, None
+    try:
+        task = asked_for or task_named_in_file(str(named_in_file), file)
+        probe = make_vector_env(task, NUM_PROBE_ENVS, ResetSeeds(0, "probe"), 1)
+    except SpacilError as error:
+        if asked_for is not None:
+            raise
+        print(f"spacil: checked without an env; --task chooses one: {error}", file=sys.stderr)
+        return None, None
+    try:
+        return probe.spec, probe.reset()
+    finally:
+        probe.close()

@@ -36,17 +36,18 @@ def run(arguments: list[str]) -> int:
         "Return G and smoothness J of a trained policy, with mean actions and fresh seeds.",
     )
     from spacil.data.demo_file import bundled_demos, load_demos
-    from spacil.envs.registry import make_vector_env
+    from spacil.envs.registry import make_vector_env, task_named_in_file
     from spacil.envs.vector_env import ResetSeeds
-    from spacil.errors import ConfigError, DataError
+    from spacil.errors import ConfigError
     from spacil.training.agent import EVALUATION_ENVS
     from spacil.training.evaluate import evaluate
-    from spacil.training.policy_file import load_policy
+    from spacil.training.policy_file import load_policy, require_fit
 
-    if parsed.episodes < 1:
-        raise ConfigError(f"--episodes is {parsed.episodes}, expected 1 or more")
+    for flag, value, least in (("--episodes", parsed.episodes, 1), ("--seed", parsed.seed, 0)):
+        if value < least:
+            raise ConfigError(f"{flag} is {value}, expected {least} or more")
     saved = load_policy(parsed.source, parsed.which)
-    task = parsed.task or saved.task
+    task = parsed.task or task_named_in_file(saved.task, parsed.source)
     demos_source = parsed.demos or (task if task in bundled_demos() else None)
     demos = load_demos(demos_source) if demos_source is not None else None
     env = make_vector_env(
@@ -56,14 +57,7 @@ def run(arguments: list[str]) -> int:
         _num_cores(),
     )
     try:
-        for noun, ours, theirs in (
-            ("state", saved.policy.num_states, env.spec.num_states),
-            ("action", saved.policy.num_actions, env.spec.num_actions),
-        ):
-            if ours != theirs:
-                raise DataError(
-                    f"{parsed.source}: the policy has {ours} {noun} dims, {task} has {theirs}"
-                )
+        require_fit(saved.policy, env.spec, parsed.source)
         result = evaluate(
             saved.policy, env, 0, parsed.episodes, None if demos is None else demos.state_std
         )

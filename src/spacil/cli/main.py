@@ -1,15 +1,21 @@
 """Dispatch of `spacil <verb> ...`. A verb's module loads when it is called: help stays quick."""
 
+import contextlib
 import importlib
+import io
+import logging
 import os
+import signal
 import sys
 import traceback
+from collections.abc import Iterator
 
 from spacil.errors import SpacilError
 
 VERBS = {
-    "train": "learn a policy: trpo, gail or spacil",
+    "train": "learn a policy: trpo, gail, spacil or bc",
     "evaluate": "return G and smoothness J of a trained policy",
+    "smoothness": "how smooth any policy is: ours, a torch module, ONNX, a function",
     "demos": "collect and check demonstrations",
     "tasks": "what is built in, with sizes and the paper's settings",
 }
@@ -30,7 +36,12 @@ USAGE = "\n".join(
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of the console script; ends the process with the error's exit code."""
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that cannot show a character shows a question mark, not a traceback.
+        sys.stdout.reconfigure(errors="replace")
+    with _log_on_stderr():
+        code = run(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
@@ -58,7 +69,32 @@ def run(arguments: list[str]) -> int:
             traceback.print_exc()
         print(f"spacil: {error}", file=sys.stderr)
         return error.exit_code
+    except KeyboardInterrupt:
+        # Training turns Ctrl-C into a saved stop by itself; this is for everything around it.
+        if wants_traceback:
+            traceback.print_exc()
+        print("spacil: interrupted", file=sys.stderr)
+        return 128 + signal.SIGINT
     except BrokenPipeError:
         # The reader of our output went away (`spacil tasks | head`): nothing more to say.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+@contextlib.contextmanager
+def _log_on_stderr() -> Iterator[None]:
+    """Show the library's warnings, and what a run has to tell about itself.
+
+    Not everything: the simulator's remarks on its model files are for a log, not for a terminal.
+    """
+    library, runs = logging.getLogger("spacil"), logging.getLogger("spacil.training")
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("spacil: %(message)s"))
+    former_level = runs.level
+    library.addHandler(handler)
+    runs.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        library.removeHandler(handler)
+        runs.setLevel(former_level)

@@ -1,4 +1,4 @@
-"""`spacil train {trpo,gail,spacil} --task NAME`: learn a policy and keep the run."""
+"""`spacil train {trpo,gail,spacil,bc} --task NAME`: learn a policy and keep the run."""
 
 import json
 import sys
@@ -8,13 +8,14 @@ from typing import Any, get_args
 
 from spacil.cli.arguments import parse, value_of
 from spacil.config import Algorithm, Preset, Settings, TrainConfig
-from spacil.errors import ConfigError
+from spacil.errors import ConfigError, StorageError
 from spacil.settings import default_config
 
 DESCRIPTIONS = {
     "trpo": "Learn from the env's reward: how demonstrators are made (eq:TRPO).",
     "gail": "Learn from demonstrations against a discriminator, without smoothness penalties.",
     "spacil": "Learn a smooth policy from demonstrations: GAIL with penalties on policy and cost.",
+    "bc": "Clone the demonstrations by regression, without env steps; --lambda-policy smooths.",
 }
 
 
@@ -87,27 +88,34 @@ def _usage() -> str:
 
 
 def _train(config: TrainConfig, parsed: TrainArguments) -> int:
-    from spacil.training.intake import demonstrations_for
+    from spacil.training.algorithms import AnyLearner, make_learner
+    from spacil.training.intake import checked_demonstrations, found_demonstrations
     from spacil.training.progress import Silent, progress_for
     from spacil.training.run import Outcome, train_in_folder
 
     demonstrations = None
-    if config.algorithm != "trpo":
-        demonstrations, config = demonstrations_for(
-            config,
-            config.task,
-            parsed.demos,
-            num_episodes=parsed.num_demos,
-            drop_nonfinite=parsed.drop_nonfinite,
-            allow_env_mismatch=parsed.allow_env_mismatch,
-        )
-    elif parsed.demos is not None:
-        raise ConfigError("trpo learns from the env's reward and takes no --demos")
+    if config.algorithm == "trpo":
+        _refuse_demonstrations(parsed)
+    else:
+        demonstrations, config = found_demonstrations(config, config.task, parsed.demos)
+
+    def start() -> AnyLearner:
+        nonlocal demonstrations
+        if demonstrations is not None:
+            demonstrations = checked_demonstrations(
+                demonstrations,
+                config,
+                config.task,
+                num_episodes=parsed.num_demos,
+                drop_nonfinite=parsed.drop_nonfinite,
+                allow_env_mismatch=parsed.allow_env_mismatch,
+            )
+        return make_learner(config, config.task, demonstrations)
+
     progress = Silent() if parsed.quiet else progress_for(config.run.iterations)
     outcome: Outcome = train_in_folder(
         config,
-        config.task,
-        demonstrations,
+        start,
         progress,
         run_dir=parsed.run_dir,
         resume=parsed.resume,
@@ -117,10 +125,22 @@ def _train(config: TrainConfig, parsed: TrainArguments) -> int:
     picture = _draw(config, outcome.path, demonstrator)
     if parsed.json:
         result = {"run_dir": str(outcome.path), "best": outcome.best, "last": outcome.last}
-        print(json.dumps(result))
+        print(json.dumps(result | _target_outcome(outcome.path)))
     else:
         _print_summary(outcome, demonstrator, picture)
     return outcome.exit_code
+
+
+def _refuse_demonstrations(parsed: TrainArguments) -> None:
+    flags = {
+        "--demos": parsed.demos is not None,
+        "--num-demos": parsed.num_demos is not None,
+        "--drop-nonfinite": parsed.drop_nonfinite,
+        "--allow-env-mismatch": parsed.allow_env_mismatch,
+    }
+    given = [flag for flag, is_given in flags.items() if is_given]
+    if given:
+        raise ConfigError(f"trpo learns from the env's reward and takes no {', '.join(given)}")
 
 
 def _demonstrator_row(task: str, demonstrations: Any) -> dict[str, Any] | None:
@@ -143,13 +163,25 @@ def _draw(config: TrainConfig, path: Path, demonstrator: dict[str, Any] | None) 
     from spacil.training import metrics_log
 
     picture = path / "learning_curve.png"
-    draw_learning_curve(
-        metrics_log.read(path / "metrics.jsonl"),
-        picture,
-        f"{config.algorithm} on {config.task}, seed {config.run.seed}",
-        demonstrator["average_return"] if demonstrator else None,
-    )
+    try:
+        draw_learning_curve(
+            metrics_log.read(path / "metrics.jsonl"),
+            picture,
+            f"{config.algorithm} on {config.task}, seed {config.run.seed}",
+            demonstrator["average_return"] if demonstrator else None,
+        )
+    except StorageError as error:  # the run is finished and kept, with or without a picture
+        print(f"spacil: no learning curve: {error}", file=sys.stderr)
     return picture
+
+
+def _target_outcome(path: Path) -> dict[str, Any]:
+    """What the last evaluation says about a smoothness target; empty for a run without one."""
+    from spacil.training import metrics_log
+
+    rows = [row for row in metrics_log.read(path / "metrics.jsonl") if "target_verdict" in row]
+    keys = ("smoothness_target", "target_gap_evaluated", "is_target_met", "target_verdict")
+    return {key: rows[-1][key] for key in (*keys, "lambda_policy")} if rows else {}
 
 
 def _print_summary(outcome: Any, demonstrator: dict[str, Any] | None, picture: Path) -> None:
@@ -181,6 +213,12 @@ def _print_summary(outcome: Any, demonstrator: dict[str, Any] | None, picture: P
         ],
     )
     print("J: mean local Lipschitz constant of the mean action; lower is smoother.")
+    if target := _target_outcome(outcome.path):
+        print(
+            f"smoothness target J {target['smoothness_target']:.3f}: {target['target_verdict']} "
+            f"(last J {target['target_gap_evaluated']:+.1%} off, "
+            f"weight {target['lambda_policy']:.3g})"
+        )
     print(f"run folder: {outcome.path}")
     if picture.is_file():
         print(f"learning curve: {picture}")

@@ -1,10 +1,16 @@
-"""R^c: how much the learned cost can change along the policy's response (eq:cost_reg).
+"""R^c: how much the learned cost can change (eq:cost_reg). The gradient goes to the cost alone.
 
-The cost's own state argument stays where it is; only the state the policy reads moves. The
-gradient goes to the cost alone: the policy is given.
+The paper's form and two relatives ask for the worst change of the cost in a small ball of states.
+They differ in what of the pair (s, a) follows the perturbed state, which is a `Path`:
+
+    response  c(s, mu(s~))    the paper's: the cost's own state argument stays where it is
+    both      c(s~, mu(s~))   the cost along the policy, Definition 2 with a = mu(s)
+    state     c(s~, a)        the discriminator penalty of LL-GAIL
+
+The gradient penalties `gradient_penalty` (WGAN-GP) and `r1_penalty` look at the logits in (s, a).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import torch
@@ -12,47 +18,94 @@ from torch import Tensor
 
 from spacil.functional.ball import StepRule, maximize_in_ball
 from spacil.functional.spectral import BatchFunction
+from spacil.smoothness.policy_penalty import Scale
 
 CostFunction = Callable[[Tensor, Tensor], Tensor]
-"""states [B, S], actions [B, A] -> cost [B]"""
-Scale = Literal["lipschitz", "paper-mean", "paper-sum"]
+"""states [B, S], actions [B, A] -> cost or logit [B]"""
+Path = Callable[[Tensor], tuple[Tensor, Tensor]]
+"""perturbed states [B, S] -> the states and the actions handed to the cost"""
+Mixing = Literal["interpolate", "per_batch", "bernoulli", "none"]
 
 
-def mix_states(agent_states: Tensor, expert_states: Tensor, generator: torch.Generator) -> Tensor:
-    """zeta * expert + (1 - zeta) * agent, one zeta ~ U[0, 1) per pair, random pairing.
+def along_response(mean_action: BatchFunction, states: Tensor) -> Path:
+    return lambda moved: (states, mean_action(moved))
 
-    One mixed state per agent state; demonstrations are drawn with replacement.
+
+def along_both(mean_action: BatchFunction) -> Path:
+    return lambda moved: (moved, mean_action(moved))
+
+
+def along_state(actions: Tensor) -> Path:
+    return lambda moved: (moved, actions)
+
+
+def mix(
+    agent: Sequence[Tensor], expert: Sequence[Tensor], mixing: Mixing, generator: torch.Generator
+) -> list[Tensor]:
+    """zeta * expert + (1 - zeta) * agent, zeta ~ U[0, 1), random pairing with replacement.
+
+    interpolate  a zeta for each pair
+    per_batch    one zeta for all
+    bernoulli    one zeta for all; each row is the demonstrator's with that probability
+    none         the agent's rows; draws nothing
+
+    `agent` holds tensors [B, ...] whose rows belong together, `expert` the same [M, ...]; the
+    result has one row per agent row, all tensors mixed alike.
     """
-    size = len(agent_states)
-    partners = torch.randint(len(expert_states), (size,), generator=generator)
-    zeta = torch.rand(size, 1, generator=generator, dtype=agent_states.dtype)
-    zeta = zeta.to(agent_states.device)
-    return torch.lerp(agent_states, expert_states[partners.to(expert_states.device)], zeta)
+    if mixing == "none":
+        return list(agent)
+    size = len(agent[0])
+    partners = torch.randint(len(expert[0]), (size,), generator=generator)
+    zeta = _ZETAS[mixing](size, generator)
+    return [
+        torch.lerp(ours, theirs[partners.to(theirs.device)], zeta.to(ours))
+        for ours, theirs in zip(agent, expert, strict=True)
+    ]
 
 
-def exact_cost_penalty(cost: CostFunction, mean_action: BatchFunction, states: Tensor) -> Tensor:
-    """E |grad_s c(s0, mu(s))| at s = s0, with its exact gradient in the cost's parameters.
+def _uniform(size: int, generator: torch.Generator) -> Tensor:
+    return torch.rand(size, 1, generator=generator)
 
-    With g = grad_a c and J the Jacobian of mu, the norm is |J^T g| = <g, w> for
-    w = J J^T g / |J^T g|; w frozen, <g, w> has the norm's value and its gradient. One reverse
-    and one forward pass through the policy, whatever the number of actions.
+
+_ZETAS: dict[Mixing, Callable[[int, torch.Generator], Tensor]] = {
+    "interpolate": _uniform,
+    "per_batch": lambda size, generator: _uniform(1, generator).expand(size, 1),
+    "bernoulli": lambda size, generator: _uniform(size, generator) < _uniform(1, generator),
+}
+
+
+def exact_cost_penalty(cost: CostFunction, path: Path, states: Tensor) -> Tensor:
+    """E |grad_s c(path(s))|, with its exact gradient in the cost's parameters.
+
+    With g the gradients of c in its arguments and J the Jacobians of the path, the norm is
+    |J^T g| = <g, J w> for the unit vector w along J^T g; w frozen, <g, J w> has the norm's value
+    and its gradient. One reverse and one forward pass along the path, whatever its width.
     """
     points = states.detach().requires_grad_()
     with torch.enable_grad():
-        actions = mean_action(points)
-        read = actions.detach().requires_grad_()
-        (sensitivity,) = torch.autograd.grad(cost(states, read).sum(), read, create_graph=True)
-        # J^T g, kept differentiable in g: its derivative along d is J d, the forward mode.
-        g = sensitivity.detach().requires_grad_()
-        (pulled,) = torch.autograd.grad(actions, points, g, create_graph=True)
+        arguments = path(points)
+        read = [argument.detach().requires_grad_(argument.requires_grad) for argument in arguments]
+        moving = [argument for argument in arguments if argument.requires_grad]
+        leaves = [leaf for leaf in read if leaf.requires_grad]
+        if not moving:  # a constant policy: the path stands still
+            return states.new_zeros(())
+        slopes = torch.autograd.grad(
+            cost(*read).sum(), leaves, create_graph=True, materialize_grads=True
+        )
+        # J^T g, kept differentiable in g: its derivative along w is J w, the forward mode.
+        g = [slope.detach().requires_grad_() for slope in slopes]
+        (pulled,) = torch.autograd.grad(
+            moving, points, g, create_graph=True, materialize_grads=True
+        )
         direction = torch.nn.functional.normalize(pulled, dim=-1).detach()
-        (response,) = torch.autograd.grad(pulled, g, direction)
-    return (sensitivity * response).sum(-1).mean()
+        responses = torch.autograd.grad(pulled, g, direction, materialize_grads=True)
+    along = [(slope * push).sum(-1) for slope, push in zip(slopes, responses, strict=True)]
+    return torch.stack(along).sum(0).mean()
 
 
 def pgd_cost_penalty(
     cost: CostFunction,
-    mean_action: BatchFunction,
+    path: Path,
     states: Tensor,
     start_offset: Tensor,
     radius: float,
@@ -61,21 +114,46 @@ def pgd_cost_penalty(
     step_size: float = 0.02,
     scale: Scale = "lipschitz",
 ) -> Tensor:
-    """Ascent on |c(s, mu(s)) - c(s, mu(s + offset))| in a ball, per-state absolute values."""
+    """Ascent on |c(path(s + offset)) - c(path(s))| in a ball, per-state absolute values."""
     with torch.no_grad():
-        actions = mean_action(states)
-        centre = cost(states, actions)
+        here = path(states)
+        centre = cost(*here)
 
     def change(moved: Tensor) -> Tensor:
-        return (cost(states, mean_action(moved)) - centre).abs()
+        return (cost(*path(moved)) - centre).abs()
 
     offset = maximize_in_ball(change, states, start_offset, radius, num_steps, step_rule, step_size)
     with torch.no_grad():
-        moved_actions = mean_action(states + offset)
-    moved = (cost(states, moved_actions) - cost(states, actions)).abs()
+        there = path(states + offset)
+    moved = (cost(*there) - cost(*here)).abs()
     if scale == "paper-sum":
         return moved.sum()
     if scale == "paper-mean":
         return moved.mean()
     length = torch.linalg.vector_norm(offset, dim=-1).clamp_min(torch.finfo(offset.dtype).tiny)
     return moved.div(length).mean()
+
+
+def gradient_penalty(
+    logits: CostFunction, states: Tensor, actions: Tensor, target: float = 1.0
+) -> Tensor:
+    """E (|grad_(s, a) x| - target)^2: WGAN-GP, two-sided, on the pairs handed in."""
+    # The root's slope is infinite at zero; below this, a gradient counts as none.
+    squared = _squared_gradient(logits, states, actions)
+    length = squared.clamp_min(torch.finfo(squared.dtype).tiny).sqrt()
+    return (length - target).square().mean()
+
+
+def r1_penalty(logits: CostFunction, states: Tensor, actions: Tensor) -> Tensor:
+    """E |grad_(s, a) x|^2 on demonstrated pairs (R1; the gradient penalty of AMP)."""
+    return _squared_gradient(logits, states, actions).mean()
+
+
+def _squared_gradient(function: CostFunction, states: Tensor, actions: Tensor) -> Tensor:
+    """|grad_(s, a)|^2 at each pair, [B], with a graph."""
+    pair = [states.detach().requires_grad_(), actions.detach().requires_grad_()]
+    with torch.enable_grad():
+        slopes = torch.autograd.grad(
+            function(*pair).sum(), pair, create_graph=True, materialize_grads=True
+        )
+    return torch.cat(slopes, dim=-1).square().sum(-1)

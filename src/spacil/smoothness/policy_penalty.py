@@ -1,11 +1,15 @@
 """R^pi: how much the mean action can change when the state moves a little (eq:policy_reg).
 
-Each builder finds the worst perturbations at the current parameters, freezes them, and returns
-a penalty that can be evaluated again and again as the parameters move: once with a graph for
-the gradient, then without one in the line search.
+Each builder freezes what it needs at the current parameters (worst directions, offsets, sampled
+actions) and returns a penalty that can be evaluated again and again as the parameters move: once
+with a graph for the gradient, then without one in the line search.
 
-In Lipschitz units all of them estimate E[sigma_max^2] of the mean action's Jacobian, in action
-per unit of the state handed in. To use one elsewhere, add `weight * penalty()` to any loss.
+    exact, pgd        E[sigma_max^2] of the mean action's Jacobian J
+    frobenius, lcp    E[|J|_F^2], between sigma_max^2 and min(A, S) * sigma_max^2
+
+in action per unit of the state handed in. To use one elsewhere, add `weight * penalty()` to any
+loss. `weights` [B] turn the mean over states into a weighted one; a divergence between policies
+of another spread than 1 is the penalty of `mean_action / std`.
 """
 
 from collections.abc import Callable
@@ -18,28 +22,64 @@ from spacil.functional.ball import StepRule, maximize_in_ball
 from spacil.functional.spectral import BatchFunction, batch_jacobian, top_singular
 
 Penalty = Callable[[], Tensor]
+LogProb = Callable[[Tensor, Tensor], Tensor]
+"""states [B, S], actions [B, A] -> log pi(a | s) [B]"""
 Scale = Literal["lipschitz", "paper-mean", "paper-sum"]
 
 
-def exact_policy_penalty(mean_action: BatchFunction, states: Tensor) -> Penalty:
+def exact_policy_penalty(
+    mean_action: BatchFunction, states: Tensor, weights: Tensor | None = None
+) -> Penalty:
     """E[sigma_max(d mu / d s)^2] with its exact gradient (Danskin).
 
     The left singular vector u is frozen at the current parameters; |J^T u|^2 then has the
     value and the gradient of sigma_max^2 there, and can only under-state it elsewhere.
     """
-    worst = top_singular(batch_jacobian(mean_action, states)).left
+    worst = top_singular(batch_jacobian(mean_action, states)).left.unsqueeze(0)
+    return lambda: expectation(_squared_slopes(mean_action, states, worst)[0], weights)
 
-    def penalty() -> Tensor:
-        wants_graph = torch.is_grad_enabled()
-        points = states.detach().requires_grad_()
-        with torch.enable_grad():
-            response = (mean_action(points) * worst).sum()
-            if not response.requires_grad:
-                return states.new_zeros(())
-            (sensitivity,) = torch.autograd.grad(response, points, create_graph=wants_graph)
-        return sensitivity.square().sum(-1).mean()
 
-    return penalty
+def frobenius_policy_penalty(
+    mean_action: BatchFunction, states: Tensor, weights: Tensor | None = None
+) -> Penalty:
+    """E[|d mu / d s|_F^2], exactly: one vector-Jacobian product per action."""
+    with torch.no_grad():
+        num_actions = mean_action(states[:1]).shape[-1]
+    axes = torch.eye(num_actions, dtype=states.dtype, device=states.device)
+    axes = axes.unsqueeze(1).expand(-1, len(states), -1)
+    return lambda: expectation(_squared_slopes(mean_action, states, axes).sum(0), weights)
+
+
+def hutchinson_policy_penalty(
+    mean_action: BatchFunction, states: Tensor, probes: Tensor, weights: Tensor | None = None
+) -> Penalty:
+    """E_v |J^T v|^2 = |J|_F^2, over probes v [K, B, A] of zero mean and unit covariance.
+
+    For policies with more actions than one cares to differentiate.
+    """
+    return lambda: expectation(_squared_slopes(mean_action, states, probes).mean(0), weights)
+
+
+def random_signs(shape: tuple[int, ...], like: Tensor, generator: torch.Generator) -> Tensor:
+    """Probes of +1 and -1: of all those with unit covariance, the ones of least variance."""
+    bits = torch.randint(2, shape, generator=generator)
+    return (2 * bits - 1).to(like)
+
+
+def lcp_policy_penalty(
+    log_prob: LogProb, states: Tensor, actions: Tensor, weights: Tensor | None = None
+) -> Penalty:
+    """E |grad_s log pi(a | s)|^2 at sampled actions, the penalty of LCP (Chen et al. 2024).
+
+    Over a ~ pi it is |Sigma^(-1/2) J|_F^2: Hutchinson's estimate with the action noise as probe.
+    The actions are given, so a spread that log_prob reads feels the likelihood's own gradient.
+    """
+    ones = states.new_ones(1, len(states), 1)
+
+    def slope(points: Tensor) -> Tensor:
+        return log_prob(points, actions).unsqueeze(-1)
+
+    return lambda: expectation(_squared_slopes(slope, states, ones)[0], weights)
 
 
 def pgd_policy_penalty(
@@ -51,6 +91,7 @@ def pgd_policy_penalty(
     step_rule: StepRule = "power",
     step_size: float = 0.02,
     scale: Scale = "lipschitz",
+    weights: Tensor | None = None,
 ) -> Penalty:
     """The paper's estimator: ascent on |mu(s + offset) - mu(s)|^2 (algo:reg_maximization).
 
@@ -66,11 +107,43 @@ def pgd_policy_penalty(
 
     offset = maximize_in_ball(change, states, start_offset, radius, num_steps, step_rule, step_size)
     squared_length = offset.square().sum(-1).clamp_min(torch.finfo(offset.dtype).tiny)
+    divisor = squared_length if scale == "lipschitz" else torch.ones_like(squared_length)
+    factor = len(states) if scale == "paper-sum" else 1
 
     def penalty() -> Tensor:
         moved = (mean_action(states + offset) - mean_action(states)).square().sum(-1)
-        if scale == "paper-sum":
-            return moved.sum()
-        return moved.mean() if scale == "paper-mean" else (moved / squared_length).mean()
+        return factor * expectation(moved / divisor, weights)
 
     return penalty
+
+
+def expectation(values: Tensor, weights: Tensor | None) -> Tensor:
+    """The mean of values [B], each counted `weights` times. No states, nothing to smooth: 0."""
+    if not len(values):
+        return values.new_zeros(())
+    return values.mean() if weights is None else (values * weights).mean()
+
+
+def _squared_slopes(function: BatchFunction, states: Tensor, directions: Tensor) -> Tensor:
+    """|J^T v|^2 [K, B] for directions v [K, B, A], from one forward pass.
+
+    With a graph when gradients are on, so that it can be differentiated in the parameters.
+    """
+    wants_graph = torch.is_grad_enabled()
+    points = states.detach().requires_grad_()
+    with torch.enable_grad():
+        outputs = function(points)
+        if not outputs.requires_grad:  # a constant function has no graph to walk
+            return states.new_zeros(directions.shape[:2])
+        pulled_back = [
+            torch.autograd.grad(
+                outputs,
+                points,
+                direction,
+                create_graph=wants_graph,
+                retain_graph=True,
+                materialize_grads=True,  # outputs that ignore the state have slope zero
+            )[0]
+            for direction in directions
+        ]
+    return torch.stack(pulled_back).square().sum(-1)

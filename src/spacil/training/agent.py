@@ -1,4 +1,4 @@
-"""The Python face: TRPO, GAIL and SPaCIL with the verbs people know."""
+"""The Python face: TRPO, GAIL, SPaCIL and BC with the verbs people know."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,25 +7,19 @@ from typing import Any, ClassVar, Self
 
 from spacil.config import Algorithm, Preset, TrainConfig
 from spacil.data.demos import Demonstrations
-from spacil.envs.registry import make_vector_env, task_name
+from spacil.envs.registry import make_vector_env, task_name, task_named_in_file
 from spacil.envs.vector_env import ResetSeeds
 from spacil.errors import ConfigError, DataError
 from spacil.nets.policy import GaussianPolicy
 from spacil.settings import default_config, with_settings
 from spacil.training import checkpoint
+from spacil.training.algorithms import make_learner
 from spacil.training.evaluate import Evaluation, evaluate
 from spacil.training.intake import demonstrations_for
-from spacil.training.learner import Learner
 from spacil.training.loop import Metrics, train
 from spacil.training.progress import Silent, progress_for
-from spacil.training.run import (
-    restore,
-    run_document,
-    run_provenance,
-    saved_config,
-    train_recorded,
-)
-from spacil.training.run_dir import open_run
+from spacil.training.run import restore, saved_config, state_to_save, train_recorded
+from spacil.training.run_dir import is_run_folder, open_run
 
 Callback = Callable[["Agent", Metrics], bool | None]
 """Called after each iteration with the agent and its metrics; return False to stop."""
@@ -34,7 +28,7 @@ EVALUATION_ENVS = 50
 
 
 class Agent:
-    """A policy in training. Use TRPO, GAIL or SPaCIL."""
+    """A policy in training. Use TRPO, GAIL, SPaCIL or BC."""
 
     algorithm: ClassVar[Algorithm]
 
@@ -64,7 +58,7 @@ class Agent:
         demonstrations = None
         if self.algorithm != "trpo":
             demonstrations, config = demonstrations_for(config, env, source)
-        self._learner = Learner(config, env, demonstrations)
+        self._learner = make_learner(config, env, demonstrations)
 
     @property
     def policy(self) -> GaussianPolicy:
@@ -84,11 +78,13 @@ class Agent:
     ) -> Self:
         """Train for `iterations` more, or up to the config's number of them.
 
-        With `run_dir`, everything is kept there (metrics, checkpoints, best and last), and a run
-        that is already in the folder goes on.
+        With `run_dir`, everything is kept there (metrics, checkpoints, best and last). A run that
+        is already in the folder goes on up to the same total: a killed script is simply run again.
         """
         learner = self._learner
         if iterations is not None:
+            if iterations < 1:
+                raise ConfigError(f"iterations is {iterations}, expected 1 or more")
             target = learner.counters.iteration + iterations
             learner.config = replace(
                 learner.config, run=replace(learner.config.run, iterations=target)
@@ -128,13 +124,13 @@ class Agent:
 
     def save(self, folder: str | Path) -> None:
         """Keep everything needed to go on or to act; a former save there is replaced safely."""
+        if is_run_folder(Path(folder)):
+            raise ConfigError(
+                f"{folder} is a run folder, with a best policy of its own: save elsewhere"
+            )
         learner = self._learner
         checkpoint.write_best(
-            Path(folder) / "checkpoints",
-            learner.counters.iteration,
-            learner.tensors(),
-            run_document(learner),
-            run_provenance(learner),
+            Path(folder) / "checkpoints", learner.counters.iteration, *state_to_save(learner)
         )
 
     @classmethod
@@ -143,10 +139,12 @@ class Agent:
         folder: str | Path,
         env: Any = None,
         demonstrations: Demonstrations | str | Path | None = None,
+        device: str | None = None,
     ) -> Self:
         """An agent that goes on exactly where `save` (or a run's best) left it.
 
         Pass `env` when it was not a task name, and `demonstrations` when they were not bundled.
+        On another `device` it goes on from the same state, not bit for bit.
         """
         found = checkpoint.read_best(Path(folder) / "checkpoints")
         if found is None:
@@ -156,8 +154,11 @@ class Agent:
             raise ConfigError(
                 f"{folder} holds a {config.algorithm} agent, not a {cls.algorithm} one"
             )
+        if device is not None:
+            config = with_settings(config, {"device": device})
         agent = cls.__new__(cls)
-        agent._start(config, config.task if env is None else env, demonstrations)
+        env = task_named_in_file(config.task, folder) if env is None else env
+        agent._start(config, env, demonstrations)
         restore(agent._learner, found)
         return agent
 
@@ -182,3 +183,12 @@ class SPaCIL(Agent):
     """GAIL with smoothness penalties on policy and cost."""
 
     algorithm = "spacil"
+
+
+class BC(Agent):
+    """Behaviour cloning: regression on the demonstrations, an iteration being one epoch.
+
+    `policy` is the one with the lowest loss on held-out episodes, not the newest.
+    """
+
+    algorithm = "bc"

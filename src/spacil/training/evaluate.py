@@ -11,6 +11,7 @@ from torch import Tensor
 
 from spacil.data.rollout import one_torch_thread
 from spacil.envs.vector_env import BoolArray, VectorEnv
+from spacil.errors import DataError
 from spacil.nets.normalizer import CLIP, STD_FLOOR
 from spacil.nets.policy import GaussianPolicy
 from spacil.smoothness.metric import Frames, local_constants
@@ -103,6 +104,11 @@ def policy_frames(policy: GaussianPolicy, demo_std: Tensor | None) -> Frames:
     normalizer = policy.normalizer
     common = None
     if demo_std is not None:
+        if len(demo_std) != policy.num_states:
+            raise DataError(
+                f"the demonstrations have {len(demo_std)} state dims, the policy has "
+                f"{policy.num_states}: they define no common frame for it"
+            )
         common = torch.where(demo_std > STD_FLOOR, demo_std, 0.0).to(normalizer.scale)
     return Frames(
         own_scale=normalizer.scale,

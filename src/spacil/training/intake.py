@@ -19,21 +19,25 @@ NUM_PROBE_ENVS = 16
 
 
 def demonstrations_for(
-    config: TrainConfig,
-    env_source: Any,
-    source: Demonstrations | str | Path | None = None,
-    *,
-    num_episodes: int | None = None,
-    drop_nonfinite: bool = False,
-    allow_env_mismatch: bool = False,
+    config: TrainConfig, env_source: Any, source: Demonstrations | str | Path | None = None
 ) -> tuple[Demonstrations, TrainConfig]:
-    """Demonstrations a run may learn from, and the config fitted to what they hold.
+    """Demonstrations a run may learn from, and the config fitted to what they hold."""
+    demos, config = found_demonstrations(config, env_source, source)
+    return checked_demonstrations(demos, config, env_source), config
+
+
+def found_demonstrations(
+    config: TrainConfig, env_source: Any, source: Demonstrations | str | Path | None = None
+) -> tuple[Demonstrations, TrainConfig]:
+    """What can be had without making an env: the demonstrations, and the config fitted to them.
 
     Without a source, the ones bundled with the task. A file with executed actions only makes the
     discriminator read executed actions on both sides.
     """
     if source is None:
         if config.task not in bundled_demos():
+            # A misspelt or unsupported task is the user's first problem.
+            make_vector_env(env_source, 1, ResetSeeds(config.run.seed, "probe")).close()
             raise ConfigError(
                 f"no demonstrations are bundled for {config.task}: pass --demos FILE "
                 f"(bundled: {', '.join(sorted(bundled_demos())) or 'none'})"
@@ -41,6 +45,25 @@ def demonstrations_for(
         source = config.task
     demos = source if isinstance(source, Demonstrations) else load_demos(source)
     _refuse_other_sizes(demos, config.task)
+    if demos.actions is None and config.discriminator.discriminator_actions == "raw":
+        _logger.warning(
+            "the demonstrations hold executed actions only: the discriminator reads executed "
+            "actions on both sides instead of raw ones"
+        )
+        config = with_settings(config, {"discriminator_actions": "executed"})
+    return demos, config
+
+
+def checked_demonstrations(
+    demos: Demonstrations,
+    config: TrainConfig,
+    env_source: Any,
+    *,
+    num_episodes: int | None = None,
+    drop_nonfinite: bool = False,
+    allow_env_mismatch: bool = False,
+) -> Demonstrations:
+    """The episodes to learn from, checked against a probe of the env; what is odd is told."""
     probe = make_vector_env(
         env_source, NUM_PROBE_ENVS, ResetSeeds(config.run.seed, "probe"), num_threads=1
     )
@@ -58,13 +81,7 @@ def demonstrations_for(
     for finding in report.findings:
         if finding.severity == "warning":
             _logger.warning("%s", finding.message)
-    if demos.actions is None and config.discriminator.discriminator_actions == "raw":
-        _logger.warning(
-            "the demonstrations hold executed actions only: the discriminator reads executed "
-            "actions on both sides instead of raw ones"
-        )
-        config = with_settings(config, {"discriminator_actions": "executed"})
-    return demos, config
+    return demos
 
 
 def _refuse_other_sizes(demos: Demonstrations, task: str) -> None:

@@ -4,6 +4,8 @@ A learner can be built from a config, taken apart into named tensors and a JSON 
 put together again bit for bit.
 """
 
+import copy
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +25,11 @@ from spacil.nets.policy import GaussianPolicy
 from spacil.nets.value import ValueNet
 from spacil.seeding import Streams
 from spacil.training.evaluate import num_evaluation_envs
+from spacil.training.named_tensors import optimizer_tensors, restore_optimizer, with_prefix
+from spacil.training.smoothness_target import Dual
 from spacil.types import ExpertBatch
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,8 @@ class Learner:
         self.env_states: FloatArray = self.env.reset()
         self.counters = Counters()
         self.best: Best | None = None
+        self.dual: Dual | None = None
+        """The weight's dual variable, from the first iteration of a run with a target on."""
         self.open_returns: FloatArray = np.zeros(run.num_envs)
         self.open_lengths: NDArray[np.int64] = np.zeros(run.num_envs, dtype=np.int64)
         self._build_networks(self.env.spec)
@@ -97,9 +105,7 @@ class Learner:
         # Simulation reads a copy on the CPU; on the CPU it is the policy itself.
         self.acting_policy = self.policy
         if self.device.type != "cpu":
-            self.acting_policy = GaussianPolicy(
-                spec.num_states, spec.action_low, spec.action_high, nets.policy_hidden
-            )
+            self.acting_policy = copy.deepcopy(self.policy).cpu()
         self.discriminator: Discriminator | None = None
         self.discriminator_optimizer: torch.optim.Adam | None = None
         self.expert: ExpertBatch | None = None
@@ -129,6 +135,11 @@ class Learner:
         )
 
     @property
+    def is_done(self) -> bool:
+        """All iterations done."""
+        return self.counters.iteration >= self.config.run.iterations
+
+    @property
     def demo_std(self) -> Tensor | None:
         """Standard deviations [S] that define the common frame of J."""
         return None if self.demonstrations is None else self.demonstrations.state_std
@@ -150,7 +161,7 @@ class Learner:
         for name, module in self._modules().items():
             named |= {f"{name}.{key}": value for key, value in module.state_dict().items()}
         for name, optimizer in self._optimizers().items():
-            named |= _optimizer_tensors(name, self._modules()[name], optimizer)
+            named |= optimizer_tensors(name, self._modules()[name], optimizer)
         named |= {f"stream.{name}": value for name, value in self.streams.state().items()}
         named |= {
             f"env.{name}": torch.from_numpy(value) for name, value in self.env.save_state().items()
@@ -164,6 +175,7 @@ class Learner:
         return {
             "counters": vars(self.counters).copy(),
             "best": None if self.best is None else vars(self.best).copy(),
+            "dual": None if self.dual is None else vars(self.dual).copy(),
         }
 
     def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
@@ -175,17 +187,25 @@ class Learner:
                 f"missing {sorted(expected - found)[:5]}, unknown {sorted(found - expected)[:5]}"
             )
         for name, module in self._modules().items():
-            module.load_state_dict(_with_prefix(tensors, f"{name}."))
+            module.load_state_dict(with_prefix(tensors, f"{name}."))
         self.policy.normalizer.refresh()
         for name, optimizer in self._optimizers().items():
-            _restore_optimizer(name, self._modules()[name], optimizer, tensors)
-        self.streams.restore(_with_prefix(tensors, "stream."))
-        env_state = {key: value.numpy() for key, value in _with_prefix(tensors, "env.").items()}
+            restore_optimizer(name, self._modules()[name], optimizer, tensors)
+        self.streams.restore(with_prefix(tensors, "stream."))
+        env_state = {key: value.numpy() for key, value in with_prefix(tensors, "env.").items()}
         self.env_states = self.env.load_state(env_state)
-        self.open_returns = tensors["episode.returns"].numpy().copy()
-        self.open_lengths = tensors["episode.lengths"].numpy().copy()
+        if self.env.spec.restores_exactly:
+            self.open_returns = tensors["episode.returns"].numpy().copy()
+            self.open_lengths = tensors["episode.lengths"].numpy().copy()
+        else:
+            _logger.warning(
+                "%s cannot be saved within an episode: the run goes on with new episodes, "
+                "not bit for bit",
+                self.env.spec.task,
+            )
         self.counters = Counters(**document["counters"])
         self.best = None if document["best"] is None else Best(**document["best"])
+        self.dual = None if document["dual"] is None else Dual(**document["dual"])
         self.sync_acting_policy()
 
     def _modules(self) -> dict[str, nn.Module]:
@@ -205,6 +225,8 @@ def resolve_device(name: str) -> torch.device:
     """cpu, cuda, cuda:1, or auto: cuda when there is one."""
     has_cuda = torch.cuda.is_available()
     if name == "auto":
+        if not has_cuda:
+            _logger.info("no CUDA device here: --device auto is the CPU")
         return torch.device("cuda" if has_cuda else "cpu")
     try:
         device = torch.device(name)
@@ -212,46 +234,8 @@ def resolve_device(name: str) -> torch.device:
         raise ConfigError(f"--device {name}: expected cpu, cuda, cuda:N or auto") from error
     if device.type == "cuda" and not has_cuda:
         raise ConfigError(f"--device {name}: no CUDA device here; use --device cpu or auto")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise ConfigError(f"--device {name}: there are {torch.cuda.device_count()} CUDA devices")
     if device.type not in ("cpu", "cuda"):
         raise ConfigError(f"--device {name}: expected cpu, cuda, cuda:N or auto")
     return device
-
-
-_ADAM_SLOTS = ("exp_avg", "exp_avg_sq", "step")
-
-
-def _optimizer_tensors(
-    name: str, module: nn.Module, optimizer: torch.optim.Adam
-) -> dict[str, Tensor]:
-    """Adam's memory by parameter name; zeros before the first step, so the names never change."""
-    named: dict[str, Tensor] = {}
-    for key, parameter in module.named_parameters():
-        state = optimizer.state.get(parameter) or _fresh_adam_state(parameter)
-        named |= {f"optimizer.{name}.{slot}.{key}": state[slot] for slot in _ADAM_SLOTS}
-    return named
-
-
-def _restore_optimizer(
-    name: str, module: nn.Module, optimizer: torch.optim.Adam, tensors: Mapping[str, Tensor]
-) -> None:
-    for key, parameter in module.named_parameters():
-        state = _fresh_adam_state(parameter)
-        for slot in _ADAM_SLOTS:
-            state[slot].copy_(tensors[f"optimizer.{name}.{slot}.{key}"])
-        optimizer.state[parameter] = state
-
-
-def _fresh_adam_state(parameter: Tensor) -> dict[str, Tensor]:
-    return {
-        "step": torch.zeros((), dtype=torch.float32),
-        "exp_avg": torch.zeros_like(parameter, requires_grad=False),
-        "exp_avg_sq": torch.zeros_like(parameter, requires_grad=False),
-    }
-
-
-def _with_prefix(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {
-        name.removeprefix(prefix): value
-        for name, value in tensors.items()
-        if name.startswith(prefix)
-    }

@@ -11,15 +11,21 @@ import torch
 from torch import Tensor
 
 from spacil.config import ReturnsConfig
-from spacil.data.rollout import collect
+from spacil.data.rollout import collect, torch_threads
 from spacil.errors import DivergedError
 from spacil.functional.returns import gae, standardize
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.value import ValueNet
+from spacil.training.algorithms import AnyLearner
+from spacil.training.bc import run_epoch
+from spacil.training.bc_learner import BCLearner
+from spacil.training.cost_penalties import Sides, cost_penalty
 from spacil.training.evaluate import evaluate
 from spacil.training.learner import Best, Learner
-from spacil.training.penalties import cost_penalty, policy_penalty, ramped_weight
+from spacil.training.penalties import penalty_rows, policy_penalty, ramp, ramped_weight
 from spacil.training.reward_source import env_reward, imitation_reward
+from spacil.training.smoothness_reference import wanted_j
+from spacil.training.smoothness_target import Dual, measure_j, verdict
 from spacil.types import RolloutBatch
 from spacil.updates import discriminator_fit, trust_region, value_fit
 from spacil.updates.discriminator_fit import (
@@ -39,19 +45,22 @@ MAX_FAILED_STEPS = 100
 WARN_SATURATED = 20
 
 
-def train(learner: Learner, on_iteration: OnIteration) -> None:
-    """Iterate up to the config's number of iterations, evaluating on the way."""
-    torch.set_num_threads(learner.config.run.torch_threads)
-    while learner.counters.iteration < learner.config.run.iterations:
-        metrics = run_iteration(learner)
-        metrics |= evaluate_if_due(learner)
-        if on_iteration(metrics) is False:
-            return
+def train(learner: AnyLearner, on_iteration: OnIteration) -> None:
+    """Iterate until the learner is done, evaluating on the way."""
+    with torch_threads(learner.config.run.torch_threads):
+        while not learner.is_done:
+            metrics = (
+                run_epoch(learner) if isinstance(learner, BCLearner) else run_iteration(learner)
+            )
+            metrics |= evaluate_if_due(learner)
+            if on_iteration(metrics) is False:
+                return
 
 
 def run_iteration(learner: Learner) -> Metrics:
     """Sample, smooth policy update, value fit, smooth cost update."""
     config, policy, streams = learner.config, learner.policy, learner.streams
+    penalty_weight = _penalty_weight(learner)
     clock = Stopwatch()
 
     with clock("simulation"):
@@ -71,7 +80,7 @@ def run_iteration(learner: Learner) -> Metrics:
             rollout, rewards, states, policy, learner.value, config.returns
         )
     with clock("policy"):
-        loss = _policy_loss(learner, rollout, states, standardize(advantages))
+        loss = _policy_loss(learner, rollout, states, standardize(advantages), penalty_weight)
         policy_report = trust_region.step(policy, loss, states, config.trust_region, streams.subset)
     with clock("value"):
         value_report = value_fit.step(
@@ -91,7 +100,8 @@ def run_iteration(learner: Learner) -> Metrics:
     return _close_iteration(learner, rollout) | {
         "reward_mean": float(rewards.mean()),
         "policy_std": float(policy.log_std.detach().exp().mean()),
-        "lambda_policy": ramped_weight(config.policy_penalty, learner.counters.iteration - 1),
+        "lambda_policy": penalty_weight,
+        **_follow_target(learner, rollout),
         **_policy_metrics(learner, policy_report),
         **asdict(value_report),
         **_cost_metrics(learner, cost_report),
@@ -99,10 +109,10 @@ def run_iteration(learner: Learner) -> Metrics:
     }
 
 
-def evaluate_if_due(learner: Learner) -> Metrics:
+def evaluate_if_due(learner: AnyLearner) -> Metrics:
     """Evaluate every few iterations and after the last; remember the best return."""
     done, config = learner.counters.iteration, learner.config
-    if done % config.evaluation.evaluation_interval and done != config.run.iterations:
+    if done % config.evaluation.evaluation_interval and not learner.is_done:
         return {}
     started = time.perf_counter()
     result = evaluate(
@@ -117,6 +127,7 @@ def evaluate_if_due(learner: Learner) -> Metrics:
         learner.best = Best(result.average_return, done)
     return {
         **asdict(result),
+        **_judge_target(learner, result.smoothness_j),
         "is_best": is_best,
         "seconds_evaluation": time.perf_counter() - started,
     }
@@ -151,8 +162,48 @@ def estimate_advantages(
     return advantages, (advantages + values).flatten(), values.flatten()
 
 
+def _penalty_weight(learner: Learner) -> float:
+    """lambda_policy of this iteration: the config's, or the one the dual variable has found."""
+    config, iteration = learner.config, learner.counters.iteration
+    if config.target.smoothness_target == 0:
+        return ramped_weight(config.policy_penalty, iteration)
+    if learner.dual is None:
+        wanted = wanted_j(config, learner.demonstrations, learner.eval_env)
+        learner.dual = Dual.starting(wanted, config.policy_penalty.lambda_policy)
+    return learner.dual.weight * ramp(config.policy_penalty, iteration)
+
+
+def _follow_target(learner: Learner, rollout: RolloutBatch) -> Metrics:
+    """Measure J of the updated policy on the batch, and move the dual variable."""
+    if learner.dual is None:
+        return {}
+    assert learner.demo_std is not None
+    batch_j = measure_j(
+        learner.policy,
+        rollout.flat_states.to(learner.device),
+        learner.demo_std,
+        learner.config.target.smoothness_target_states,
+        learner.streams.target,
+    )
+    learner.dual = learner.dual.after_batch(batch_j)
+    return {
+        "smoothness_target": learner.dual.target,
+        "smoothness_j_batch": batch_j,
+        "target_gap": learner.dual.gap,
+    }
+
+
+def _judge_target(learner: AnyLearner, evaluated_j: float | None) -> Metrics:
+    """Tell the dual variable what J really is, and say whether that is what was asked for."""
+    if isinstance(learner, BCLearner) or learner.dual is None:
+        return {}
+    assert evaluated_j is not None
+    learner.dual = learner.dual.after_evaluation(evaluated_j)
+    return asdict(verdict(learner.dual, evaluated_j))
+
+
 def _policy_loss(
-    learner: Learner, rollout: RolloutBatch, states: Tensor, advantages: Tensor
+    learner: Learner, rollout: RolloutBatch, states: Tensor, advantages: Tensor, weight: float
 ) -> PolicyLoss:
     """The surrogate, with the smoothness penalty composed onto it when it has weight."""
     policy, config = learner.policy, learner.config
@@ -160,12 +211,11 @@ def _policy_loss(
     with torch.no_grad():
         old_mean = policy.mean_of_normalized(states)
     loss = surrogate_loss(actions, advantages.flatten(), old_mean, policy.log_std.detach().clone())
-    weight = ramped_weight(config.policy_penalty, learner.counters.iteration)
     if weight == 0:
         return loss
-    return with_policy_penalty(
-        loss, policy_penalty(policy, states, config, learner.streams), weight
-    )
+    rows = penalty_rows(rollout, states, torch.from_numpy(learner.open_lengths), config)
+    penalty = policy_penalty(policy, rows, config, learner.streams)
+    return with_policy_penalty(loss, penalty, weight)
 
 
 def _discriminator_step(
@@ -179,16 +229,17 @@ def _discriminator_step(
     config = learner.config
     expert_states = learner.policy.normalize(expert.states)
     loss: CostLoss = gail_loss
+    agent_pairs = (states, rollout.flat_actions.to(states.device))
+    expert_pairs = (expert_states, expert.actions)
     if config.cost_penalty.lambda_cost > 0:
-        penalty = cost_penalty(
-            discriminator, learner.policy, states, expert_states, config, learner.streams
-        )
+        sides = Sides(discriminator, learner.policy, agent_pairs, expert_pairs)
+        penalty = cost_penalty(sides, config, learner.streams)
         loss = with_cost_penalty(gail_loss, penalty, config.cost_penalty.lambda_cost)
     return discriminator_fit.step(
         discriminator,
         learner.discriminator_optimizer,
-        (states, rollout.flat_actions.to(states.device)),
-        (expert_states, expert.actions),
+        agent_pairs,
+        expert_pairs,
         loss,
         config.discriminator.discriminator_steps,
     )

@@ -4,6 +4,8 @@ A policy file holds the networks' tensors, the normaliser among them, and a JSON
 says how to build it. Nothing in a file names code to import.
 """
 
+import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +15,11 @@ import torch
 from torch import Tensor
 
 from spacil import single_file
+from spacil.envs.vector_env import EnvSpec
 from spacil.errors import DataError
 from spacil.nets.policy import GaussianPolicy
 from spacil.training import checkpoint
+from spacil.training.named_tensors import with_prefix
 
 FORMAT = "spacil-policy"
 FORMAT_VERSION = 1
@@ -57,19 +61,30 @@ def load_policy(source: str | Path, which: Which = "best") -> SavedPolicy:
     path = Path(source)
     if path.is_file():
         tensors, document = single_file.load(path, FORMAT, FORMAT_VERSION)
-        return SavedPolicy(
-            build_policy(document, tensors, path), document["task"], document["provenance"]
-        )
-    folder = _checkpoint_of(path, which)
-    prefix = "policy."
-    tensors = {
-        name.removeprefix(prefix): value
-        for name, value in folder.tensors.items()
-        if name.startswith(prefix)
-    }
-    document = folder.document["policy"]
-    provenance = {"iteration": folder.iteration, "content_hash": folder.content_hash}
-    return SavedPolicy(build_policy(document, tensors, path), document["task"], provenance)
+        policy = build_policy(document, tensors, path)
+        return SavedPolicy(policy, document["task"], document.get("provenance", {}))
+    return policy_of(checkpoint_of(path, which), path)
+
+
+def policy_of(found: checkpoint.Checkpoint, source: Path) -> SavedPolicy:
+    """The policy among everything that a checkpoint holds."""
+    document = found.document.get("policy", {})
+    provenance = {"iteration": found.iteration, "content_hash": found.content_hash}
+    policy = build_policy(document, with_prefix(found.tensors, "policy."), source)
+    return SavedPolicy(policy, document["task"], provenance)
+
+
+def require_fit(policy: GaussianPolicy, spec: EnvSpec, source: object) -> None:
+    """Refuse to run a policy in an env of other sizes."""
+    for noun, ours, theirs in (
+        ("state", policy.num_states, spec.num_states),
+        ("action", policy.num_actions, spec.num_actions),
+    ):
+        if ours != theirs:
+            raise DataError(
+                f"{source}: the policy has {ours} {noun} dims, {spec.task} has {theirs}: "
+                "wrong --task?"
+            )
 
 
 def build_policy(
@@ -77,21 +92,34 @@ def build_policy(
 ) -> GaussianPolicy:
     """A policy in evaluation shape; anything that does not fit is refused."""
     try:
-        bounds = torch.zeros(int(document["num_actions"])).tolist()
-        widths = [int(width) for width in document["hidden"]]
-        policy = GaussianPolicy(int(document["num_states"]), bounds, bounds, widths)
+        num_states, num_actions = int(document["num_states"]), int(document["num_actions"])
+        hidden = [int(width) for width in document["hidden"]]
+        sizes = [num_states, *hidden, num_actions]
+        if min(sizes) < 1 or not isinstance(document["task"], str):
+            raise ValueError(f"sizes {sizes}, task {document['task']!r}")
+        # Before memory is taken for sizes that nothing but a number in a file vouches for.
+        num_needed = sum(map(math.prod, itertools.pairwise(sizes)))
+        if num_needed > sum(tensor.numel() for tensor in tensors.values()):
+            raise ValueError(f"sizes {sizes} need more numbers than there are")
+        policy = GaussianPolicy(num_states, [0.0] * num_actions, [0.0] * num_actions, hidden)
         policy.load_state_dict(dict(tensors))
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise DataError(
             f"{source}: the policy's tensors do not fit its description: {error}"
         ) from None
-    if not all(bool(torch.isfinite(p).all()) for p in policy.parameters()):
-        raise DataError(f"{source}: the policy holds weights that are not finite")
     policy.normalizer.refresh()
+    acts_on = [*policy.parameters(), policy.normalizer.shift, policy.normalizer.scale]
+    if not all(bool(torch.isfinite(numbers).all()) for numbers in acts_on):
+        raise DataError(f"{source}: the policy holds weights that are not finite")
+    if bool((policy.action_low > policy.action_high).any()) or bool(
+        torch.isnan(policy.action_low + policy.action_high).any()
+    ):
+        raise DataError(f"{source}: the policy's lower action bounds are not below the upper ones")
     return policy.requires_grad_(False)
 
 
-def _checkpoint_of(path: Path, which: Which) -> checkpoint.Checkpoint:
+def checkpoint_of(path: Path, which: Which) -> checkpoint.Checkpoint:
+    """The checkpoint meant by a checkpoint folder, or by `which` of a run folder."""
     if (path / "manifest.json").is_file():
         return checkpoint.read(path)
     checkpoints = path / "checkpoints"

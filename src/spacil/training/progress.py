@@ -1,5 +1,6 @@
 """What a person sees while a run goes on: a live table on a terminal, plain lines elsewhere."""
 
+import contextlib
 import sys
 import time
 from typing import Any, Protocol, TextIO
@@ -55,11 +56,10 @@ class PlainProgress:
             return
         self._last = now
         cells = [f"{name} {text}" for name, text in _cells(metrics, rate, left)]
-        print(
-            f"[{metrics['iteration']}/{self._num_iterations}] " + "  ".join(cells),
-            file=self._out,
-            flush=True,
-        )
+        line = f"[{metrics['iteration']}/{self._num_iterations}] " + "  ".join(cells)
+        # Whoever read the lines may have gone (`... | head`); the run does not need them.
+        with contextlib.suppress(OSError):
+            print(line, file=self._out, flush=True)
 
     def close(self) -> None: ...
 
@@ -75,7 +75,6 @@ class LiveProgress:
         self._pace = _Pace(num_iterations)
         self._evaluated: Metrics = {}
         self._live = Live(console=Console(stderr=True), refresh_per_second=8, transient=False)
-        self._live.start()
 
     def update(self, metrics: Metrics) -> None:
         from rich.console import Group
@@ -91,6 +90,8 @@ class LiveProgress:
             table.add_row(f"[dim]{name}[/dim]", text)
         bar = ProgressBar(total=self._num_iterations, completed=metrics["iteration"], width=48)
         header = f"iteration {metrics['iteration']} of {self._num_iterations}"
+        # Not before: it takes over the terminal, and a run may be refused without an iteration.
+        self._live.start()
         self._live.update(Group(header, bar, table))
 
     def close(self) -> None:
@@ -100,7 +101,9 @@ class LiveProgress:
 def progress_for(num_iterations: int, stream: TextIO | None = None) -> Progress:
     """Live on a terminal, plain lines when the output goes to a file or a pipe."""
     stream = stream or sys.stderr
-    return LiveProgress(num_iterations) if stream.isatty() else PlainProgress(num_iterations)
+    if stream.isatty():
+        return LiveProgress(num_iterations)
+    return PlainProgress(num_iterations, stream)
 
 
 def _cells(metrics: Metrics, rate: float, left: float) -> list[tuple[str, str]]:
@@ -118,11 +121,17 @@ def _cells(metrics: Metrics, rate: float, left: float) -> list[tuple[str, str]]:
             "  saturated: the reward carries little signal" if metrics["warn_saturated"] else ""
         )
         cells.append(("discriminator accuracy", f"{metrics['disc_acc']:.2f}{warning}"))
-    cells.append(("KL", f"{metrics['kl']:.4f}"))
+    if metrics.get("kl") is not None:
+        cells.append(("KL", f"{metrics['kl']:.4f}"))
+    if metrics.get("loss_imitation") is not None:
+        cells.append(("cloning loss", f"{metrics['loss_imitation']:.5f}"))
+    if metrics.get("heldout_loss") is not None:
+        cells.append(("held out", f"{metrics['heldout_loss']:.5f}"))
     if metrics.get("warn_line_search"):
         cells.append(("line search", f"failing: {metrics['line_search_reason']}"))
-    cells += [("steps/s", f"{rate:,.0f}"), ("left", _duration(left))]
-    return cells
+    if metrics["env_steps"]:
+        cells.append(("steps/s", f"{rate:,.0f}"))
+    return [*cells, ("left", _duration(left))]
 
 
 def _duration(seconds: float) -> str:

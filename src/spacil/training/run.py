@@ -1,21 +1,26 @@
 """A training run in a folder: preflight, resume, record, interrupt, finish."""
 
+import contextlib
+import functools
 import logging
 import platform
 import signal
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from spacil import storage
 from spacil.config import TrainConfig
-from spacil.data.demos import Demonstrations
-from spacil.errors import ConfigError
+from spacil.errors import ConfigError, DivergedError
 from spacil.settings import FREE_TO_CHANGE_ON_RESUME, flat_settings, from_flat_settings
 from spacil.training import checkpoint, metrics_log
+from spacil.training.algorithms import AnyLearner
 from spacil.training.interruption import Interruption
-from spacil.training.learner import Learner
 from spacil.training.loop import Metrics, OnIteration, train
 from spacil.training.metrics_log import MetricsLog
 from spacil.training.policy_file import policy_document
@@ -54,8 +59,7 @@ class Outcome:
 
 def train_in_folder(
     config: TrainConfig,
-    env_source: Any,
-    demonstrations: Demonstrations | None,
+    start: Callable[[], AnyLearner],
     progress: Progress,
     *,
     root: Path = DEFAULT_ROOT,
@@ -64,24 +68,28 @@ def train_in_folder(
     overwrite: bool = False,
     on_iteration: OnIteration | None = None,
 ) -> Outcome:
-    """Start a run or go on with one, and keep everything it does."""
-    with open_run(config, root=root, run_dir=run_dir, resume=resume, overwrite=overwrite) as run:
-        learner = Learner(config, env_source, demonstrations)
-        try:
-            return train_recorded(run, learner, progress, on_iteration)
-        finally:
-            progress.close()
-            learner.close()
+    """Start a run or go on with one, and keep everything it does.
+
+    `start` makes the envs and the learner, after the folder has been found fit and before
+    anything in it changes.
+    """
+    with (
+        contextlib.closing(progress),
+        open_run(config, root=root, run_dir=run_dir, resume=resume, overwrite=overwrite) as run,
+        contextlib.closing(start()) as learner,
+    ):
+        return train_recorded(run, learner, progress, on_iteration)
 
 
 def train_recorded(
-    run: RunDir, learner: Learner, progress: Progress, on_iteration: OnIteration | None = None
+    run: RunDir, learner: AnyLearner, progress: Progress, on_iteration: OnIteration | None = None
 ) -> Outcome:
     """Train in an opened run folder: go on from its newest checkpoint, keep every iteration."""
+    found = None if run.is_overwritten else checkpoint.newest_valid(run.checkpoints)
+    if found is not None:
+        restore(learner, found)
+    run.begin()
     with MetricsLog(run.metrics, run.tensorboard) as log, Interruption() as interruption:
-        found = checkpoint.newest_valid(run.checkpoints)
-        if found is not None:
-            restore(learner, found)
         # A run killed before its first checkpoint leaves lines and no checkpoint.
         log.cut_back_to(learner.counters.iteration)
 
@@ -94,16 +102,15 @@ def train_recorded(
             return goes_on
 
         train(learner, record)
-        outcome = _outcome(run, interruption.exit_code)
-        is_done = learner.counters.iteration >= learner.config.run.iterations
-        if is_done:
+        outcome = _outcome(run, 0 if learner.is_done else interruption.exit_code)
+        if learner.is_done:
             run.mark("finished")
         else:
             run.mark("interrupted", _stop_reason(interruption))
     return outcome
 
 
-def restore(learner: Learner, found: checkpoint.Checkpoint) -> None:
+def restore(learner: AnyLearner, found: checkpoint.Checkpoint) -> None:
     """Put a checkpoint into a learner of the same settings, demonstrations and env."""
     now = run_document(learner)
     for name in ("demonstrations", "env"):
@@ -121,22 +128,36 @@ def restore(learner: Learner, found: checkpoint.Checkpoint) -> None:
     learner.restore(found.tensors, found.document)
 
 
-def save(learner: Learner, checkpoints: Path, metrics: Metrics, *, is_last: bool) -> None:
+def save(learner: AnyLearner, checkpoints: Path, metrics: Metrics, *, is_last: bool) -> None:
     """Write what is due after an iteration: the new best, then the checkpoint."""
     iteration, config = learner.counters.iteration, learner.config.run
-    is_due = iteration % config.checkpoint_interval == 0 or iteration == config.iterations
+    is_due = iteration % config.checkpoint_interval == 0 or learner.is_done
     is_best = bool(metrics.get("is_best"))
     if not (is_due or is_best or is_last):
         return
-    tensors, document = learner.tensors(), run_document(learner)
-    provenance = run_provenance(learner)
+    state = state_to_save(learner)
     if is_best:
-        checkpoint.write_best(checkpoints, iteration, tensors, document, provenance)
+        checkpoint.write_best(checkpoints, iteration, *state)
     if is_due or is_last:
-        checkpoint.write(checkpoints, iteration, tensors, document, provenance)
+        checkpoint.write(checkpoints, iteration, *state)
 
 
-def run_document(learner: Learner) -> dict[str, Any]:
+def state_to_save(
+    learner: AnyLearner,
+) -> tuple[dict[str, Tensor], dict[str, Any], dict[str, Any]]:
+    """Tensors, document and provenance of a checkpoint; a state that cannot go on is refused."""
+    tensors = learner.tensors()
+    for name, tensor in tensors.items():
+        # Action bounds may be open.
+        if not name.endswith(("action_low", "action_high")) and not torch.isfinite(tensor).all():
+            raise DivergedError(
+                f"after iteration {learner.counters.iteration} {name} holds NaN or infinity: it is "
+                "not saved, and the last checkpoint is intact"
+            )
+    return tensors, run_document(learner), run_provenance(learner)
+
+
+def run_document(learner: AnyLearner) -> dict[str, Any]:
     """The JSON half of a checkpoint: what decides every later iteration, and nothing else."""
     demonstrations = learner.demonstrations
     settings = flat_settings(learner.config)
@@ -144,12 +165,12 @@ def run_document(learner: Learner) -> dict[str, Any]:
         **learner.document(),
         "config": {k: v for k, v in settings.items() if k not in FREE_TO_CHANGE_ON_RESUME},
         "policy": policy_document(learner.policy, learner.config.task),
-        "env": dict(learner.env.spec.fingerprint),
+        "env": dict(learner.eval_env.spec.fingerprint),
         "demonstrations": None if demonstrations is None else demonstrations.content_hash,
     }
 
 
-def run_provenance(learner: Learner) -> dict[str, Any]:
+def run_provenance(learner: AnyLearner) -> dict[str, Any]:
     """What may differ between equal runs: kept in the manifest, outside the content hash."""
     settings = flat_settings(learner.config)
     return {
@@ -164,6 +185,7 @@ def saved_config(found: checkpoint.Checkpoint) -> TrainConfig:
     return from_flat_settings({**found.document["config"], **free})
 
 
+@functools.cache
 def software_versions() -> dict[str, str]:
     """What decides the bits besides the settings."""
     packages = ("torch", "numpy", "mujoco", "gymnasium")

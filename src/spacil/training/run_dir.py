@@ -2,12 +2,14 @@
 
     runs/<algorithm>/<task>/seed<S>-<stamp>/
       config.json  run.lock  owner.json  status.json  metrics.jsonl  eval.json
-      tensorboard/  checkpoints/
+      learning_curve.png  tensorboard/  checkpoints/
 
 `open_run` does everything that can go wrong with a folder before any environment is made, in
 well under a second: it creates or checks the folder, takes its lock, and compares settings.
-The lock lives in the kernel, so a dead owner never blocks anyone. This module never appends to
-an existing run unless asked to resume, and deletes nothing that spacil did not write.
+Only `begin` changes what is in it, so a start that fails in between leaves everything as it was:
+no folder in the way of the corrected command, and no run overwritten by mistake. The lock lives
+in the kernel, so a dead owner never blocks anyone. This module never appends to an existing run
+unless asked to resume, and deletes nothing that spacil did not write.
 """
 
 import contextlib
@@ -31,7 +33,8 @@ Status = Literal["running", "finished", "interrupted", "failed"]
 DEFAULT_ROOT = Path("runs")
 
 _CONFIG, _LOCK, _OWNER, _STATUS = "config.json", "run.lock", "owner.json", "status.json"
-_RESULTS = ("checkpoints", "metrics.jsonl", "tensorboard", "eval.json", _STATUS)
+_PICTURE = "learning_curve.png"
+_RESULTS = ("checkpoints", "metrics.jsonl", "tensorboard", "eval.json", _PICTURE, _STATUS)
 _MAX_TASK_NAME = 100
 
 _logger = logging.getLogger(__name__)
@@ -40,17 +43,35 @@ _logger = logging.getLogger(__name__)
 class RunDir:
     """A run folder that this process holds. Leaving the `with` block gives it back.
 
-    An exception that leaves the block is recorded in status.json; `mark` says everything else.
+    An exception that leaves the block after `begin` is recorded in status.json; `mark` says
+    everything else.
     """
 
-    def __init__(self, path: Path, lock: int) -> None:
+    def __init__(
+        self, path: Path, lock: int, settings: dict[str, Any], *, overwrite: bool, is_new: bool
+    ) -> None:
         self.path = path
         self.checkpoints = path / "checkpoints"
         self.metrics = path / "metrics.jsonl"
         self.tensorboard = path / "tensorboard"
         self.evaluation = path / "eval.json"
+        self.picture = path / _PICTURE
         self._lock = lock
-        self._status: Status = "running"
+        self.is_overwritten = overwrite
+        """Whether `begin` deletes the run that is in the folder."""
+        self._settings, self._is_new = settings, is_new
+        self._status: Status | None = None
+
+    def begin(self) -> None:
+        """Write down what is about to run; only now is an overwritten run deleted."""
+        try:
+            storage.sweep_abandoned(self.path)
+            if self.is_overwritten:
+                _delete_results(self.path)
+            storage.write_json(self.path / _CONFIG, self._settings)
+            self.mark("running")
+        except StorageError as error:
+            raise RunDirError(str(error)) from error
 
     def mark(self, status: Status, reason: str = "") -> None:
         """Record how far the run came, with the reason where there is one."""
@@ -61,6 +82,8 @@ class RunDir:
     def close(self) -> None:
         """Give the folder back; the lock goes with its descriptor."""
         if self._lock >= 0:
+            if self._status is None and self._is_new:
+                _take_back(self.path)
             os.close(self._lock)
             self._lock = -1
 
@@ -93,26 +116,29 @@ def open_run(
     resume: bool = False,
     overwrite: bool = False,
 ) -> RunDir:
-    """Create or reopen the folder of a run and hold it.
+    """Create or reopen the folder of a run and hold it; what is in it stays until `begin`.
 
     `resume` goes on in `run_dir`, or in the newest unfinished run of these settings under `root`.
     An empty or missing `run_dir` is started even with `resume`, so that a scheduler can give the
     same command for the first start and for every later one. `overwrite` deletes the run in
-    `run_dir` first.
+    `run_dir`.
     """
     if overwrite and (resume or run_dir is None):
         raise ConfigError("--overwrite needs --run-dir, and excludes --resume")
+    is_new = not resume
     if run_dir is not None:
         path = run_dir
-        _make_folder(path)
+        is_new = _make_folder(path)
     elif resume:
         path = _unfinished_run(root, config)
     else:
         path = _new_folder(root, config)
     _refuse_foreign(path)
-    run = RunDir(path, _take_lock(path))
+    settings = flat_settings(config)
+    run = RunDir(path, _take_lock(path), settings, overwrite=overwrite, is_new=is_new)
     try:
-        _prepare(run, flat_settings(config), resume=resume, overwrite=overwrite)
+        _refuse(path, settings, resume=resume, overwrite=overwrite)
+        storage.write_json(path / _OWNER, _this_process())
     except StorageError as error:
         run.close()
         raise RunDirError(str(error)) from error
@@ -131,6 +157,11 @@ def saved_config(path: Path) -> TrainConfig:
         raise ConfigError(
             f"{str(path / _CONFIG)!r} holds a value of a wrong type: {error}"
         ) from None
+
+
+def is_run_folder(path: Path) -> bool:
+    """Whether a run lives here, finished or not."""
+    return _settings_of_run(path) is not None
 
 
 def saved_status(path: Path) -> Status:
@@ -183,11 +214,14 @@ def safe_folder_name(task: str) -> str:
 # --- making and refusing folders --------------------------------------------------------------
 
 
-def _make_folder(path: Path) -> None:
+def _make_folder(path: Path) -> bool:
+    """Make sure that a folder is there; False if it was before."""
     try:
         os.fsencode(path)
         with storage.os_errors_as(RunDirError, "create the run folder", path):
+            is_new = not path.is_dir()
             path.mkdir(parents=True, exist_ok=True)
+            return is_new
     except ValueError as error:  # a null character, or half of a surrogate pair
         raise RunDirError(f"{str(path)!r} cannot be the name of a folder: {error}") from None
 
@@ -286,9 +320,8 @@ def _owner_of(path: Path) -> str:
         return "another process"
 
 
-def _prepare(run: RunDir, flat: dict[str, Any], *, resume: bool, overwrite: bool) -> None:
-    """With the lock held: refuse first, then write."""
-    path = run.path
+def _refuse(path: Path, settings: dict[str, Any], *, resume: bool, overwrite: bool) -> None:
+    """With the lock held: an existing run that nobody asked for, or of other settings."""
     is_blank = _is_blank(path)
     if not is_blank and not resume and not overwrite:
         raise RunDirError(
@@ -298,15 +331,20 @@ def _prepare(run: RunDir, flat: dict[str, Any], *, resume: bool, overwrite: bool
     if resume and is_blank:
         _logger.warning("nothing to resume in %s: starting a new run there", path)
     elif resume:
-        check_resumable(storage.read_json(path / _CONFIG), flat)
+        check_resumable(storage.read_json(path / _CONFIG), settings)
         if saved_status(path) == "running":
             _logger.warning("%s ended without a word: going on in its place", _owner_of(path))
-    storage.sweep_abandoned(path)
-    storage.write_json(path / _OWNER, _this_process())
-    if overwrite:
-        _delete_results(path)
-    storage.write_json(path / _CONFIG, flat)
-    run.mark("running")
+
+
+def _take_back(path: Path) -> None:
+    """Remove a folder that was made for a run which never began.
+
+    While its lock is held: whoever has opened the lock file meanwhile finds no folder to write to.
+    """
+    with contextlib.suppress(OSError):
+        for name in (_OWNER, _LOCK):
+            (path / name).unlink(missing_ok=True)
+        path.rmdir()
 
 
 def _delete_results(path: Path) -> None:

@@ -1,0 +1,27 @@
+"""Which learner an algorithm has."""
+
+from typing import Any
+
+from spacil.config import TrainConfig
+from spacil.data.demos import Demonstrations
+from spacil.errors import ConfigError
+from spacil.training.bc_learner import BCLearner
+from spacil.training.learner import Learner
+
+AnyLearner = Learner | BCLearner
+"""What a run can hold: both are trained, evaluated, saved and restored the same way."""
+
+
+def make_learner(
+    config: TrainConfig, env_source: Any, demonstrations: Demonstrations | None
+) -> AnyLearner:
+    """The learner of the config's algorithm, before its first iteration."""
+    if config.algorithm != "bc":
+        return Learner(config, env_source, demonstrations)
+    if demonstrations is None:
+        raise ConfigError("bc learns from demonstrations: pass --demos")
+    if config.target.smoothness_target > 0:
+        raise ConfigError(
+            "--smoothness-target is for gail and spacil; bc takes a weight, --lambda-policy"
+        )
+    return BCLearner(config, env_source, demonstrations)
