@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from spacil.data.demo_file import load_demos, save_demos
     from spacil.data.demos import Demonstrations
     from spacil.errors import SpacilError
-    from spacil.training.agent import GAIL, TRPO, SPaCIL
+    from spacil.training.agent import BC, GAIL, TRPO, SPaCIL
+    from spacil.training.measure_smoothness import measure_smoothness
     from spacil.training.policy_file import load_policy, save_policy
 
 _HOMES = {
+    "BC": "spacil.training.agent",
     "GAIL": "spacil.training.agent",
     "SPaCIL": "spacil.training.agent",
     "TRPO": "spacil.training.agent",
@@ -26,11 +28,13 @@ _HOMES = {
     "load_demos": "spacil.data.demo_file",
     "save_demos": "spacil.data.demo_file",
     "load_policy": "spacil.training.policy_file",
+    "measure_smoothness": "spacil.training.measure_smoothness",
     "save_policy": "spacil.training.policy_file",
     "SpacilError": "spacil.errors",
 }
 
 __all__ = [
+    "BC",
     "GAIL",
     "TRPO",
     "Demonstrations",
@@ -38,6 +42,7 @@ __all__ = [
     "SpacilError",
     "load_demos",
     "load_policy",
+    "measure_smoothness",
     "save_demos",
     "save_policy",
 ]

@@ -49,7 +49,7 @@ def load(path: Path, form: str, version: int) -> tuple[dict[str, Tensor], dict[s
         # Byte 8 opens the JSON header of every safetensors file.
         if content[8:9] != b"{":
             kind = foreign_kind(bytes(content[:16])) or "it is damaged or of an unknown kind"
-            raise DataError(f"{path}: not a {form} file; {kind}")
+            raise DataError(f"{path}: not a {_noun(form)} file; {kind}")
         tensors = storage.decode_tensors(content, path)
         document = _document(content, path, form, version)
     except storage.DamagedFileError as error:
@@ -70,12 +70,12 @@ def _document(content: bytearray, path: Path, form: str, version: int) -> dict[s
     header = storage.parse_json(content[8 : 8 + header_size], f"{path}, header")
     texts = header.get("__metadata__")
     if not isinstance(texts, dict) or set(texts) != {_METADATA_KEY}:
-        raise DataError(f"{path}: a safetensors file, but not a {form}")
+        raise DataError(f"{path}: a safetensors file, but not a {_noun(form)} file")
     # Half a surrogate pair is valid in JSON and not in UTF-8; let the parser refuse it.
     text = str(texts[_METADATA_KEY]).encode("utf-8", errors="surrogatepass")
     document = storage.parse_json(text, f"{path}, document")
     if not isinstance(document, dict) or document.get("format") != form:
-        raise DataError(f"{path}: a safetensors file, but not a {form}")
+        raise DataError(f"{path}: a safetensors file, but not a {_noun(form)} file")
     if document.get("format_version") != version:
         raise DataError(
             f"{path}: has format version {document.get('format_version')}, this spacil reads "
@@ -85,3 +85,7 @@ def _document(content: bytearray, path: Path, form: str, version: int) -> dict[s
     if storage.canonical_json(document) != text:
         raise DataError(f"{path}: the document is not as it was written; make the file again")
     return document
+
+
+def _noun(form: str) -> str:
+    return form.removeprefix("spacil-")

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from spacil.nets.mlp import MLP
-from spacil.smoothness.metric import Frames, local_constants, local_lipschitz
+from spacil.smoothness.metric import Frames, local_constants, local_lipschitz, summarize
 
 
 def _linear_frames(matrix: torch.Tensor, common: torch.Tensor | None) -> Frames:
@@ -59,3 +59,65 @@ def test_the_effective_constant_ignores_saturated_actions_and_cut_states() -> No
     assert constants.effective is not None
     # Jacobian in the common frame is diag(2, 0.5): free, first action saturated, second saturated.
     assert constants.effective.tolist() == pytest.approx([2.0, 0.5, 2.0])
+
+
+def test_exact_agrees_with_svdvals_of_the_dense_jacobian_to_1e9() -> None:
+    net = MLP([17, 40, 30, 6], generator=torch.Generator().manual_seed(0)).double()
+    states = torch.randn(20, 17, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    sigma = local_lipschitz(net, states)
+    for state, value in zip(states, sigma, strict=True):
+        dense = torch.autograd.functional.jacobian(lambda s: net(s[None])[0], state)
+        assert abs(float(torch.linalg.svdvals(dense)[0] - value)) < 1e-9
+
+
+def test_a_constant_policy_has_constant_zero() -> None:
+    constant = torch.ones(5, 2)
+    states = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
+    assert local_lipschitz(lambda s: constant[: len(s)], states).abs().max() == 0
+
+
+def test_j_is_invariant_when_state_and_network_rotate_together() -> None:
+    net = MLP([6, 20, 3], generator=torch.Generator().manual_seed(0)).double()
+    generator = torch.Generator().manual_seed(1)
+    states = torch.randn(30, 6, generator=generator, dtype=torch.float64)
+    rotation, _ = torch.linalg.qr(torch.randn(6, 6, generator=generator, dtype=torch.float64))
+    rotated = local_lipschitz(lambda s: net(s @ rotation), states @ rotation.T)
+    assert torch.allclose(rotated, local_lipschitz(net, states), atol=1e-12)
+
+
+def test_raw_j_scales_as_one_over_std_and_masked_dims_contribute_nothing() -> None:
+    net = MLP([3, 12, 2], generator=torch.Generator().manual_seed(0)).double()
+    states = torch.randn(8, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    states[:, 2] = 0.3
+
+    def frames(std: float, live: list[float]) -> Frames:
+        one = torch.ones((), dtype=torch.float64)
+        scale = torch.tensor(live, dtype=torch.float64) / std
+        return Frames(scale, None, -one, one, 10.0)
+
+    unit = local_constants(net, states, frames(1.0, [1, 1, 1]))
+    assert torch.allclose(unit.raw, unit.own)
+    quarter = local_constants(net, states, frames(4.0, [1, 1, 1]))
+    assert torch.allclose(quarter.raw, unit.raw / 4)
+    masked = local_constants(net, states, frames(1.0, [1, 1, 0]))
+    held = torch.full((8, 1), 0.3, dtype=torch.float64)
+    alone = local_lipschitz(lambda s: net(torch.cat([s, held[: len(s)]], -1)), states[:, :2])
+    assert torch.allclose(masked.raw, alone)
+
+
+def test_many_actions_go_through_power_iteration_and_agree() -> None:
+    net = MLP([5, 30, 40], generator=torch.Generator().manual_seed(0)).double()
+    states = torch.randn(20, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    one = torch.ones(40, dtype=torch.float64)
+    common = torch.tensor([1.0, 2.0, 0.0, 1.0, 0.5], dtype=torch.float64)
+    frames = Frames(common.clone(), common, -0.1 * one, 0.1 * one, 1.0)
+    by_power = local_constants(net, states, frames)
+    dense = local_constants(net, states, frames, always_dense=True)
+    for name in ("own", "raw", "common", "effective"):
+        assert torch.allclose(getattr(by_power, name), getattr(dense, name), rtol=1e-5)
+
+
+def test_a_summary_is_mean_median_p95_and_max() -> None:
+    found = summarize(torch.arange(101.0))
+    assert (found.mean, found.median, found.p95, found.max) == (50, 50, 95, 100)
+

@@ -15,7 +15,7 @@ from spacil.data.demo_metadata import DemoMetadata
 from spacil.data.demo_schema import check_structure
 from spacil.data.demos import Demonstrations
 from spacil.data.formats.npz import export_npz, import_npz
-from spacil.errors import DataError
+from spacil.errors import DataError, StorageError
 
 NATIVE_SUFFIX = ".demos.safetensors"
 FORMAT = "spacil-demonstrations"
@@ -41,13 +41,22 @@ def load_demos(source: str | Path) -> Demonstrations:
 def save_demos(demos: Demonstrations, path: str | Path) -> None:
     """Write a native file (.safetensors), or another format by the path's suffix, atomically."""
     path = Path(path)
-    exporter = _EXPORTERS.get(path.suffix.lower())
-    if exporter is None:
+    require_savable(path)
+    _EXPORTERS[path.suffix.lower()](demos, path)
+
+
+def require_savable(path: Path) -> None:
+    """Refuse a path that `save_demos` could not write: worth asking before hours of recording."""
+    if path.suffix.lower() not in _EXPORTERS:
         raise DataError(
             f"cannot save demonstrations as '{path.name}': end the name in "
             f"{' or '.join(_EXPORTERS)}, e.g. Hopper-v4{NATIVE_SUFFIX}"
         )
-    exporter(demos, path)
+    with storage.os_errors_as(StorageError, "write", path):
+        if not path.parent.is_dir():
+            raise StorageError(f"cannot write {str(path)!r}: there is no folder of that name")
+        if path.is_dir():
+            raise StorageError(f"cannot write {str(path)!r}: it is a folder")
 
 
 def bundled_demos() -> dict[str, Traversable]:

@@ -1,7 +1,7 @@
 """Play the current policy and keep what it saw."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 import numpy as np
 import torch
@@ -13,14 +13,19 @@ from spacil.types import RolloutBatch
 
 
 @contextmanager
-def one_torch_thread() -> Iterator[None]:
-    """Small forward passes: a second thread would spin and take a core from the simulator."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+def torch_threads(count: int) -> Iterator[None]:
+    """So many threads for torch inside the block, and as many as before after it."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
     try:
         yield
     finally:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(before)
+
+
+def one_torch_thread() -> AbstractContextManager[None]:
+    """Small forward passes: a second thread would spin and take a core from the simulator."""
+    return torch_threads(1)
 
 
 @torch.no_grad()

@@ -92,6 +92,8 @@ class GaussianPolicy(nn.Module):
                 f"observations have shape {array.shape}, this policy takes "
                 f"({self.num_states},) or (batch, {self.num_states})"
             )
+        if not np.isfinite(array).all():
+            raise DataError("observations hold NaN or infinity: no action follows from them")
         states = torch.from_numpy(np.atleast_2d(array)).to(self.log_std.device)
         actions = self.mean(states)
         if not deterministic:

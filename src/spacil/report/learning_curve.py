@@ -1,10 +1,13 @@
-"""One picture of a run: return and smoothness against env steps."""
+"""One picture of a run: return and smoothness against env steps, or epochs where none are taken."""
 
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib
+
+from spacil import storage
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt  # the backend must be chosen first
@@ -23,7 +26,8 @@ def draw_learning_curve(
     evaluated = [row for row in rows if row.get("average_return") is not None]
     if not evaluated:
         return
-    steps = [row["env_steps"] for row in evaluated]
+    has_env_steps = evaluated[-1]["env_steps"] > 0
+    steps = [row["env_steps" if has_env_steps else "iteration"] for row in evaluated]
     has_common = evaluated[-1].get("smoothness_j") is not None
     key = "smoothness_j" if has_common else "smoothness_j_own"
     figure, (upper, lower) = plt.subplots(2, 1, figsize=(7, 6), sharex=True)
@@ -42,17 +46,19 @@ def draw_learning_curve(
         upper.axhline(demonstrator_return, color="#444", linestyle="--", label="demonstrator")
     upper.set_ylabel("return G (higher is better)")
     upper.legend(frameon=False)
-    upper.set_title(title)
+    upper.set_title(title, parse_math=False)  # a dollar sign in a task's name is a dollar sign
     lower.plot(
         steps, [row[key] for row in evaluated], color=SMOOTHNESS_COLOUR, marker="o", markersize=3
     )
     frame = "common frame" if has_common else "own frame"
     lower.set_ylabel(f"J, {frame} (lower is smoother)")
     lower.set_ylim(bottom=0)
-    lower.set_xlabel("env steps")
+    lower.set_xlabel("env steps" if has_env_steps else "epochs")
     for axis in (upper, lower):
         axis.spines[["top", "right"]].set_visible(False)
         axis.grid(alpha=0.2)
     figure.tight_layout()
-    figure.savefig(path, dpi=120)
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=120, format="png")
     plt.close(figure)
+    storage.replace_file(path, picture.getvalue())

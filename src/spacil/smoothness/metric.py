@@ -6,23 +6,22 @@ own        per unit of the policy's normalised state
 raw        per raw unit of the observation
 common     per standard deviation of the demonstrations: policies of one task compare here
 effective  the common frame, counting only what passes the action and observation clips
+
+Lower is smoother. Where states come from, and what a policy is, is not known here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from spacil.functional.spectral import BatchFunction, batch_jacobian, top_singular
+from spacil.functional.spectral import BatchFunction, batch_jacobian, power_singular, top_singular
 
 CHUNK = 2_000
 """States per Jacobian evaluation: bounds the memory, not the result."""
-
-
-def local_lipschitz(mean_action: BatchFunction, states: Tensor) -> Tensor:
-    """sigma_max of d mu / d s at each state [B], per unit of the states handed in."""
-    return torch.cat([top_singular(jacobian).sigma for jacobian in _jacobians(mean_action, states)])
+MAX_DENSE_ACTIONS = 32
+"""Beyond this many actions sigma_max comes from power iteration: a Jacobian row costs a pass."""
 
 
 @dataclass(frozen=True)
@@ -49,35 +48,96 @@ class LocalConstants:
     effective: Tensor | None
 
 
+@dataclass(frozen=True)
+class Summary:
+    """One number per state, told in four."""
+
+    mean: float
+    median: float
+    p95: float
+    """95 % of the states lie at or below"""
+    max: float
+
+
+@dataclass(frozen=True)
+class _View:
+    """A frame as what it does to the Jacobian: rows * J * columns."""
+
+    columns: Tensor
+    """[S] or [B, S]"""
+    rows: Tensor | None = None
+    """[B, A], 1 where the action is free to move"""
+
+
+def local_lipschitz(
+    mean_action: BatchFunction, states: Tensor, *, always_dense: bool = False
+) -> Tensor:
+    """sigma_max of d mu / d s at each state [B], per unit of the states handed in."""
+    view = {"own": _View(states.new_ones(states.shape[-1]))}
+    chunks = states.split(CHUNK)
+    return torch.cat([_sigmas(mean_action, c, view, always_dense)["own"] for c in chunks])
+
+
 def local_constants(
-    mean_action: BatchFunction, normalized_states: Tensor, frames: Frames
+    mean_action: BatchFunction,
+    normalized_states: Tensor,
+    frames: Frames,
+    *,
+    always_dense: bool = False,
 ) -> LocalConstants:
-    """The local Lipschitz constant of the mean action in every frame, from one Jacobian each."""
-    per_frame: dict[str, list[Tensor]] = {"own": [], "raw": [], "common": [], "effective": []}
-    for states in normalized_states.split(CHUNK):
-        own = batch_jacobian(mean_action, states)
-        raw = own * frames.own_scale
-        per_frame["own"].append(top_singular(own).sigma)
-        per_frame["raw"].append(top_singular(raw).sigma)
-        if frames.common_std is None:
-            continue
-        common = raw * frames.common_std
-        with torch.no_grad():
-            action = mean_action(states)
-        moves_action = (action > frames.action_low) & (action < frames.action_high)
-        reaches_policy = states.abs() < frames.state_clip
-        effective = common * moves_action.unsqueeze(-1) * reaches_policy.unsqueeze(-2)
-        per_frame["common"].append(top_singular(common).sigma)
-        per_frame["effective"].append(top_singular(effective).sigma)
-    has_common = frames.common_std is not None
-    return LocalConstants(
-        own=torch.cat(per_frame["own"]),
-        raw=torch.cat(per_frame["raw"]),
-        common=torch.cat(per_frame["common"]) if has_common else None,
-        effective=torch.cat(per_frame["effective"]) if has_common else None,
-    )
+    """The local Lipschitz constant of the mean action in every frame, from one Jacobian.
+
+    With more than `MAX_DENSE_ACTIONS` actions by power iteration, unless `always_dense`: what
+    has no second derivative, or a Jacobian that costs the same for any number of actions.
+    """
+    parts = [
+        _sigmas(mean_action, states, _views(mean_action, states, frames), always_dense)
+        for states in normalized_states.split(CHUNK)
+    ]
+    sigma = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
+    return LocalConstants(sigma["own"], sigma["raw"], sigma.get("common"), sigma.get("effective"))
 
 
-def _jacobians(mean_action: BatchFunction, states: Tensor) -> Iterator[Tensor]:
-    for chunk in states.split(CHUNK):
-        yield batch_jacobian(mean_action, chunk)
+def summarize(values: Tensor) -> Summary:
+    """Mean, median, 95th percentile and maximum of [B]."""
+    values = values.double()
+    median, p95 = torch.quantile(values, values.new_tensor([0.5, 0.95])).tolist()
+    return Summary(float(values.mean()), median, p95, float(values.max()))
+
+
+def _views(mean_action: BatchFunction, states: Tensor, frames: Frames) -> dict[str, _View]:
+    raw = frames.own_scale.to(states)
+    views = {"own": _View(torch.ones_like(raw)), "raw": _View(raw)}
+    if frames.common_std is None:
+        return views
+    common = raw * frames.common_std.to(states)
+    with torch.no_grad():
+        action = mean_action(states)
+    moves_action = (action > frames.action_low) & (action < frames.action_high)
+    reaches_policy = states.abs() < frames.state_clip
+    views["common"] = _View(common)
+    views["effective"] = _View(common * reaches_policy, moves_action)
+    return views
+
+
+def _sigmas(
+    mean_action: BatchFunction,
+    states: Tensor,
+    views: Mapping[str, _View],
+    always_dense: bool,
+) -> dict[str, Tensor]:
+    """sigma_max [B] in each view."""
+    with torch.no_grad():
+        num_actions = mean_action(states[:1]).shape[-1]
+    if num_actions > MAX_DENSE_ACTIONS and not always_dense:
+        return {
+            name: power_singular(mean_action, states, view.columns, view.rows)
+            for name, view in views.items()
+        }
+    jacobian = batch_jacobian(mean_action, states)
+    return {name: top_singular(_seen(jacobian, view)).sigma for name, view in views.items()}
+
+
+def _seen(jacobian: Tensor, view: _View) -> Tensor:
+    seen = jacobian * view.columns.unsqueeze(-2)
+    return seen if view.rows is None else seen * view.rows.unsqueeze(-1)

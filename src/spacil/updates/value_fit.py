@@ -43,6 +43,8 @@ def step(
     value_loss = float(loss_sum) / size
     if not value_loss < float("inf"):
         raise DivergedError(
-            f"value fit: loss is {value_loss}; a smaller --value-learning-rate may help"
+            f"value fit: loss is {value_loss} on targets up to {float(targets.abs().max()):.3g}; "
+            "a smaller --value-learning-rate may help, or rewards nearer to 1 "
+            "(in imitation: a smaller --discriminator-learning-rate)"
         )
     return ValueReport(value_loss, explained_variance(old_values, targets))

@@ -1,0 +1,202 @@
+"""How close one training iteration comes to its two floors: simulation alone, products alone.
+
+Ours: seconds of `run_iteration` (collect, advantages, policy step, value fit, discriminator),
+evaluation aside. Simulation floor: the same number of env steps at the summed rate of raw
+`mj_step` processes that replay this policy's actions and resets (benchmarks/simulation.py).
+Product floor: the matrix products an iteration cannot do without, in their shapes and counts,
+on preallocated arrays with the same number of threads. All three are measured in turn, so that
+what slows the machine slows each of them.
+
+    python benchmarks/iteration.py --task Hopper-v4 --repeats 7
+"""
+
+import argparse
+import json
+import os
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from simulation import Script, Start, floor_processes, floor_rate
+
+from spacil.config import TrainConfig
+from spacil.data.rollout import one_torch_thread
+from spacil.envs.registry import TASKS
+from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
+from spacil.settings import default_config, with_settings
+from spacil.training.intake import demonstrations_for
+from spacil.training.learner import Learner
+from spacil.training.loop import Metrics, run_iteration
+
+WARM_UP_ITERATIONS = 3
+LINE_SEARCH_TRIES = 2
+
+
+@dataclass(frozen=True)
+class Product:
+    """`count` products of [rows, inner] with [inner, columns]."""
+
+    rows: int
+    inner: int
+    columns: int
+    count: int
+
+
+def _forward(sizes: Sequence[int], rows: int, count: int) -> Iterator[Product]:
+    for n_in, n_out in zip(sizes[:-1], sizes[1:], strict=True):
+        yield Product(rows, n_in, n_out, count)
+
+
+def _weight_gradients(sizes: Sequence[int], rows: int, count: int) -> Iterator[Product]:
+    for n_in, n_out in zip(sizes[:-1], sizes[1:], strict=True):
+        yield Product(n_out, rows, n_in, count)
+
+
+def _hidden_gradients(sizes: Sequence[int], rows: int, count: int) -> Iterator[Product]:
+    for n_in, n_out in zip(sizes[1:-1], sizes[2:], strict=True):
+        yield Product(rows, n_out, n_in, count)
+
+
+def rollout_products(config: TrainConfig, num_states: int, num_actions: int) -> list[Product]:
+    """One forward pass of all envs per step, on one thread as the rollout does it."""
+    run = config.run
+    policy = (num_states, *config.nets.policy_hidden, num_actions)
+    return list(_forward(policy, run.num_envs, run.steps_per_iteration // run.num_envs))
+
+
+def update_products(
+    config: TrainConfig, num_states: int, num_actions: int, num_demo_steps: int
+) -> list[Product]:
+    """What the update cannot do without: nothing is counted twice that could be computed once."""
+    batch, nets = config.run.steps_per_iteration, config.nets
+    policy = (num_states, *nets.policy_hidden, num_actions)
+    value = (num_states, *nets.value_hidden, 1)
+    critic = (num_states + num_actions, *nets.discriminator_hidden, 1)
+    cg, epochs = config.trust_region.cg_steps, config.value.value_epochs
+    products = [
+        # Policy: one forward pass (also the cached one of the Fisher products), its gradient,
+        # a tangent and a cotangent pass per conjugate gradient step, a pass per candidate.
+        *_forward(policy, batch, 1 + cg + LINE_SEARCH_TRIES),
+        *_hidden_gradients(policy, batch, cg),  # the tangent's second product: same shapes
+        *_weight_gradients(policy, batch, 1 + cg),
+        *_hidden_gradients(policy, batch, 1 + cg),
+        # Value: once for the advantages, then the epochs.
+        *_forward(value, batch, 1 + epochs),
+        *_weight_gradients(value, batch, epochs),
+        *_hidden_gradients(value, batch, epochs),
+    ]
+    if config.algorithm != "trpo":
+        both = batch + num_demo_steps
+        products += [
+            *_forward(critic, both, 1),
+            *_weight_gradients(critic, both, 1),
+            *_hidden_gradients(critic, both, 1),
+        ]
+    return products
+
+
+def seconds_of(products: Sequence[Product]) -> float:
+    """Time of the products alone, on arrays that are ready."""
+    ready = []
+    for product in products:
+        left = torch.rand(product.rows, product.inner)
+        right = torch.rand(product.inner, product.columns)
+        ready.append((left, right, torch.empty(product.rows, product.columns), product.count))
+    began = time.perf_counter()
+    for left, right, out, count in ready:
+        for _ in range(count):
+            torch.mm(left, right, out=out)
+    return time.perf_counter() - began
+
+
+def record_policy(learner: Learner, num_steps: int) -> Script:
+    """Actions and resets of the learner's current policy, for the raw simulations to replay."""
+    run = learner.config.run
+    task = TASKS[learner.config.task]
+    with ThreadedMujocoEnv(task, run.num_envs, learner.env._seeds, 1) as env, torch.no_grad():  # type: ignore[attr-defined]  # the built-in env has them
+        states = env.load_state(learner.env.save_state())
+        qpos, qvel = env.positions_and_velocities()
+        first = [Start(i, qpos[i], qvel[i]) for i in range(env.num_envs)]
+        generator = torch.Generator().manual_seed(0)
+        actions, starts_after = [], []
+        for _ in range(num_steps):
+            mean = learner.policy.mean(torch.from_numpy(states.astype(np.float32)))
+            noise = torch.randn(mean.shape, generator=generator) * learner.policy.log_std.exp()
+            actions.append(learner.policy.clip(mean + noise).numpy())
+            result = env.step(actions[-1])
+            states = result.states
+            qpos, qvel = env.positions_and_velocities()
+            ended = np.flatnonzero(result.terminated | result.truncated)
+            starts_after.append([Start(int(i), qpos[i], qvel[i]) for i in ended])
+    return Script(np.stack(actions), first, starts_after)
+
+
+def measure(config: TrainConfig, repeats: int) -> dict[str, object]:
+    demonstrations = None
+    num_demo_steps = 0
+    if config.algorithm != "trpo":
+        demonstrations, config = demonstrations_for(config, config.task)
+        num_demo_steps = demonstrations.num_steps
+    learner = Learner(config, config.task, demonstrations)
+    torch.set_num_threads(config.run.torch_threads)
+    spec = learner.env.spec
+    for _ in range(WARM_UP_ITERATIONS):
+        run_iteration(learner)
+    length = config.run.steps_per_iteration // config.run.num_envs
+    script = record_policy(learner, length)
+    rollout = rollout_products(config, spec.num_states, spec.num_actions)
+    update = update_products(config, spec.num_states, spec.num_actions, num_demo_steps)
+    rows: list[dict[str, float]] = []
+    stages: list[Metrics] = []
+    cores = len(os.sched_getaffinity(0))
+    with floor_processes(TASKS[config.task], script, cores) as pipes:
+        for _ in range(repeats):
+            began = time.perf_counter()
+            metrics = run_iteration(learner)
+            ours = time.perf_counter() - began
+            stages.append({k: v for k, v in metrics.items() if k.startswith("seconds_")})
+            simulation = config.run.steps_per_iteration / floor_rate(pipes, 1.0)
+            with one_torch_thread():
+                products = seconds_of(rollout)
+            products += seconds_of(update)
+            rows.append({"ours": ours, "simulation": simulation, "products": products})
+    learner.close()
+    ratios = [row["ours"] / (row["simulation"] + row["products"]) for row in rows]
+    return {
+        "algorithm": config.algorithm,
+        "task": config.task,
+        "steps": config.run.steps_per_iteration,
+        "cores": cores,
+        **{key: statistics.median(row[key] for row in rows) for key in rows[0]},
+        "ratio": statistics.median(ratios),
+        "ratios": ratios,
+        "stages": {key: statistics.median(s[key] for s in stages) for key in stages[0]},
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="One iteration against its floors.")
+    parser.add_argument("--algorithm", choices=["trpo", "gail", "spacil"], default="gail")
+    parser.add_argument("--task", choices=list(TASKS), default="Hopper-v4")
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--json", type=Path, help="write the measurement to this file")
+    arguments = parser.parse_args()
+    config = default_config(arguments.algorithm, arguments.task)
+    # No ramp: the penalty is there from the first iteration.
+    config = with_settings(config, {"penalty_ramp_iterations": 0})
+    result = measure(config, arguments.repeats)
+    print(
+        f"{result['algorithm']} {result['task']}: {result['ours']:.3f} s per iteration, floors "
+        f"{result['simulation']:.3f} + {result['products']:.3f} s, ratio {result['ratio']:.2f}"
+    )
+    print({key: round(value, 3) for key, value in result["stages"].items()})  # type: ignore[attr-defined]  # a dict
+    if arguments.json:
+        arguments.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

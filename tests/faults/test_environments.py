@@ -1,0 +1,111 @@
+"""Envs that cannot be served or that misbehave, as a user of the command line meets them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spacil.training import checkpoint
+
+Train = Callable[..., Any]
+OddTask = Callable[[str], str]
+
+
+@pytest.mark.parametrize("algorithm", ["trpo", "gail"])
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [
+        ("CartPole-v1", "CartPole-v1: actions are Discrete; supported are gymnasium.spaces.Box"),
+        ("FrozenLake-v1", "FrozenLake-v1: observations are Discrete; supported are"),
+        ("Blackjack-v1", "Blackjack-v1: observations are Tuple; supported are"),
+        ("Hopper-v44", "unknown task 'Hopper-v44': did you mean Hopper-v"),
+        ("no_such_module:Env-v0", "no_such_module"),
+    ],
+)
+def test_a_task_that_cannot_be_served_is_refused_at_once_and_leaves_no_folder(
+    train: Train, tmp_path: Path, algorithm: str, task: str, message: str
+) -> None:
+    refusal = train(algorithm, "--run-dir", tmp_path / "run", task=task)
+    assert refusal.code == 2
+    assert message in refusal.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Nan", "env 0 returned nan in column 2 of an observation, at step 7 of episode 0"),
+        ("WrongShape", "env 0 returned an observation of shape (3,), expected (4,), at step 7"),
+        ("NanReward", "env 0 returned the reward nan, at step 5 of episode 0"),
+        ("Raises", "env 0 raised ValueError: the motor is unplugged in step, at step 5"),
+        ("BeyondFloat32", "env 0 returned 1e+39 in column 1 of an observation"),
+    ],
+)
+def test_an_env_that_misbehaves_ends_the_run_and_tells_how_to_replay_it(
+    train: Train, odd_task: OddTask, tmp_path: Path, name: str, message: str
+) -> None:
+    failed = train("trpo", "--run-dir", tmp_path / "run", task=odd_task(name))
+    assert failed.code == 69
+    assert f"{odd_task(name)}: {message}" in failed.err
+    assert "which starts from reset(seed=" in failed.err
+    if name != "BeyondFloat32":  # which no env survives to its first step
+        status = json.loads((tmp_path / "run" / "status.json").read_text())
+        assert status["status"] == "failed" and message in status["reason"]
+
+
+@pytest.mark.parametrize("name", ["Constant", "Huge"])
+def test_constant_and_huge_observations_train_and_measure_finite(
+    train: Train, odd_task: OddTask, tmp_path: Path, name: str
+) -> None:
+    trained = train("trpo", "--run-dir", tmp_path / "run", task=odd_task(name))
+    assert trained.code == 0
+    for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines():
+        # What is not finite is recorded as null; no reward, loss or J of these runs may be.
+        nulls = [key for key, value in json.loads(line).items() if value is None]
+        assert not {"kl", "value_loss", "reward_mean", "smoothness_j_own"} & set(nulls)
+    last = checkpoint.newest_valid(tmp_path / "run" / "checkpoints")
+    assert last is not None
+    is_live = last.tensors["policy.normalizer.is_live"].tolist()
+    assert is_live == ([True, False, False, True] if name == "Constant" else [True] * 4)
+
+
+def test_a_policy_file_does_not_decide_which_module_is_imported(
+    train: Train, spacil: Callable[..., Any], odd_task: OddTask, tmp_path: Path
+) -> None:
+    task = odd_task("Plain")
+    made = tmp_path / "an-env-was-made"
+    assert train("trpo", "--run-dir", "run", task=task).code == 0
+    for command in (
+        ["evaluate", "run", "--episodes", "2"],
+        ["demos", "collect", "run", "--out", "my.npz", "--num", "3"],
+    ):
+        made.unlink()
+        refusal = spacil(*command)
+        assert refusal.code == 2
+        assert f"run names the task '{task}': a module is not imported because" in refusal.err
+        assert not made.exists()
+        assert spacil(*command, "--task", task).code == 0
+    # A check does without the env, and says so.
+    made.unlink()
+    checked = spacil("demos", "check", "my.npz")
+    assert checked.code == 0
+    assert "checked without an env" in checked.err
+    assert not made.exists()
+
+
+def test_a_resumed_run_on_an_env_that_cannot_be_saved_says_that_it_is_not_exact(
+    train: Train, odd_task: OddTask, tmp_path: Path
+) -> None:
+    # Episodes of 20 steps, of which each iteration does the first half of 10 or the second.
+    settings: dict[str, Any] = {"task": odd_task("Plain"), "steps_per_iteration": 100}
+    assert train("trpo", "--run-dir", "run", iterations=1, **settings).code == 0
+    resumed = train("trpo", "--run-dir", "run", "--resume", iterations=3, **settings)
+    assert resumed.code == 0
+    assert "cannot be saved within an episode" in resumed.err
+    assert "not bit for bit" in resumed.err
+    rows = [json.loads(line) for line in Path("run/metrics.jsonl").read_text().splitlines()]
+    # The half episodes of before the break count for nothing.
+    assert [row["episodes_finished"] for row in rows] == [0, 0, 10]
+    assert rows[2]["train_length"] == 20

@@ -1,0 +1,185 @@
+"""Training that leaves the valid range ends with its reason; what was saved before stays good."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import spacil as library
+from spacil.data.demos import Demonstrations
+from spacil.errors import DivergedError
+from spacil.training import checkpoint
+
+Train = Callable[..., Any]
+
+
+def metrics_of(run_dir: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
+
+
+def last_checkpoint(run_dir: Path) -> checkpoint.Checkpoint:
+    found = checkpoint.newest_valid(run_dir / "checkpoints")
+    assert found is not None
+    return found
+
+
+# --- row 17: a policy that answers NaN
+
+
+def poison(agent: Any, metrics: dict[str, Any]) -> None:
+    with torch.no_grad():
+        agent.policy.mean_net.layers[0].weight[3, 1] = torch.nan
+
+
+def test_a_poisoned_policy_is_stopped_before_the_env_is_stepped(
+    tiny: Callable[..., dict[str, Any]],
+) -> None:
+    agent = library.TRPO("Reacher-v4", **tiny())
+    env_state: dict[str, Any] = {}
+
+    def poison_and_look(agent: Any, metrics: dict[str, Any]) -> None:
+        poison(agent, metrics)
+        env_state.update(agent._learner.env.save_state())
+
+    with pytest.raises(DivergedError, match=r"the policy's action is nan .*nothing was stepped"):
+        agent.learn(callback=poison_and_look)
+    for name, value in agent._learner.env.save_state().items():
+        assert (value == env_state[name]).all()
+
+
+def test_a_poisoned_policy_is_not_saved_and_the_last_checkpoint_is_intact(
+    tiny: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    agent = library.TRPO("Reacher-v4", **tiny())
+    agent.learn(1, run_dir=tmp_path / "run")
+    before = last_checkpoint(tmp_path / "run").content_hash
+    with pytest.raises(DivergedError, match=r"after iteration 2 policy\..* holds NaN") as caught:
+        agent.learn(1, callback=poison, run_dir=tmp_path / "run")
+    assert caught.value.exit_code == 70
+    with pytest.raises(DivergedError, match="not saved"):
+        agent.save(tmp_path / "saved")
+    assert not (tmp_path / "saved").exists()
+    assert last_checkpoint(tmp_path / "run").content_hash == before
+    assert json.loads((tmp_path / "run" / "status.json").read_text())["status"] == "failed"
+    library.TRPO("Reacher-v4", **tiny()).learn(2, run_dir=tmp_path / "run")
+    assert last_checkpoint(tmp_path / "run").iteration == 2
+
+
+# --- row 20: the discriminator
+
+
+def test_a_diverging_discriminator_ends_the_run_and_the_last_checkpoint_is_intact(
+    train: Train, tmp_path: Path
+) -> None:
+    settings: dict[str, Any] = {
+        "iterations": 20,
+        "discriminator_learning_rate": 1e6,
+        "discriminator_hidden": (100, 100),
+    }
+    failed = train("gail", "--run-dir", tmp_path / "run", **settings)
+    assert failed.code == 70
+    assert "--discriminator-learning-rate" in failed.err
+    last = last_checkpoint(tmp_path / "run")
+    assert 0 < last.iteration < 20
+    # The same command fails the same way, from the same state: nothing got lost or worse.
+    again = train("gail", "--run-dir", tmp_path / "run", "--resume", **settings)
+    assert again.code == 70
+    assert again.err.splitlines()[-1] == failed.err.splitlines()[-1]
+    assert last_checkpoint(tmp_path / "run").content_hash == last.content_hash
+
+
+def test_demonstrations_that_give_themselves_away_are_flagged_and_the_run_goes_on(
+    train: Train,
+    good_demos: Demonstrations,
+    saved: Callable[..., Path],
+    tmp_path: Path,
+) -> None:
+    # The agent's actions are never all at the upper bound: every pair can be told apart.
+    leaking = good_demos.executed_actions.clone().fill_(1.0)
+    file = saved(Demonstrations(**good_demos.tensors() | {"executed_actions": leaking}))
+    trained = train(
+        *("gail", "--demos", file, "--run-dir", tmp_path / "run"),
+        iterations=30,
+        discriminator_learning_rate=0.05,
+        discriminator_steps=10,
+        num_envs=4,
+        steps_per_iteration=40,
+        evaluation_interval=100,
+        checkpoint_interval=100,
+    )
+    assert trained.code == 0
+    rows = metrics_of(tmp_path / "run")
+    first_saturated = next(row["iteration"] for row in rows if row["is_saturated"])
+    flagged = [row["iteration"] for row in rows if row["warn_saturated"]]
+    assert flagged == list(range(first_saturated + 20, 31))
+    assert rows[-1]["disc_acc"] == 1.0
+
+
+# --- row 21: the line search
+
+
+def test_failing_line_searches_warn_after_20_and_end_the_run_after_100(
+    train: Train, odd_task: Callable[[str], str], tmp_path: Path
+) -> None:
+    # Nothing ever happens in this env: all advantages are equal, and no direction is better.
+    failed = train(
+        *("trpo", "--run-dir", tmp_path / "run"),
+        task=odd_task("Nothing"),
+        iterations=200,
+        gae_lambda=0.0,
+        num_envs=2,
+        steps_per_iteration=16,
+        evaluation_interval=1000,
+        checkpoint_interval=50,
+    )
+    assert failed.code == 70
+    assert "the line search failed 101 times in a row (last reason: no direction)" in failed.err
+    rows = metrics_of(tmp_path / "run")
+    assert [row["warn_line_search"] for row in rows] == [False] * 20 + [True] * 80
+    # The parameters of the beginning are there, bit for bit.
+    fresh = library.TRPO(odd_task("Nothing"), policy_hidden=(16, 8), num_envs=1)
+    last = last_checkpoint(tmp_path / "run")
+    assert last.iteration == 100
+    for name, parameter in fresh.policy.named_parameters():
+        assert torch.equal(last.tensors[f"policy.{name}"], parameter)
+
+
+# --- row 24: nothing to smooth
+
+
+@pytest.mark.parametrize("estimator", ["exact", "pgd"])
+def test_a_constant_policy_is_perfectly_smooth_and_goes_on_learning(
+    tiny: Callable[..., dict[str, Any]], estimator: str
+) -> None:
+    agent = library.SPaCIL(
+        "Reacher-v4",
+        **tiny(
+            penalty_ramp_iterations=0,
+            policy_penalty_estimator=estimator,
+            cost_penalty_estimator=estimator,
+        ),
+    )
+    with torch.no_grad():
+        agent.policy.mean_net.layers[-1].weight.zero_()
+    evaluation = agent.evaluate(episodes=2)
+    assert evaluation.smoothness_j == evaluation.smoothness_j_own == 0.0
+    losses = []
+    agent.learn(3, callback=lambda agent, metrics: losses.append(metrics["loss_policy_penalty"]))
+    assert losses[0] == 0.0
+    assert all(0 <= loss < float("inf") for loss in losses)
+    assert all(torch.isfinite(parameter).all() for parameter in agent.policy.parameters())
+    assert agent.evaluate(episodes=2).smoothness_j_own > 0
+
+
+# --- rewards and values out of range
+
+
+def test_a_value_fit_that_overflows_names_the_settings_that_may_help(
+    train: Train, tmp_path: Path
+) -> None:
+    failed = train("trpo", "--run-dir", tmp_path / "run", value_learning_rate=1e30)
+    assert failed.code == 70
+    assert "value fit: loss is" in failed.err and "--value-learning-rate" in failed.err

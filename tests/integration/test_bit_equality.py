@@ -1,0 +1,82 @@
+"""Equal settings and seeds give equal bits; a feature without weight is no feature."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import spacil
+from spacil.training import checkpoint
+
+ALGORITHMS = ("trpo", "gail", "spacil")
+
+
+@pytest.fixture
+def state_after(tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> Callable[..., Any]:
+    """The saved state of an agent that learned on Reacher-v4 in this process."""
+
+    def learn(agent_type: type[Any], name: str, iterations: int, **changes: Any) -> Any:
+        agent = agent_type("Reacher-v4", **tiny(**changes))
+        agent.learn(iterations)
+        agent.save(tmp_path / name)
+        agent.close()
+        saved = checkpoint.read_best(tmp_path / name / "checkpoints")
+        assert saved is not None
+        return saved
+
+    return learn
+
+
+def test_spacil_without_weights_is_gail_bit_for_bit(state_after: Callable[..., Any]) -> None:
+    gail = state_after(spacil.GAIL, "gail", 5)
+    weightless = state_after(spacil.SPaCIL, "spacil", 5, lambda_policy=0.0, lambda_cost=0.0)
+    assert gail.tensors.keys() == weightless.tensors.keys()
+    different = [
+        name
+        for name, tensor in gail.tensors.items()
+        if not torch.equal(tensor, weightless.tensors[name])
+    ]
+    assert different == []
+    for half in ("counters", "best"):
+        assert gail.document[half] == weightless.document[half]
+
+
+def test_spacil_with_weights_is_another_policy(state_after: Callable[..., Any]) -> None:
+    gail = state_after(spacil.GAIL, "gail", 3)
+    for name, weights in {
+        "policy": {"lambda_policy": 0.03, "lambda_cost": 0.0, "penalty_ramp_iterations": 0},
+        "cost": {"lambda_policy": 0.0, "lambda_cost": 0.01},
+    }.items():
+        smooth = state_after(spacil.SPaCIL, name, 3, **weights)
+        weight = "policy.mean_net.layers.0.weight"
+        assert not torch.equal(gail.tensors[weight], smooth.tensors[weight]), name
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_seed_repeats_in_another_process_with_any_number_of_simulation_threads(
+    processes: Any,
+    run_arguments: Callable[..., list[object]],
+    state_of: Callable[[Path], Any],
+    uninterrupted: Callable[[str], Any],
+    tmp_path: Path,
+    algorithm: str,
+) -> None:
+    again = processes.run(*run_arguments(algorithm, tmp_path / "again", simulation_threads=2))
+    assert again.code == 0, again.err
+    assert state_of(tmp_path / "again") == uninterrupted(algorithm)
+
+
+@pytest.mark.parametrize("agent_type", [spacil.TRPO, spacil.GAIL, spacil.SPaCIL])
+def test_another_seed_is_another_run_from_its_first_state_on(
+    state_after: Callable[..., Any], agent_type: type[Any]
+) -> None:
+    first, again, other = (
+        state_after(agent_type, f"{name}", 1, seed=seed)
+        for name, seed in (("first", 5), ("again", 5), ("other", 6))
+    )
+    assert again.content_hash == first.content_hash
+    assert other.content_hash != first.content_hash
+    for name in ("policy.mean_net.layers.0.weight", "policy.normalizer.mean", "env.physics"):
+        assert not torch.equal(first.tensors[name], other.tensors[name])

@@ -1,0 +1,144 @@
+"""Killed anywhere, by anything, and started again: the run ends as if nothing had happened."""
+
+import json
+import random
+import re
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spacil.training import checkpoint
+
+ALGORITHMS = ("trpo", "gail", "spacil")
+LABELS = re.findall(r'failpoint\("(.+?)"\)', Path(checkpoint.__file__).read_text())
+
+
+def num_records(run_dir: Path) -> int:
+    metrics = run_dir / "metrics.jsonl"
+    return metrics.read_bytes().count(b"\n") if metrics.exists() else 0
+
+
+def wait_for_records(run_dir: Path, wanted: int) -> None:
+    deadline = time.monotonic() + 60
+    while num_records(run_dir) < wanted and time.monotonic() < deadline:
+        time.sleep(0.002)
+
+
+@pytest.fixture
+def start(processes: Any, run_arguments: Callable[..., list[object]], tmp_path: Path) -> Any:
+    """The command that is given again and again: with --resume, also the first time."""
+
+    def start(algorithm: str, failpoint: str = "", **changes: Any) -> Any:
+        environment = {"SPACIL_FAILPOINT": failpoint} if failpoint else {}
+        arguments = run_arguments(algorithm, tmp_path / "run", **changes)
+        return processes.start(*arguments, "--resume", environment=environment)
+
+    return start
+
+
+@pytest.fixture
+def finish(start: Any, state_of: Callable[[Path], Any], tmp_path: Path) -> Callable[..., Any]:
+    """Start once more, undisturbed, and read the state that the run ends in."""
+
+    def finish(algorithm: str, **changes: Any) -> Any:
+        finished = start(algorithm, **changes).wait()
+        assert finished.code == 0, finished.err
+        assert json.loads((tmp_path / "run" / "status.json").read_text())["status"] == "finished"
+        return state_of(tmp_path / "run")
+
+    return finish
+
+
+def kill_after(process: Any, run_dir: Path, records: int, delay: float) -> int:
+    wait_for_records(run_dir, records)
+    time.sleep(delay)
+    process.send(signal.SIGKILL)
+    return process.wait().code
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "failpoint"),
+    [
+        ("trpo", "checkpoint.after-tensors:3"),
+        ("gail", "checkpoint.after-publish:4"),
+        ("spacil", "checkpoint.during-prune:2"),
+    ],
+)
+def test_two_kills_leave_no_trace(
+    start: Any,
+    finish: Callable[..., Any],
+    uninterrupted: Callable[[str], Any],
+    tmp_path: Path,
+    algorithm: str,
+    failpoint: str,
+) -> None:
+    assert start(algorithm, failpoint).wait().code == -signal.SIGKILL
+    done = num_records(tmp_path / "run")
+    assert done > 0
+    code = kill_after(start(algorithm), tmp_path / "run", done + 1, delay=0.02)
+    assert code == -signal.SIGKILL
+    assert finish(algorithm) == uninterrupted(algorithm)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("trial", range(20))
+def test_kills_at_random_moments_leave_no_trace(
+    start: Any,
+    finish: Callable[..., Any],
+    uninterrupted: Callable[[str], Any],
+    tmp_path: Path,
+    algorithm: str,
+    trial: int,
+) -> None:
+    rng = random.Random(f"{algorithm} {trial}")
+    interval = {"checkpoint_interval": rng.randint(1, 3)}
+    for _ in range(rng.randint(1, 3)):
+        if rng.random() < 0.3:
+            failpoint = f"{rng.choice(LABELS)}:{rng.randint(1, 4)}"
+            code = start(algorithm, failpoint, **interval).wait().code
+        else:
+            records = num_records(tmp_path / "run") + rng.randint(-1, 2)
+            delay = rng.uniform(0, 0.2)
+            code = kill_after(start(algorithm, **interval), tmp_path / "run", records, delay)
+        assert code in (-signal.SIGKILL, 0)
+    assert finish(algorithm, **interval) == uninterrupted(algorithm)
+
+
+def test_a_run_killed_before_its_first_checkpoint_begins_again(
+    start: Any, finish: Callable[..., Any], uninterrupted: Callable[[str], Any], tmp_path: Path
+) -> None:
+    assert start("gail", "checkpoint.after-stage").wait().code == -signal.SIGKILL
+    assert num_records(tmp_path / "run") == 1
+    assert checkpoint.newest_valid(tmp_path / "run" / "checkpoints") is None
+    assert finish("gail") == uninterrupted("gail")
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGUSR1, 75)]
+)
+def test_a_signal_saves_and_the_run_goes_on_later(
+    start: Any,
+    finish: Callable[..., Any],
+    uninterrupted: Callable[[str], Any],
+    tmp_path: Path,
+    number: int,
+    code: int,
+) -> None:
+    # One checkpoint at the end: what the signal saves is all there is.
+    process = start("gail", checkpoint_interval=100)
+    wait_for_records(tmp_path / "run", 1)
+    process.send(number)
+    stopped = process.wait()
+    assert stopped.code == code
+    name = signal.Signals(number).name
+    assert f"{name}: saving after this iteration" in stopped.err
+    status = json.loads((tmp_path / "run" / "status.json").read_text())
+    assert (status["status"], status["reason"]) == ("interrupted", name)
+    saved = checkpoint.newest_valid(tmp_path / "run" / "checkpoints")
+    assert saved is not None and saved.iteration == num_records(tmp_path / "run")
+    assert finish("gail") == uninterrupted("gail")

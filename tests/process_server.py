@@ -1,0 +1,64 @@
+"""Runs `spacil` commands, each in a process forked from this one, which has imported everything.
+
+Starting Python and importing torch takes seconds, forking milliseconds; what is forked is a process
+like any other, to be killed at any moment. One JSON request per line of stdin, one answer each:
+
+    {"arguments": [...], "environment": {...}, "folder": "...", "output": "..."}  ->  process id
+    {"wait": process id, "seconds": 60}  ->  exit code, negative for a signal; null if still running
+"""
+
+import importlib
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from spacil.cli.main import main
+
+LOADED_LATER = (
+    "spacil.cli.train",
+    "spacil.envs.gymnasium_env",
+    "spacil.envs.threaded_mujoco",
+    "spacil.report.learning_curve",
+    "spacil.training.intake",
+    "spacil.training.run",
+    "torch._dynamo",  # by the first optimiser
+    "torch.utils.tensorboard",
+)
+
+
+def become_command(request: dict[str, Any]) -> None:
+    """In the forked process: its own streams, folder and environment; then the command."""
+    output = Path(request["output"])
+    for descriptor, path in ((0, Path(os.devnull)), (1, output / "stdout"), (2, output / "stderr")):
+        flags = os.O_RDONLY if descriptor == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        os.dup2(os.open(path, flags), descriptor)
+    os.chdir(request["folder"])
+    os.environ.update(request["environment"])
+    main(request["arguments"])
+
+
+def exit_code(process: int, seconds: float) -> int | None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        finished, status = os.waitpid(process, os.WNOHANG)
+        if finished:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    return None
+
+
+for name in LOADED_LATER:
+    importlib.import_module(name)
+print("ready", flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "wait" in asked:
+        answer = exit_code(asked["wait"], asked["seconds"])
+    else:
+        answer = os.fork()
+        if answer == 0:
+            become_command(asked)
+    print(json.dumps(answer), flush=True)

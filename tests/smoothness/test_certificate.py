@@ -1,0 +1,71 @@
+import pytest
+import torch
+
+from spacil.nets.mlp import MLP, Activation
+from spacil.smoothness.certificate import certify, eclipse_fast_bound, layer_product_bound
+from spacil.smoothness.metric import local_lipschitz
+
+
+def make_net(seed: int, activation: Activation = "tanh", gain: float = 3.0) -> MLP:
+    net = MLP([7, 40, 30, 3], activation, generator=torch.Generator().manual_seed(seed)).double()
+    with torch.no_grad():
+        for weight, _ in net.weights_and_biases:
+            weight.mul_(gain)
+    return net.requires_grad_(False)
+
+
+def weights_of(net: MLP) -> list[torch.Tensor]:
+    return [weight for weight, _ in net.weights_and_biases]
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_no_local_constant_breaks_the_bound(seed: int, activation: Activation) -> None:
+    net = make_net(seed, activation)
+    generator = torch.Generator().manual_seed(seed)
+    # Near the origin a tanh net is steepest: states of all sizes, small ones among them.
+    sizes = torch.logspace(-3, 2, 500, dtype=torch.float64).unsqueeze(-1)
+    states = torch.randn(500, 7, generator=generator, dtype=torch.float64) * sizes
+    bound = eclipse_fast_bound(weights_of(net))
+    assert bool((local_lipschitz(net, states) <= bound).all())
+    # and no pair of states either: the bound is global
+    others = states[torch.randperm(500, generator=generator)]
+    slopes = (net(states) - net(others)).norm(dim=-1) / (states - others).norm(dim=-1)
+    assert bool((slopes[torch.isfinite(slopes)] <= bound).all())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_layer_product_is_never_below(seed: int) -> None:
+    certificate = certify(weights_of(make_net(seed)))
+    assert certificate.bound < certificate.layer_product
+
+
+def test_with_one_hidden_unit_both_bounds_are_equal() -> None:
+    generator = torch.Generator().manual_seed(0)
+    weights = [torch.randn(1, 5, generator=generator), torch.randn(4, 1, generator=generator)]
+    certificate = certify(weights)
+    assert certificate.bound == pytest.approx(certificate.layer_product, rel=1e-12)
+    assert certificate.bound == pytest.approx(
+        float(weights[0].norm() * weights[1].norm()), rel=1e-6
+    )
+
+
+def test_a_linear_policy_is_certified_exactly() -> None:
+    matrix = torch.randn(3, 6, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    certificate = certify([matrix])
+    norm = float(torch.linalg.svdvals(matrix)[0])
+    assert certificate.bound == pytest.approx(norm, rel=1e-12)
+    assert certificate.layer_product == pytest.approx(norm, rel=1e-12)
+
+
+def test_scaling_the_first_layer_scales_the_bound() -> None:
+    first, *rest = weights_of(make_net(0))
+    assert eclipse_fast_bound([2 * first, *rest]) == pytest.approx(
+        2 * eclipse_fast_bound([first, *rest]), rel=1e-9
+    )
+
+
+def test_a_layer_of_zeros_is_bounded_by_zero() -> None:
+    weights = [torch.zeros(4, 3), torch.ones(2, 4)]
+    assert eclipse_fast_bound(weights) == 0
+    assert layer_product_bound(weights) == 0

@@ -1,0 +1,58 @@
+import pytest
+import torch
+from torch import Tensor
+
+from spacil.smoothness.temporal_penalty import (
+    caps_penalty,
+    cats_penalty,
+    discount_weights,
+    rows_with_successor,
+    steps_into_episode,
+)
+
+STATES = torch.tensor([[0.0, 0.0], [1.0, 1.0]])
+NEXT = torch.tensor([[1.0, 0.0], [1.0, 3.0]])
+NOISE = torch.tensor([[0.5, 0.0], [0.0, -1.0]])
+
+
+def policy(states: Tensor) -> Tensor:
+    """mu(s) = (2 s_0, s_0 + s_1)"""
+    return torch.stack([2 * states[:, 0], states.sum(-1)], dim=-1)
+
+
+def test_cats_is_the_mean_squared_change_of_the_action() -> None:
+    # (0, 0) -> (1, 0) changes mu by (2, 1): 5. (1, 1) -> (1, 3) changes it by (0, 2): 4.
+    assert float(cats_penalty(policy, STATES, NEXT)()) == 4.5
+    weights = torch.tensor([2.0, 0.0])
+    assert float(cats_penalty(policy, STATES, NEXT, weights)()) == 5
+
+
+def test_caps_adds_the_change_under_noise() -> None:
+    # Noise changes mu by (1, 0.5): 1.25, and by (0, -1): 1; their mean is 1.125.
+    value = float(caps_penalty(policy, STATES, NEXT, NOISE)())
+    assert value == pytest.approx(0.1 * 4.5 + 0.5 * 1.125)
+    temporal_only = caps_penalty(policy, STATES, NEXT, NOISE, 1.0, 0.0)
+    assert float(temporal_only()) == 4.5
+
+
+def test_a_batch_without_successors_has_no_penalty() -> None:
+    assert float(cats_penalty(policy, STATES[:0], NEXT[:0])()) == 0
+
+
+def test_pairs_never_cross_an_episodes_end_and_stop_at_the_end_of_the_batch() -> None:
+    # Three steps of two envs, rows 0..5; env 0 ends after its first step, env 1 after its last.
+    is_cut = torch.tensor([[True, False], [False, False], [False, True]])
+    assert rows_with_successor(is_cut).tolist() == [1, 2, 3]
+    assert rows_with_successor(is_cut[:1]).tolist() == []
+
+
+def test_an_episodes_age_carries_over_from_the_last_batch_and_restarts_at_a_cut() -> None:
+    is_cut = torch.tensor([[True, False], [False, False], [False, True]])
+    ages = steps_into_episode(is_cut, torch.tensor([7, 2]))
+    assert ages.tolist() == [[7, 2], [0, 3], [1, 4]]
+
+
+def test_discounting_weighs_by_age_and_keeps_the_mean_weight_at_one() -> None:
+    weights = discount_weights(torch.tensor([0, 1, 2]), 0.5)
+    assert weights.tolist() == pytest.approx([12 / 7, 6 / 7, 3 / 7])
+    assert float(weights.mean()) == pytest.approx(1)
