@@ -15,7 +15,7 @@ import matplotlib
 from spacil import storage
 
 matplotlib.use("Agg")
-from matplotlib import pyplot as plt  # noqa: E402 - the backend must be chosen first
+from matplotlib import pyplot as plt  # the backend must be chosen first
 
 COLOURS = ("#c8553d", "#1f6f8b", "#7d8491", "#d9a441", "#588157", "#6d597a")
 
