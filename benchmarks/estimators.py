@@ -7,7 +7,7 @@ what slows the machine meanwhile slows both. Also: the exact J of 10,000 states 
 seconds on the clock and in CPU seconds, which a busy machine does not stretch.
 
     python benchmarks/estimators.py --json docs/results/estimators.json \\
-        --figure docs/results/estimators.png
+        --figure docs/figures/estimators.png
 """
 
 import argparse
@@ -161,7 +161,7 @@ def draw(rows: list[Measurement], path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Ascent against the exact J, value and time.")
-    parser.add_argument("--tasks", nargs="+", default=list(TASKS))
+    parser.add_argument("--tasks", nargs="*", choices=TASKS, default=list(TASKS))
     parser.add_argument("--states", type=int, default=2_000)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)

@@ -11,6 +11,7 @@ what slows the machine slows each of them.
 """
 
 import argparse
+import itertools
 import json
 import os
 import statistics
@@ -21,8 +22,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from simulation import Script, Start, floor_processes, floor_rate
 
+from simulation import Script, Start, floor_processes, floor_rate
 from spacil.config import TrainConfig
 from spacil.data.rollout import one_torch_thread
 from spacil.envs.registry import TASKS
@@ -47,17 +48,17 @@ class Product:
 
 
 def _forward(sizes: Sequence[int], rows: int, count: int) -> Iterator[Product]:
-    for n_in, n_out in zip(sizes[:-1], sizes[1:], strict=True):
+    for n_in, n_out in itertools.pairwise(sizes):
         yield Product(rows, n_in, n_out, count)
 
 
 def _weight_gradients(sizes: Sequence[int], rows: int, count: int) -> Iterator[Product]:
-    for n_in, n_out in zip(sizes[:-1], sizes[1:], strict=True):
+    for n_in, n_out in itertools.pairwise(sizes):
         yield Product(n_out, rows, n_in, count)
 
 
 def _hidden_gradients(sizes: Sequence[int], rows: int, count: int) -> Iterator[Product]:
-    for n_in, n_out in zip(sizes[1:-1], sizes[2:], strict=True):
+    for n_in, n_out in itertools.pairwise(sizes[1:]):
         yield Product(rows, n_out, n_in, count)
 
 

@@ -1,7 +1,7 @@
 """Stable-Baselines3 PPO with spacil's exact policy penalty added to its loss.
 
 python examples/ppo_smoothness_penalty.py          a few minutes on two cores
-python examples/ppo_smoothness_penalty.py --quick  well under a minute; too short to learn the task
+python examples/ppo_smoothness_penalty.py --quick  some seconds: too short to learn the task
 
 PPO.train stays as it is. Just before each step of the optimiser, the penalty's gradient joins the
 gradient of PPO's own loss, which is what adding the penalty to the loss would do. PPO has clipped
@@ -9,6 +9,7 @@ its gradient by then; ours comes on top, unclipped.
 """
 
 import argparse
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -49,7 +50,7 @@ class SmoothnessPenalty(BaseCallback):
         (self.weight * penalty()).backward()
 
 
-def mean_action_of(model: PPO):
+def mean_action_of(model: PPO) -> Callable[[Tensor], Tensor]:
     """The mean of PPO's Gaussian as a function of observations [B, S], with its graph."""
 
     def mean_action(observations: Tensor) -> Tensor:
@@ -73,8 +74,9 @@ def visited_states(model: PPO, num_steps: int) -> Tensor:
 def train(weight: float, num_steps: int) -> tuple[float, float]:
     """(return, J) of one run; both runs share their seed."""
     env = make_vec_env(TASK, n_envs=4, seed=0)
-    settings = {"learning_rate": 1e-3, "gamma": 0.9, "n_steps": 512, "batch_size": 128}
-    model = PPO("MlpPolicy", env, seed=0, device="cpu", **settings)
+    model = PPO(
+        "MlpPolicy", env, 1e-3, n_steps=512, batch_size=128, gamma=0.9, seed=0, device="cpu"
+    )
     model.learn(num_steps, callback=SmoothnessPenalty(weight) if weight > 0 else None)
     j = float(local_lipschitz(mean_action_of(model), visited_states(model, 200)).mean())
     average_return, _ = evaluate_policy(model, make_vec_env(TASK, n_envs=4, seed=2_000), 20)
@@ -84,12 +86,13 @@ def train(weight: float, num_steps: int) -> tuple[float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="8,000 steps instead of 100,000")
-    parser.add_argument("--weight", type=float, default=0.003, help="of the penalty")
+    parser.add_argument("--quick", action="store_true", help="4,000 steps instead of 100,000")
+    parser.add_argument("--weight", type=float, help="of the penalty")
     options = parser.parse_args()
     torch.set_num_threads(1)  # nets and batches this small do not pay for a second one
-    for weight in (0.0, options.weight):
-        average_return, j = train(weight, 8_000 if options.quick else 100_000)
+    num_steps, usual_weight = (4_000, 3e-3) if options.quick else (100_000, 1e-4)
+    for weight in (0.0, usual_weight if options.weight is None else options.weight):
+        average_return, j = train(weight, num_steps)
         print(f"weight {weight:<6g} return {average_return:8.1f}   J {j:.3f}", flush=True)
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from spacil import GAIL
 from spacil.cli import main
 from spacil.training import checkpoint, metrics_log
 
@@ -102,6 +104,21 @@ def train(
     return run
 
 
+@pytest.fixture(scope="session")
+def _finished_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run_dir = tmp_path_factory.mktemp("finished") / "run"
+    agent = GAIL("Reacher-v4", **TINY)
+    agent.learn(run_dir=run_dir)
+    agent.close()
+    return run_dir
+
+
+@pytest.fixture
+def finished_run(_finished_run: Path, tmp_path: Path) -> Path:
+    """The folder of a finished tiny GAIL run on Reacher-v4, to do anything with."""
+    return shutil.copytree(_finished_run, tmp_path / "run")
+
+
 class Processes:
     """`spacil` commands in processes of their own; see process_server.py."""
 
@@ -117,18 +134,25 @@ class Processes:
         assert self._answer() == "ready\n"
 
     def start(
-        self, *arguments: object, environment: dict[str, str] | None = None, folder: Path = Path()
+        self,
+        *arguments: object,
+        environment: dict[str, str] | None = None,
+        folder: Path = Path(),
+        out: Path | None = None,
+        err: Path | None = None,
     ) -> "Process":
+        """Begin a command; `out` and `err` may be anything that can be opened and written to."""
         self._count += 1
-        output = self._folder / f"command-{self._count:04d}"
-        output.mkdir()
+        out = out or self._folder / f"out-{self._count:04d}"
+        err = err or self._folder / f"err-{self._count:04d}"
         number = self.ask(
             arguments=[str(argument) for argument in arguments],
             environment=environment or {},
             folder=str(folder.absolute()),
-            output=str(output),
+            out=str(out),
+            err=str(err),
         )
-        return Process(self, number, output)
+        return Process(self, number, out, err)
 
     def run(self, *arguments: object, **options: Any) -> Finished:
         return self.start(*arguments, **options).wait()
@@ -153,7 +177,8 @@ class Process:
 
     processes: Processes
     number: int
-    output: Path
+    out: Path
+    err: Path
 
     def send(self, signal_number: int) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -164,7 +189,7 @@ class Process:
         if code is None:
             self.send(signal.SIGKILL)
             pytest.fail(f"process {self.number} was still running after {seconds} s")
-        out, err = ((self.output / name).read_text() for name in ("stdout", "stderr"))
+        out, err = (path.read_text() if path.is_file() else "" for path in (self.out, self.err))
         assert "Traceback" not in err, err
         return Finished(code, out, err)
 

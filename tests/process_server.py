@@ -3,7 +3,8 @@
 Starting Python and importing torch takes seconds, forking milliseconds; what is forked is a process
 like any other, to be killed at any moment. One JSON request per line of stdin, one answer each:
 
-    {"arguments": [...], "environment": {...}, "folder": "...", "output": "..."}  ->  process id
+    {"arguments": [...], "environment": {...}, "folder": "...", "out": "...", "err": "..."}
+        ->  process id
     {"wait": process id, "seconds": 60}  ->  exit code, negative for a signal; null if still running
 """
 
@@ -12,7 +13,6 @@ import json
 import os
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 from spacil.cli.main import main
@@ -31,10 +31,9 @@ LOADED_LATER = (
 
 def become_command(request: dict[str, Any]) -> None:
     """In the forked process: its own streams, folder and environment; then the command."""
-    output = Path(request["output"])
-    for descriptor, path in ((0, Path(os.devnull)), (1, output / "stdout"), (2, output / "stderr")):
-        flags = os.O_RDONLY if descriptor == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-        os.dup2(os.open(path, flags), descriptor)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for descriptor, name in ((1, "out"), (2, "err")):
+        os.dup2(os.open(request[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC), descriptor)
     os.chdir(request["folder"])
     os.environ.update(request["environment"])
     main(request["arguments"])

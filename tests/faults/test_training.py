@@ -112,9 +112,11 @@ def test_demonstrations_that_give_themselves_away_are_flagged_and_the_run_goes_o
     )
     assert trained.code == 0
     rows = metrics_of(tmp_path / "run")
-    first_saturated = next(row["iteration"] for row in rows if row["is_saturated"])
-    flagged = [row["iteration"] for row in rows if row["warn_saturated"]]
-    assert flagged == list(range(first_saturated + 20, 31))
+    in_a_row = 0
+    for row in rows:
+        in_a_row = in_a_row + 1 if row["is_saturated"] else 0
+        assert row["warn_saturated"] == (in_a_row > 20)
+    assert in_a_row > 20
     assert rows[-1]["disc_acc"] == 1.0
 
 
@@ -124,11 +126,13 @@ def test_demonstrations_that_give_themselves_away_are_flagged_and_the_run_goes_o
 def test_failing_line_searches_warn_after_20_and_end_the_run_after_100(
     train: Train, odd_task: Callable[[str], str], tmp_path: Path
 ) -> None:
-    # Nothing ever happens in this env: all advantages are equal, and no direction is better.
+    # Nothing ever happens in this env, and the next state's value counts for nothing: all
+    # advantages are equal, so no direction is better than another.
     failed = train(
         *("trpo", "--run-dir", tmp_path / "run"),
         task=odd_task("Nothing"),
         iterations=200,
+        gamma=1e-30,
         gae_lambda=0.0,
         num_envs=2,
         steps_per_iteration=16,
@@ -137,14 +141,16 @@ def test_failing_line_searches_warn_after_20_and_end_the_run_after_100(
     )
     assert failed.code == 70
     assert "the line search failed 101 times in a row (last reason: no direction)" in failed.err
-    rows = metrics_of(tmp_path / "run")
-    assert [row["warn_line_search"] for row in rows] == [False] * 20 + [True] * 80
-    # The parameters of the beginning are there, bit for bit.
-    fresh = library.TRPO(odd_task("Nothing"), policy_hidden=(16, 8), num_envs=1)
+    in_a_row = 0
+    for row in metrics_of(tmp_path / "run"):
+        in_a_row = 0 if row["is_accepted"] else in_a_row + 1
+        assert row["warn_line_search"] == (in_a_row > 20)
+    assert in_a_row == 100
+    # Parameters that were restored a hundred times are still the same, bit for bit.
     last = last_checkpoint(tmp_path / "run")
-    assert last.iteration == 100
-    for name, parameter in fresh.policy.named_parameters():
-        assert torch.equal(last.tensors[f"policy.{name}"], parameter)
+    earlier = checkpoint.read(tmp_path / "run" / "checkpoints" / f"iter-{last.iteration - 50:06d}")
+    for name, tensor in last.tensors.items():
+        assert torch.equal(tensor, earlier.tensors[name]) or not name.startswith("policy.mean_net")
 
 
 # --- row 24: nothing to smooth

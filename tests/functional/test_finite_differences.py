@@ -1,9 +1,18 @@
+from collections.abc import Iterator
+
 import pytest
 import torch
 
+from spacil.data.rollout import one_torch_thread
 from spacil.functional.finite_differences import difference_jacobian, differentiable
 from spacil.functional.spectral import batch_jacobian
 from spacil.nets.mlp import MLP
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    with one_torch_thread():
+        yield
 
 
 def make_net() -> MLP:

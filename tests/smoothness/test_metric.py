@@ -120,4 +120,3 @@ def test_many_actions_go_through_power_iteration_and_agree() -> None:
 def test_a_summary_is_mean_median_p95_and_max() -> None:
     found = summarize(torch.arange(101.0))
     assert (found.mean, found.median, found.p95, found.max) == (50, 50, 95, 100)
-

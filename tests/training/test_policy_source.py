@@ -337,6 +337,18 @@ def test_a_typed_module_that_raises_is_told(typed_module: Callable[[str], str]) 
         open_policy(f"{name}:act")
 
 
+def test_a_function_with_another_number_of_actions_than_the_env_is_refused() -> None:
+    with pytest.raises(DataError, match="has 5 action dims, there are 2 in Reacher-v4"):
+        measure_smoothness(lambda s: s[:, :5], env="Reacher-v4", episodes=1)
+
+
+def test_a_normaliser_that_is_not_finite_is_refused() -> None:
+    policy = GaussianPolicy(11, [-1.0] * 2, [1.0] * 2, (8,))
+    policy.normalizer.scale[3] = torch.nan
+    with pytest.raises(DataError, match="the policy's action is not finite"):
+        measure_smoothness(policy, make_states())
+
+
 def test_discrete_actions_are_refused() -> None:
     from stable_baselines3 import PPO
 

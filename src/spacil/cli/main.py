@@ -17,6 +17,7 @@ VERBS = {
     "evaluate": "return G and smoothness J of a trained policy",
     "smoothness": "how smooth any policy is: ours, a torch module, ONNX, a function",
     "demos": "collect and check demonstrations",
+    "experiment": "measure a claim of the paper: theory",
     "tasks": "what is built in, with sizes and the paper's settings",
 }
 
@@ -39,8 +40,14 @@ def main(arguments: list[str] | None = None) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that cannot show a character shows a question mark, not a traceback.
         sys.stdout.reconfigure(errors="replace")
-    with _log_on_stderr():
-        code = run(sys.argv[1:] if arguments is None else arguments)
+    try:
+        with _log_on_stderr():
+            code = run(sys.argv[1:] if arguments is None else arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader of our output went away (`spacil tasks | head`): nothing more to say.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
     sys.exit(code)
 
 
@@ -75,10 +82,6 @@ def run(arguments: list[str]) -> int:
             traceback.print_exc()
         print("spacil: interrupted", file=sys.stderr)
         return 128 + signal.SIGINT
-    except BrokenPipeError:
-        # The reader of our output went away (`spacil tasks | head`): nothing more to say.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
 
 
 @contextlib.contextmanager

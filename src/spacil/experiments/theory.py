@@ -4,7 +4,7 @@ Statements, proofs and counter-examples are in docs/theory.md. Everything here i
 on grids over [-1, 1], in float64, and takes about two seconds; nothing is learned.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,7 +81,9 @@ def steep_value_slope(num_states: int) -> Slope:
     return Slope(num_states, steepest(solved.value, solved.states), None)
 
 
-def solve(transition_lipschitz: float, num_states: int, num_actions: int) -> OptimalControl:
+def solve(
+    transition_lipschitz: float, num_states: int, num_actions: int, num_sweeps: int = NUM_SWEEPS
+) -> OptimalControl:
     """Value iteration from V = 0 with linear interpolation between grid states.
 
     An interpolated function is as steep as its grid values and no steeper, so that the discrete
@@ -94,7 +96,7 @@ def solve(transition_lipschitz: float, num_states: int, num_actions: int) -> Opt
     left = np.minimum(position.astype(np.intp), num_states - 2)
     share = position - left
     value: Array = np.zeros(num_states)
-    for _ in range(NUM_SWEEPS):
+    for _ in range(num_sweeps):
         action_value = cost + GAMMA * ((1 - share) * value[left] + share * value[left + 1])
         value = action_value.min(axis=1)
     return OptimalControl(states, actions, value, action_value)
@@ -147,12 +149,3 @@ def steepest(values: Array, points: Array) -> float:
     """max |difference quotient| between neighbours, along the first axis."""
     gaps = np.diff(points).reshape(-1, *[1] * (values.ndim - 1))
     return float(np.abs(np.diff(values, axis=0) / gaps).max())
-
-
-def table(panels: dict[str, list[Slope]]) -> Sequence[tuple[str, float, float, float | None]]:
-    """One row per slope: panel, parameter, slope, bound."""
-    return [
-        (panel, slope.parameter, slope.slope, slope.bound)
-        for panel, slopes in panels.items()
-        for slope in slopes
-    ]

@@ -121,7 +121,7 @@ def amplitude_spectrum(actions: Tensor) -> tuple[Tensor, Tensor]:
     A sine of amplitude A on a bin shows as A there. The mean (bin 0) shows twice.
     """
     n = len(actions)
-    # The first n // 2 bins, as that code does: of an even n the Nyquist bin is left out.
+    # The first n // 2 bins, as is usual with this score: an even n's Nyquist bin is left out.
     frequencies = torch.fft.rfftfreq(n, dtype=torch.float64)[: n // 2]
     amplitudes = torch.fft.rfft(actions.double(), dim=0).abs()[: n // 2] * (2 / n)
     return frequencies, amplitudes

@@ -18,8 +18,9 @@ from torch import Tensor
 
 from spacil.functional.spectral import BatchFunction, batch_jacobian, power_singular, top_singular
 
-CHUNK = 2_000
-"""States per Jacobian evaluation: bounds the memory, not the result."""
+CHUNK = 10_000
+"""States per Jacobian evaluation: bounds the memory, not the result. Large, because every product
+is a meeting of all threads, and on a busy machine it is the meetings that cost."""
 MAX_DENSE_ACTIONS = 32
 """Beyond this many actions sigma_max comes from power iteration: a Jacobian row costs a pass."""
 

@@ -2,7 +2,7 @@
 
 The loss is the squared error of the mean action, and the spread is fitted to the residuals after
 each epoch. The likelihood with a learned spread clones as well, but its weight on the error is
-1 / std^2: it grows a hundredfold as the fit improves, and a smoothness penalty beside it fades
+1 / std^2: it grows by hundreds as the fit improves, and a smoothness penalty beside it fades
 away. Beside the squared error a penalty weight keeps its meaning from the first epoch to the last.
 
 Whole episodes are held out, because the steps of one episode are too alike to tell a policy that
@@ -33,7 +33,7 @@ from spacil.training.bc_pairs import (
     refuse_misfits,
 )
 from spacil.training.learner import resolve_device
-from spacil.training.penalties import policy_penalty, ramp
+from spacil.training.penalties import policy_penalty, ramped_weight
 from spacil.updates.objectives import PolicyLoss, total, with_policy_penalty
 
 STD_FLOOR = 1e-3
@@ -93,7 +93,8 @@ class Cloner:
         self.student.normalizer.merge(demonstrations.states)
         self.policy = copy.deepcopy(self.student).requires_grad_(False)
         self.student.to(device)
-        # The spread has a closed form and no place in the optimiser.
+        # The spread has a closed form: it is fitted after each epoch, never by gradient.
+        self.student.log_std.requires_grad_(False)
         self.optimizer = torch.optim.Adam(
             self.student.mean_net.parameters(), config.bc.clone_learning_rate
         )
@@ -135,8 +136,7 @@ def clone(
 def run_epoch(cloner: Cloner) -> dict[str, Any]:
     """One pass over the taught pairs; then fit the spread, and keep the student if it did best."""
     started = time.perf_counter()
-    penalty = cloner.config.policy_penalty
-    weight = penalty.lambda_policy * ramp(penalty, cloner.counters.iteration)
+    weight = ramped_weight(cloner.config.policy_penalty, cloner.counters.iteration)
     losses = _fit_epoch(cloner, weight)
     _fit_spread(cloner)
     cloner.counters.iteration += 1

@@ -5,6 +5,7 @@ put together again bit for bit.
 """
 
 import copy
+import functools
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from spacil.config import TrainConfig
+from spacil.data.demo_file import bundled_demos, load_demos
 from spacil.data.demos import Demonstrations
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, VectorEnv
@@ -139,10 +141,19 @@ class Learner:
         """All iterations done."""
         return self.counters.iteration >= self.config.run.iterations
 
-    @property
+    @functools.cached_property
     def demo_std(self) -> Tensor | None:
-        """Standard deviations [S] that define the common frame of J."""
-        return None if self.demonstrations is None else self.demonstrations.state_std
+        """Standard deviations [S] that define the common frame of J.
+
+        Of the run's demonstrations, else of those bundled with its task; None without either.
+        """
+        demonstrations = self.demonstrations
+        if demonstrations is None and self.config.task in bundled_demos():
+            demonstrations = load_demos(self.config.task)
+        # An env under a task's name may have been wrapped, with other observations.
+        if demonstrations is None or demonstrations.num_states != self.env.spec.num_states:
+            return None
+        return demonstrations.state_std
 
     def sync_acting_policy(self) -> None:
         if self.acting_policy is not self.policy:

@@ -16,6 +16,7 @@ from spacil.errors import DivergedError
 from spacil.functional.returns import gae, standardize
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.value import ValueNet
+from spacil.smoothness.cost_metric import cost_constants
 from spacil.training.algorithms import AnyLearner
 from spacil.training.bc import run_epoch
 from spacil.training.bc_learner import BCLearner
@@ -43,6 +44,8 @@ OnIteration = Callable[[Metrics], bool | None]
 WARN_FAILED_STEPS = 20
 MAX_FAILED_STEPS = 100
 WARN_SATURATED = 20
+NUM_COST_STATES = 1_000
+"""Demonstrated states, evenly spaced, on which the cost's smoothness is logged."""
 
 
 def train(learner: AnyLearner, on_iteration: OnIteration) -> None:
@@ -128,9 +131,21 @@ def evaluate_if_due(learner: AnyLearner) -> Metrics:
     return {
         **asdict(result),
         **_judge_target(learner, result.smoothness_j),
+        **_cost_smoothness(learner),
         "is_best": is_best,
         "seconds_evaluation": time.perf_counter() - started,
     }
+
+
+def _cost_smoothness(learner: AnyLearner) -> Metrics:
+    """How smooth the learned cost is on demonstrated states, in the policy's own frame."""
+    if isinstance(learner, BCLearner) or learner.discriminator is None:
+        return {}
+    assert learner.expert is not None
+    stride = max(1, len(learner.expert.states) // NUM_COST_STATES)
+    states = learner.policy.normalize(learner.expert.states[::stride])
+    cost, mean_action = learner.discriminator.cost, learner.policy.mean_of_normalized
+    return asdict(cost_constants(cost, mean_action, states))
 
 
 @torch.no_grad()

@@ -159,7 +159,15 @@ def _measured(
     act = policy_actor(source, options.sampled, stream(options.seed, "sampled-actions"))
     trajectories: list[Trajectory] = []
     if env is not None:
-        check_is_function(source, torch.as_tensor(env.reset()).to(source.dtype))
+        starts = torch.as_tensor(env.reset()).to(source.dtype)
+        num_actions = check_is_function(source, starts)
+        # What a function answers with is known only now.
+        check_widths(
+            replace(source, num_actions=num_actions),
+            env.spec.num_states,
+            env.spec.num_actions,
+            env.spec.task,
+        )
         trajectories = play(env, lambda: act, options.episodes)
     visited = _chosen(all_states(trajectories), source, options) if trajectories else None
     given = None if fixed is None else _chosen(fixed.states, source, options)

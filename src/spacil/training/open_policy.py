@@ -27,7 +27,7 @@ from spacil.training import checkpoint
 from spacil.training import foreign_policies as foreign
 from spacil.training.named_tensors import with_prefix
 from spacil.training.policy_file import SavedPolicy, Which, checkpoint_of, load_policy, policy_of
-from spacil.training.policy_source import OwnFrame, PolicySource, refuse_nonfinite
+from spacil.training.policy_source import OwnFrame, PolicySource, guarded, refuse_nonfinite
 
 _MODULE_AND_NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _PICKLED = (".zip", ".pt", ".pth", ".pkl", ".pickle")
@@ -92,7 +92,7 @@ def _of_policy(
     return PolicySource(
         name=name,
         kind="spacil",
-        mean=policy.mean,
+        mean=guarded(policy.mean, name),
         num_states=policy.num_states,
         num_actions=policy.num_actions,
         dtype=policy.log_std.dtype,

@@ -111,10 +111,8 @@ def build_policy(
     acts_on = [*policy.parameters(), policy.normalizer.shift, policy.normalizer.scale]
     if not all(bool(torch.isfinite(numbers).all()) for numbers in acts_on):
         raise DataError(f"{source}: the policy holds weights that are not finite")
-    if bool((policy.action_low > policy.action_high).any()) or bool(
-        torch.isnan(policy.action_low + policy.action_high).any()
-    ):
-        raise DataError(f"{source}: the policy's lower action bounds are not below the upper ones")
+    if not bool((policy.action_low <= policy.action_high).all()):
+        raise DataError(f"{source}: a lower action bound of the policy is not below its upper one")
     return policy.requires_grad_(False)
 
 

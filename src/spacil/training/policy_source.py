@@ -116,10 +116,11 @@ def check_widths(source: PolicySource, num_states: int, num_actions: int | None,
             )
 
 
-def check_is_function(source: PolicySource, states: Tensor) -> None:
+def check_is_function(source: PolicySource, states: Tensor) -> int:
     """Refuse a policy that is no function of one state: random, stateful, or mixing rows.
 
-    Its finite differences and Jacobians would be noise that looks like a number.
+    Its finite differences and Jacobians would be noise that looks like a number. Returns the
+    number of actions it answers with.
     """
     probe = states[:_NUM_PROBED]
     with torch.no_grad():
@@ -136,3 +137,4 @@ def check_is_function(source: PolicySource, states: Tensor) -> None:
             f"{source.name}: the action for a state depends on the other rows of the batch (by "
             f"{float((alone - first).abs().max()):.3g}): each row must be answered for itself"
         )
+    return first.shape[1]

@@ -24,7 +24,7 @@ TOLERANCE = 0.1
 
 # Chosen on simulated plants (log J falls by 0.2 to 0.6 per unit of log lambda, with lags of 5 to 40
 # iterations and 5 % noise), where 300 iterations always reached the target; see the tests.
-PROPORTIONAL_GAIN = 3.0
+PROPORTIONAL_GAIN = 4.0
 INTEGRAL_GAIN = 0.3
 MAX_ERROR = 0.5
 MIN_ERROR = -0.1

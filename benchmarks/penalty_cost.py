@@ -1,0 +1,143 @@
+"""What the smoothness penalties add to the time of a GAIL iteration.
+
+One learner per variant, in one process, one iteration of each in turn: what slows the machine
+meanwhile slows all of them. A variant's overhead is the median over the rounds of its iteration
+time over GAIL's in the same round, minus one. Beside it, less noisy, the time it adds to its own
+stage (policy or discriminator) as a share of GAIL's iteration.
+
+    python benchmarks/penalty_cost.py --tasks Hopper-v4 Walker2d-v4 Ant-v4 --rounds 9
+"""
+
+import argparse
+import json
+import statistics
+import time
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from spacil.data.demo_file import bundled_demos, load_demos
+from spacil.data.demos import Demonstrations
+from spacil.envs.registry import TASKS
+from spacil.settings import default_config, with_settings
+from spacil.training.learner import Learner
+from spacil.training.loop import run_iteration
+
+DEFAULT_TASKS = ("Hopper-v4", "Walker2d-v4", "Ant-v4")
+WITHOUT_RAMP = {"penalty_ramp_iterations": 0}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "gail": {"lambda_policy": 0.0, "lambda_cost": 0.0},
+    "policy": {"lambda_cost": 0.0},
+    "policy-all-states": {"lambda_cost": 0.0, "penalty_state_fraction": 1.0},
+    "cost": {"lambda_policy": 0.0},
+    "both": {},
+    "both-with-target": {"smoothness_target": 1.0},
+}
+
+
+@dataclass(frozen=True)
+class Round:
+    """Seconds of one iteration, and of the stage a variant adds to."""
+
+    iteration: float
+    policy: float
+    discriminator: float
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """What one variant adds, as shares of a GAIL iteration."""
+
+    task: str
+    variant: str
+    seconds: float
+    """Median of its own iterations"""
+    of_iteration: float
+    of_stages: float
+
+
+def measure(task: str, variants: list[str], num_rounds: int, threads: int) -> list[Overhead]:
+    """Some variants of a task beside GAIL; a first round warms up and is not counted."""
+    names = ["gail", *variants]
+    demonstrations = _demonstrations(task)
+    with ExitStack() as stack:
+        learners = {}
+        common = {"torch_threads": threads, "simulation_threads": threads, **WITHOUT_RAMP}
+        for name in names:
+            settings = {**common, **VARIANTS[name]}
+            config = with_settings(default_config("spacil", task), settings)
+            learners[name] = Learner(config, task, demonstrations)
+            stack.callback(learners[name].close)
+        rounds: dict[str, list[Round]] = {name: [] for name in names}
+        for number in range(num_rounds + 1):
+            for name, learner in learners.items():
+                timed = _timed_iteration(learner)
+                if number:
+                    rounds[name].append(timed)
+    return [_overhead(task, name, rounds[name], rounds["gail"]) for name in names]
+
+
+def _timed_iteration(learner: Learner) -> Round:
+    started = time.perf_counter()
+    metrics = run_iteration(learner)
+    seconds = time.perf_counter() - started
+    return Round(seconds, metrics["seconds_policy"], metrics["seconds_discriminator"])
+
+
+def _overhead(task: str, variant: str, ours: list[Round], gail: list[Round]) -> Overhead:
+    whole = [mine.iteration / theirs.iteration for mine, theirs in zip(ours, gail, strict=True)]
+    added = [
+        (mine.policy + mine.discriminator - theirs.policy - theirs.discriminator) / theirs.iteration
+        for mine, theirs in zip(ours, gail, strict=True)
+    ]
+    return Overhead(
+        task,
+        variant,
+        statistics.median(mine.iteration for mine in ours),
+        statistics.median(whole) - 1,
+        statistics.median(added),
+    )
+
+
+def _demonstrations(task: str) -> Demonstrations:
+    """Bundled ones, or noise of the same sizes: what they hold does not change the time."""
+    if task in bundled_demos():
+        return load_demos(task)
+    sizes = TASKS[task]
+    num_episodes, length = 15, 1_000
+    rng = np.random.default_rng(0)
+    observations = rng.normal(size=(num_episodes, length + 1, sizes.num_states))
+    actions = rng.uniform(-1, 1, size=(num_episodes, length, sizes.num_actions))
+    return Demonstrations.from_arrays(list(observations), list(actions))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--tasks", nargs="+", default=list(DEFAULT_TASKS))
+    others = [name for name in VARIANTS if name != "gail"]
+    parser.add_argument("--variants", nargs="+", default=others, choices=others)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    found: list[Overhead] = []
+    print(f"{'task':<14}{'variant':<22}{'s/iter':>8}{'of iteration':>14}{'of stages':>12}")
+    for task in arguments.tasks:
+        for row in measure(task, arguments.variants, arguments.rounds, arguments.threads):
+            found.append(row)
+            print(
+                f"{row.task:<14}{row.variant:<22}{row.seconds:>8.2f}"
+                f"{row.of_iteration:>+14.1%}{row.of_stages:>+12.1%}",
+                flush=True,
+            )
+    if arguments.json:
+        arguments.json.write_text(json.dumps([asdict(row) for row in found], indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

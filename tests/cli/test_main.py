@@ -1,0 +1,90 @@
+"""`spacil` itself: help, version, dispatch, and what is not loaded to get there."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spacil as library
+from spacil.cli.main import VERBS
+
+Spacil = Callable[..., Any]
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
+def test_help_names_every_verb(spacil: Spacil, arguments: list[str]) -> None:
+    shown = spacil(*arguments)
+    assert (shown.code, shown.err) == (0, "")
+    for verb, summary in VERBS.items():
+        assert f"  {verb:<10} {summary}\n" in shown.out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_explains_itself(spacil: Spacil, verb: str) -> None:
+    shown = spacil(verb, "--help")
+    assert shown.code == 0
+    assert f"usage: spacil {verb}" in shown.out
+
+
+def test_the_version_is_the_packages(spacil: Spacil) -> None:
+    assert spacil("--version").out == f"spacil {version('spacil')}\n"
+
+
+@pytest.mark.parametrize("word", ["trian", "--verbose", "", "main", "../evil"])
+def test_an_unknown_verb_shows_the_usage(spacil: Spacil, word: str) -> None:
+    refusal = spacil(word)
+    assert (refusal.code, refusal.out) == (2, "")
+    assert refusal.err.startswith(f"spacil: unknown verb {word!r}\n")
+    assert "usage: spacil <verb>" in refusal.err
+
+
+def test_a_mistake_shows_its_traceback_only_on_request(spacil: Spacil, tmp_path: Path) -> None:
+    mistake = ("evaluate", tmp_path / "missing")
+    plain, debug = spacil(*mistake), spacil(*mistake, "--debug")
+    assert plain.code == debug.code == 65
+    assert plain.err.count("\n") == 1
+    assert debug.err.startswith("Traceback (most recent call last):\n")
+    assert debug.err.endswith(plain.err)
+
+
+LOADED = """
+import json, sys
+{statement}
+heavy = {{"torch", "numpy", "gymnasium", "mujoco", "matplotlib", "tyro", "rich"}}
+print(json.dumps(sorted(heavy & set(sys.modules))), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import spacil",
+        "import spacil; dir(spacil); spacil.SpacilError",
+        "import spacil.config, spacil.settings",
+        "from spacil.cli.main import run; run(['--help'])",
+        "from spacil.cli.main import run; run(['--version'])",
+        "from spacil.cli.main import run; run(['train', '--help'])",
+    ],
+)
+def test_a_quick_answer_loads_nothing_heavy(statement: str) -> None:
+    finished = subprocess.run(
+        [sys.executable, "-c", LOADED.format(statement=statement)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    loaded = json.loads(finished.stderr)
+    assert set(loaded) <= ({"tyro", "rich"} if "train" in statement else set())
+
+
+def test_every_public_name_can_be_had() -> None:
+    assert sorted(dir(library)) == sorted(library.__all__)
+    for name in library.__all__:
+        assert getattr(library, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'PPO'"):
+        _ = library.PPO

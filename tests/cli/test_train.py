@@ -1,0 +1,188 @@
+"""`spacil train`: help with the task's defaults, presets, flags that win, and what it prints."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Spacil = Callable[..., Any]
+Train = Callable[..., Any]
+
+
+def words_of(text: str) -> str:
+    """Help without its boxes and line breaks."""
+    return " ".join(re.sub(r"[│╭╮╰╯─┌┐└┘|]", " ", text).split())
+
+
+def test_help_without_a_task_lists_the_algorithms(spacil: Spacil) -> None:
+    shown = spacil("train", "--help").out
+    for algorithm in ("trpo", "gail", "spacil"):
+        assert re.search(rf"^  {algorithm}\s+\S", shown, re.MULTILINE)
+    assert spacil("train").out == shown
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "task", "defaults"),
+    [
+        (
+            "gail",
+            "Hopper-v4",
+            {"gamma": "0.995", "gae-lambda": "0.99", "steps-per-iteration": "6000"},
+        ),
+        (
+            "trpo",
+            "Reacher-v4",
+            {"gamma": "0.99", "gae-lambda": "0.95", "steps-per-iteration": "5000"},
+        ),
+        ("spacil", "Ant-v4", {"steps-per-iteration": "15000", "lambda-policy": "0.03"}),
+    ],
+)
+def test_help_with_a_task_shows_that_tasks_defaults(
+    spacil: Spacil, algorithm: str, task: str, defaults: dict[str, str]
+) -> None:
+    shown = spacil("train", algorithm, "--task", task, "--help")
+    assert shown.code == 0
+    words = words_of(shown.out)
+    for flag, default in defaults.items():
+        described = words[words.index(f"--{flag} ") :]
+        assert re.search(r"\(default: ([^)]*)\)", described)[1] == default, flag
+
+
+def test_help_names_the_papers_symbols(spacil: Spacil) -> None:
+    words = words_of(spacil("train", "spacil", "--task", "Hopper-v4", "--help").out)
+    symbols = {
+        "gamma": "(gamma)",
+        "gae-lambda": "(tau",
+        "max-kl": "(delta)",
+        "lambda-policy": "(lambda_1)",
+        "lambda-cost": "(lambda_2)",
+        "ball-radius": "(epsilon)",
+        "ball-step-size": "nu)",
+        "iterations": "(K)",
+    }
+    for flag, symbol in symbols.items():
+        described = words[words.index(f"--{flag} ") :]
+        assert symbol in described[: described.index("(default")], flag
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["ppo"], "expected one of trpo, gail, spacil"),
+        (["gail"], "--task"),
+        (["gail", "--task"], "--task"),
+        (["gail", "--task", "Reacher-v4", "--bogus", "1"], "--bogus"),
+        (["gail", "--task", "Reacher-v4", "--max-kl", "little"], "--max-kl"),
+        (["gail", "--task", "Reacher-v4", "--init", "zeros"], "zeros"),
+        (["gail", "--task", "Reacher-v4", "--preset", "mean"], "--preset mean: expected one of"),
+        (["trpo", "--task", "Reacher-v4", "--preset", "paper-mean"], "for gail and spacil"),
+        (["spacil", "--task", "Pendulum-v1", "--preset", "paper-sum"], "no weights for Pendulum"),
+        (["gail", "--task", "Recher-v4"], "did you mean Reacher-v"),
+        (["gail", "--task", "Pendulum-v1"], "no demonstrations are bundled for Pendulum-v1"),
+        (["trpo", "--task", "Reacher-v4", "--num-demos", "3"], "takes no --num-demos"),
+        (["trpo", "--task", "Reacher-v4", "--demos", "Reacher-v4"], "takes no --demos"),
+        (["gail", "--task", "Reacher-v4", "--overwrite"], "--overwrite needs --run-dir"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_mistake_is_refused_in_words_and_leaves_nothing_behind(
+    spacil: Spacil,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refusal = spacil("train", *arguments)
+    assert (refusal.code, refusal.out) == (2, "")
+    assert message in words_of(refusal.err)
+    assert not list(tmp_path.rglob("config.json"))
+
+
+def test_a_preset_sets_its_fields_and_flags_win(train: Train, tmp_path: Path) -> None:
+    trained = train(
+        *("spacil", "--run-dir", tmp_path / "run", "--preset", "paper-sum"),
+        *("--lambda-cost", 0.5, "--discriminator-activation", "relu"),
+        iterations=1,
+    )
+    assert trained.code == 0
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert config["lambda_policy"] == 0.01  # of the paper's column for Reacher
+    assert config["policy_penalty_scale"] == config["cost_penalty_scale"] == "paper-sum"
+    assert config["standardize_actions"] is False
+    assert config["lambda_cost"] == 0.5
+    assert config["discriminator_activation"] == "relu"
+
+
+EVALUATION = {
+    "iteration",
+    "env_steps",
+    "average_return",
+    "return_std",
+    "return_low",
+    "return_high",
+    "num_episodes",
+    "mean_length",
+    "smoothness_j",
+    "smoothness_j_own",
+    "smoothness_j_raw",
+    "smoothness_j_common",
+    "smoothness_j_effective",
+}
+
+
+def test_the_result_as_json_has_stable_keys_and_is_kept_in_the_folder(
+    train: Train, tmp_path: Path
+) -> None:
+    trained = train("gail", "--run-dir", tmp_path / "run")
+    assert (trained.code, trained.err) == (0, "")
+    result = trained.result
+    assert result.keys() >= {"run_dir", "best", "last"}
+    assert result["run_dir"] == str(tmp_path / "run")
+    assert result["best"].keys() >= EVALUATION
+    assert result["last"].keys() == result["best"].keys()
+    assert result["last"]["iteration"] == 3 and result["last"]["env_steps"] == 600
+    kept = json.loads((tmp_path / "run" / "eval.json").read_text())
+    assert kept == {"best": result["best"], "last": result["last"]}
+
+
+def test_a_run_prints_plain_lines_and_a_summary_where_there_is_no_terminal(
+    spacil: Spacil, tiny_flags: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    command = ("train", "gail", "--task", "Reacher-v4", "--run-dir", tmp_path / "run")
+    trained = spacil(*command, *tiny_flags())
+    assert trained.code == 0
+    lines = trained.err.splitlines()
+    assert "\x1b" not in trained.err + trained.out
+    assert all(re.match(r"\[\d/3\] .*KL 0\.\d{4}", line) for line in lines)
+    evaluated = [line for line in lines if "] return -" in line]
+    assert [line[:5] for line in evaluated] == ["[2/3]", "[3/3]"]
+    for row in ("demonstrator", "learned, best", "learned, last"):
+        assert re.search(rf"^{row} +-\d+\.\d{{3}} +\d+\.\d{{3}} ", trained.out, re.MULTILINE)
+    assert f"run folder: {tmp_path / 'run'}\n" in trained.out
+    assert (tmp_path / "run" / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_quiet_run_without_demonstrations_prints_the_summary_alone(
+    spacil: Spacil, tiny_flags: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    command = ("train", "trpo", "--task", "Reacher-v4", "--run-dir", tmp_path / "run", "--quiet")
+    trained = spacil(*command, *tiny_flags(iterations=1))
+    assert (trained.code, trained.err) == (0, "")
+    assert "learned, last" in trained.out
+    assert "demonstrator" not in trained.out
+
+
+def test_a_picture_that_cannot_be_drawn_does_not_spoil_a_finished_run(
+    train: Train, finished_run: Path
+) -> None:
+    picture = finished_run / "learning_curve.png"
+    picture.unlink(missing_ok=True)
+    picture.mkdir()
+    resumed = train("gail", "--run-dir", finished_run, "--resume")
+    assert resumed.code == 0
+    assert "no learning curve: cannot write" in resumed.err
+    assert resumed.result["last"]["iteration"] == 3

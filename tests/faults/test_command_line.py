@@ -1,0 +1,195 @@
+"""What a terminal, a shell or a user's fingers can do to a command."""
+
+import contextlib
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+RUN = "from spacil.cli.main import main; main()"
+
+
+# --- rows 31 and 32: locale and device
+
+
+def test_a_terminal_that_knows_ascii_only_gets_no_traceback(
+    finished_run: Path, tmp_path: Path, tiny_flags: Callable[..., list[str]]
+) -> None:
+    locale = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    odd = finished_run.rename(tmp_path / "Läufer 走る")
+    command = ["train", "gail", "--task", "Reacher-v4", "--run-dir", str(odd), "--resume"]
+    finished = subprocess.run(
+        [sys.executable, "-c", RUN, *command, *tiny_flags()],
+        env=os.environ | locale,
+        capture_output=True,
+        timeout=120,
+    )
+    assert (finished.returncode, finished.stderr) == (0, b"")
+    assert b"? std" in finished.stdout  # of "± std"
+    assert b"learned, best" in finished.stdout
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+def test_a_device_that_is_not_there_is_refused_and_auto_tells_what_it_took(
+    train: Callable[..., Any], tmp_path: Path
+) -> None:
+    for device in ("cuda", "cuda:1"):
+        refusal = train("trpo", "--run-dir", tmp_path / "run", device=device)
+        assert refusal.code == 2
+        assert f"--device {device}: no CUDA device here" in refusal.err
+    for device in ("gpu", "mps", "meta"):
+        refusal = train("trpo", "--run-dir", tmp_path / "run", device=device)
+        assert refusal.code == 2
+        assert f"--device {device}: expected cpu, cuda, cuda:N or auto" in refusal.err
+    assert not (tmp_path / "run").exists()
+    trained = train("trpo", "--run-dir", tmp_path / "run", iterations=1, device="auto")
+    assert trained.code == 0
+    assert "no CUDA device here: --device auto is the CPU" in trained.err
+
+
+# --- numbers that are none
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "expectation"),
+    [
+        ("--initial-log-std", "nan", "a finite number"),
+        ("--lambda-policy", "inf", "a finite number"),
+        ("--value-learning-rate", "inf", "a finite number"),
+        ("--max-kl", "nan", "above 0"),
+        ("--max-kl", "-0.01", "above 0"),
+        ("--gamma", "1.5", "in (0, 1]"),
+        ("--seed", "-1", "0 or more"),
+        ("--num-envs", "0", "1 or more"),
+        ("--policy-hidden", "0", "one or more positive widths"),
+        ("--iterations", "0", "1 or more"),
+    ],
+)
+def test_numbers_out_of_range_are_refused_with_the_flag_and_the_range(
+    spacil: Callable[..., Any], flag: str, value: str, expectation: str
+) -> None:
+    refusal = spacil("train", "trpo", "--task", "Reacher-v4", flag, value)
+    assert refusal.code == 2
+    assert f"{flag} is " in refusal.err
+    assert f"expected {expectation}" in refusal.err
+
+
+def test_steps_that_do_not_divide_are_refused_with_ones_that_do(
+    spacil: Callable[..., Any],
+) -> None:
+    flags = ("--steps-per-iteration", 205, "--num-envs", 10)
+    refusal = spacil("train", "trpo", "--task", "Reacher-v4", *flags)
+    assert refusal.code == 2
+    assert "try --steps-per-iteration 210 or --num-envs 5" in refusal.err
+
+
+# --- interruptions around the training
+
+
+def test_control_c_outside_of_training_ends_without_a_traceback(
+    processes: Any, finished_run: Path
+) -> None:
+    process = processes.start("evaluate", finished_run, "--episodes", 100_000)
+    time.sleep(1)
+    process.send(signal.SIGINT)
+    stopped = process.wait()
+    assert (stopped.code, stopped.err) == (130, "spacil: interrupted\n")
+
+
+def test_a_signal_within_the_last_iteration_does_not_make_a_finished_run_unfinished(
+    train: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from spacil.training import loop
+
+    evaluate_if_due = loop.evaluate_if_due
+
+    def evaluate_and_interrupt(learner: Any) -> Any:
+        if learner.counters.iteration == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return evaluate_if_due(learner)
+
+    monkeypatch.setattr(loop, "evaluate_if_due", evaluate_and_interrupt)
+    trained = train("trpo", "--run-dir", tmp_path / "run")
+    assert "SIGTERM: saving after this iteration" in trained.err
+    assert trained.code == 0
+    assert '"finished"' in (tmp_path / "run" / "status.json").read_text()
+
+
+# --- who reads the output
+
+
+def test_a_reader_of_the_progress_who_goes_away_does_not_end_the_run(
+    processes: Any, tmp_path: Path, tiny_flags: Callable[..., list[str]]
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    command = ["train", "trpo", "--task", "Reacher-v4", "--run-dir", tmp_path / "run"]
+    process = processes.start(*command, *tiny_flags(iterations=6), err=tmp_path / "pipe")
+    assert select.select([reader], [], [], 60)[0]
+    assert os.read(reader, 1000).startswith(b"[1/6] ")
+    os.close(reader)
+    assert process.wait().code == 0
+    assert (tmp_path / "run" / "metrics.jsonl").read_bytes().count(b"\n") == 6
+
+
+@pytest.mark.parametrize("is_buffered", [True, False])
+def test_a_reader_of_the_result_who_goes_away_is_no_error(is_buffered: bool) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    finished = subprocess.run(
+        [sys.executable, "-c", RUN, "--help"],
+        env=os.environ | {"PYTHONUNBUFFERED": "" if is_buffered else "1"},
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        timeout=120,
+    )
+    os.close(writing)
+    assert (finished.returncode, finished.stderr) == (0, b"")
+
+
+HIDE_CURSOR, SHOW_CURSOR = b"\x1b[?25l", b"\x1b[?25h"
+
+
+@pytest.fixture
+def on_a_terminal(processes: Any) -> Callable[..., tuple[int, bytes]]:
+    """A command with a terminal for its output; its exit code and what the terminal got."""
+
+    def run(*arguments: object) -> tuple[int, bytes]:
+        ours, theirs = os.openpty()
+        terminal = Path(os.ttyname(theirs))
+        process = processes.start(*arguments, out=terminal, err=terminal)
+        code = process.wait().code
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # how a terminal says that nobody is left there
+            while chunk := os.read(ours, 65536):
+                shown += chunk
+        os.close(ours)
+        return code, shown
+
+    return run
+
+
+def test_a_terminal_shows_a_live_table_and_is_given_back_as_it_was(
+    on_a_terminal: Callable[..., tuple[int, bytes]],
+    finished_run: Path,
+    tiny_flags: Callable[..., list[str]],
+) -> None:
+    command = ["train", "gail", "--task", "Reacher-v4", "--run-dir", finished_run]
+    code, shown = on_a_terminal(*command, *tiny_flags())
+    assert code == 73
+    assert b"holds a run already" in shown
+    assert HIDE_CURSOR not in shown
+    code, shown = on_a_terminal(*command, "--resume", *tiny_flags(iterations=4))
+    assert code == 0
+    assert b"iteration 4 of 4" in re.sub(rb"\x1b\[[\d;]*m", b"", shown)
+    assert shown.count(HIDE_CURSOR) == shown.count(SHOW_CURSOR) == 1

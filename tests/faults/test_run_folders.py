@@ -1,0 +1,214 @@
+"""Run folders that exist, are taken, cannot be, or are resumed with something else."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spacil.data.demo_file import load_demos, save_demos
+from spacil.training import checkpoint
+
+Train = Callable[..., Any]
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    """Everything but who looked at it last."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != "owner.json"
+    }
+
+
+# --- row 26: resuming with something else
+
+
+@pytest.mark.parametrize(
+    ("name", "saved", "now"),
+    [
+        ("seed", 0, 1),
+        ("num_envs", 10, 20),
+        ("steps_per_iteration", 200, 400),
+        ("torch_threads", 1, 2),
+        ("policy_hidden", "[16, 8]", (16, 16)),
+        ("gamma", 0.99, 0.5),
+        ("max_kl", 0.01, 0.02),
+        ("value_epochs", 5, 6),
+        ("discriminator_learning_rate", 0.003, 0.01),
+        ("lambda_policy", 0.0, 0.1),
+        ("lambda_cost", 0.0, 0.1),
+        ("ball_radius", 0.01, 0.1),
+        ("evaluation_steps", 100, 150),
+    ],
+)
+def test_a_changed_setting_is_refused_with_what_it_was(
+    train: Train, finished_run: Path, name: str, saved: Any, now: Any
+) -> None:
+    before = files_in(finished_run)
+    refusal = train("gail", "--run-dir", finished_run, "--resume", **{name: now})
+    assert refusal.code == 2
+    told = list(now) if isinstance(now, tuple) else now
+    assert f"  {name}: {saved} -> {told}\n" in refusal.err
+    assert refusal.err.count(" -> ") == 2  # this line and the heading
+    assert files_in(finished_run) == before
+
+
+def test_settings_that_do_not_change_the_result_may_change(
+    train: Train, finished_run: Path
+) -> None:
+    resumed = train(
+        *("gail", "--run-dir", finished_run, "--resume"),
+        iterations=5,
+        simulation_threads=2,
+        checkpoint_interval=2,
+    )
+    assert resumed.code == 0
+    assert resumed.result["last"]["iteration"] == 5
+    assert json.loads((finished_run / "config.json").read_text())["iterations"] == 5
+
+
+def test_other_demonstrations_another_task_and_another_algorithm_are_refused(
+    train: Train, finished_run: Path, tmp_path: Path
+) -> None:
+    before = files_in(finished_run)
+    ten = tmp_path / "ten.demos.safetensors"
+    save_demos(load_demos("Reacher-v4").first(10), ten)
+    where = ("--run-dir", finished_run, "--resume")
+    refusals = {
+        "cannot resume with other demonstrations": train("gail", *where, "--demos", ten),
+        "algorithm: gail -> spacil": train("spacil", *where),
+        "task: Reacher-v4 -> Hopper-v4": train("gail", *where, task="Hopper-v4"),
+    }
+    for message, refusal in refusals.items():
+        assert refusal.code == 2
+        assert message in refusal.err
+    assert files_in(finished_run) == before
+
+
+# --- rows 28 and 29: a folder that is taken
+
+
+def test_a_second_process_is_refused_at_once_and_takes_over_after_a_kill(
+    train: Train, processes: Any, tiny_flags: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    run_dir = tmp_path / "run"
+    arguments = ["train", "gail", "--task", "Reacher-v4", *tiny_flags(iterations=10_000)]
+    owner = processes.start(*arguments, "--run-dir", run_dir)
+    while not (run_dir / "checkpoints" / "iter-000001").exists():
+        time.sleep(0.01)
+    for flags in ([], ["--resume"], ["--overwrite"]):
+        refusal = train("gail", "--run-dir", run_dir, *flags, iterations=10_000)
+        assert refusal.code == 73
+        assert f"is in use by process {owner.number} on" in refusal.err
+    owner.send(signal.SIGKILL)
+    assert owner.wait().code == -signal.SIGKILL
+    last = checkpoint.newest_valid(run_dir / "checkpoints")
+    assert last is not None
+    resumed = train("gail", "--run-dir", run_dir, "--resume", iterations=last.iteration + 1)
+    assert resumed.code == 0
+    assert f"process {owner.number} on" in resumed.err
+    assert "ended without a word: going on in its place" in resumed.err
+
+
+def test_an_existing_run_is_refused_then_resumed_or_overwritten_on_request(
+    train: Train, finished_run: Path
+) -> None:
+    before = files_in(finished_run)
+    refusal = train("gail", "--run-dir", finished_run)
+    assert refusal.code == 73
+    assert "--resume goes on with it, --overwrite deletes it" in refusal.err
+    assert files_in(finished_run) == before
+    resumed = train("gail", "--run-dir", finished_run, "--resume")
+    assert resumed.code == 0
+    assert resumed.result["last"]["iteration"] == 3
+    overwritten = train("gail", "--run-dir", finished_run, "--overwrite", iterations=1)
+    assert overwritten.code == 0
+    assert overwritten.err == ""  # nothing in the folder is a stranger's
+    assert (finished_run / "metrics.jsonl").read_bytes().count(b"\n") == 1
+
+
+def test_a_mistake_does_not_cost_the_run_that_was_to_be_overwritten(
+    train: Train, finished_run: Path
+) -> None:
+    before = files_in(finished_run)
+    refusal = train("gail", "--run-dir", finished_run, "--overwrite", "--device", "cuda:99")
+    assert refusal.code == 2
+    assert files_in(finished_run) == before
+
+
+def test_the_same_command_with_resume_starts_goes_on_and_is_done(
+    train: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    nothing = train("trpo", "--resume")
+    assert nothing.code == 73
+    assert "no unfinished run with these settings" in nothing.err
+    assert train("trpo").code == 0  # into runs/<algorithm>/<task>/seed<S>-<stamp>
+    (run_dir,) = (tmp_path / "runs" / "trpo" / "Reacher-v4").iterdir()
+    assert run_dir.name.startswith("seed0-")
+    status = json.loads((run_dir / "status.json").read_text())
+    (run_dir / "status.json").write_text(json.dumps(status | {"status": "interrupted"}))
+    resumed = train("trpo", "--resume", iterations=4)
+    assert resumed.code == 0
+    assert resumed.result["run_dir"] == str(run_dir.relative_to(tmp_path))
+    assert resumed.result["last"]["iteration"] == 4
+
+
+# --- row 30: a folder that cannot be
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("a-file/run", "a part of it is a file, not a folder"),
+        ("/proc/spacil-run", "no such file or folder"),
+        ("somebody-elses", "not empty and not a run folder of spacil"),
+        ("n" * 256, "a name in it is too long"),
+    ],
+)
+def test_a_folder_that_cannot_be_is_refused_within_a_second_before_any_env_is_made(
+    train: Train, odd_task: Callable[[str], str], tmp_path: Path, place: str, message: str
+) -> None:
+    (tmp_path / "a-file").write_bytes(b"")
+    (tmp_path / "somebody-elses").mkdir()
+    (tmp_path / "somebody-elses" / "thesis.tex").write_text("mine")
+    started = time.process_time()
+    refusal = train("trpo", "--run-dir", tmp_path / place, task=odd_task("Plain"))
+    assert time.process_time() - started < 1
+    assert refusal.code == 73
+    assert message in refusal.err
+    assert not (tmp_path / "an-env-was-made").exists()
+
+
+# --- row 31: odd names
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "spaces in it",
+        'it\'s "quoted"',
+        "line\nbreak",
+        "Läufer 走る",
+        "$HOME `date` 100%",
+        os.fsdecode(b"not-utf8-\xff"),
+    ],
+)
+def test_odd_names_work_from_training_to_collecting(
+    train: Train, spacil: Callable[..., Any], tmp_path: Path, name: str
+) -> None:
+    folder = tmp_path / name
+    trained = train("trpo", "--run-dir", folder, iterations=1)
+    assert trained.code == 0
+    assert trained.result["run_dir"] == str(folder)
+    assert (folder / "learning_curve.png").is_file()
+    assert spacil("evaluate", folder, "--episodes", 1).code == 0
+    demos = folder / f"{name}.demos.safetensors"
+    assert spacil("demos", "collect", folder, "--num", 3, "--out", demos).code == 0
+    checked = spacil("demos", "check", demos)
+    assert checked.code == 0 and checked.out.endswith("usable\n")

@@ -1,0 +1,138 @@
+"""A learner can be taken apart and put together again, and keeps to its own random streams."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from spacil.config import Algorithm
+from spacil.data.demo_file import load_demos
+from spacil.data.rollout import one_torch_thread
+from spacil.errors import ConfigError, StorageError
+from spacil.settings import default_config, with_settings
+from spacil.training.learner import Learner, resolve_device
+from spacil.training.loop import run_iteration
+
+needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+
+
+@pytest.fixture
+def make_learner(tiny: Callable[..., dict[str, Any]]) -> Iterator[Callable[..., Learner]]:
+    made: list[Learner] = []
+
+    def make(algorithm: Algorithm = "spacil", task: str = "Reacher-v4", **changes: Any) -> Learner:
+        config = with_settings(
+            default_config(algorithm, task), tiny(penalty_ramp_iterations=0, **changes)
+        )
+        demos = None if algorithm == "trpo" else load_demos(task).first(3)
+        made.append(Learner(config, task, demos))
+        return made[-1]
+
+    with one_torch_thread():
+        yield make
+    for learner in made:
+        learner.close()
+
+
+def differing(first: Learner, second: Learner) -> list[str]:
+    ours, theirs = first.tensors(), second.tensors()
+    assert ours.keys() == theirs.keys()
+    return [name for name, tensor in ours.items() if not torch.equal(tensor, theirs[name])]
+
+
+@pytest.mark.parametrize("algorithm", ["trpo", "gail", "spacil"])
+def test_a_restored_learner_goes_on_bit_for_bit(
+    make_learner: Callable[..., Learner], algorithm: Algorithm
+) -> None:
+    going_on, restored = make_learner(algorithm), make_learner(algorithm)
+    for _ in range(2):
+        run_iteration(going_on)
+    run_iteration(restored)  # with a history of its own, which must leave no trace
+    assert differing(going_on, restored)
+    restored.restore(going_on.tensors(), going_on.document())
+    assert differing(going_on, restored) == []
+    for _ in range(2):
+        assert run_iteration(going_on)["kl"] == run_iteration(restored)["kl"]
+        assert differing(going_on, restored) == []
+    assert going_on.document() == restored.document()
+
+
+def test_what_was_taken_apart_does_not_change_with_the_learner(
+    make_learner: Callable[..., Learner],
+) -> None:
+    learner = make_learner()
+    taken, copies = learner.tensors(), {n: t.clone() for n, t in learner.tensors().items()}
+    run_iteration(learner)
+    assert all(torch.equal(taken[name], copies[name]) for name in taken)
+    learner.restore(taken, learner.document())
+    run_iteration(learner)
+    assert all(torch.equal(taken[name], copies[name]) for name in taken)
+
+
+def test_a_state_with_other_tensors_is_refused(make_learner: Callable[..., Learner]) -> None:
+    gail, trpo = make_learner("gail"), make_learner("trpo")
+    with pytest.raises(StorageError, match=r"missing \['discriminator\.action_high'"):
+        gail.restore(trpo.tensors(), trpo.document())
+    with pytest.raises(StorageError, match=r"missing \[\], unknown \['discriminator"):
+        trpo.restore(gail.tensors(), gail.document())
+
+
+def test_building_and_training_leave_the_global_generator_alone(
+    make_learner: Callable[..., Learner],
+) -> None:
+    before = torch.get_rng_state()
+    run_iteration(make_learner())
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_imitation_without_demonstrations_is_refused() -> None:
+    config = default_config("gail", "Reacher-v4")
+    with pytest.raises(ConfigError, match="gail learns from demonstrations: pass --demos"):
+        Learner(config, "Reacher-v4", None)
+
+
+def test_the_common_frame_is_that_of_the_demonstrations_or_the_bundled_ones(
+    make_learner: Callable[..., Learner],
+) -> None:
+    three, all_bundled = load_demos("Reacher-v4").first(3), load_demos("Reacher-v4")
+    assert torch.equal(make_learner("gail").demo_std, three.state_std)
+    assert torch.equal(make_learner("trpo").demo_std, all_bundled.state_std)
+    assert make_learner("trpo", "Pendulum-v1").demo_std is None
+
+
+def test_devices_are_resolved_or_refused() -> None:
+    assert resolve_device("cpu") == torch.device("cpu")
+    for name in ("gpu", "", "meta", "mps"):
+        with pytest.raises(ConfigError, match="expected cpu, cuda, cuda:N or auto"):
+            resolve_device(name)
+    with pytest.raises(ConfigError, match="--device cuda:99: "):
+        resolve_device("cuda:99")
+    expected = "cuda" if torch.cuda.is_available() else "cpu"
+    assert resolve_device("auto").type == expected
+
+
+@needs_cuda
+def test_on_a_gpu_simulation_acts_with_the_policy_that_is_trained(
+    make_learner: Callable[..., Learner],
+) -> None:
+    before = torch.get_rng_state()
+    learner = make_learner(device="cuda")
+    assert torch.equal(torch.get_rng_state(), before)
+    for _ in range(3):
+        assert learner.policy.log_std.is_cuda and not learner.acting_policy.log_std.is_cuda
+        for name, value in learner.policy.state_dict().items():
+            assert torch.equal(value.cpu(), learner.acting_policy.state_dict()[name])
+        run_iteration(learner)
+
+
+@needs_cuda
+def test_on_a_gpu_a_restored_learner_goes_on_bit_for_bit(
+    make_learner: Callable[..., Learner],
+) -> None:
+    going_on, restored = make_learner(device="cuda"), make_learner(device="cuda")
+    run_iteration(going_on)
+    restored.restore(going_on.tensors(), going_on.document())
+    for _ in range(2):
+        run_iteration(going_on), run_iteration(restored)
+        assert differing(going_on, restored) == []
