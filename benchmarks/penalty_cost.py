@@ -2,8 +2,9 @@
 
 One learner per variant, in one process, one iteration of each in turn: what slows the machine
 meanwhile slows all of them. A variant's overhead is the median over the rounds of its iteration
-time over GAIL's in the same round, minus one. Beside it, less noisy, the time it adds to its own
-stage (policy or discriminator) as a share of GAIL's iteration.
+time over GAIL's in the same round, minus one. Beside it, for machines that do other things too,
+the same in processor time, and the time added to the two stages that hold the penalties (policy and
+discriminator) as a share of GAIL's iteration.
 
     python benchmarks/penalty_cost.py --tasks Hopper-v4 Walker2d-v4 Ant-v4 --rounds 9
 """
@@ -41,11 +42,13 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Round:
-    """Seconds of one iteration, and of the stage a variant adds to."""
+    """Seconds of one iteration."""
 
     iteration: float
-    policy: float
-    discriminator: float
+    processor: float
+    """All threads together"""
+    stages: float
+    """Of the policy and the discriminator step"""
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,7 @@ class Overhead:
     seconds: float
     """Median of its own iterations"""
     of_iteration: float
+    of_processor_time: float
     of_stages: float
 
 
@@ -82,24 +86,26 @@ def measure(task: str, variants: list[str], num_rounds: int, threads: int) -> li
 
 
 def _timed_iteration(learner: Learner) -> Round:
-    started = time.perf_counter()
+    started, processor_started = time.perf_counter(), time.process_time()
     metrics = run_iteration(learner)
-    seconds = time.perf_counter() - started
-    return Round(seconds, metrics["seconds_policy"], metrics["seconds_discriminator"])
+    return Round(
+        iteration=time.perf_counter() - started,
+        processor=time.process_time() - processor_started,
+        stages=metrics["seconds_policy"] + metrics["seconds_discriminator"],
+    )
 
 
 def _overhead(task: str, variant: str, ours: list[Round], gail: list[Round]) -> Overhead:
-    whole = [mine.iteration / theirs.iteration for mine, theirs in zip(ours, gail, strict=True)]
-    added = [
-        (mine.policy + mine.discriminator - theirs.policy - theirs.discriminator) / theirs.iteration
-        for mine, theirs in zip(ours, gail, strict=True)
-    ]
+    pairs = list(zip(ours, gail, strict=True))
     return Overhead(
         task,
         variant,
         statistics.median(mine.iteration for mine in ours),
-        statistics.median(whole) - 1,
-        statistics.median(added),
+        statistics.median(mine.iteration / theirs.iteration for mine, theirs in pairs) - 1,
+        statistics.median(mine.processor / theirs.processor for mine, theirs in pairs) - 1,
+        statistics.median(
+            (mine.stages - theirs.stages) / theirs.iteration for mine, theirs in pairs
+        ),
     )
 
 
@@ -126,13 +132,14 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     found: list[Overhead] = []
-    print(f"{'task':<14}{'variant':<22}{'s/iter':>8}{'of iteration':>14}{'of stages':>12}")
+    columns = ("s/iter", "of iteration", "processor", "stages")
+    print(f"{'task':<14}{'variant':<20}" + "".join(f"{column:>14}" for column in columns))
     for task in arguments.tasks:
         for row in measure(task, arguments.variants, arguments.rounds, arguments.threads):
             found.append(row)
             print(
-                f"{row.task:<14}{row.variant:<22}{row.seconds:>8.2f}"
-                f"{row.of_iteration:>+14.1%}{row.of_stages:>+12.1%}",
+                f"{row.task:<14}{row.variant:<20}{row.seconds:>14.2f}{row.of_iteration:>+14.1%}"
+                f"{row.of_processor_time:>+14.1%}{row.of_stages:>+14.1%}",
                 flush=True,
             )
     if arguments.json:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from spacil import GAIL
 from spacil.cli import main
@@ -54,6 +55,12 @@ class RunState:
     content_hash: str
     metrics: list[dict[str, Any]]
     best_hash: str
+
+
+@pytest.fixture(autouse=True)
+def one_thread_of_matrix_products() -> None:
+    """Small products gain nothing from a second thread, and lose much on a busy machine."""
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")

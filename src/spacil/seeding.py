@@ -15,7 +15,10 @@ from spacil.errors import ConfigError
 
 
 def derived_seed(root_seed: int, *path: str | int) -> int:
-    """A 63-bit seed that depends on every element of `path`; never `seed + i`."""
+    """A 63-bit seed that depends on every element of `path`; never `seed + i`.
+
+    Paths of one length never meet. A trailing 0 counts for nothing: `SeedSequence` pads with it.
+    """
     if root_seed < 0:
         raise ConfigError(f"the seed is {root_seed}, expected 0 or more")
     words = [zlib.crc32(part.encode()) if isinstance(part, str) else part for part in path]

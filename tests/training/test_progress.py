@@ -1,6 +1,7 @@
 """What a person sees: lines with the figures that matter, on whatever there is to write to."""
 
 import io
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ def metrics(iteration: int, **more: Any) -> dict[str, Any]:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A clock that is set by hand."""
     now = [100.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
     return now
 
 

@@ -108,8 +108,8 @@ def build_policy(
             f"{source}: the policy's tensors do not fit its description: {error}"
         ) from None
     policy.normalizer.refresh()
-    acts_on = [*policy.parameters(), policy.normalizer.shift, policy.normalizer.scale]
-    if not all(bool(torch.isfinite(numbers).all()) for numbers in acts_on):
+    numbers = [*policy.parameters(), *policy.normalizer.buffers()]
+    if not all(bool(torch.isfinite(tensor).all()) for tensor in numbers):
         raise DataError(f"{source}: the policy holds weights that are not finite")
     if not bool((policy.action_low <= policy.action_high).all()):
         raise DataError(f"{source}: a lower action bound of the policy is not below its upper one")

@@ -41,12 +41,11 @@ def _demonstrator_j(
     config: TrainConfig, demonstrations: Demonstrations, eval_env: VectorEnv
 ) -> float:
     """As recorded with the demonstrations, or else as cloned from them."""
-    recorded = demonstrations.metadata.provenance.get("evaluation", {}).get("smoothness_j")
-    if isinstance(recorded, float) and recorded > 0:
-        return recorded
+    match demonstrations.metadata.provenance:
+        case {"evaluation": {"smoothness_j": float(recorded)}} if recorded > 0:
+            return recorded
     _logger.warning("the demonstrations do not say how smooth their author is: cloning it first")
-    settings = default_config("bc", config.task)
-    settings = with_settings(settings, {"seed": config.run.seed})
+    settings = with_settings(default_config("bc", config.task), {"seed": config.run.seed})
     return _measured_j(clone(demonstrations, eval_env.spec, settings), demonstrations, eval_env)
 
 

@@ -1,0 +1,54 @@
+"""The picture of a run: of what was evaluated, whole or not at all."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib import image
+
+from spacil.errors import StorageError
+from spacil.report.learning_curve import draw_learning_curve
+
+
+def rows(num: int = 4, **more: Any) -> list[dict[str, Any]]:
+    """Metrics of a run that is evaluated every other iteration."""
+    evaluated = {"return_std": 2.0, "smoothness_j": 0.5, "smoothness_j_own": 1.5} | more
+    return [
+        {"iteration": i, "env_steps": 100 * i}
+        | ({"average_return": 10.0 * i, **evaluated} if i % 2 == 0 else {})
+        for i in range(1, num + 1)
+    ]
+
+
+@pytest.mark.parametrize("more", [{}, {"smoothness_j": None}], ids=["common", "own"])
+@pytest.mark.parametrize("demonstrator", [None, 35.0])
+def test_a_run_becomes_a_picture(
+    tmp_path: Path, more: dict[str, Any], demonstrator: float | None
+) -> None:
+    draw_learning_curve(rows(**more), tmp_path / "curve.png", "a run", demonstrator)
+    pixels = image.imread(tmp_path / "curve.png")
+    assert pixels.shape[:2] == (720, 840)
+    assert pixels[..., :3].std() > 0.01  # something is drawn
+    assert [path.name for path in tmp_path.iterdir()] == ["curve.png"]
+
+
+def test_one_evaluation_is_enough(tmp_path: Path) -> None:
+    draw_learning_curve(rows(2), tmp_path / "curve.png", "a short run")
+    assert (tmp_path / "curve.png").is_file()
+
+
+def test_without_an_evaluation_there_is_no_picture(tmp_path: Path) -> None:
+    draw_learning_curve(rows(1), tmp_path / "curve.png", "a very short run")
+    draw_learning_curve([], tmp_path / "curve.png", "no run")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("title", ["costs $x and $\\frac{", "a_b^c", "100 % ± 3"])
+def test_a_title_is_text_and_no_formula(tmp_path: Path, title: str) -> None:
+    draw_learning_curve(rows(), tmp_path / "curve.png", title)
+    assert (tmp_path / "curve.png").is_file()
+
+
+def test_a_picture_that_cannot_be_written_is_a_typed_error(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="no such file or folder"):
+        draw_learning_curve(rows(), tmp_path / "none" / "curve.png", "a run")
