@@ -4,14 +4,14 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib.metadata import version
+from importlib.metadata import entry_points, version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import spacil as library
-from spacil.cli.main import VERBS
+from spacil.cli.main import VERBS, main
 
 Spacil = Callable[..., Any]
 
@@ -33,6 +33,11 @@ def test_every_verb_explains_itself(spacil: Spacil, verb: str) -> None:
 
 def test_the_version_is_the_packages(spacil: Spacil) -> None:
     assert spacil("--version").out == f"spacil {version('spacil')}\n"
+
+
+def test_the_installed_command_is_this_one() -> None:
+    (command,) = entry_points(group="console_scripts", name="spacil")
+    assert command.load() is main
 
 
 @pytest.mark.parametrize("word", ["trian", "--verbose", "", "main", "../evil"])

@@ -79,6 +79,7 @@ def test_a_policy_file_does_not_decide_which_module_is_imported(
     assert train("trpo", "--run-dir", "run", task=task).code == 0
     for command in (
         ["evaluate", "run", "--episodes", "2"],
+        ["smoothness", "run", "--episodes", "2"],
         ["demos", "collect", "run", "--out", "my.npz", "--num", "3"],
     ):
         made.unlink()

@@ -118,9 +118,7 @@ def test_a_run_killed_before_its_first_checkpoint_begins_again(
     assert finish("gail") == uninterrupted("gail")
 
 
-@pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGUSR1, 75)]
-)
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_saves_and_the_run_goes_on_later(
     start: Any,
     finish: Callable[..., Any],

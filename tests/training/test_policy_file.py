@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from spacil import single_file
+from spacil import TRPO, single_file
 from spacil.errors import DataError, SpacilError, StorageError
 from spacil.nets.policy import GaussianPolicy
 from spacil.training import checkpoint
@@ -22,8 +22,10 @@ ACT = """
 import sys
 import numpy as np
 import spacil
-policy = spacil.load_policy(sys.argv[1]).policy
-sys.stdout.buffer.write(policy.predict(np.load(sys.argv[2])).tobytes())
+inputs = np.load(sys.argv[1])
+for name, source in zip(("five", "reacher"), sys.argv[2:]):
+    policy = spacil.load_policy(source).policy
+    sys.stdout.buffer.write(policy.predict(inputs[name]).tobytes())
 """
 
 
@@ -54,18 +56,25 @@ def saved(policy: GaussianPolicy, tmp_path: Path) -> Path:
 
 
 def test_a_policy_acts_the_same_in_a_fresh_process(
-    policy: GaussianPolicy, saved: Path, observations: np.ndarray, tmp_path: Path
+    policy: GaussianPolicy,
+    saved: Path,
+    observations: np.ndarray,
+    tiny: Callable[..., dict[str, Any]],
+    tmp_path: Path,
 ) -> None:
-    np.save(tmp_path / "observations.npy", observations)
+    agent = TRPO("Reacher-v4", **tiny()).learn(1)
+    agent.save(tmp_path / "agent")
+    states = np.random.default_rng(1).normal(size=(1_000, 11)).astype(np.float32)
+    np.savez(tmp_path / "inputs.npz", five=observations, reacher=states)
     finished = subprocess.run(
-        [sys.executable, "-c", ACT, saved, tmp_path / "observations.npy"],
+        [sys.executable, "-c", ACT, tmp_path / "inputs.npz", saved, tmp_path / "agent"],
         capture_output=True,
         timeout=120,
         check=True,
     )
-    actions = policy.predict(observations)
-    assert len(np.unique(actions)) > 1_000
-    assert finished.stdout == actions.tobytes()
+    actions = policy.predict(observations), agent.policy.predict(states)
+    assert all(len(np.unique(numbers)) > 1_000 for numbers in actions)
+    assert finished.stdout == b"".join(numbers.tobytes() for numbers in actions)
 
 
 def test_a_file_keeps_the_policy_its_task_and_its_history(

@@ -44,12 +44,15 @@ def run(arguments: list[str]) -> int:
         "How smooth any policy is: local Lipschitz constants in every frame, what the motors "
         "feel, a certificate, and robustness.",
     )
+    from spacil.envs.registry import task_named_in_file
     from spacil.training.fixed_states import load_states
     from spacil.training.measure_smoothness import find_demonstrations, measure
     from spacil.training.open_policy import open_policy
 
     source = open_policy(parsed.source, parsed.which)
-    task = parsed.task or source.task
+    task = parsed.task
+    if task is None and source.task is not None:
+        task = task_named_in_file(source.task, parsed.source)
     fixed = None if parsed.states is None else load_states(parsed.states)
     demos = find_demonstrations(parsed.demos, task, source)
     measured = measure(source, fixed, task, demos, parsed.measuring)

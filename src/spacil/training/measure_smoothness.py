@@ -22,7 +22,7 @@ from torch import Tensor
 from spacil.config import RunConfig
 from spacil.data.demo_file import bundled_demos, load_demos
 from spacil.data.demos import Demonstrations
-from spacil.envs.registry import make_vector_env
+from spacil.envs.registry import make_vector_env, task_named_in_file
 from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
 from spacil.errors import ConfigError
 from spacil.seeding import stream
@@ -100,8 +100,9 @@ def measure_smoothness(
     """
     options = SmoothnessOptions(episodes, seed, sampled, robustness, attack_radius, max_states)
     source = open_policy(policy, which)
-    if env is None and states is None:
-        env = source.task
+    if env is None and states is None and source.task is not None:
+        is_file = isinstance(policy, str | Path)
+        env = task_named_in_file(source.task, policy) if is_file else source.task
     fixed = None
     if states is not None:
         tensor = states if isinstance(states, Tensor) else torch.as_tensor(states)
