@@ -5,16 +5,22 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-slow check lint types contracts setup clean
+.PHONY: demo test test-slow bench check lint types contracts setup clean
 
 demo: setup
-	@$(BIN)/spacil demo
+	@$(BIN)/spacil train spacil --task Reacher-v4 --iterations 250 --evaluation-interval 25
 
 test: setup
 	$(BIN)/python -m pytest
 
 test-slow: setup
 	$(BIN)/python -m pytest -m slow --timeout 3600
+
+bench: setup
+	$(BIN)/python benchmarks/simulation.py
+	$(BIN)/python benchmarks/iteration.py
+	$(BIN)/python benchmarks/penalty_cost.py
+	$(BIN)/python benchmarks/estimators.py
 
 check: lint types contracts test
 
