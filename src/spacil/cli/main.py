@@ -37,6 +37,9 @@ USAGE = "\n".join(
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of the console script; ends the process with the error's exit code."""
+    # Threads that wait without spinning: two runs on the same cores would otherwise each take
+    # the time the other needs. Read when torch is first imported, so it is set here.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that cannot show a character shows a question mark, not a traceback.
         sys.stdout.reconfigure(errors="replace")
