@@ -14,8 +14,15 @@ from spacil import paper
 from spacil.config import Algorithm, Preset, Settings, TrainConfig
 from spacil.errors import ConfigError
 
-FREE_TO_CHANGE_ON_RESUME = frozenset({"iterations", "simulation_threads", "checkpoint_interval"})
-"""Settings that do not change what the next iteration computes."""
+CHANGES_ROUNDING = frozenset({"device", "torch_threads"})
+"""Settings that change the last bits of an iteration and nothing else."""
+
+FREE_TO_CHANGE_ON_RESUME = CHANGES_ROUNDING | {
+    "iterations",
+    "simulation_threads",
+    "checkpoint_interval",
+}
+"""Settings that do not make it another run: a long one may be made in pieces on many machines."""
 
 
 _BC_SETTINGS = {

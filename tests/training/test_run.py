@@ -9,8 +9,8 @@ import pytest
 
 from spacil.config import TrainConfig
 from spacil.errors import ConfigError, RunDirError
-from spacil.settings import default_config, with_settings
-from spacil.training import checkpoint, run
+from spacil.settings import FREE_TO_CHANGE_ON_RESUME, default_config, with_settings
+from spacil.training import checkpoint, provenance, run
 from spacil.training.learner import Learner
 from spacil.training.progress import Silent
 from spacil.training.run import Outcome, train_in_folder
@@ -168,15 +168,24 @@ def test_other_versions_of_the_software_are_told_and_the_run_goes_on(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    versions = run.software_versions()
+    versions = provenance.software_versions()
     assert versions.keys() == {"torch", "numpy", "mujoco", "gymnasium", "machine"}
-    monkeypatch.setattr(run, "software_versions", lambda: versions | {"torch": "1.0"})
+    monkeypatch.setattr(provenance, "software_versions", lambda: versions | {"torch": "1.0"})
     trained(config)
     monkeypatch.undo()
     outcome = trained(with_settings(config, {"iterations": 6}), resume=True)
     assert outcome.last is not None and outcome.last["iteration"] == 6
-    assert "resuming under other versions" in caplog.text
-    assert "not bit for bit" in caplog.text
+    assert f"not bit for bit: torch 1.0 -> {versions['torch']}" in caplog.text
+
+
+def test_a_run_goes_on_with_another_number_of_torch_threads_and_says_so(
+    config: TrainConfig, trained: Callable[..., Outcome], caplog: pytest.LogCaptureFixture
+) -> None:
+    trained(config)
+    other = with_settings(config, {"iterations": 6, "torch_threads": config.run.torch_threads + 1})
+    outcome = trained(other, resume=True)
+    assert outcome.last is not None and outcome.last["iteration"] == 6
+    assert "not bit for bit: torch_threads" in caplog.text
 
 
 def test_a_checkpoint_knows_the_settings_it_was_written_under(
@@ -186,6 +195,5 @@ def test_a_checkpoint_knows_the_settings_it_was_written_under(
     last = checkpoint.newest_valid(tmp_path / "run" / "checkpoints")
     assert last is not None
     assert run.saved_config(last) == config
-    assert not {"iterations", "simulation_threads", "checkpoint_interval"} & set(
-        last.document["config"]
-    )
+    assert not FREE_TO_CHANGE_ON_RESUME & set(last.document["config"])
+    assert last.manifest["provenance"]["commit"] == provenance.source_commit()

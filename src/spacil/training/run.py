@@ -1,13 +1,10 @@
 """A training run in a folder: preflight, resume, record, interrupt, finish."""
 
 import contextlib
-import functools
 import logging
-import platform
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +22,7 @@ from spacil.training.loop import Metrics, OnIteration, train
 from spacil.training.metrics_log import MetricsLog
 from spacil.training.policy_file import policy_document
 from spacil.training.progress import Progress
+from spacil.training.provenance import deciding_last_bits, provenance_of
 from spacil.training.run_dir import DEFAULT_ROOT, RunDir, open_run
 
 _logger = logging.getLogger(__name__)
@@ -119,12 +117,13 @@ def restore(learner: AnyLearner, found: checkpoint.Checkpoint) -> None:
                 f"cannot resume with other {name}: the checkpoint was made with "
                 f"{found.document[name]}, now {now[name]}; give the same ones, or start a new run"
             )
-    versions = found.manifest["provenance"]["software"]
-    if versions != software_versions():
-        _logger.warning(
-            "resuming under other versions (%s, now %s): the run goes on, not bit for bit",
-            *(versions, software_versions()),
-        )
+    saved = deciding_last_bits(found.manifest["provenance"])
+    current = deciding_last_bits(provenance_of(flat_settings(learner.config)))
+    changes = [
+        f"{name} {saved[name]} -> {current[name]}" for name in saved if saved[name] != current[name]
+    ]
+    if changes:
+        _logger.warning("the run goes on, but not bit for bit: %s", ", ".join(changes))
     learner.restore(found.tensors, found.document)
 
 
@@ -154,7 +153,7 @@ def state_to_save(
                 f"after iteration {learner.counters.iteration} {name} holds NaN or infinity: it is "
                 "not saved, and the last checkpoint is intact"
             )
-    return tensors, run_document(learner), run_provenance(learner)
+    return tensors, run_document(learner), provenance_of(flat_settings(learner.config))
 
 
 def run_document(learner: AnyLearner) -> dict[str, Any]:
@@ -170,26 +169,10 @@ def run_document(learner: AnyLearner) -> dict[str, Any]:
     }
 
 
-def run_provenance(learner: AnyLearner) -> dict[str, Any]:
-    """What may differ between equal runs: kept in the manifest, outside the content hash."""
-    settings = flat_settings(learner.config)
-    return {
-        "software": software_versions(),
-        "free_settings": {name: settings[name] for name in sorted(FREE_TO_CHANGE_ON_RESUME)},
-    }
-
-
 def saved_config(found: checkpoint.Checkpoint) -> TrainConfig:
     """The settings a checkpoint was written under."""
     free = found.manifest["provenance"]["free_settings"]
     return from_flat_settings({**found.document["config"], **free})
-
-
-@functools.cache
-def software_versions() -> dict[str, str]:
-    """What decides the bits besides the settings."""
-    packages = ("torch", "numpy", "mujoco", "gymnasium")
-    return {name: version(name) for name in packages} | {"machine": platform.machine()}
 
 
 def _stop_reason(interruption: Interruption) -> str:
