@@ -31,24 +31,12 @@ from torch import Tensor
 from spacil import storage
 from spacil.errors import StorageError
 from spacil.storage import DamagedFileError
+from spacil.training.checkpoint_manifest import MANIFEST, read_manifest, sealed_manifest
 from spacil.training.failpoints import failpoint
 
-FORMAT = "spacil-checkpoint"
-FORMAT_VERSION = 1
-
-_TENSORS, _DOCUMENT, _MANIFEST = "state.safetensors", "state.json", "manifest.json"
+_TENSORS, _DOCUMENT = "state.safetensors", "state.json"
 _LATEST, _BEST, _CORRUPT = "LATEST", "best", ".corrupt-"
 _NAME = re.compile(r"iter-(\d{6,})(?:-[0-9a-f]{8})?")
-_MANIFEST_KEYS = {
-    "format",
-    "format_version",
-    "iteration",
-    "content_hash",
-    "parent",
-    "files",
-    "provenance",
-}
-
 _logger = logging.getLogger(__name__)
 
 
@@ -108,7 +96,7 @@ def write_best(
 
 def read(path: Path) -> Checkpoint:
     """Read one checkpoint folder; anything not exactly as written is a `DamagedFileError`."""
-    manifest = _read_manifest(path)
+    manifest = read_manifest(path)
     contents = {name: _read_part(path / name, part) for name, part in manifest["files"].items()}
     tensors = storage.decode_tensors(contents[_TENSORS], path / _TENSORS)
     document = storage.parse_json(contents[_DOCUMENT], path / _DOCUMENT)
@@ -156,22 +144,6 @@ class _State:
         }
         self.provenance = dict(provenance)
 
-    def manifest(self, parent: str | None) -> bytes:
-        return _sealed(
-            {
-                "format": FORMAT,
-                "format_version": FORMAT_VERSION,
-                "iteration": self.iteration,
-                "content_hash": self.content_hash,
-                "parent": parent,
-                "files": {
-                    name: {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-                    for name, content in self.files.items()
-                },
-                "provenance": self.provenance,
-            }
-        )
-
 
 def _write(folder: Path, name: str, state: _State, keep: int) -> Path:
     with storage.os_errors_as(StorageError, "create", folder):
@@ -190,7 +162,13 @@ def _write(folder: Path, name: str, state: _State, keep: int) -> Path:
 
 
 def _publish(target: Path, state: _State) -> None:
-    manifest = state.manifest(parent=_newest_hash(target.parent))
+    manifest = sealed_manifest(
+        state.iteration,
+        state.content_hash,
+        _newest_hash(target.parent),
+        state.files,
+        state.provenance,
+    )
     num_bytes = sum(len(content) for content in state.files.values()) + len(manifest)
     storage.require_free_space(target.parent, num_bytes)
     with storage.staged_folder(target.parent) as stage:
@@ -199,7 +177,7 @@ def _publish(target: Path, state: _State) -> None:
         failpoint("checkpoint.after-tensors")
         storage.write_synced(stage / _DOCUMENT, state.files[_DOCUMENT])
         failpoint("checkpoint.after-document")
-        storage.write_synced(stage / _MANIFEST, manifest)
+        storage.write_synced(stage / MANIFEST, manifest)
         failpoint("checkpoint.after-manifest")
         storage.publish(stage, target)
 
@@ -234,7 +212,7 @@ def _prune(folders: Iterable[Path]) -> None:
 def _newest_hash(folder: Path) -> str | None:
     for name in _names(folder):
         try:
-            return str(_read_manifest(folder / name)["content_hash"])
+            return str(read_manifest(folder / name)["content_hash"])
         except StorageError as error:
             _logger.warning("no parent recorded: %s", error)
     return None
@@ -261,47 +239,6 @@ def _first_valid(folder: Path, names: list[str]) -> Checkpoint | None:
             "in its place: restore a backup of that folder, or start a new run folder"
         )
     return None
-
-
-def _read_manifest(path: Path) -> dict[str, Any]:
-    """The manifest of a checkpoint in this version of the format, every field checked."""
-    source = path / _MANIFEST
-    manifest = _unsealed(source)
-    if manifest.get("format") != FORMAT or manifest.get("format_version") != FORMAT_VERSION:
-        raise StorageError(
-            f"{str(source)!r} is {manifest.get('format')!r} version "
-            f"{manifest.get('format_version')!r}, expected {FORMAT!r} version {FORMAT_VERSION}: "
-            "use the spacil that wrote it, or a newer one"
-        )
-    match manifest:
-        case {
-            "iteration": int(),
-            "content_hash": str(),
-            "parent": str() | None,
-            "provenance": dict(),
-            "files": {
-                "state.safetensors": {"size": int(), "sha256": str()},
-                "state.json": {"size": int(), "sha256": str()},
-            } as files,
-        } if manifest.keys() == _MANIFEST_KEYS and len(files) == 2:
-            return manifest
-    raise StorageError(f"{str(source)!r} has fields that this version of spacil does not know")
-
-
-def _sealed(manifest: dict[str, Any]) -> bytes:
-    """Canonical JSON with its own hash inside; this step is the same in every format version."""
-    return storage.canonical_json(manifest | {"seal": storage.document_hash(manifest)})
-
-
-def _unsealed(source: Path) -> dict[str, Any]:
-    content = storage.read_bytes(source, storage.MAX_JSON_BYTES, follow_symlinks=False)
-    document = storage.parse_json(content, source)
-    manifest = dict(document) if isinstance(document, dict) else {}
-    manifest.pop("seal", None)
-    # Comparing bytes finds a flip anywhere, also in spacing and in fields that nobody reads.
-    if _sealed(manifest) != content:
-        raise DamagedFileError(f"{str(source)!r} was altered after it was written")
-    return manifest
 
 
 def _read_part(path: Path, part: Mapping[str, Any]) -> bytearray:
