@@ -14,7 +14,9 @@ from spacil import paper
 from spacil.config import Algorithm, Preset, Settings, TrainConfig
 from spacil.errors import ConfigError
 
-FREE_TO_CHANGE_ON_RESUME = frozenset({"iterations", "simulation_threads", "checkpoint_interval"})
+FREE_TO_CHANGE_ON_RESUME = frozenset(
+    {"iterations", "simulation_threads", "checkpoint_interval", "env_timeout"}
+)
 """Settings that do not change what the next iteration computes."""
 
 

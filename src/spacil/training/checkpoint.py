@@ -34,6 +34,9 @@ from spacil.storage import DamagedFileError
 from spacil.training.checkpoint_manifest import MANIFEST, read_manifest, sealed_manifest
 from spacil.training.failpoints import failpoint
 
+NUM_KEPT = 3
+"""Checkpoints that stay, besides the best."""
+
 _TENSORS, _DOCUMENT = "state.safetensors", "state.json"
 _LATEST, _BEST, _CORRUPT = "LATEST", "best", ".corrupt-"
 _NAME = re.compile(r"iter-(\d{6,})(?:-[0-9a-f]{8})?")
@@ -61,7 +64,7 @@ def write(
     tensors: Mapping[str, Tensor],
     document: Mapping[str, Any],
     manifest_extra: Mapping[str, Any],
-    keep: int = 3,
+    keep: int = NUM_KEPT,
 ) -> Path:
     """Write `iter-<iteration>`, point LATEST at it, prune to the newest `keep`.
 
@@ -92,6 +95,12 @@ def write_best(
     state = _State(iteration, tensors, document, manifest_extra)
     name = f"{_folder_name(iteration)}-{state.content_hash[:8]}"
     return _write(checkpoints_dir / _BEST, name, state, keep=1)
+
+
+def require_space(folder: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Refuse a run that the disk cannot hold: three checkpoints of this state, to begin with."""
+    num_bytes = sum(tensor.nbytes for tensor in tensors.values())
+    storage.require_free_space(folder, NUM_KEPT * num_bytes)
 
 
 def read(path: Path) -> Checkpoint:

@@ -71,14 +71,25 @@ class Learner:
         self.streams = Streams.from_seed(run.seed)
         self.demonstrations = demonstrations
         self.env: VectorEnv = make_vector_env(
-            env_source, run.num_envs, ResetSeeds(run.seed, "env"), run.simulation_threads
+            env_source,
+            run.num_envs,
+            ResetSeeds(run.seed, "env"),
+            run.simulation_threads,
+            run.env_timeout,
         )
+        if not self.env.repeats_exactly():
+            _logger.warning(
+                "%s does not repeat: one seed and the same actions gave other numbers the second "
+                "time. No run on it can be repeated or resumed bit for bit",
+                self.env.spec.task,
+            )
         horizon = self.env.spec.horizon
         self.eval_env: VectorEnv = make_vector_env(
             env_source,
             num_evaluation_envs(config.evaluation.evaluation_steps, horizon),
             ResetSeeds(run.seed, "eval"),
             run.simulation_threads,
+            run.env_timeout,
         )
         self.env_states: FloatArray = self.env.reset()
         self.counters = Counters()

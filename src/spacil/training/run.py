@@ -21,6 +21,7 @@ from spacil.settings import FREE_TO_CHANGE_ON_RESUME, flat_settings, from_flat_s
 from spacil.training import checkpoint, metrics_log
 from spacil.training.algorithms import AnyLearner
 from spacil.training.interruption import Interruption
+from spacil.training.limits import memory_named
 from spacil.training.loop import Metrics, OnIteration, train
 from spacil.training.metrics_log import MetricsLog
 from spacil.training.policy_file import policy_document
@@ -44,6 +45,7 @@ _EVALUATION_KEYS = (
     "smoothness_j_common",
     "smoothness_j_effective",
 )
+_WARNING_KEYS = ("warn_saturated", "warn_line_search")
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ def train_in_folder(
     with (
         contextlib.closing(progress),
         open_run(config, root=root, run_dir=run_dir, resume=resume, overwrite=overwrite) as run,
+        memory_named(config),
         contextlib.closing(start()) as learner,
     ):
         return train_recorded(run, learner, progress, on_iteration)
@@ -88,6 +91,7 @@ def train_recorded(
     found = None if run.is_overwritten else checkpoint.newest_valid(run.checkpoints)
     if found is not None:
         restore(learner, found)
+    checkpoint.require_space(run.path, learner.tensors())
     run.begin()
     with MetricsLog(run.metrics, run.tensorboard) as log, Interruption() as interruption:
         # A run killed before its first checkpoint leaves lines and no checkpoint.
@@ -101,7 +105,8 @@ def train_recorded(
             save(learner, run.checkpoints, metrics, is_last=not goes_on)
             return goes_on
 
-        train(learner, record)
+        with memory_named(learner.config):
+            train(learner, record)
         outcome = _outcome(run, 0 if learner.is_done else interruption.exit_code)
         if learner.is_done:
             run.mark("finished")
@@ -202,7 +207,11 @@ def _outcome(run: RunDir, exit_code: int) -> Outcome:
     evaluated = [
         row for row in metrics_log.read(run.metrics) if row.get("average_return") is not None
     ]
-    rows = [{key: row[key] for key in _EVALUATION_KEYS} for row in evaluated]
+    rows = [
+        {key: row[key] for key in _EVALUATION_KEYS}
+        | {key: bool(row.get(key)) for key in _WARNING_KEYS}
+        for row in evaluated
+    ]
     last = rows[-1] if rows else None
     best = max(rows, key=lambda row: row["average_return"], default=None)
     storage.write_json(run.evaluation, {"best": best, "last": last})
