@@ -92,7 +92,9 @@ def test_a_run_killed_before_its_first_checkpoint_begins_again(
     assert finish("gail") == uninterrupted("gail")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGUSR1, 75)]
+)
 def test_a_signal_saves_and_the_run_goes_on_later(
     start: Any,
     finish: Callable[..., Any],
@@ -113,4 +115,20 @@ def test_a_signal_saves_and_the_run_goes_on_later(
     assert (status["status"], status["reason"]) == ("interrupted", name)
     saved = checkpoint.newest_valid(tmp_path / "run" / "checkpoints")
     assert saved is not None and saved.iteration == num_records(tmp_path / "run")
+    assert finish("gail") == uninterrupted("gail")
+
+
+def test_a_second_signal_ends_the_process_at_once_and_nothing_saved_is_lost(
+    start: Any, finish: Callable[..., Any], uninterrupted: Callable[[str], Any], tmp_path: Path
+) -> None:
+    process = start("gail")
+    wait_for_records(tmp_path / "run", 2)
+    for _ in range(2):
+        process.send(signal.SIGTERM)
+        time.sleep(0.001)
+    stopped = process.wait()
+    # Between the two it may have come to the end of its iteration.
+    assert stopped.code == 143
+    saved = checkpoint.newest_valid(tmp_path / "run" / "checkpoints")
+    assert saved is not None and saved.iteration >= 1
     assert finish("gail") == uninterrupted("gail")

@@ -37,6 +37,8 @@ class Processes:
             stdout=subprocess.PIPE,
             text=True,
         )
+        self.number = self._server.pid
+        """Of the process that all others are forked from."""
         assert self._answer() == "ready\n"
 
     def start(

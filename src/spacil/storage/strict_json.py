@@ -11,25 +11,32 @@ from spacil.storage.files import read_bytes, replace_file
 
 MAX_JSON_BYTES = 16 * 2**20
 MAX_JSON_DEPTH = 32
+MAX_JSON_VALUES = 100_000
+"""Of any document: a file of 16 MB could hold millions, and take many seconds to go through."""
 
 
 def canonical_json(document: Any) -> bytes:
     """The one way to write a document: sorted keys, ASCII, floats that read back exactly.
 
-    What the reader would refuse or change (NaN, deep nesting, keys that are not text, more than
-    16 MB) is a `ValueError` here, so nothing is saved that cannot be loaded.
+    What the reader would refuse or change (NaN, deep nesting, keys that are not text, too much of
+    it) is a `ValueError` here, so nothing is saved that cannot be loaded.
     """
     text = json.dumps(document, sort_keys=True, indent=2, allow_nan=False) + "\n"
     _check_nesting(document)
-    if len(text) > MAX_JSON_BYTES:
-        raise ValueError(f"a JSON document of {len(text):,} bytes is over {MAX_JSON_BYTES:,}")
-    return text.encode("ascii")
+    content = text.encode("ascii")
+    if len(content) > MAX_JSON_BYTES or _num_values(content) > MAX_JSON_VALUES:
+        raise ValueError(f"a JSON document of {len(content):,} bytes could not be read back")
+    return content
 
 
 def parse_json(data: bytes | bytearray, source: object) -> Any:
-    """Strict JSON: UTF-8, finite numbers, no key twice, bounded size and depth."""
+    """Strict JSON: UTF-8, finite numbers, no key twice; bounded in size, depth and values."""
     if len(data) > MAX_JSON_BYTES:
         raise DamagedFileError(f"{source}: {len(data):,} bytes of JSON, over {MAX_JSON_BYTES:,}")
+    # Counted before any is made; commas inside texts count too, which does no harm.
+    num_values = _num_values(data)
+    if num_values > MAX_JSON_VALUES:
+        raise DamagedFileError(f"{source}: {num_values:,} values, over {MAX_JSON_VALUES:,}")
     try:
         document = json.loads(
             data.decode("utf-8"),
@@ -53,6 +60,10 @@ def read_json(path: Path, *, follow_symlinks: bool = True) -> Any:
 
 def document_hash(document: Any) -> str:
     return hashlib.sha256(canonical_json(document)).hexdigest()
+
+
+def _num_values(content: bytes | bytearray) -> int:
+    return sum(map(content.count, (b",", b"[", b"{")))
 
 
 def _check_nesting(document: Any) -> None:

@@ -11,12 +11,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from spacil import storage
 from spacil.config import TrainConfig
-from spacil.errors import ConfigError, DivergedError
+from spacil.errors import ConfigError, DivergedError, StorageError
 from spacil.settings import FREE_TO_CHANGE_ON_RESUME, flat_settings, from_flat_settings
 from spacil.training import checkpoint, metrics_log
 from spacil.training.algorithms import AnyLearner
@@ -27,6 +26,7 @@ from spacil.training.metrics_log import MetricsLog
 from spacil.training.policy_file import policy_document
 from spacil.training.progress import Progress
 from spacil.training.run_dir import DEFAULT_ROOT, RunDir, open_run
+from spacil.training.saved_state import first_non_finite
 
 _logger = logging.getLogger(__name__)
 
@@ -119,12 +119,13 @@ def restore(learner: AnyLearner, found: checkpoint.Checkpoint) -> None:
     """Put a checkpoint into a learner of the same settings, demonstrations and env."""
     now = run_document(learner)
     for name in ("demonstrations", "env"):
-        if found.document[name] != now[name]:
+        saved = found.document.get(name)
+        if saved != now[name]:
             raise ConfigError(
                 f"cannot resume with other {name}: the checkpoint was made with "
-                f"{found.document[name]}, now {now[name]}; give the same ones, or start a new run"
+                f"{saved}, now {now[name]}; give the same ones, or start a new run"
             )
-    versions = found.manifest["provenance"]["software"]
+    versions = found.manifest["provenance"].get("software")
     if versions != software_versions():
         _logger.warning(
             "resuming under other versions (%s, now %s): the run goes on, not bit for bit",
@@ -152,13 +153,12 @@ def state_to_save(
 ) -> tuple[dict[str, Tensor], dict[str, Any], dict[str, Any]]:
     """Tensors, document and provenance of a checkpoint; a state that cannot go on is refused."""
     tensors = learner.tensors()
-    for name, tensor in tensors.items():
-        # Action bounds may be open.
-        if not name.endswith(("action_low", "action_high")) and not torch.isfinite(tensor).all():
-            raise DivergedError(
-                f"after iteration {learner.counters.iteration} {name} holds NaN or infinity: it is "
-                "not saved, and the last checkpoint is intact"
-            )
+    name = first_non_finite(tensors)
+    if name is not None:
+        raise DivergedError(
+            f"after iteration {learner.counters.iteration} {name} holds NaN or infinity: it is "
+            "not saved, and the last checkpoint is intact"
+        )
     return tensors, run_document(learner), run_provenance(learner)
 
 
@@ -186,8 +186,10 @@ def run_provenance(learner: AnyLearner) -> dict[str, Any]:
 
 def saved_config(found: checkpoint.Checkpoint) -> TrainConfig:
     """The settings a checkpoint was written under."""
-    free = found.manifest["provenance"]["free_settings"]
-    return from_flat_settings({**found.document["config"], **free})
+    free, fixed = found.manifest["provenance"].get("free_settings"), found.document.get("config")
+    if not isinstance(free, dict) or not isinstance(fixed, dict):
+        raise StorageError("the checkpoint does not tell the settings it was written under")
+    return from_flat_settings({**fixed, **free})
 
 
 @functools.cache
