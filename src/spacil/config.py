@@ -37,6 +37,8 @@ class RunConfig:
     """Where updates run: cpu, cuda, or auto (cuda if there is one). Simulation is on the CPU."""
     checkpoint_interval: int = 1
     """Iterations between checkpoints: at most this much is lost when a run is killed."""
+    env_timeout: float = 300.0
+    """Seconds that one reset or step of an env of your own may take; then the run ends as hung."""
 
     def __post_init__(self) -> None:
         _require(self.seed >= 0, "seed", self.seed, "0 or more")
@@ -49,6 +51,7 @@ class RunConfig:
             "checkpoint_interval",
         ):
             _require(getattr(self, name) >= 1, name, getattr(self, name), "1 or more")
+        _require(self.env_timeout > 0, "env_timeout", self.env_timeout, "above 0")
         if self.steps_per_iteration % self.num_envs:
             next_multiple = math.ceil(self.steps_per_iteration / self.num_envs) * self.num_envs
             raise ConfigError(

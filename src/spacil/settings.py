@@ -21,6 +21,7 @@ FREE_TO_CHANGE_ON_RESUME = CHANGES_ROUNDING | {
     "iterations",
     "simulation_threads",
     "checkpoint_interval",
+    "env_timeout",
 }
 """Settings that do not make it another run: a long one may be made in pieces on many machines."""
 
@@ -122,7 +123,9 @@ def from_flat_settings(flat: Mapping[str, Any]) -> TrainConfig:
         raise ConfigError(f"config does not fit this version: missing {missing}, unknown {unknown}")
     if flat["algorithm"] not in get_args(Algorithm):
         raise ConfigError(f"algorithm is {flat['algorithm']!r}, expected {get_args(Algorithm)}")
-    config = TrainConfig(algorithm=flat["algorithm"], task=str(flat["task"]))
+    if not isinstance(flat["task"], str):
+        raise ConfigError(f"task is {flat['task']!r}, expected a name")
+    config = TrainConfig(algorithm=flat["algorithm"], task=flat["task"])
     return with_settings(config, {name: flat[name] for name in groups})
 
 

@@ -282,7 +282,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(
     path = tmp_path / "a.safetensors"
     save_demos(make_demos(seed=1), path)
     with monkeypatch.context() as patch:
-        patch.setattr("spacil.storage.os.fsync", full_disk)
+        patch.setattr("os.fsync", full_disk)
         with pytest.raises(StorageError, match="the disk is full"):
             save_demos(make_demos(seed=2), path)
     assert load_demos(path).content_hash == make_demos(seed=1).content_hash

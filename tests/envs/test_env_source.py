@@ -1,6 +1,5 @@
 """Ids, envs and functions as sources of envs."""
 
-import itertools
 import threading
 
 import gymnasium
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from spacil.envs.env_source import as_env_factory, is_deterministic
+from spacil.envs.env_source import as_env_factory
 from spacil.errors import ConfigError
 
 
@@ -103,35 +102,3 @@ def test_a_class_or_function_is_its_own_factory():
 def test_anything_else_is_refused(source):
     with pytest.raises(ConfigError, match="cannot make an env from"):
         as_env_factory(source)
-
-
-def test_a_seeded_env_is_deterministic():
-    assert is_deterministic(lambda: gymnasium.make("Pendulum-v1"))
-    assert is_deterministic(Counter)
-
-
-def test_noise_without_a_seed_is_noticed():
-    generator = np.random.default_rng(0)
-    assert not is_deterministic(lambda: Counter(noise=generator.random))
-
-
-def test_a_memory_across_resets_is_noticed():
-    class Tiring(Counter):
-        num_resets = 0
-
-        def reset(self, *, seed=None, options=None):
-            self.num_resets += 1
-            state, info = super().reset(seed=seed)
-            return state * self.num_resets, info
-
-    assert not is_deterministic(Tiring)
-
-
-def test_a_difference_between_instances_is_noticed():
-    serial_numbers = itertools.count()
-
-    def make_env():
-        serial_number = next(serial_numbers)
-        return Counter(noise=lambda: float(serial_number))
-
-    assert not is_deterministic(make_env)

@@ -1,5 +1,7 @@
 """The adapter for envs of unknown quality, on real small ones."""
 
+import itertools
+
 import gymnasium
 import numpy as np
 import pytest
@@ -65,7 +67,13 @@ FAULTS = {
     "dict state": (lambda s, *rest: ({"s": s}, *rest), "a dict as observation"),
     "nan reward": (lambda s, r, *rest: (s, np.nan, *rest), "the reward nan"),
     "text reward": (lambda s, r, *rest: (s, "good", *rest), "the reward 'good', expected a number"),
-    "four values": (lambda s, r, te, tr, i: (s, r, te, i), "not enough values to unpack"),
+    "four values": (lambda s, r, te, tr, i: (s, r, te, i), "returned 4 values from step, expected"),
+    "a list": (lambda *outcome: list(outcome), "returned list from step, expected"),
+    "no flag": (lambda s, r, te, tr, i: (s, r, None, tr, i), "returned None as terminated"),
+    "two flags": (
+        lambda s, r, te, tr, i: (s, r, te, np.array([True, False]), i),
+        r"returned array\(\[ True, False\]\) as truncated, expected True or False",
+    ),
 }
 
 
@@ -79,7 +87,7 @@ def test_a_fault_names_env_step_and_seed(kind, seeds):
     made = []
 
     def make_env():
-        made.append(Drift() if len(made) != 1 else Faulty(fault))
+        made.append(Drift() if len(made) in (0, 2) else Faulty(fault))  # and any made later
         return made[-1]
 
     env = GymnasiumVectorEnv(make_env, "Drift", 3, seeds)
@@ -104,6 +112,99 @@ def test_an_error_in_reset_names_env_and_seed(seeds):
         env.reset()
     assert isinstance(caught.value.__cause__, OSError)
     assert str(seeds(0, 0)) in str(caught.value)
+
+
+def test_a_fault_that_passes_costs_nothing_but_a_warning(seeds, caplog):
+    made = []
+
+    def make_env():
+        made.append(Drift() if len(made) != 1 else Faulty(raise_error))
+        return made[-1]
+
+    shaken = GymnasiumVectorEnv(make_env, "Drift", 2, seeds)
+    calm = GymnasiumVectorEnv(Drift, "Drift", 2, seeds)
+    assert np.array_equal(shaken.reset(), calm.reset())
+    for value in (0.25, -0.5, 0.125):
+        ours, theirs = shaken.step(actions(value, value)), calm.step(actions(value, value))
+        assert np.array_equal(ours.states, theirs.states)
+    assert len(made) == 3 and made[1].is_closed
+    assert "env 1 raised RuntimeError: the motor is on fire in step, at step 2" in caplog.text
+    assert "it was made anew, and the same episode goes on" in caplog.text
+
+
+def test_an_env_that_cannot_be_led_back_gets_no_second_chance(seeds):
+    noise = np.random.default_rng(0)
+
+    class Noisy(Faulty):
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            self.state = noise.normal(size=2)
+            return self.state, {}
+
+    env = GymnasiumVectorEnv(lambda: Noisy(raise_error), "Noisy", 1, seeds)
+    env.reset()
+    env.step(actions(0))
+    with pytest.raises(EnvError, match=r"a new env failed too \(EnvError: it comes to another"):
+        env.step(actions(0))
+
+
+def test_states_outside_the_declared_bounds_are_told_once_with_their_place(seeds, caplog):
+    env = GymnasiumVectorEnv(lambda: Drift(box(2, bound=0.3)), "Drift", 1, seeds)
+    env.reset()
+    for _ in range(5):
+        env.step(actions(0))
+    assert caplog.text.count("declared to be in [-0.3, 0.3]") == 1
+    assert "in column 1 of an observation" in caplog.text
+    assert f"reset(seed={seeds(0, 0)})" in caplog.text
+
+
+# --- whether one seed gives one episode
+
+
+@pytest.mark.parametrize("num_envs", [1, 2])
+def test_a_seeded_env_repeats(num_envs, seeds):
+    for make_env in (Drift, lambda: gymnasium.make("Pendulum-v1")):
+        env = GymnasiumVectorEnv(make_env, "Drift", num_envs, seeds)
+        assert env.repeats_exactly()
+        with pytest.raises(EnvError, match="before reset"):
+            env.step(actions(*[0] * num_envs))
+
+
+def test_noise_without_a_seed_a_memory_and_a_serial_number_are_noticed(seeds):
+    generator, serial_numbers = np.random.default_rng(0), itertools.count()
+
+    class Noisy(Drift):
+        def step(self, action):
+            state, *rest = super().step(action)
+            return state + generator.normal(size=2), *rest
+
+    class Tiring(Drift):
+        num_resets = 0
+
+        def reset(self, *, seed=None, options=None):
+            self.num_resets += 1
+            state, info = super().reset(seed=seed)
+            return state * self.num_resets, info
+
+    class Numbered(Drift):
+        def __init__(self):
+            super().__init__()
+            self.serial_number = next(serial_numbers)
+
+        def step(self, action):
+            state, reward, *rest = super().step(action)
+            return state, reward + self.serial_number, *rest
+
+    for make_env in (Noisy, Tiring, Numbered):
+        assert not GymnasiumVectorEnv(make_env, "Odd", 2, seeds).repeats_exactly()
+
+
+def test_an_env_that_fails_meanwhile_is_left_to_the_run(seeds):
+    env = GymnasiumVectorEnv(lambda: Faulty(raise_error), "Faulty", 2, seeds)
+    assert env.repeats_exactly()
+
+
+# --- spaces
 
 
 UNSUPPORTED = {

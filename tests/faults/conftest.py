@@ -12,7 +12,6 @@ from spacil.data.demos import Demonstrations
 @pytest.fixture
 def odd_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
     """The task name of an env of odd_envs.py; the working folder is a temporary one."""
-    monkeypatch.syspath_prepend(Path(__file__).parent)
     monkeypatch.chdir(tmp_path)
     return lambda name: f"odd_envs:{name}-v0"
 

@@ -50,6 +50,7 @@ def test_an_env_that_misbehaves_ends_the_run_and_tells_how_to_replay_it(
     assert failed.code == 69
     assert f"{odd_task(name)}: {message}" in failed.err
     assert "which starts from reset(seed=" in failed.err
+    assert ("a new env failed too" in failed.err) == (name == "Raises")
     if name != "BeyondFloat32":  # which no env survives to its first step
         status = json.loads((tmp_path / "run" / "status.json").read_text())
         assert status["status"] == "failed" and message in status["reason"]
@@ -110,3 +111,14 @@ def test_a_resumed_run_on_an_env_that_cannot_be_saved_says_that_it_is_not_exact(
     # The half episodes of before the break count for nothing.
     assert [row["episodes_finished"] for row in rows] == [0, 0, 10]
     assert rows[2]["train_length"] == 20
+
+
+def test_an_env_that_does_not_repeat_is_told_before_the_run(
+    train: Train, odd_task: OddTask, tmp_path: Path
+) -> None:
+    trained = train("trpo", "--run-dir", tmp_path / "run", task=odd_task("Noise"), iterations=1)
+    assert trained.code == 0
+    assert f"{odd_task('Noise')} does not repeat: one seed and the same actions gave other" in (
+        trained.err
+    )
+    assert "does not repeat" not in train("trpo", task=odd_task("Plain"), iterations=1).err

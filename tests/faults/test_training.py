@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from tiny_runs import TINY, as_flags
 
 import spacil as library
 from spacil.data.demos import Demonstrations
@@ -84,6 +85,9 @@ def test_a_diverging_discriminator_ends_the_run_and_the_last_checkpoint_is_intac
     assert "--discriminator-learning-rate" in failed.err
     last = last_checkpoint(tmp_path / "run")
     assert 0 < last.iteration < 20
+    first_step = 200 * last.iteration + 1
+    batch = f"(batch: env steps {first_step:,} to {first_step + 199:,})"
+    assert f"in iteration {last.iteration + 1} {batch}: " in failed.err
     # The same command fails the same way, from the same state: nothing got lost or worse.
     again = train("gail", "--run-dir", tmp_path / "run", "--resume", **settings)
     assert again.code == 70
@@ -93,6 +97,7 @@ def test_a_diverging_discriminator_ends_the_run_and_the_last_checkpoint_is_intac
 
 def test_demonstrations_that_give_themselves_away_are_flagged_and_the_run_goes_on(
     train: Train,
+    spacil: Callable[..., Any],
     good_demos: Demonstrations,
     saved: Callable[..., Path],
     tmp_path: Path,
@@ -100,16 +105,16 @@ def test_demonstrations_that_give_themselves_away_are_flagged_and_the_run_goes_o
     # The agent's actions are never all at the upper bound: every pair can be told apart.
     leaking = good_demos.executed_actions.clone().fill_(1.0)
     file = saved(Demonstrations(**good_demos.tensors() | {"executed_actions": leaking}))
-    trained = train(
-        *("gail", "--demos", file, "--run-dir", tmp_path / "run"),
-        iterations=30,
-        discriminator_learning_rate=0.05,
-        discriminator_steps=10,
-        num_envs=4,
-        steps_per_iteration=40,
-        evaluation_interval=100,
-        checkpoint_interval=100,
-    )
+    settings: dict[str, Any] = {
+        "iterations": 30,
+        "discriminator_learning_rate": 0.05,
+        "discriminator_steps": 10,
+        "num_envs": 4,
+        "steps_per_iteration": 40,
+        "evaluation_interval": 100,
+        "checkpoint_interval": 100,
+    }
+    trained = train("gail", "--demos", file, "--run-dir", tmp_path / "run", **settings)
     assert trained.code == 0
     rows = metrics_of(tmp_path / "run")
     in_a_row = 0
@@ -118,6 +123,22 @@ def test_demonstrations_that_give_themselves_away_are_flagged_and_the_run_goes_o
         assert row["warn_saturated"] == (in_a_row > 20)
     assert in_a_row > 20
     assert rows[-1]["disc_acc"] == 1.0
+    assert trained.result["last"]["warn_saturated"] is True
+    run_dir = str(tmp_path / "run")
+    shown = spacil(
+        "train",
+        "gail",
+        "--task",
+        "Reacher-v4",
+        "--demos",
+        file,
+        "--run-dir",
+        run_dir,
+        "--resume",
+        *as_flags(TINY | settings),
+    )
+    assert shown.code == 0
+    assert "learned, last (saturated)" in shown.out
 
 
 # --- row 21: the line search

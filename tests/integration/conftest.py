@@ -5,30 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-ITERATIONS = 8
-
-# Penalties with weight from the second iteration on, in the forms that draw random numbers.
-DRAWS_FROM_EVERY_STREAM = {
-    "penalty_ramp_iterations": 2,
-    "penalty_state_fraction": 0.5,
-    "policy_penalty_estimator": "pgd",
-    "cost_penalty_estimator": "pgd",
-    "fisher_state_fraction": 0.5,
-}
+from tiny_runs import train_command
 
 
 @pytest.fixture(scope="session")
-def run_arguments(tiny_flags: Callable[..., list[str]]) -> Callable[..., list[object]]:
+def run_arguments() -> Callable[..., list[object]]:
     """The command of a short run in a folder."""
-
-    def arguments(algorithm: str, run_dir: Path, **changes: Any) -> list[object]:
-        settings = {"iterations": ITERATIONS, "seed": 5}
-        settings |= DRAWS_FROM_EVERY_STREAM if algorithm == "spacil" else {}
-        flags = tiny_flags(**settings | changes)
-        return ["train", algorithm, "--task", "Reacher-v4", "--run-dir", run_dir, *flags]
-
-    return arguments
+    return train_command
 
 
 @pytest.fixture(scope="session")

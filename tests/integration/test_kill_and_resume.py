@@ -1,8 +1,6 @@
 """Killed anywhere, by anything, and started again: the run ends as if nothing had happened."""
 
 import json
-import random
-import re
 import signal
 import time
 from collections.abc import Callable
@@ -10,22 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kill_campaign import ALGORITHMS, num_records, run_trial, wait_for_records
 
 from spacil.training import checkpoint
-
-ALGORITHMS = ("trpo", "gail", "spacil")
-LABELS = re.findall(r'failpoint\("(.+?)"\)', Path(checkpoint.__file__).read_text())
-
-
-def num_records(run_dir: Path) -> int:
-    metrics = run_dir / "metrics.jsonl"
-    return metrics.read_bytes().count(b"\n") if metrics.exists() else 0
-
-
-def wait_for_records(run_dir: Path, wanted: int) -> None:
-    deadline = time.monotonic() + 60
-    while num_records(run_dir) < wanted and time.monotonic() < deadline:
-        time.sleep(0.002)
 
 
 @pytest.fixture
@@ -86,27 +71,16 @@ def test_two_kills_leave_no_trace(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("trial", range(20))
+@pytest.mark.parametrize("number", range(20))
 def test_kills_at_random_moments_leave_no_trace(
-    start: Any,
-    finish: Callable[..., Any],
+    processes: Any,
     uninterrupted: Callable[[str], Any],
     tmp_path: Path,
     algorithm: str,
-    trial: int,
+    number: int,
 ) -> None:
-    rng = random.Random(f"{algorithm} {trial}")
-    interval = {"checkpoint_interval": rng.randint(1, 3)}
-    for _ in range(rng.randint(1, 3)):
-        if rng.random() < 0.3:
-            failpoint = f"{rng.choice(LABELS)}:{rng.randint(1, 4)}"
-            code = start(algorithm, failpoint, **interval).wait().code
-        else:
-            records = num_records(tmp_path / "run") + rng.randint(-1, 2)
-            delay = rng.uniform(0, 0.2)
-            code = kill_after(start(algorithm, **interval), tmp_path / "run", records, delay)
-        assert code in (-signal.SIGKILL, 0)
-    assert finish(algorithm, **interval) == uninterrupted(algorithm)
+    trial = run_trial(processes, algorithm, number, tmp_path / "run", uninterrupted(algorithm))
+    assert trial.is_passed, trial
 
 
 def test_a_run_killed_before_its_first_checkpoint_begins_again(
@@ -118,7 +92,9 @@ def test_a_run_killed_before_its_first_checkpoint_begins_again(
     assert finish("gail") == uninterrupted("gail")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGUSR1, 75)]
+)
 def test_a_signal_saves_and_the_run_goes_on_later(
     start: Any,
     finish: Callable[..., Any],
@@ -139,4 +115,20 @@ def test_a_signal_saves_and_the_run_goes_on_later(
     assert (status["status"], status["reason"]) == ("interrupted", name)
     saved = checkpoint.newest_valid(tmp_path / "run" / "checkpoints")
     assert saved is not None and saved.iteration == num_records(tmp_path / "run")
+    assert finish("gail") == uninterrupted("gail")
+
+
+def test_a_second_signal_ends_the_process_at_once_and_nothing_saved_is_lost(
+    start: Any, finish: Callable[..., Any], uninterrupted: Callable[[str], Any], tmp_path: Path
+) -> None:
+    process = start("gail")
+    wait_for_records(tmp_path / "run", 2)
+    for _ in range(2):
+        process.send(signal.SIGTERM)
+        time.sleep(0.001)
+    stopped = process.wait()
+    # Between the two it may have come to the end of its iteration.
+    assert stopped.code == 143
+    saved = checkpoint.newest_valid(tmp_path / "run" / "checkpoints")
+    assert saved is not None and saved.iteration >= 1
     assert finish("gail") == uninterrupted("gail")

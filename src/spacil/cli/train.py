@@ -184,6 +184,12 @@ def _target_outcome(path: Path) -> dict[str, Any]:
     return {key: rows[-1][key] for key in (*keys, "lambda_policy")} if rows else {}
 
 
+def _flags(row: dict[str, Any]) -> str:
+    """What a reader of the row's numbers must know."""
+    known = {"warn_saturated": "saturated", "warn_line_search": "steps refused"}
+    return "".join(f" ({words})" for key, words in known.items() if row.get(key))
+
+
 def _print_summary(outcome: Any, demonstrator: dict[str, Any] | None, picture: Path) -> None:
     from spacil.cli.table import print_table
 
@@ -196,7 +202,7 @@ def _print_summary(outcome: Any, demonstrator: dict[str, Any] | None, picture: P
         ["", "return G", "± std", "J (common)", "J (own)", "J (effective)"],
         [
             [
-                name,
+                f"{name}{_flags(row)}",
                 *(
                     row.get(key)
                     for key in (
@@ -212,6 +218,10 @@ def _print_summary(outcome: Any, demonstrator: dict[str, Any] | None, picture: P
             if row is not None
         ],
     )
+    if any(row is not None and row.get("warn_saturated") for _, row in rows):
+        print(
+            "saturated: the discriminator told all pairs apart, its reward carried little signal."
+        )
     print("J: mean local Lipschitz constant of the mean action; lower is smoother.")
     if target := _target_outcome(outcome.path):
         print(

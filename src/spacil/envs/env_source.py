@@ -11,8 +11,6 @@ from functools import partial
 from typing import Any
 
 import gymnasium
-import numpy as np
-from numpy.typing import NDArray
 
 from spacil.errors import ConfigError
 
@@ -68,34 +66,3 @@ def _factory_of(env: Env) -> EnvFactory:
 
 def _name_of(env: Env) -> str:
     return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
-
-
-def is_deterministic(make_env: EnvFactory, seed: int = 0, num_steps: int = 8) -> bool:
-    """Whether one seed and the same actions give the same bits, in one env and in a new one.
-
-    Where they do not, no run on this env can be repeated, whatever else is done right.
-    """
-    first, second = make_env(), make_env()
-    try:
-        space = first.action_space
-        space.seed(seed)
-        actions = [space.sample() for _ in range(num_steps)]
-        trace = _trace(first, seed, actions)
-        again, elsewhere = _trace(first, seed, actions), _trace(second, seed, actions)
-        return trace == again == elsewhere
-    finally:
-        first.close()
-        second.close()
-
-
-def _trace(env: Env, seed: int, actions: Iterable[NDArray[Any]]) -> list[bytes]:
-    """Everything an episode shows, up to its end."""
-    state, _ = env.reset(seed=seed)
-    trace = [np.asarray(state).tobytes()]
-    for action in actions:
-        state, reward, terminated, truncated, _ = env.step(action)
-        outcome = np.asarray([reward, terminated, truncated], dtype=np.float64)
-        trace += [np.asarray(state).tobytes(), outcome.tobytes()]
-        if terminated or truncated:
-            break
-    return trace

@@ -1,10 +1,10 @@
 """Any other Gymnasium env with flat `Box` observations and actions, behind our protocol.
 
-A plain loop in this process. Nothing is trusted: an exception, a wrong shape or a non-finite
-number becomes an error that names the env, the step and the seed that replays it. Spaces that a
-Gaussian policy cannot serve are refused before anything runs; none is flattened in silence.
+A plain loop in this process. Spaces that a Gaussian policy cannot serve are refused before anything
+runs; none is flattened in silence.
 """
 
+import logging
 import math
 from collections.abc import Mapping
 from types import TracebackType
@@ -16,6 +16,7 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from spacil.envs.env_source import Env, EnvFactory
+from spacil.envs.foreign_env import ForeignEnv
 from spacil.envs.vector_env import (
     ActionArray,
     BoolArray,
@@ -27,9 +28,15 @@ from spacil.envs.vector_env import (
     check_active,
     fingerprint,
 )
+from spacil.envs.watchdog import Watchdog
 from spacil.errors import ConfigError, EnvError
 
-_MAX_FLOAT32 = np.finfo(np.float32).max
+DEFAULT_TIMEOUT = 300.0
+"""Seconds that one call into an env may take."""
+
+_NUM_PROBE_STEPS = 8
+
+_logger = logging.getLogger(__name__)
 
 
 class GymnasiumVectorEnv:
@@ -39,19 +46,25 @@ class GymnasiumVectorEnv:
     num_envs: int
 
     def __init__(
-        self, make_env: EnvFactory, task_name: str, num_envs: int, seeds: ResetSeeds
+        self,
+        make_env: EnvFactory,
+        task_name: str,
+        num_envs: int,
+        seeds: ResetSeeds,
+        timeout: float = DEFAULT_TIMEOUT,
     ) -> None:
         if num_envs < 1:
             raise ConfigError(f"{task_name}: num_envs is {num_envs}, it must be at least 1")
         self.num_envs = num_envs
         self._seeds = seeds
-        self._envs: list[Env] = []
+        self._watchdog = Watchdog(timeout)
+        self._envs: list[ForeignEnv] = []
         try:
-            self._envs.append(_made(make_env, task_name))
-            self.spec = describe(self._envs[0], task_name)
+            self._envs.append(ForeignEnv(make_env, task_name, 0, self._watchdog))
+            self.spec = describe(self._envs[0].env, task_name)
             while len(self._envs) < num_envs:
-                self._envs.append(_made(make_env, task_name))
-            if len({id(env) for env in self._envs}) < num_envs:
+                self._envs.append(ForeignEnv(make_env, task_name, len(self._envs), self._watchdog))
+            if len({id(foreign.env) for foreign in self._envs}) < num_envs:
                 raise ConfigError(
                     f"{task_name}: the factory returned one env twice, it must make a new one "
                     "each time"
@@ -59,8 +72,7 @@ class GymnasiumVectorEnv:
         except BaseException:
             self.close()
             raise
-        self._action_dtype = self._envs[0].action_space.dtype
-        self._elapsed_steps = np.zeros(num_envs, dtype=np.int64)
+        self._action_dtype = self._envs[0].env.action_space.dtype
         self._episodes = np.zeros(num_envs, dtype=np.int64)
         self._states = np.zeros((num_envs, self.spec.num_states))
         self._has_episodes = False
@@ -80,18 +92,20 @@ class GymnasiumVectorEnv:
         self._refuse_if_closed()
         if not self._has_episodes:
             raise EnvError(f"{self.spec.task}: step() before reset() or load_state()")
+        self._has_episodes = False  # until all of them are through
         final_states = self._states.copy()
         rewards = np.zeros(self.num_envs)
         terminated = np.zeros(self.num_envs, dtype=np.bool_)
         truncated = np.zeros(self.num_envs, dtype=np.bool_)
         for env in range(self.num_envs) if active is None else np.flatnonzero(active).tolist():
-            final_states[env], rewards[env], terminated[env], truncated[env] = self._step_one(
-                env, actions[env].astype(self._action_dtype)
+            final_states[env], rewards[env], terminated[env], truncated[env] = self._envs[env].step(
+                actions[env].astype(self._action_dtype)
             )
             self._states[env] = final_states[env]
             if terminated[env] or truncated[env]:
                 self._episodes[env] += 1
                 self._start_episode(env)
+        self._has_episodes = True
         return StepResult(self._states.copy(), final_states, rewards, terminated, truncated)
 
     def save_state(self) -> dict[str, NDArray[Any]]:
@@ -111,11 +125,30 @@ class GymnasiumVectorEnv:
         self._episodes[:] = episodes + 1
         return self._start_all()
 
+    def repeats_exactly(self) -> bool:
+        """Whether one seed and the same actions give the same bits, twice and in two envs.
+
+        An env that fails in here has the benefit of the doubt: the run itself will meet the fault.
+        """
+        self._refuse_if_closed()
+        self._has_episodes = False
+        first, last = self._envs[0], self._envs[-1]
+        space = first.env.action_space
+        space.seed(0)
+        actions = [space.sample() for _ in range(_NUM_PROBE_STEPS)]
+        try:
+            trace, again, elsewhere = (env.trace(actions) for env in (first, first, last))
+        except EnvError as error:
+            _logger.debug("not known whether %s repeats: %s", self.spec.task, error)
+            return True
+        return trace == again == elsewhere
+
     def close(self) -> None:
         """Close every env; closing twice is harmless."""
+        self._watchdog.close()
         envs, self._envs = self._envs, []
-        for env in envs:
-            env.close()
+        for foreign in envs:
+            foreign.env.close()
 
     def __enter__(self) -> Self:
         return self
@@ -129,88 +162,19 @@ class GymnasiumVectorEnv:
         self.close()
 
     def _start_all(self) -> FloatArray:
+        self._has_episodes = False
         for env in range(self.num_envs):
             self._start_episode(env)
         self._has_episodes = True
         return self._states.copy()
 
     def _start_episode(self, env: int) -> None:
-        self._elapsed_steps[env] = 0
-        try:
-            state, _ = self._envs[env].reset(seed=self._seed(env))
-        except Exception as error:
-            raise self._fault(env, f"raised {_told(error)} in reset") from error
-        self._states[env] = self._checked_state(env, state)
-
-    def _step_one(self, env: int, action: NDArray[Any]) -> tuple[FloatArray, float, bool, bool]:
-        self._elapsed_steps[env] += 1
-        try:
-            state, reward, terminated, truncated, _ = self._envs[env].step(action)
-        except Exception as error:
-            raise self._fault(env, f"raised {_told(error)} in step") from error
-        try:
-            value = float(reward)
-        except (TypeError, ValueError):
-            raise self._fault(env, f"returned the reward {reward!r}, expected a number") from None
-        if not math.isfinite(value):
-            raise self._fault(env, f"returned the reward {value}")
-        return self._checked_state(env, state), value, bool(terminated), bool(truncated)
-
-    def _checked_state(self, env: int, state: Any) -> FloatArray:
-        try:
-            array = np.asarray(state, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise self._fault(
-                env, f"returned a {type(state).__name__} as observation, expected an array"
-            ) from None
-        if array.shape != (self.spec.num_states,):
-            expected = (self.spec.num_states,)
-            raise self._fault(
-                env, f"returned an observation of shape {array.shape}, expected {expected}"
-            )
-        # Policies read float32: what is finite here and not there would reach them as infinity.
-        is_sound = np.abs(array) <= _MAX_FLOAT32
-        if not is_sound.all():
-            column = int(np.flatnonzero(~is_sound)[0])
-            raise self._fault(env, f"returned {array[column]} in column {column} of an observation")
-        return array
-
-    def _seed(self, env: int) -> int:
-        return self._seeds(env, int(self._episodes[env]))
-
-    def _fault(self, env: int, what: str) -> EnvError:
-        self._has_episodes = False
-        return EnvError(
-            f"{self.spec.task}: env {env} {what}, at step {self._elapsed_steps[env]} of episode "
-            f"{self._episodes[env]}, which starts from reset(seed={self._seed(env)})"
-        )
+        episode = int(self._episodes[env])
+        self._states[env] = self._envs[env].start_episode(episode, self._seeds(env, episode))
 
     def _refuse_if_closed(self) -> None:
         if not self._envs:
             raise EnvError(f"{self.spec.task}: this env is closed")
-
-
-def _made(make_env: EnvFactory, task_name: str) -> Env:
-    try:
-        env = make_env()
-    except ImportError as error:
-        raise ConfigError(
-            f"{task_name} needs a package that is not installed: {error}. "
-            "For Gymnasium's MuJoCo tasks: pip install 'gymnasium[mujoco]'"
-        ) from error
-    except gymnasium.error.DependencyNotInstalled as error:
-        raise ConfigError(f"{task_name} needs a package that is not installed: {error}") from error
-    except Exception as error:
-        raise EnvError(f"{task_name} cannot be made: {_told(error)}") from error
-    if not isinstance(env, gymnasium.Env):
-        raise ConfigError(
-            f"{task_name}: the factory returned a {type(env).__name__}, expected a gymnasium.Env"
-        )
-    return env
-
-
-def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
 
 
 def describe(env: Env, task_name: str) -> EnvSpec:

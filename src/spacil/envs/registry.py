@@ -24,22 +24,26 @@ PAPER_TASKS = ("Reacher-v4", "Hopper-v4", "Walker2d-v4", "HalfCheetah-v4", "Ant-
 
 
 def make_vector_env(
-    task: EnvSource, num_envs: int, seeds: ResetSeeds, num_threads: int = 1
+    task: EnvSource,
+    num_envs: int,
+    seeds: ResetSeeds,
+    num_threads: int = 1,
+    timeout: float | None = None,
 ) -> VectorEnv:
     """Our simulator for a built-in name; else the Gymnasium adapter, which ignores `num_threads`.
 
     `task` is a built-in name, any Gymnasium id, an env, or a function without arguments that makes
-    one.
+    one. `timeout`: seconds that one call into an env which is not ours may take.
     """
     if isinstance(task, str) and task in TASKS:
         from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
 
         return ThreadedMujocoEnv(TASKS[task], num_envs, seeds, num_threads)
     from spacil.envs.env_source import as_env_factory
-    from spacil.envs.gymnasium_env import GymnasiumVectorEnv
+    from spacil.envs.gymnasium_env import DEFAULT_TIMEOUT, GymnasiumVectorEnv
 
     make_env, name = as_env_factory(task, other_names=TASKS)
-    return GymnasiumVectorEnv(make_env, name, num_envs, seeds)
+    return GymnasiumVectorEnv(make_env, name, num_envs, seeds, timeout or DEFAULT_TIMEOUT)
 
 
 def task_named_in_file(task: str, file: object) -> str:

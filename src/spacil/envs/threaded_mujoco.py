@@ -152,6 +152,10 @@ class ThreadedMujocoEnv:
         self._last_states = self._task.observe(self._opened().physics)
         return self._last_states.copy()
 
+    def repeats_exactly(self) -> bool:
+        """Always: every episode follows from its seed and its actions."""
+        return True
+
     def close(self) -> None:
         """Stop the threads and free the simulations; closing twice is harmless."""
         self._simulations = None

@@ -85,6 +85,10 @@ class VectorEnv(Protocol):
         """Continue from a saved state; returns the current states [N, S]."""
         ...
 
+    def repeats_exactly(self) -> bool:
+        """Whether equal seeds and actions give equal bits; to be asked before the first reset."""
+        ...
+
     def close(self) -> None: ...
 
 

@@ -14,12 +14,12 @@ from spacil.config import TrainConfig
 from spacil.data.demos import Demonstrations
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds, VectorEnv
-from spacil.errors import StorageError
 from spacil.nets.policy import GaussianPolicy
 from spacil.training.bc import CloneCounters, Cloner
 from spacil.training.evaluate import num_evaluation_envs
 from spacil.training.learner import Best
 from spacil.training.named_tensors import optimizer_tensors, restore_optimizer, with_prefix
+from spacil.training.saved_state import optional_record_from, record_from, require_same_form
 
 
 class BCLearner(Cloner):
@@ -39,6 +39,7 @@ class BCLearner(Cloner):
             num_evaluation_envs(config.evaluation.evaluation_steps, probe.spec.horizon),
             seeds,
             config.run.simulation_threads,
+            config.run.env_timeout,
         )
         self.best: Best | None = None
 
@@ -73,18 +74,14 @@ class BCLearner(Cloner):
 
     def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
         """Continue exactly where `tensors()` and `document()` were taken."""
-        expected, found = set(self.tensors()), set(tensors)
-        if expected != found:
-            raise StorageError(
-                "the checkpoint does not fit this run: "
-                f"missing {sorted(expected - found)[:5]}, unknown {sorted(found - expected)[:5]}"
-            )
+        require_same_form(tensors, self.tensors())
+        counters = record_from(CloneCounters, document.get("counters"), "counters")
+        best = optional_record_from(Best, document.get("best"), "best evaluation")
         for name, module in self._modules().items():
             module.load_state_dict(with_prefix(tensors, f"{name}."))
         restore_optimizer("student", self.student.mean_net, self.optimizer, tensors)
         self.streams.restore(with_prefix(tensors, "stream."))
-        self.counters = CloneCounters(**document["counters"])
-        self.best = None if document["best"] is None else Best(**document["best"])
+        self.counters, self.best = counters, best
 
     def _modules(self) -> dict[str, nn.Module]:
         return {"policy": self.policy, "student": self.student}

@@ -31,24 +31,15 @@ from torch import Tensor
 from spacil import storage
 from spacil.errors import StorageError
 from spacil.storage import DamagedFileError
+from spacil.training.checkpoint_manifest import MANIFEST, read_manifest, sealed_manifest
 from spacil.training.failpoints import failpoint
 
-FORMAT = "spacil-checkpoint"
-FORMAT_VERSION = 1
+NUM_KEPT = 3
+"""Checkpoints that stay, besides the best."""
 
-_TENSORS, _DOCUMENT, _MANIFEST = "state.safetensors", "state.json", "manifest.json"
+_TENSORS, _DOCUMENT = "state.safetensors", "state.json"
 _LATEST, _BEST, _CORRUPT = "LATEST", "best", ".corrupt-"
 _NAME = re.compile(r"iter-(\d{6,})(?:-[0-9a-f]{8})?")
-_MANIFEST_KEYS = {
-    "format",
-    "format_version",
-    "iteration",
-    "content_hash",
-    "parent",
-    "files",
-    "provenance",
-}
-
 _logger = logging.getLogger(__name__)
 
 
@@ -73,7 +64,7 @@ def write(
     tensors: Mapping[str, Tensor],
     document: Mapping[str, Any],
     manifest_extra: Mapping[str, Any],
-    keep: int = 3,
+    keep: int = NUM_KEPT,
 ) -> Path:
     """Write `iter-<iteration>`, point LATEST at it, prune to the newest `keep`.
 
@@ -106,9 +97,15 @@ def write_best(
     return _write(checkpoints_dir / _BEST, name, state, keep=1)
 
 
+def require_space(folder: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Refuse a run that the disk cannot hold: three checkpoints of this state, to begin with."""
+    num_bytes = sum(tensor.nbytes for tensor in tensors.values())
+    storage.require_free_space(folder, NUM_KEPT * num_bytes)
+
+
 def read(path: Path) -> Checkpoint:
     """Read one checkpoint folder; anything not exactly as written is a `DamagedFileError`."""
-    manifest = _read_manifest(path)
+    manifest = read_manifest(path)
     contents = {name: _read_part(path / name, part) for name, part in manifest["files"].items()}
     tensors = storage.decode_tensors(contents[_TENSORS], path / _TENSORS)
     document = storage.parse_json(contents[_DOCUMENT], path / _DOCUMENT)
@@ -156,22 +153,6 @@ class _State:
         }
         self.provenance = dict(provenance)
 
-    def manifest(self, parent: str | None) -> bytes:
-        return _sealed(
-            {
-                "format": FORMAT,
-                "format_version": FORMAT_VERSION,
-                "iteration": self.iteration,
-                "content_hash": self.content_hash,
-                "parent": parent,
-                "files": {
-                    name: {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-                    for name, content in self.files.items()
-                },
-                "provenance": self.provenance,
-            }
-        )
-
 
 def _write(folder: Path, name: str, state: _State, keep: int) -> Path:
     with storage.os_errors_as(StorageError, "create", folder):
@@ -190,7 +171,13 @@ def _write(folder: Path, name: str, state: _State, keep: int) -> Path:
 
 
 def _publish(target: Path, state: _State) -> None:
-    manifest = state.manifest(parent=_newest_hash(target.parent))
+    manifest = sealed_manifest(
+        state.iteration,
+        state.content_hash,
+        _newest_hash(target.parent),
+        state.files,
+        state.provenance,
+    )
     num_bytes = sum(len(content) for content in state.files.values()) + len(manifest)
     storage.require_free_space(target.parent, num_bytes)
     with storage.staged_folder(target.parent) as stage:
@@ -199,7 +186,7 @@ def _publish(target: Path, state: _State) -> None:
         failpoint("checkpoint.after-tensors")
         storage.write_synced(stage / _DOCUMENT, state.files[_DOCUMENT])
         failpoint("checkpoint.after-document")
-        storage.write_synced(stage / _MANIFEST, manifest)
+        storage.write_synced(stage / MANIFEST, manifest)
         failpoint("checkpoint.after-manifest")
         storage.publish(stage, target)
 
@@ -234,7 +221,7 @@ def _prune(folders: Iterable[Path]) -> None:
 def _newest_hash(folder: Path) -> str | None:
     for name in _names(folder):
         try:
-            return str(_read_manifest(folder / name)["content_hash"])
+            return str(read_manifest(folder / name)["content_hash"])
         except StorageError as error:
             _logger.warning("no parent recorded: %s", error)
     return None
@@ -261,47 +248,6 @@ def _first_valid(folder: Path, names: list[str]) -> Checkpoint | None:
             "in its place: restore a backup of that folder, or start a new run folder"
         )
     return None
-
-
-def _read_manifest(path: Path) -> dict[str, Any]:
-    """The manifest of a checkpoint in this version of the format, every field checked."""
-    source = path / _MANIFEST
-    manifest = _unsealed(source)
-    if manifest.get("format") != FORMAT or manifest.get("format_version") != FORMAT_VERSION:
-        raise StorageError(
-            f"{str(source)!r} is {manifest.get('format')!r} version "
-            f"{manifest.get('format_version')!r}, expected {FORMAT!r} version {FORMAT_VERSION}: "
-            "use the spacil that wrote it, or a newer one"
-        )
-    match manifest:
-        case {
-            "iteration": int(),
-            "content_hash": str(),
-            "parent": str() | None,
-            "provenance": dict(),
-            "files": {
-                "state.safetensors": {"size": int(), "sha256": str()},
-                "state.json": {"size": int(), "sha256": str()},
-            } as files,
-        } if manifest.keys() == _MANIFEST_KEYS and len(files) == 2:
-            return manifest
-    raise StorageError(f"{str(source)!r} has fields that this version of spacil does not know")
-
-
-def _sealed(manifest: dict[str, Any]) -> bytes:
-    """Canonical JSON with its own hash inside; this step is the same in every format version."""
-    return storage.canonical_json(manifest | {"seal": storage.document_hash(manifest)})
-
-
-def _unsealed(source: Path) -> dict[str, Any]:
-    content = storage.read_bytes(source, storage.MAX_JSON_BYTES, follow_symlinks=False)
-    document = storage.parse_json(content, source)
-    manifest = dict(document) if isinstance(document, dict) else {}
-    manifest.pop("seal", None)
-    # Comparing bytes finds a flip anywhere, also in spacing and in fields that nobody reads.
-    if _sealed(manifest) != content:
-        raise DamagedFileError(f"{str(source)!r} was altered after it was written")
-    return manifest
 
 
 def _read_part(path: Path, part: Mapping[str, Any]) -> bytearray:

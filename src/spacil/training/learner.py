@@ -21,13 +21,14 @@ from spacil.data.demo_file import bundled_demos, load_demos
 from spacil.data.demos import Demonstrations
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, VectorEnv
-from spacil.errors import ConfigError, StorageError
+from spacil.errors import ConfigError
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.value import ValueNet
 from spacil.seeding import Streams
 from spacil.training.evaluate import num_evaluation_envs
 from spacil.training.named_tensors import optimizer_tensors, restore_optimizer, with_prefix
+from spacil.training.saved_state import optional_record_from, record_from, require_same_form
 from spacil.training.smoothness_target import Dual
 from spacil.types import ExpertBatch
 
@@ -71,14 +72,25 @@ class Learner:
         self.streams = Streams.from_seed(run.seed)
         self.demonstrations = demonstrations
         self.env: VectorEnv = make_vector_env(
-            env_source, run.num_envs, ResetSeeds(run.seed, "env"), run.simulation_threads
+            env_source,
+            run.num_envs,
+            ResetSeeds(run.seed, "env"),
+            run.simulation_threads,
+            run.env_timeout,
         )
+        if not self.env.repeats_exactly():
+            _logger.warning(
+                "%s does not repeat: one seed and the same actions gave other numbers the second "
+                "time. No run on it can be repeated or resumed bit for bit",
+                self.env.spec.task,
+            )
         horizon = self.env.spec.horizon
         self.eval_env: VectorEnv = make_vector_env(
             env_source,
             num_evaluation_envs(config.evaluation.evaluation_steps, horizon),
             ResetSeeds(run.seed, "eval"),
             run.simulation_threads,
+            run.env_timeout,
         )
         self.env_states: FloatArray = self.env.reset()
         self.counters = Counters()
@@ -191,12 +203,10 @@ class Learner:
 
     def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
         """Continue exactly where `tensors()` and `document()` were taken."""
-        expected, found = set(self.tensors()), set(tensors)
-        if expected != found:
-            raise StorageError(
-                "the checkpoint does not fit this run: "
-                f"missing {sorted(expected - found)[:5]}, unknown {sorted(found - expected)[:5]}"
-            )
+        require_same_form(tensors, self.tensors())
+        counters = record_from(Counters, document.get("counters"), "counters")
+        best = optional_record_from(Best, document.get("best"), "best evaluation")
+        dual = optional_record_from(Dual, document.get("dual"), "dual variable")
         for name, module in self._modules().items():
             module.load_state_dict(with_prefix(tensors, f"{name}."))
         self.policy.normalizer.refresh()
@@ -214,9 +224,7 @@ class Learner:
                 "not bit for bit",
                 self.env.spec.task,
             )
-        self.counters = Counters(**document["counters"])
-        self.best = None if document["best"] is None else Best(**document["best"])
-        self.dual = None if document["dual"] is None else Dual(**document["dual"])
+        self.counters, self.best, self.dual = counters, best, dual
         self.sync_acting_policy()
 
     def _modules(self) -> dict[str, nn.Module]:

@@ -23,6 +23,7 @@ from spacil.training.bc_learner import BCLearner
 from spacil.training.cost_penalties import Sides, cost_penalty
 from spacil.training.evaluate import evaluate
 from spacil.training.learner import Best, Learner
+from spacil.training.limits import divergence_located
 from spacil.training.penalties import penalty_rows, policy_penalty, ramp, ramped_weight
 from spacil.training.reward_source import env_reward, imitation_reward
 from spacil.training.smoothness_reference import wanted_j
@@ -52,10 +53,11 @@ def train(learner: AnyLearner, on_iteration: OnIteration) -> None:
     """Iterate until the learner is done, evaluating on the way."""
     with torch_threads(learner.config.run.torch_threads):
         while not learner.is_done:
-            metrics = (
-                run_epoch(learner) if isinstance(learner, BCLearner) else run_iteration(learner)
-            )
-            metrics |= evaluate_if_due(learner)
+            with divergence_located(learner):
+                metrics = (
+                    run_epoch(learner) if isinstance(learner, BCLearner) else run_iteration(learner)
+                )
+                metrics |= evaluate_if_due(learner)
             if on_iteration(metrics) is False:
                 return
 

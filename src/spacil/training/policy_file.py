@@ -27,6 +27,8 @@ SUFFIX = ".policy.safetensors"
 
 Which = Literal["best", "last"]
 
+_DOCUMENT_KEYS = {"task", "num_states", "hidden", "num_actions", "provenance"}
+
 
 @dataclass(frozen=True)
 class SavedPolicy:
@@ -68,7 +70,9 @@ def load_policy(source: str | Path, which: Which = "best") -> SavedPolicy:
 
 def policy_of(found: checkpoint.Checkpoint, source: Path) -> SavedPolicy:
     """The policy among everything that a checkpoint holds."""
-    document = found.document.get("policy", {})
+    document = found.document.get("policy")
+    if not isinstance(document, dict):
+        raise DataError(f"{source}: the checkpoint describes no policy")
     provenance = {"iteration": found.iteration, "content_hash": found.content_hash}
     policy = build_policy(document, with_prefix(found.tensors, "policy."), source)
     return SavedPolicy(policy, document["task"], provenance)
@@ -92,6 +96,8 @@ def build_policy(
 ) -> GaussianPolicy:
     """A policy in evaluation shape; anything that does not fit is refused."""
     try:
+        if unknown := sorted(document.keys() - _DOCUMENT_KEYS):
+            raise ValueError(f"unknown entries {unknown}: made by a newer spacil?")
         num_states, num_actions = int(document["num_states"]), int(document["num_actions"])
         hidden = [int(width) for width in document["hidden"]]
         sizes = [num_states, *hidden, num_actions]
@@ -102,6 +108,7 @@ def build_policy(
         if num_needed > sum(tensor.numel() for tensor in tensors.values()):
             raise ValueError(f"sizes {sizes} need more numbers than there are")
         policy = GaussianPolicy(num_states, [0.0] * num_actions, [0.0] * num_actions, hidden)
+        _require_same_types(tensors, policy.state_dict())
         policy.load_state_dict(dict(tensors))
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise DataError(
@@ -114,6 +121,13 @@ def build_policy(
     if not bool((policy.action_low <= policy.action_high).all()):
         raise DataError(f"{source}: a lower action bound of the policy is not below its upper one")
     return policy.requires_grad_(False)
+
+
+def _require_same_types(found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
+    """Loading would cast in silence; names and shapes it checks itself."""
+    for name, tensor in expected.items():
+        if name in found and found[name].dtype != tensor.dtype:
+            raise ValueError(f"{name} is {found[name].dtype}, expected {tensor.dtype}")
 
 
 def checkpoint_of(path: Path, which: Which) -> checkpoint.Checkpoint:

@@ -21,11 +21,10 @@ def provenance_of(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def deciding_last_bits(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a provenance that has to be equal for the same bits."""
-    free = provenance["free_settings"]
-    return dict(provenance["software"]) | {
-        name: free[name] for name in sorted(CHANGES_ROUNDING & free.keys())
-    }
+    """The part of a provenance that has to be equal for the same bits; what is missing is None."""
+    parts = [provenance.get(name) for name in ("software", "free_settings")]
+    told = {key: value for part in parts if isinstance(part, dict) for key, value in part.items()}
+    return {name: told.get(name) for name in (*software_versions(), *sorted(CHANGES_ROUNDING))}
 
 
 @functools.cache

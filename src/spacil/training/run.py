@@ -8,22 +8,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from spacil import storage
 from spacil.config import TrainConfig
-from spacil.errors import ConfigError, DivergedError
+from spacil.errors import ConfigError, DivergedError, StorageError
 from spacil.settings import FREE_TO_CHANGE_ON_RESUME, flat_settings, from_flat_settings
 from spacil.training import checkpoint, metrics_log
 from spacil.training.algorithms import AnyLearner
 from spacil.training.interruption import Interruption
+from spacil.training.limits import memory_named
 from spacil.training.loop import Metrics, OnIteration, train
 from spacil.training.metrics_log import MetricsLog
 from spacil.training.policy_file import policy_document
 from spacil.training.progress import Progress
 from spacil.training.provenance import deciding_last_bits, provenance_of
 from spacil.training.run_dir import DEFAULT_ROOT, RunDir, open_run
+from spacil.training.saved_state import first_non_finite
 
 _logger = logging.getLogger(__name__)
 
@@ -42,6 +43,7 @@ _EVALUATION_KEYS = (
     "smoothness_j_common",
     "smoothness_j_effective",
 )
+_WARNING_KEYS = ("warn_saturated", "warn_line_search")
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ def train_in_folder(
     with (
         contextlib.closing(progress),
         open_run(config, root=root, run_dir=run_dir, resume=resume, overwrite=overwrite) as run,
+        memory_named(config),
         contextlib.closing(start()) as learner,
     ):
         return train_recorded(run, learner, progress, on_iteration)
@@ -86,6 +89,7 @@ def train_recorded(
     found = None if run.is_overwritten else checkpoint.newest_valid(run.checkpoints)
     if found is not None:
         restore(learner, found)
+    checkpoint.require_space(run.path, learner.tensors())
     run.begin()
     with MetricsLog(run.metrics, run.tensorboard) as log, Interruption() as interruption:
         # A run killed before its first checkpoint leaves lines and no checkpoint.
@@ -99,7 +103,8 @@ def train_recorded(
             save(learner, run.checkpoints, metrics, is_last=not goes_on)
             return goes_on
 
-        train(learner, record)
+        with memory_named(learner.config):
+            train(learner, record)
         outcome = _outcome(run, 0 if learner.is_done else interruption.exit_code)
         if learner.is_done:
             run.mark("finished")
@@ -112,15 +117,18 @@ def restore(learner: AnyLearner, found: checkpoint.Checkpoint) -> None:
     """Put a checkpoint into a learner of the same settings, demonstrations and env."""
     now = run_document(learner)
     for name in ("demonstrations", "env"):
-        if found.document[name] != now[name]:
+        saved = found.document.get(name)
+        if saved != now[name]:
             raise ConfigError(
                 f"cannot resume with other {name}: the checkpoint was made with "
-                f"{found.document[name]}, now {now[name]}; give the same ones, or start a new run"
+                f"{saved}, now {now[name]}; give the same ones, or start a new run"
             )
-    saved = deciding_last_bits(found.manifest["provenance"])
+    written = deciding_last_bits(found.manifest["provenance"])
     current = deciding_last_bits(provenance_of(flat_settings(learner.config)))
     changes = [
-        f"{name} {saved[name]} -> {current[name]}" for name in saved if saved[name] != current[name]
+        f"{name} {value} -> {current[name]}"
+        for name, value in written.items()
+        if value != current[name]
     ]
     if changes:
         _logger.warning("the run goes on, but not bit for bit: %s", ", ".join(changes))
@@ -146,13 +154,12 @@ def state_to_save(
 ) -> tuple[dict[str, Tensor], dict[str, Any], dict[str, Any]]:
     """Tensors, document and provenance of a checkpoint; a state that cannot go on is refused."""
     tensors = learner.tensors()
-    for name, tensor in tensors.items():
-        # Action bounds may be open.
-        if not name.endswith(("action_low", "action_high")) and not torch.isfinite(tensor).all():
-            raise DivergedError(
-                f"after iteration {learner.counters.iteration} {name} holds NaN or infinity: it is "
-                "not saved, and the last checkpoint is intact"
-            )
+    name = first_non_finite(tensors)
+    if name is not None:
+        raise DivergedError(
+            f"after iteration {learner.counters.iteration} {name} holds NaN or infinity: it is "
+            "not saved, and the last checkpoint is intact"
+        )
     return tensors, run_document(learner), provenance_of(flat_settings(learner.config))
 
 
@@ -171,8 +178,10 @@ def run_document(learner: AnyLearner) -> dict[str, Any]:
 
 def saved_config(found: checkpoint.Checkpoint) -> TrainConfig:
     """The settings a checkpoint was written under."""
-    free = found.manifest["provenance"]["free_settings"]
-    return from_flat_settings({**found.document["config"], **free})
+    free, fixed = found.manifest["provenance"].get("free_settings"), found.document.get("config")
+    if not isinstance(free, dict) or not isinstance(fixed, dict):
+        raise StorageError("the checkpoint does not tell the settings it was written under")
+    return from_flat_settings({**fixed, **free})
 
 
 def _stop_reason(interruption: Interruption) -> str:
@@ -185,7 +194,11 @@ def _outcome(run: RunDir, exit_code: int) -> Outcome:
     evaluated = [
         row for row in metrics_log.read(run.metrics) if row.get("average_return") is not None
     ]
-    rows = [{key: row[key] for key in _EVALUATION_KEYS} for row in evaluated]
+    rows = [
+        {key: row[key] for key in _EVALUATION_KEYS}
+        | {key: bool(row.get(key)) for key in _WARNING_KEYS}
+        for row in evaluated
+    ]
     last = rows[-1] if rows else None
     best = max(rows, key=lambda row: row["average_return"], default=None)
     storage.write_json(run.evaluation, {"best": best, "last": last})

@@ -7,16 +7,15 @@
 `open_run` does everything that can go wrong with a folder before any environment is made, in
 well under a second: it creates or checks the folder, takes its lock, and compares settings.
 Only `begin` changes what is in it, so a start that fails in between leaves everything as it was:
-no folder in the way of the corrected command, and no run overwritten by mistake. The lock lives
-in the kernel, so a dead owner never blocks anyone. This module never appends to an existing run
-unless asked to resume, and deletes nothing that spacil did not write.
+no folder in the way of the corrected command, and no run overwritten by mistake. This module
+never appends to an existing run unless asked to resume, and deletes nothing that spacil did not
+write.
 """
 
 import contextlib
 import logging
 import os
 import re
-import socket
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,12 +26,13 @@ from spacil import storage
 from spacil.config import TrainConfig
 from spacil.errors import ConfigError, RunDirError, StorageError
 from spacil.settings import FREE_TO_CHANGE_ON_RESUME, flat_settings, from_flat_settings
+from spacil.training.run_ownership import LOCK, OWNER, owner_of, take_lock, write_owner
 
 Status = Literal["running", "finished", "interrupted", "failed"]
 
 DEFAULT_ROOT = Path("runs")
 
-_CONFIG, _LOCK, _OWNER, _STATUS = "config.json", "run.lock", "owner.json", "status.json"
+_CONFIG, _STATUS = "config.json", "status.json"
 _PICTURE = "learning_curve.png"
 _RESULTS = ("checkpoints", "metrics.jsonl", "tensorboard", "eval.json", _PICTURE, _STATUS)
 _MAX_TASK_NAME = 100
@@ -135,10 +135,10 @@ def open_run(
         path = _new_folder(root, config)
     _refuse_foreign(path)
     settings = flat_settings(config)
-    run = RunDir(path, _take_lock(path), settings, overwrite=overwrite, is_new=is_new)
+    run = RunDir(path, take_lock(path), settings, overwrite=overwrite, is_new=is_new)
     try:
         _refuse(path, settings, resume=resume, overwrite=overwrite)
-        storage.write_json(path / _OWNER, _this_process())
+        write_owner(path)
     except StorageError as error:
         run.close()
         raise RunDirError(str(error)) from error
@@ -268,7 +268,7 @@ def _is_blank(path: Path) -> bool:
     """Nothing in it, or only what a process killed within its first moments left."""
     with storage.os_errors_as(RunDirError, "list", path):
         names = {entry.name for entry in path.iterdir()}
-    return all(name in (_LOCK, _OWNER) or name.startswith(storage.LEFTOVERS) for name in names)
+    return all(name in (LOCK, OWNER) or name.startswith(storage.LEFTOVERS) for name in names)
 
 
 def _settings_of_run(path: Path) -> dict[str, Any] | None:
@@ -276,7 +276,7 @@ def _settings_of_run(path: Path) -> dict[str, Any] | None:
     try:
         match storage.read_json(path / _CONFIG):
             case {"algorithm": str(), "task": str(), "seed": int()} as flat if (
-                path / _LOCK
+                path / LOCK
             ).is_file():
                 return dict(flat)
     except StorageError as error:
@@ -293,33 +293,6 @@ def _changed_settings(saved: Mapping[str, Any], new: Mapping[str, Any]) -> list[
 # --- holding a folder -------------------------------------------------------------------------
 
 
-def _take_lock(path: Path) -> int:
-    lock_path = path / _LOCK
-    with storage.os_errors_as(RunDirError, "lock", lock_path):
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        lock = os.open(lock_path, flags, 0o666)
-        try:
-            is_ours = storage.try_lock(lock)
-        except OSError:
-            os.close(lock)
-            raise
-    if not is_ours:
-        os.close(lock)
-        raise RunDirError(
-            f"{str(path)!r} is in use by {_owner_of(path)}: wait for it, stop it, or choose "
-            "another --run-dir"
-        )
-    return lock
-
-
-def _owner_of(path: Path) -> str:
-    try:
-        owner = storage.read_json(path / _OWNER)
-        return f"process {owner['pid']} on {owner['host']}, started {owner['started']}"
-    except (StorageError, KeyError, TypeError):
-        return "another process"
-
-
 def _refuse(path: Path, settings: dict[str, Any], *, resume: bool, overwrite: bool) -> None:
     """With the lock held: an existing run that nobody asked for, or of other settings."""
     is_blank = _is_blank(path)
@@ -333,7 +306,7 @@ def _refuse(path: Path, settings: dict[str, Any], *, resume: bool, overwrite: bo
     elif resume:
         check_resumable(storage.read_json(path / _CONFIG), settings)
         if saved_status(path) == "running":
-            _logger.warning("%s ended without a word: going on in its place", _owner_of(path))
+            _logger.warning("%s ended without a word: going on in its place", owner_of(path))
 
 
 def _take_back(path: Path) -> None:
@@ -342,7 +315,7 @@ def _take_back(path: Path) -> None:
     While its lock is held: whoever has opened the lock file meanwhile finds no folder to write to.
     """
     with contextlib.suppress(OSError):
-        for name in (_OWNER, _LOCK):
+        for name in (OWNER, LOCK):
             (path / name).unlink(missing_ok=True)
         path.rmdir()
 
@@ -352,21 +325,9 @@ def _delete_results(path: Path) -> None:
     for name in _RESULTS:
         if os.path.lexists(path / name):
             storage.delete(storage.move_aside(path / name))
-    left = sorted({entry.name for entry in path.iterdir()} - {_CONFIG, _LOCK, _OWNER})
+    left = sorted({entry.name for entry in path.iterdir()} - {_CONFIG, LOCK, OWNER})
     if left:
         _logger.warning("left in %s, not written by spacil: %s", path, ", ".join(left))
-
-
-def _this_process() -> dict[str, Any]:
-    boot_id = None
-    with contextlib.suppress(OSError):  # Linux only
-        boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return {
-        "host": socket.gethostname(),
-        "pid": os.getpid(),
-        "boot_id": boot_id,
-        "started": _utc("%Y-%m-%dT%H:%M:%SZ"),
-    }
 
 
 def _utc(pattern: str) -> str:

@@ -74,11 +74,12 @@ def step(
         torch.stack(list(summands.values())).sum().backward()
         optimizer.step()
     assert report is not None
-    if not all(bool(torch.isfinite(p).all()) for p in discriminator.parameters()):
-        raise DivergedError(
-            "discriminator step: a parameter is not finite; "
-            "a smaller --discriminator-learning-rate may help"
-        )
+    for name, parameter in discriminator.named_parameters():
+        if not bool(torch.isfinite(parameter).all()):
+            raise DivergedError(
+                f"discriminator step: {name} is not finite after it; "
+                "a smaller --discriminator-learning-rate may help"
+            )
     return report
 
 
@@ -93,7 +94,8 @@ def _report(
     if not loss < float("inf"):
         raise DivergedError(
             f"discriminator step: loss is {loss} "
-            f"({ {name: float(value) for name, value in summands.items()} })"
+            f"({ {name: float(value) for name, value in summands.items()} }); "
+            "a smaller --discriminator-learning-rate may help"
         )
     acc_agent = float((agent_logits > 0).float().mean())
     acc_expert = float((expert_logits < 0).float().mean())

@@ -1,5 +1,7 @@
 """Envs that misbehave on purpose, as `--task odd_envs:<Name>-v0` finds them."""
 
+import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,10 @@ class Odd(gymnasium.Env[NDArray[Any], NDArray[np.float32]]):
             reward = float("nan")
         if self.oddity == "raises" and self.elapsed == 5:
             raise ValueError("the motor is unplugged")
+        if self.oddity == "hangs" and self.elapsed == 15:
+            time.sleep(3600)
+        if self.oddity == "aborts" and self.elapsed == 15:
+            os.abort()  # as an assertion in native code does
         return self.observe(), reward, False, False, {}
 
     def observe(self) -> NDArray[Any]:
@@ -47,6 +53,8 @@ class Odd(gymnasium.Env[NDArray[Any], NDArray[np.float32]]):
                 observation[:] = 0.0
             case "constant":
                 observation[1:3] = 7.0
+            case "noise":
+                observation += np.random.default_rng().normal(size=4)
             case "huge":
                 observation *= 1e30
             case "beyond float32":
@@ -70,6 +78,9 @@ ODDITIES = {
     "WrongShape": "wrong shape",
     "NanReward": "nan reward",
     "Raises": "raises",
+    "Hangs": "hangs",
+    "Aborts": "aborts",
+    "Noise": "noise",
 }
 for name, oddity in ODDITIES.items():
     gymnasium.register(

@@ -8,11 +8,14 @@ like any other, to be killed at any moment. One JSON request per line of stdin, 
     {"wait": process id, "seconds": 60}  ->  exit code, negative for a signal; null if still running
 """
 
+import gc
 import importlib
 import json
 import os
+import resource
 import sys
 import time
+import traceback
 from typing import Any
 
 from spacil.cli.main import main
@@ -30,13 +33,27 @@ LOADED_LATER = (
 
 
 def become_command(request: dict[str, Any]) -> None:
-    """In the forked process: its own streams, folder and environment; then the command."""
+    """In the forked process: its own streams, folder, environment and limits; then the command."""
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     for descriptor, name in ((1, "out"), (2, "err")):
         os.dup2(os.open(request[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC), descriptor)
     os.chdir(request["folder"])
     os.environ.update(request["environment"])
-    main(request["arguments"])
+    if request["user"] is not None:
+        os.setuid(request["user"])
+    for limit, value in request["limits"].items():
+        resource.setrlimit(getattr(resource, limit), (value, value))
+    code: Any = 1
+    try:
+        main(request["arguments"])
+    except SystemExit as ending:
+        code = ending.code
+    except BaseException:
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Not the interpreter's own end, which frees one by one what the fork has only borrowed.
+    os._exit(code or 0)
 
 
 def exit_code(process: int, seconds: float) -> int | None:
@@ -45,12 +62,13 @@ def exit_code(process: int, seconds: float) -> int | None:
         finished, status = os.waitpid(process, os.WNOHANG)
         if finished:
             return os.waitstatus_to_exitcode(status)
-        time.sleep(0.01)
+        time.sleep(0.005)
     return None
 
 
 for name in LOADED_LATER:
     importlib.import_module(name)
+gc.freeze()  # a collection in the fork would touch, and so copy, every page of what is loaded
 print("ready", flush=True)
 for line in sys.stdin:
     asked = json.loads(line)

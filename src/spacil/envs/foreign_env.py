@@ -1,0 +1,232 @@
+"""One env that others wrote, and an episode in it. Nothing it does is trusted.
+
+An exception, a wrong shape or a non-finite number becomes an error that names the env, the step and
+the seed that replays it; a call that never returns ends the process with the same words. An
+exception gets one second chance: the episode is played again in a new env, from its seed, and goes
+on if it comes to the same state.
+"""
+
+import contextlib
+import logging
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box
+from numpy.typing import NDArray
+
+from spacil.envs.env_source import Env, EnvFactory
+from spacil.envs.vector_env import FloatArray
+from spacil.envs.watchdog import Watchdog
+from spacil.errors import ConfigError, EnvError
+
+_MAX_FLOAT32 = np.finfo(np.float32).max
+_MAX_REPLAYED_STEPS = 10_000
+"""Episodes longer than this get no second chance: their actions are not kept."""
+
+_logger = logging.getLogger(__name__)
+
+
+class Step(NamedTuple):
+    """What one step returned, checked."""
+
+    state: FloatArray
+    reward: float
+    is_terminated: bool
+    is_truncated: bool
+
+
+class ForeignEnv:
+    """Env number `index` of a task."""
+
+    def __init__(self, make_env: EnvFactory, task: str, index: int, watchdog: Watchdog) -> None:
+        self._make_env = make_env
+        self._task = task
+        self._index = index
+        self._watchdog = watchdog
+        self._episode = self._seed = self._elapsed_steps = 0
+        self._actions: list[NDArray[Any]] = []
+        """Those of the episode, to play it again."""
+        self._state: FloatArray = np.zeros(0)
+        self._verb = "reset"
+        self._is_told_out_of_bounds = False
+        self.env = made(make_env, task)
+
+    def start_episode(self, episode: int, seed: int) -> FloatArray:
+        """Reset from a seed; returns the state [S]."""
+        self._episode, self._seed, self._elapsed_steps = episode, seed, 0
+        self._actions.clear()
+        self._state = self._checked_state(self._with_second_chance(self._reset))
+        return self._state
+
+    def step(self, action: NDArray[Any]) -> Step:
+        self._elapsed_steps += 1
+        outcome = self._with_second_chance(lambda: self._step(action))
+        if len(self._actions) < _MAX_REPLAYED_STEPS:
+            self._actions.append(action)
+        state, reward, terminated, truncated, _ = outcome
+        self._state = self._checked_state(state)
+        return Step(
+            self._state,
+            self._checked_reward(reward),
+            self._checked_flag(terminated, "terminated"),
+            self._checked_flag(truncated, "truncated"),
+        )
+
+    def trace(self, actions: list[NDArray[Any]], seed: int = 0) -> list[bytes]:
+        """Everything an episode of these actions shows, up to its end."""
+        trace = [self.start_episode(0, seed).tobytes()]
+        for action in actions:
+            state, reward, is_terminated, is_truncated = self.step(action)
+            outcome = np.asarray([reward, is_terminated, is_truncated], dtype=np.float64)
+            trace += [state.tobytes(), outcome.tobytes()]
+            if is_terminated or is_truncated:
+                break
+        return trace
+
+    # --- calls into the env, watched
+
+    def _reset(self) -> Any:
+        self._verb = "reset"
+        with self._watchdog.watch(self._whereabouts):
+            outcome = self.env.reset(seed=self._seed)
+        if not isinstance(outcome, tuple) or len(outcome) != 2:
+            raise self._fault(
+                f"returned {_counted(outcome)} from reset, expected observation and info"
+            )
+        return outcome[0]
+
+    def _step(self, action: NDArray[Any]) -> tuple[Any, ...]:
+        self._verb = "step"
+        with self._watchdog.watch(self._whereabouts):
+            outcome = self.env.step(action)
+        if not isinstance(outcome, tuple) or len(outcome) != 5:
+            raise self._fault(
+                f"returned {_counted(outcome)} from step, expected observation, reward, "
+                "terminated, truncated and info"
+            )
+        return outcome
+
+    def _with_second_chance(self, call: Callable[[], Any]) -> Any:
+        try:
+            return call()
+        except EnvError:
+            raise
+        except Exception as error:
+            fault = self._located(f"raised {told(error)} in {self._verb}")
+            try:
+                self._make_anew()
+                outcome = call()
+            except Exception as again:
+                raise EnvError(f"{fault}; a new env failed too ({told(again)})") from error
+        _logger.warning("%s; it was made anew, and the same episode goes on", fault)
+        return outcome
+
+    def _make_anew(self) -> None:
+        """A new env, led by the same seed and actions to the state where the broken one was."""
+        with contextlib.suppress(Exception):
+            self.env.close()
+        self.env = made(self._make_env, self._task)
+        num_steps_done = self._elapsed_steps - 1
+        if num_steps_done < 0:  # it broke in its reset, which is called again
+            return
+        if num_steps_done > len(self._actions):
+            raise EnvError("the episode is too long to be played again")
+        state = self._reset()
+        for action in self._actions:
+            state = self._step(action)[0]
+        if not np.array_equal(np.asarray(state, dtype=np.float64), self._state):
+            raise EnvError("it comes to another state")
+
+    # --- what it returns, checked
+
+    def _checked_state(self, state: Any) -> FloatArray:
+        try:
+            array = np.array(state, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise self._fault(
+                f"returned a {type(state).__name__} as observation, expected an array"
+            ) from None
+        space = self.env.observation_space
+        assert isinstance(space, Box)
+        if array.shape != space.shape:
+            raise self._fault(
+                f"returned an observation of shape {array.shape}, expected {space.shape}"
+            )
+        # Policies read float32: what is finite here and not there would reach them as infinity.
+        is_sound = np.abs(array) <= _MAX_FLOAT32
+        if not is_sound.all():
+            column = int(np.flatnonzero(~is_sound)[0])
+            raise self._fault(f"returned {array[column]} in column {column} of an observation")
+        if not self._is_told_out_of_bounds:
+            self._tell_if_out_of_bounds(array, space)
+        return array
+
+    def _tell_if_out_of_bounds(self, state: FloatArray, space: Box) -> None:
+        """Told once: many envs overstep what they declare, and learning does not depend on it."""
+        outside = np.flatnonzero((state < space.low) | (state > space.high))
+        if len(outside):
+            self._is_told_out_of_bounds = True
+            column = int(outside[0])
+            value = f"{state[column]:g} in column {column} of an observation"
+            bounds = f"[{space.low[column]:g}, {space.high[column]:g}]"
+            _logger.warning(
+                "%s; told once", self._located(f"returned {value}, declared to be in {bounds}")
+            )
+
+    def _checked_reward(self, reward: Any) -> float:
+        try:
+            value = float(reward)
+        except (TypeError, ValueError):
+            raise self._fault(f"returned the reward {reward!r}, expected a number") from None
+        if not math.isfinite(value):
+            raise self._fault(f"returned the reward {value}")
+        return value
+
+    def _checked_flag(self, flag: Any, name: str) -> bool:
+        is_flag = isinstance(flag, bool | np.bool_) or (np.ndim(flag) == 0 and flag in (0, 1))
+        if not is_flag:
+            raise self._fault(f"returned {flag!r} as {name}, expected True or False")
+        return bool(flag)
+
+    def _fault(self, what: str) -> EnvError:
+        return EnvError(self._located(what))
+
+    def _whereabouts(self) -> str:
+        return self._located(f"was called with {self._verb}")
+
+    def _located(self, what: str) -> str:
+        """With all that is needed to meet the fault again."""
+        return (
+            f"{self._task}: env {self._index} {what}, at step {self._elapsed_steps} of episode "
+            f"{self._episode}, which starts from reset(seed={self._seed})"
+        )
+
+
+def made(make_env: EnvFactory, task_name: str) -> Env:
+    try:
+        env = make_env()
+    except ImportError as error:
+        raise ConfigError(
+            f"{task_name} needs a package that is not installed: {error}. "
+            "For Gymnasium's MuJoCo tasks: pip install 'gymnasium[mujoco]'"
+        ) from error
+    except gymnasium.error.DependencyNotInstalled as error:
+        raise ConfigError(f"{task_name} needs a package that is not installed: {error}") from error
+    except Exception as error:
+        raise EnvError(f"{task_name} cannot be made: {told(error)}") from error
+    if not isinstance(env, gymnasium.Env):
+        raise ConfigError(
+            f"{task_name}: the factory returned a {type(env).__name__}, expected a gymnasium.Env"
+        )
+    return env
+
+
+def told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _counted(outcome: Any) -> str:
+    return f"{len(outcome)} values" if isinstance(outcome, tuple) else type(outcome).__name__

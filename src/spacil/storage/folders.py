@@ -1,0 +1,88 @@
+"""Folders that appear and disappear in one step, and what killed processes left of them."""
+
+import contextlib
+import logging
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+from spacil.errors import StorageError
+from spacil.storage.faults import os_errors_as
+from spacil.storage.files import SCRATCH, mark_alive, sync_folder, try_lock
+
+_STAGE, _TRASH = ".stage-", ".trash-"
+LEFTOVERS = (_STAGE, _TRASH, SCRATCH)
+"""How names start that mean nothing once their process is gone."""
+
+_logger = logging.getLogger(__name__)
+
+
+@contextlib.contextmanager
+def staged_folder(parent: Path) -> Iterator[Path]:
+    """A hidden folder to fill and then `publish`; deleted at the end if that did not happen."""
+    stage = parent / f"{_STAGE}{uuid.uuid4().hex}"
+    with os_errors_as(StorageError, "create a folder in", parent):
+        stage.mkdir()
+        descriptor = os.open(stage, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        mark_alive(descriptor)
+        yield stage
+    finally:
+        os.close(descriptor)
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+def publish(stage: Path, target: Path) -> None:
+    """Give a staged folder its final, new name. Its files have been written by `write_synced`."""
+    # rename would replace an empty folder without a word
+    if os.path.lexists(target):
+        raise StorageError(f"{str(target)!r} exists already and is not written over")
+    sync_folder(stage)
+    with os_errors_as(StorageError, "publish", target):
+        stage.rename(target)
+    sync_folder(target.parent)
+
+
+def move_aside(path: Path, prefix: str = _TRASH) -> Path:
+    """Rename to a hidden name in the same folder: gone for readers in one step."""
+    hidden = path.with_name(f"{prefix}{path.name}-{uuid.uuid4().hex[:8]}")
+    with os_errors_as(StorageError, "rename", path):
+        path.rename(hidden)
+    sync_folder(path.parent)
+    return hidden
+
+
+def delete(path: Path) -> None:
+    """Delete a file, a link (never what it points to) or a folder."""
+    with os_errors_as(StorageError, "delete", path):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def sweep_abandoned(folder: Path) -> None:
+    """Delete what killed processes left half written or half deleted; living ones hold a lock."""
+    with os_errors_as(StorageError, "list", folder):
+        leftovers = [p for p in folder.iterdir() if p.name.startswith(LEFTOVERS)]
+    for leftover in leftovers:
+        try:
+            if _is_abandoned(leftover):
+                delete(leftover)
+        except StorageError as error:
+            _logger.warning("left in place: %s", error)
+
+
+def _is_abandoned(path: Path) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return try_lock(descriptor)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,68 @@
+"""What a checkpoint must be to go on from: the tensors and records of the run it is put into.
+
+A checkpoint whose hashes are right may still be another run's, or forged: nothing is stretched,
+cast or filled in to make it fit.
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any, TypeVar, get_args, get_type_hints
+
+import torch
+from torch import Tensor
+
+from spacil.errors import StorageError
+
+Record = TypeVar("Record")
+
+
+def require_same_form(found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
+    """Refuse tensors of other names, types or shapes, and values that no training leaves behind."""
+    if found.keys() != expected.keys():
+        missing, unknown = sorted(expected.keys() - found), sorted(found.keys() - expected)
+        raise StorageError(
+            f"the checkpoint does not fit this run: missing {missing[:5]}, unknown {unknown[:5]}"
+        )
+    for name, tensor in expected.items():
+        saved = found[name]
+        if saved.dtype != tensor.dtype or saved.shape != tensor.shape:
+            raise StorageError(
+                f"the checkpoint does not fit this run: {name} is {saved.dtype} "
+                f"{tuple(saved.shape)}, expected {tensor.dtype} {tuple(tensor.shape)}"
+            )
+    name = first_non_finite(found)
+    if name is not None:
+        raise StorageError(f"the checkpoint cannot be gone on from: {name} holds NaN or infinity")
+
+
+def first_non_finite(tensors: Mapping[str, Tensor]) -> str | None:
+    """The first tensor that training cannot go on with; bounds of actions may be open."""
+    for name, tensor in tensors.items():
+        is_bound = name.endswith(("action_low", "action_high"))
+        if not is_bound and not bool(torch.isfinite(tensor).all()):
+            return name
+    return None
+
+
+def record_from(kind: type[Record], document: Any, name: str) -> Record:
+    """A dataclass of plain numbers from a JSON object, every field checked."""
+    hints = get_type_hints(kind)
+    fits = isinstance(document, dict) and document.keys() == hints.keys()
+    if not fits or not all(_is_of(document[field], hints[field]) for field in hints):
+        names = ", ".join(field.name for field in dataclasses.fields(kind))  # type: ignore[arg-type]
+        raise StorageError(f"the checkpoint's {name} are not the numbers {names}: {document}")
+    return kind(**document)
+
+
+def optional_record_from(kind: type[Record], document: Any, name: str) -> Record | None:
+    """The same where there may be none."""
+    return None if document is None else record_from(kind, document, name)
+
+
+def _is_of(value: Any, hint: Any) -> bool:
+    """Whether a JSON value is of a field's type: int, float, or one of them or None."""
+    kinds = get_args(hint) or (hint,)
+    if type(value) is int:
+        return int in kinds or float in kinds
+    return type(value) in kinds and value not in (math.inf, -math.inf)
