@@ -237,7 +237,7 @@ def test_what_one_part_lacks_is_left_out_and_recorded(make_demos: MakeDemos) -> 
 
 def test_demonstrations_of_two_envs_are_not_put_together(make_demos: MakeDemos) -> None:
     other = make_demos(metadata=DemoMetadata("Other-v0"))
-    with pytest.raises(DataError, match="part 1 is from Other-v0, part 0 from Toy-v0"):
+    with pytest.raises(DataError, match="part 1 is from Other-v0, an earlier one from Toy"):
         Demonstrations.concatenate([make_demos(), other])
 
 

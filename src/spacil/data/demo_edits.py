@@ -64,12 +64,8 @@ def with_observation_noise(demos: Demonstrations, noise: float, seed: int) -> De
 
 
 def with_task(demos: Demonstrations, task: str) -> Demonstrations:
-    """The record under a task that a person named, where its source did not."""
-    if demos.metadata.task == task:
-        return demos
-    metadata = replace(demos.metadata, task=task).with_change(
-        "name_task", task=task, before=demos.metadata.task
-    )
+    """The record under the task that a person named because its source did not."""
+    metadata = replace(demos.metadata, task=task).with_change("name_task", task=task)
     return replace(demos, metadata=metadata)
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Literal
 
 from spacil import single_file, storage
 from spacil.data.demo_metadata import DemoMetadata
@@ -23,12 +22,11 @@ from spacil.data.formats import imitation, minari
 from spacil.data.formats.d4rl import export_d4rl, import_d4rl
 from spacil.data.formats.npz import export_npz, import_npz
 from spacil.errors import ConfigError, DataError, StorageError
+from spacil.file_kinds import FormatName
 
 NATIVE_SUFFIX = ".demos.safetensors"
 FORMAT_VERSION = 1
 _DOCUMENT_KEYS = {"task", "env_fingerprint", "provenance"}
-
-FormatName = Literal["native", "npz", "d4rl", "minari", "imitation"]
 
 
 def load_demos(source: str | Path) -> Demonstrations:
@@ -87,13 +85,18 @@ def require_savable(target: str | Path, form: FormatName | None = None) -> Forma
 
 def bundled_demos() -> dict[str, Traversable]:
     """The packaged demonstrations by task name."""
+    return bundled_files(NATIVE_SUFFIX)
+
+
+def bundled_files(suffix: str) -> dict[str, Traversable]:
+    """The packaged files whose name is a task's and this suffix, by task name."""
     assets = files("spacil") / "data" / "assets"
     if not assets.is_dir():
         return {}
     return {
-        asset.name.removesuffix(NATIVE_SUFFIX): asset
+        asset.name.removesuffix(suffix): asset
         for asset in assets.iterdir()
-        if asset.name.endswith(NATIVE_SUFFIX)
+        if asset.name.endswith(suffix)
     }
 
 
