@@ -96,18 +96,34 @@ class Importer:
                 "seconds": seconds,
                 "memory_bytes": self._limits.memory_for(size),
             }
-            child = self._running_child()
-            deadline = time.monotonic() + 10 * seconds + self._limits.patience
             try:
-                return _ask(child, request, path, deadline)
-            except SpacilError:
-                raise
-            except BaseException as error:
-                # An answer was cut short, so the pipe is of no more use.
-                ending = self._stop()
-                if isinstance(error, _UnansweredError):
-                    raise DataError(_obituary(path, ending, seconds)) from None
-                raise
+                return self._answer(request, path, seconds)
+            except _KilledError:
+                # By the system, perhaps long ago and not because of this file: once more.
+                with contextlib.suppress(_KilledError):
+                    return self._answer(request, path, seconds)
+            raise DataError(f"{path}: the system ended its reader twice: out of memory?")
+
+    def _answer(self, request: dict[str, Any], path: Path, seconds: float) -> tuple[Arrays, Notes]:
+        child = self._running_child()
+        try:
+            deadline = time.monotonic() + 10 * seconds + self._limits.patience
+            return _ask(child, request, path, deadline)
+        except SpacilError:
+            raise
+        except _LateError:
+            self._stop()
+            raise DataError(
+                f"{path}: reading it did not come to an end and was stopped; is its disk reachable?"
+            ) from None
+        except _UnansweredError:
+            ending = self._stop()
+            if ending == -signal.SIGKILL:
+                raise _KilledError from None
+            raise DataError(_obituary(path, ending, seconds)) from None
+        except BaseException:
+            self._stop()  # an answer was cut short, so the pipe is of no more use
+            raise
 
     def close(self) -> None:
         with self._lock:
@@ -152,7 +168,15 @@ def read_foreign(reader: str, path: Path) -> tuple[Arrays, Notes]:
 
 
 class _UnansweredError(Exception):
-    """The child died, fell silent, or said something that is no answer."""
+    """The child died, or said something that is no answer."""
+
+
+class _LateError(Exception):
+    """The child lives and says nothing."""
+
+
+class _KilledError(Exception):
+    """The child was killed from outside."""
 
 
 def _start_child() -> "subprocess.Popen[bytes]":
@@ -232,7 +256,7 @@ def _fill(view: memoryview, descriptor: int, deadline: float) -> None:
     while len(view):
         remaining = deadline - time.monotonic()
         if remaining <= 0 or not poll.poll(1000 * remaining):
-            raise _UnansweredError
+            raise _LateError
         num_read = os.readv(descriptor, [view])
         if num_read == 0:
             raise _UnansweredError
@@ -245,8 +269,6 @@ def _obituary(path: Path, ending: int, seconds: float) -> str:
             f"{path}: reading it took more than {seconds:.1f} s of processor time and was stopped; "
             "it is damaged or made to stall"
         )
-    if ending == -signal.SIGKILL:
-        return f"{path}: reading it did not come to an end and was stopped; is its disk reachable?"
     reason = signal.Signals(-ending).name if ending < 0 else f"exit code {ending}"
     return f"{path}: its parser crashed ({reason}); the file is damaged, fetch or make it again"
 

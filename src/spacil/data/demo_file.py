@@ -40,8 +40,8 @@ def load_demos(source: str | Path) -> Demonstrations:
             return _load_native(path)
     path = _path_of(source)
     with storage.os_errors_as(DataError, "read", path):
-        is_there, is_folder = path.exists(), path.is_dir()
-    if not is_there:
+        is_file, is_folder = path.is_file(), path.is_dir()
+    if not (is_file or is_folder):
         names = ", ".join(sorted(bundled)) or "none"
         raise DataError(f"no demonstrations '{source}': no such file; bundled tasks: {names}")
     name = _format_of_folder(path) if is_folder else _format_of_file(path)
