@@ -5,6 +5,7 @@ and `state.json` with their names. The column `infos` holds jsonpickle, which ca
 never read.
 """
 
+import io
 import json
 import re
 import stat
@@ -22,6 +23,7 @@ Notes = dict[str, Any]
 STATE_FILE = "state.json"
 _FILE_NAME = re.compile(r"[\w.-]+\.arrow")
 _MAX_STATE_BYTES = 2**20
+_END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 _NESTED = {"obs": 2, "acts": 2, "rews": 1, "terminal": 0}
 """Column name -> list levels within one trajectory."""
 
@@ -85,6 +87,11 @@ def _require_regular(path: Path) -> None:
 
 
 def _table(pyarrow: Any, path: Path) -> Any:
+    with path.open("rb") as file:
+        file.seek(-len(_END_OF_STREAM), io.SEEK_END)
+        # Without it the reader would take a file cut between two batches for a shorter one.
+        if file.read() != _END_OF_STREAM:
+            raise DataError(f"{path}: cut short, or not an Arrow stream; save it again")
     with pyarrow.OSFile(str(path)) as source, pyarrow.ipc.open_stream(source) as stream:
         fields = [field.name for field in stream.schema]
         if len(set(fields)) != len(fields):
