@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from spacil.errors import SpacilError
     from spacil.training.agent import BC, GAIL, TRPO, SPaCIL
     from spacil.training.measure_smoothness import measure_smoothness
-    from spacil.training.policy_file import load_policy, save_policy
+    from spacil.training.policy_file import load_expert, load_policy, save_policy
 
 _HOMES = {
     "BC": "spacil.training.agent",
@@ -27,6 +27,7 @@ _HOMES = {
     "Demonstrations": "spacil.data.demos",
     "load_demos": "spacil.data.demo_file",
     "save_demos": "spacil.data.demo_file",
+    "load_expert": "spacil.training.policy_file",
     "load_policy": "spacil.training.policy_file",
     "measure_smoothness": "spacil.training.measure_smoothness",
     "save_policy": "spacil.training.policy_file",
@@ -41,6 +42,7 @@ __all__ = [
     "SPaCIL",
     "SpacilError",
     "load_demos",
+    "load_expert",
     "load_policy",
     "measure_smoothness",
     "save_demos",

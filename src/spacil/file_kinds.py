@@ -1,5 +1,10 @@
 """What a file looks like by its first bytes, and what to do with it. Nothing is opened here."""
 
+from typing import Literal
+
+FormatName = Literal["native", "npz", "d4rl", "minari", "imitation"]
+"""The formats demonstrations can be read from and written to."""
+
 _KINDS = (
     (
         b"PK\x03\x04",
@@ -9,7 +14,7 @@ _KINDS = (
     (
         b"\x89HDF\r\n\x1a\n",
         "an HDF5 file",
-        "convert it first: read it with h5py and save it with save_demos",
+        "name it .hdf5 if it has D4RL's layout",
     ),
     (
         b"\x93NUMPY",
@@ -18,7 +23,11 @@ _KINDS = (
     ),
     (b"\x1f\x8b", "a gzip archive", "unpack it first"),
     (b"PAR1", "a Parquet file", "convert it first: save its columns with save_demos"),
-    (b"ARROW1", "an Arrow file", "convert it first: save its columns with save_demos"),
+    (
+        b"ARROW1",
+        "an Arrow file",
+        "name the folder instead if the imitation library saved it; else save its columns",
+    ),
 )
 _PICKLE = (
     "a pickle, which can run code and is never opened",

@@ -120,7 +120,7 @@ def test_a_report_of_unusable_demonstrations_is_json_all_the_same(
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["colect"], 2, "expected collect or check"),
+        (["colect"], 2, "expected collect, import, export, check or show"),
         (["check"], 2, "required"),
         (["check", "missing"], 65, "no such file; bundled tasks: "),
         (["check", "Reacher-v4", "--task", "Reacher-v44"], 2, "did you mean Reacher-v4"),

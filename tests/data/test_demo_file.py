@@ -15,7 +15,7 @@ import torch
 from spacil.data import demo_file
 from spacil.data.demo_file import load_demos, save_demos
 from spacil.data.demos import Demonstrations
-from spacil.errors import DataError, StorageError
+from spacil.errors import ConfigError, DataError, StorageError
 from spacil.storage import canonical_json, content_hash
 
 MakeDemos = Callable[..., Demonstrations]
@@ -135,7 +135,7 @@ def test_changed_content_is_told_from_its_hash(native_file: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"\x89HDF\r\n\x1a\n" + bytes(100), "looks like an HDF5 file: convert it first"),
+        (b"\x89HDF\r\n\x1a\n" + bytes(100), "looks like an HDF5 file: name it .hdf5"),
         (b"PK\x03\x04" + bytes(100), "looks like a zip archive .*name it .npz"),
         (b"\x93NUMPY\x01\x00" + bytes(100), "looks like a single numpy array"),
         (b"\x1f\x8b\x08" + bytes(100), "looks like a gzip archive: unpack it"),
@@ -217,8 +217,8 @@ def test_a_forged_file_with_a_correct_hash_still_meets_all_checks(
     assert load_demos(_forged(path, tensors)).num_episodes == 3
     with pytest.raises(DataError, match="unknown tensors \\['extra'\\]"):
         load_demos(_forged(path, {**tensors, "extra": torch.zeros(1)}))
-    with pytest.raises(DataError, match="observations is float64, expected float32"):
-        load_demos(_forged(path, {**tensors, "observations": tensors["observations"].double()}))
+    with pytest.raises(DataError, match="observations is float16, expected float32 or"):
+        load_demos(_forged(path, {**tensors, "observations": tensors["observations"].half()}))
     lengths = tensors.pop("episode_lengths")
     with pytest.raises(DataError, match="the tensor 'episode_lengths' is missing"):
         load_demos(_forged(path, tensors))
@@ -269,8 +269,10 @@ def test_unusual_file_names_work(make_demos: MakeDemos, tmp_path: Path, name: st
 
 
 def test_a_format_that_cannot_be_written_is_named(make_demos: MakeDemos, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"'a.hdf5': end the name in .safetensors or .npz"):
-        save_demos(make_demos(), tmp_path / "a.hdf5")
+    with pytest.raises(DataError, match=r"'a.csv': end the name in .safetensors or .npz or .hdf5"):
+        save_demos(make_demos(), tmp_path / "a.csv")
+    with pytest.raises(ConfigError, match=r"'a.csv': the name of a npz file ends in .npz"):
+        save_demos(make_demos(), tmp_path / "a.csv", "npz")
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(

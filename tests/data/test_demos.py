@@ -27,7 +27,7 @@ def test_arrays_come_back_episode_by_episode() -> None:
     assert (demos.num_states, demos.num_actions) == (2, 1)
     second = demos.episode(1)
     assert second.observations.tolist() == observations[1].tolist()
-    assert second.executed_actions.tolist() == torch.tensor(actions[1]).float().tolist()
+    assert second.executed_actions.tolist() == actions[1].tolist()
     assert second.rewards is not None
     assert second.rewards.tolist() == [3.0, 4.0, 5.0]
     assert demos.returns is not None
@@ -50,7 +50,20 @@ def test_later_changes_of_the_callers_arrays_do_not_reach_the_record() -> None:
     assert float(demos.observations.abs().max()) == 0.0
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float64, np.int32, np.uint8])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_single_and_double_precision_are_kept_and_nets_read_single(dtype: type) -> None:
+    ones = [np.ones((2, 1), dtype)]
+    demos = Demonstrations.from_arrays(
+        [np.ones((3, 2), dtype)], ones, actions=ones, rewards=ones[0].T
+    )
+    for tensor in (demos.observations, demos.executed_actions, demos.actions, demos.rewards):
+        assert tensor is not None
+        assert tensor.numpy().dtype == dtype
+    for batch in (demos.expert_batch("raw"), demos.expert_batch("executed")):
+        assert batch.states.dtype == batch.actions.dtype == torch.float32
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.int32, np.uint8])
 def test_casts_are_made_and_recorded(dtype: type) -> None:
     demos = Demonstrations.from_arrays([np.ones((3, 2), dtype)], [np.ones((2, 1), np.float32)])
     assert demos.observations.dtype == torch.float32
@@ -125,7 +138,7 @@ def test_without_flags_an_episode_counts_as_truncated() -> None:
     ("field", "value", "message"),
     [
         ("observations", torch.zeros(26, 3), r"\(26, 3\), expected 27 rows"),
-        ("observations", torch.zeros(27, 3).double(), "float64, expected float32"),
+        ("observations", torch.zeros(27, 3).half(), "float16, expected float32 or float64"),
         ("observations", torch.zeros(27), r"shape \(27,\), expected \[rows, columns\]"),
         ("observations", torch.zeros(27, 0), "no columns"),
         ("executed_actions", torch.zeros(24, 5), r"actions have shape \(24, 2\)"),
@@ -224,7 +237,7 @@ def test_what_one_part_lacks_is_left_out_and_recorded(make_demos: MakeDemos) -> 
 
 def test_demonstrations_of_two_envs_are_not_put_together(make_demos: MakeDemos) -> None:
     other = make_demos(metadata=DemoMetadata("Other-v0"))
-    with pytest.raises(DataError, match="part 1 is from Other-v0, part 0 from Toy-v0"):
+    with pytest.raises(DataError, match="part 1 is from Other-v0, an earlier one from Toy"):
         Demonstrations.concatenate([make_demos(), other])
 
 

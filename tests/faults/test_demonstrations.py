@@ -159,7 +159,7 @@ def test_wrong_sizes_are_refused_before_an_env_is_made(
     assert "demos have 2 action dims, Hopper-v4 has 3: wrong --task?" in refusal.err
 
 
-@pytest.mark.parametrize("dtype", ["f2", "f8", "i4"])
+@pytest.mark.parametrize("dtype", ["f2", "i4"])
 def test_other_number_types_are_cast_and_that_is_recorded(
     good_demos: Demonstrations, spacil: Callable[..., Any], tmp_path: Path, dtype: str
 ) -> None:
@@ -283,7 +283,7 @@ def test_files_of_another_kind_are_named_and_nothing_in_them_runs(
     torch.save({"observations": torch.zeros(3)}, tmp_path / "demos.pt")
     assert "torch.save files hold pickles and are never opened" in refused(tmp_path / "demos.pt")
     (tmp_path / "demos.hdf5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
-    assert "an HDF5 file: convert it first" in refused(tmp_path / "demos.hdf5")
+    assert "damaged, or of another kind" in refused(tmp_path / "demos.hdf5")
     assert "no such file; bundled tasks: " in refused(tmp_path / "missing")
 
 

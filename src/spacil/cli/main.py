@@ -16,7 +16,7 @@ VERBS = {
     "train": "learn a policy: trpo, gail, spacil or bc",
     "evaluate": "return G and smoothness J of a trained policy",
     "smoothness": "how smooth any policy is: ours, a torch module, ONNX, a function",
-    "demos": "collect and check demonstrations",
+    "demos": "demonstrations: collect, import, export, check, show",
     "experiment": "measure a claim of the paper: theory",
     "tasks": "what is built in, with sizes and the paper's settings",
 }

@@ -25,10 +25,15 @@ class TrainArguments(Settings):
     """Task name (see `spacil tasks`), or any Gymnasium id with Box spaces."""
     preset: Preset = "none"
     """paper-mean or paper-sum: the paper's printed penalty scaling and discriminator. Flags win."""
-    demos: str | None = None
-    """Demonstrations: a file, or a task name for the bundled ones (the default)."""
+    demos: tuple[str, ...] = ()
+    """Demonstrations: files or folders of any format, minari:ID, or a task name for the bundled
+    ones (the default). Several are put together."""
     num_demos: int | None = None
     """Use only the first so many trajectories; all by default."""
+    demo_every: int = 1
+    """Use every so many-th step of each trajectory, as the GAIL paper does with 20."""
+    demo_noise: float = 0.0
+    """Add Gaussian noise to the demonstrated states, in units of their standard deviation."""
     drop_nonfinite: bool = False
     """Leave out demonstrated episodes that hold NaN or infinity instead of refusing the file."""
     allow_env_mismatch: bool = False
@@ -109,6 +114,8 @@ def _train(config: TrainConfig, parsed: TrainArguments) -> int:
                 num_episodes=parsed.num_demos,
                 drop_nonfinite=parsed.drop_nonfinite,
                 allow_env_mismatch=parsed.allow_env_mismatch,
+                every=parsed.demo_every,
+                noise=parsed.demo_noise,
             )
         return make_learner(config, config.task, demonstrations)
 
@@ -133,8 +140,10 @@ def _train(config: TrainConfig, parsed: TrainArguments) -> int:
 
 def _refuse_demonstrations(parsed: TrainArguments) -> None:
     flags = {
-        "--demos": parsed.demos is not None,
+        "--demos": bool(parsed.demos),
         "--num-demos": parsed.num_demos is not None,
+        "--demo-every": parsed.demo_every != 1,
+        "--demo-noise": parsed.demo_noise != 0,
         "--drop-nonfinite": parsed.drop_nonfinite,
         "--allow-env-mismatch": parsed.allow_env_mismatch,
     }

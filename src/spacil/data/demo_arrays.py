@@ -1,6 +1,6 @@
 """From numpy arrays, one per episode, to the flat tensors of a demonstration record.
 
-Anyone's numbers are welcome: integers, half and double precision are cast, gaps that have one
+Anyone's numbers are welcome: integers and half precision are cast, gaps that have one
 sensible filling are filled, and every such change is handed back for the provenance. Refused:
 objects (they would need pickle), text, complex numbers, values that do not survive the cast, and
 arrays that do not fit together.
@@ -118,7 +118,7 @@ class _Intake:
                 f"{where} is an object array, which would need pickle to store or read; "
                 "save plain numbers: np.asarray(values, dtype=np.float32)"
             )
-        if array.dtype.kind not in ("fiub" if field.dtype == torch.bool else "fiu"):
+        if array.dtype.kind not in ("fiub" if field.dtypes[0] == torch.bool else "fiu"):
             raise self._refusal(f"{where} is {array.dtype}, expected real numbers")
         if array.ndim != field.num_axes:
             expected = "[steps, columns]" if field.num_axes == 2 else "[steps]"
@@ -128,20 +128,24 @@ class _Intake:
 
     def _cast(self, field: TensorField, array: NDArray[Any], where: str) -> NDArray[Any]:
         """A copy in the record's dtype: it must not change with the caller's array."""
-        if field.dtype == torch.bool:
+        if field.dtypes[0] == torch.bool:
             flags = array.astype(np.bool_)
             if not np.array_equal(flags, array):
                 raise self._refusal(f"{where} holds values other than 0 and 1")
             return flags
+        kept = [_NUMPY_DTYPES[dtype] for dtype in field.dtypes]
         with np.errstate(over="ignore"):
-            cast = array.astype(_NUMPY_DTYPES[field.dtype])
-        lost = np.isfinite(array) & ~np.isfinite(cast)
+            cast = array.astype(array.dtype.type if array.dtype.type in kept else kept[0])
+        # Networks read float32, also where the record holds more.
+        read = np.float32 if field.dtypes[0] == torch.float32 else cast.dtype
+        with np.errstate(over="ignore"):
+            lost = np.isfinite(array) & ~np.isfinite(cast.astype(read, copy=False))
         if lost.any():
             position = tuple(int(index) for index in np.argwhere(lost)[0])
             raise self._refusal(
-                f"{where} is {array[position]} at {position}: too large for {cast.dtype}"
+                f"{where} is {array[position]} at {position}: too large for {np.dtype(read)}"
             )
-        if array.dtype != cast.dtype:
+        if array.dtype.type != cast.dtype.type:
             self.casts[field.name] = f"{array.dtype.name} -> {cast.dtype.name}"
         return cast
 

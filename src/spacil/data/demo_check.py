@@ -21,7 +21,11 @@ from spacil.data.demo_env_fit import (
 )
 from spacil.data.demo_file import load_demos
 from spacil.data.demo_findings import Finding, count, episode_findings, nonfinite_findings
-from spacil.data.demo_selection import episode_of_step
+from spacil.data.demo_variation import (
+    mean_action_change,
+    relative_action_change,
+    variation_findings,
+)
 from spacil.data.demos import Demonstrations
 from spacil.envs.vector_env import EnvSpec, FloatArray
 from spacil.errors import ConfigError, DataError
@@ -51,6 +55,10 @@ class DemoReport:
     """Share of executed action entries outside the env's bounds."""
     mean_action_change: float | None
     """Mean |a_t - a_(t-1)| over executed action entries; lower is smoother."""
+    relative_action_change: float | None
+    """The same over the mean difference of any two steps: 1 for actions drawn anew each step."""
+    num_terminated: int
+    """Episodes that the task ended; the others were cut."""
     findings: tuple[Finding, ...]
 
     @property
@@ -79,7 +87,7 @@ def check_demonstrations(
 
     `reset_states` [K, S], some tens of starts of the task, help to tell another task's states.
     """
-    findings = episode_findings(demos) + nonfinite_findings(demos)
+    findings = episode_findings(demos) + nonfinite_findings(demos) + variation_findings(demos)
     out_of_bounds = None
     if reset_states is not None and spec is not None:
         _check_reset_states(reset_states, spec)
@@ -113,7 +121,9 @@ def check_demonstrations(
         has_raw_actions=demos.actions is not None,
         has_start_states=demos.initial_qpos is not None,
         fraction_out_of_bounds=out_of_bounds,
-        mean_action_change=mean_action_change(demos),
+        mean_action_change=_finite_or_none(mean_action_change(demos)),
+        relative_action_change=_finite_or_none(relative_action_change(demos)),
+        num_terminated=int(demos.terminations.sum()),
         findings=tuple(findings),
         average_length=_finite_or_none(lengths.double().mean()),
         length_min=int(lengths.min()) if demos.num_episodes else None,
@@ -151,13 +161,6 @@ def require_usable(report: DemoReport) -> None:
         raise DataError("\n".join(finding.message for finding in report.errors))
 
 
-def mean_action_change(demos: Demonstrations) -> float | None:
-    """Mean |a_t - a_(t-1)| within episodes, over steps and entries of the executed actions."""
-    changes = demos.executed_actions.double().diff(dim=0).abs()
-    is_within = episode_of_step(demos.episode_lengths).diff() == 0
-    return _finite_or_none(changes[is_within].mean()) if is_within.any() else None
-
-
 def report_lines(report: DemoReport) -> list[str]:
     """The report as plain text."""
     task = report.task or "an unnamed task"
@@ -169,13 +172,16 @@ def report_lines(report: DemoReport) -> list[str]:
         + ("raw and executed" if report.has_raw_actions else "executed only"),
     ]
     if report.mean_action_change is not None:
-        lines.append(f"           mean change per step {report.mean_action_change:.4g}")
+        relative = report.relative_action_change
+        compared = "" if relative is None else f", {relative:.0%} of that between any two steps"
+        lines.append(f"           mean change per step {report.mean_action_change:.4g}{compared}")
     if report.fraction_out_of_bounds is not None:
         lines.append(f"           {report.fraction_out_of_bounds:.1%} of entries out of bounds")
     if report.average_length is not None:
         lines.append(
             f"  lengths  mean {report.average_length:.1f}, "
-            f"{report.length_min} to {report.length_max}"
+            f"{report.length_min} to {report.length_max}; "
+            f"{report.num_terminated} of {report.num_episodes} ended by the task"
         )
     if report.average_return is not None:
         lines.append(
@@ -209,7 +215,6 @@ def _return_summary(demos: Demonstrations) -> dict[str, float | None]:
     }
 
 
-def _finite_or_none(value: Tensor) -> float | None:
+def _finite_or_none(value: Tensor | float | None) -> float | None:
     """JSON knows no NaN: a number that does not exist is null."""
-    number = float(value)
-    return number if math.isfinite(number) else None
+    return float(value) if value is not None and math.isfinite(value) else None

@@ -2,10 +2,13 @@
 
 Native: one safetensors file with one JSON document in its header, and a content hash over the
 document and all tensors, so that any changed bit is found. A file is refused as a whole or loaded
-as a whole, and nothing in it is ever executed or imported.
+as a whole, and nothing in it is ever executed or imported. Other formats are parsed in the
+importer's child process.
 """
 
+import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -13,61 +16,87 @@ from pathlib import Path
 from spacil import single_file, storage
 from spacil.data.demo_metadata import DemoMetadata
 from spacil.data.demo_schema import check_structure
+from spacil.data.demo_seal import FORMAT
 from spacil.data.demos import Demonstrations
+from spacil.data.formats import imitation, minari
+from spacil.data.formats.d4rl import export_d4rl, import_d4rl
 from spacil.data.formats.npz import export_npz, import_npz
-from spacil.errors import DataError, StorageError
+from spacil.errors import ConfigError, DataError, StorageError
+from spacil.file_kinds import FormatName
 
 NATIVE_SUFFIX = ".demos.safetensors"
-FORMAT = "spacil-demonstrations"
 FORMAT_VERSION = 1
 _DOCUMENT_KEYS = {"task", "env_fingerprint", "provenance"}
 
 
 def load_demos(source: str | Path) -> Demonstrations:
-    """Demonstrations from a file, or the bundled ones of a task: `load_demos("Hopper-v4")`."""
+    """Demonstrations from anywhere: a file or folder of any format, `minari:ID`, or a task's name.
+
+    `load_demos("Hopper-v4")` loads the bundled ones of a task.
+    """
     bundled = bundled_demos()
     if isinstance(source, str) and source in bundled:
         with as_file(bundled[source]) as path:
             return _load_native(path)
-    path = Path(source)
+    path = _path_of(source)
     with storage.os_errors_as(DataError, "read", path):
-        is_file = path.is_file()
-    if not is_file:
+        is_file, is_folder = path.is_file(), path.is_dir()
+    if not (is_file or is_folder):
         names = ", ".join(sorted(bundled)) or "none"
         raise DataError(f"no demonstrations '{source}': no such file; bundled tasks: {names}")
-    return _IMPORTERS.get(path.suffix.lower(), _load_native)(path)
+    name = _format_of_folder(path) if is_folder else _format_of_file(path)
+    return _FORMATS[name].load(path)
 
 
-def save_demos(demos: Demonstrations, path: str | Path) -> None:
-    """Write a native file (.safetensors), or another format by the path's suffix, atomically."""
-    path = Path(path)
-    require_savable(path)
-    _EXPORTERS[path.suffix.lower()](demos, path)
+def save_demos(demos: Demonstrations, target: str | Path, form: FormatName | None = None) -> None:
+    """Write demonstrations atomically, in the given format or the one the target's name tells.
+
+    `.safetensors` is the native format, `.npz` and `.hdf5` are files of others, `minari:ID` is a
+    new dataset in the local Minari root.
+    """
+    name = require_savable(target, form)
+    _FORMATS[name].save(demos, _path_of(target))
 
 
-def require_savable(path: Path) -> None:
-    """Refuse a path that `save_demos` could not write: worth asking before hours of recording."""
-    if path.suffix.lower() not in _EXPORTERS:
+def require_savable(target: str | Path, form: FormatName | None = None) -> FormatName:
+    """Refuse a target that cannot be written: worth asking before hours of recording."""
+    path = _path_of(target)
+    name = form or _format_of_target(target)
+    if name is None:
+        endings = [ending for known in _FORMATS.values() for ending in known.suffixes]
         raise DataError(
             f"cannot save demonstrations as '{path.name}': end the name in "
-            f"{' or '.join(_EXPORTERS)}, e.g. Hopper-v4{NATIVE_SUFFIX}"
+            f"{' or '.join(endings)}, e.g. Hopper-v4{NATIVE_SUFFIX}, or name the format: "
+            f"{', '.join(_FORMATS)}"
         )
+    known = _FORMATS[name]
+    if known.suffixes and path.suffix.lower() not in known.suffixes:
+        # Under another suffix it would be taken for another format, or for none.
+        raise ConfigError(f"'{path.name}': the name of a {name} file ends in {known.suffixes[0]}")
     with storage.os_errors_as(StorageError, "write", path):
-        if not path.parent.is_dir():
+        if not (path.parent.is_dir() or _is_minari_id(target)):
             raise StorageError(f"cannot write {str(path)!r}: there is no folder of that name")
-        if path.is_dir():
+        if known.suffixes and path.is_dir():
             raise StorageError(f"cannot write {str(path)!r}: it is a folder")
+        if not known.suffixes and os.path.lexists(path):
+            raise StorageError(f"{str(path)!r} exists already and is not written over")
+    return name
 
 
 def bundled_demos() -> dict[str, Traversable]:
     """The packaged demonstrations by task name."""
+    return bundled_files(NATIVE_SUFFIX)
+
+
+def bundled_files(suffix: str) -> dict[str, Traversable]:
+    """The packaged files whose name is a task's and this suffix, by task name."""
     assets = files("spacil") / "data" / "assets"
     if not assets.is_dir():
         return {}
     return {
-        asset.name.removesuffix(NATIVE_SUFFIX): asset
+        asset.name.removesuffix(suffix): asset
         for asset in assets.iterdir()
-        if asset.name.endswith(NATIVE_SUFFIX)
+        if asset.name.endswith(suffix)
     }
 
 
@@ -84,10 +113,50 @@ def _load_native(path: Path) -> Demonstrations:
     return Demonstrations(**tensors, metadata=DemoMetadata(**document), source=str(path))
 
 
-# One line per format, by what a path looks like. A path that looks like none is read as native,
-# whose reader tells by the first bytes what it is instead.
-_IMPORTERS: dict[str, Callable[[Path], Demonstrations]] = {".npz": import_npz}
-_EXPORTERS: dict[str, Callable[[Demonstrations, Path], None]] = {
-    ".safetensors": _save_native,
-    ".npz": export_npz,
+def _path_of(source: str | Path) -> Path:
+    return minari.dataset_folder(str(source)) if _is_minari_id(source) else Path(source)
+
+
+def _is_minari_id(source: str | Path) -> bool:
+    return isinstance(source, str) and source.startswith(minari.PREFIX)
+
+
+def _format_of_file(path: Path) -> FormatName:
+    """By the name; one that tells nothing is read as native, whose reader says what it is."""
+    return _SUFFIXES.get(path.suffix.lower(), "native")
+
+
+def _format_of_target(target: str | Path) -> FormatName | None:
+    return "minari" if _is_minari_id(target) else _SUFFIXES.get(Path(target).suffix.lower())
+
+
+def _format_of_folder(path: Path) -> FormatName:
+    if (path / "data" / minari.METADATA_FILE).is_file():
+        return "minari"
+    if (path / imitation.INFO_FILE).is_file():
+        return "imitation"
+    raise DataError(
+        f"{path}: a folder that holds no demonstrations: neither a Minari dataset (data/"
+        f"{minari.METADATA_FILE}) nor trajectories of the imitation library ({imitation.INFO_FILE})"
+    )
+
+
+@dataclass(frozen=True)
+class _Format:
+    """How one format is read and written; without suffixes it is a folder."""
+
+    load: Callable[[Path], Demonstrations]
+    save: Callable[[Demonstrations, Path], None]
+    suffixes: tuple[str, ...] = ()
+
+
+_FORMATS: dict[FormatName, _Format] = {
+    "native": _Format(_load_native, _save_native, (".safetensors",)),
+    "npz": _Format(import_npz, export_npz, (".npz",)),
+    "d4rl": _Format(import_d4rl, export_d4rl, (".hdf5", ".h5")),
+    "minari": _Format(minari.import_minari, minari.export_minari),
+    "imitation": _Format(imitation.import_imitation, imitation.export_imitation),
+}
+_SUFFIXES: dict[str, FormatName] = {
+    suffix: name for name, known in _FORMATS.items() for suffix in known.suffixes
 }

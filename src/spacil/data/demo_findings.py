@@ -73,11 +73,12 @@ def episode_findings(demos: Demonstrations) -> list[Finding]:
 
 def nonfinite_findings(demos: Demonstrations) -> list[Finding]:
     """NaN and infinities, counted, with the place of the first one, per tensor."""
-    lengths = demos.episode_lengths
+    lengths, raw = demos.episode_lengths, demos.actions
+    # In float32, which networks read: a double may be finite and too large.
     subjects: tuple[tuple[str, Tensor | None, Tensor, Severity], ...] = (
-        ("observations", demos.observations, lengths + 1, "error"),
-        ("executed_actions", demos.executed_actions, lengths, "error"),
-        ("actions", demos.actions, lengths, "error"),
+        ("observations", demos.observations.float(), lengths + 1, "error"),
+        ("executed_actions", demos.executed_actions.float(), lengths, "error"),
+        ("actions", None if raw is None else raw.float(), lengths, "error"),
         ("rewards", demos.rewards, lengths, "warning"),
     )
     return [

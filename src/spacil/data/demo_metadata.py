@@ -54,19 +54,31 @@ class DemoMetadata:
 
     @classmethod
     def of_parts(cls, parts: Sequence[tuple["DemoMetadata", int]]) -> "DemoMetadata":
-        """Metadata of records put together, with their episode counts; one env only."""
-        first = parts[0][0]
+        """Metadata of records put together, with their episode counts; one env only.
+
+        What a part does not know about its env is taken from those that do.
+        """
+        task, fingerprint = parts[0][0].task, parts[0][0].env_fingerprint
         for index, (metadata, _) in enumerate(parts):
-            if (metadata.task, metadata.env_fingerprint) != (first.task, first.env_fingerprint):
+            task = metadata.task if task is None else task
+            fingerprint = metadata.env_fingerprint if fingerprint is None else fingerprint
+            if metadata.task not in (None, task) or _differ(metadata.env_fingerprint, fingerprint):
                 raise DataError(
-                    f"part {index} is from {metadata.task}, part 0 from {first.task}: "
+                    f"part {index} is from {metadata.task}, an earlier one from {task}: "
                     "their tasks or env fingerprints differ, so they cannot be put together"
                 )
         histories = [
-            {"num_episodes": num_episodes, **metadata.provenance}
+            {"num_episodes": num_episodes, "task": metadata.task, **metadata.provenance}
             for metadata, num_episodes in parts
         ]
-        return replace(first, provenance={"parts": histories})
+        return cls(task, fingerprint, {"parts": histories})
+
+
+def _differ(ours: Mapping[str, Any] | None, theirs: Mapping[str, Any] | None) -> bool:
+    """Whether two fingerprints contradict each other in what both know."""
+    if ours is None or theirs is None:
+        return False
+    return any(ours[key] != theirs[key] for key in ours.keys() & theirs.keys())
 
 
 def plain_json(name: str, value: Mapping[str, Any]) -> dict[str, Any]:

@@ -83,8 +83,8 @@ def _record_wave(
         executed = np.clip(raw, env.spec.action_low, env.spec.action_high)
         result = env.step(executed, active)
         frame: dict[str, NDArray[Any]] = {
-            "states": acted_in,
-            "final_states": result.final_states,
+            "states": acted_in.astype(np.float32),
+            "final_states": result.final_states.astype(np.float32),
             "actions": raw,
             "executed_actions": executed,
             "rewards": result.rewards,

@@ -19,25 +19,30 @@ RowKind = Literal["observation", "step", "episode"]
 
 @dataclass(frozen=True)
 class TensorField:
-    """One tensor of the record: its dtype, its number of axes, and what one row stands for."""
+    """One tensor of the record: its dtypes, its number of axes, and what one row stands for."""
 
     name: str
-    dtype: torch.dtype
+    dtypes: tuple[torch.dtype, ...]
+    """Those a record may hold; numbers of any other are cast to the first."""
     num_axes: int
     row: RowKind
     is_optional: bool = False
 
 
+_SINGLE_OR_DOUBLE = (torch.float32, torch.float64)
+"""What comes in double precision stays so, and goes out again as it came; nets read float32."""
+_DOUBLE_OR_SINGLE = (torch.float64, torch.float32)
+
 FIELDS = (
-    TensorField("observations", torch.float32, 2, "observation"),
-    TensorField("actions", torch.float32, 2, "step", is_optional=True),
-    TensorField("executed_actions", torch.float32, 2, "step"),
-    TensorField("rewards", torch.float64, 1, "step", is_optional=True),
-    TensorField("terminations", torch.bool, 1, "step"),
-    TensorField("truncations", torch.bool, 1, "step"),
-    TensorField("episode_lengths", torch.int64, 1, "episode"),
-    TensorField("initial_qpos", torch.float64, 2, "episode", is_optional=True),
-    TensorField("initial_qvel", torch.float64, 2, "episode", is_optional=True),
+    TensorField("observations", _SINGLE_OR_DOUBLE, 2, "observation"),
+    TensorField("actions", _SINGLE_OR_DOUBLE, 2, "step", is_optional=True),
+    TensorField("executed_actions", _SINGLE_OR_DOUBLE, 2, "step"),
+    TensorField("rewards", _DOUBLE_OR_SINGLE, 1, "step", is_optional=True),
+    TensorField("terminations", (torch.bool,), 1, "step"),
+    TensorField("truncations", (torch.bool,), 1, "step"),
+    TensorField("episode_lengths", (torch.int64,), 1, "episode"),
+    TensorField("initial_qpos", (torch.float64,), 2, "episode", is_optional=True),
+    TensorField("initial_qvel", (torch.float64,), 2, "episode", is_optional=True),
 )
 
 
@@ -61,9 +66,10 @@ def _check_field(field: TensorField, tensors: Mapping[str, Tensor], source: str)
             return
         raise DataError(f"{source}: the tensor '{field.name}' is missing")
     tensor = tensors[field.name]
-    if tensor.dtype != field.dtype:
+    if tensor.dtype not in field.dtypes:
+        expected = " or ".join(_name(dtype) for dtype in field.dtypes)
         raise DataError(
-            f"{source}: {field.name} is {_name(tensor.dtype)}, expected {_name(field.dtype)}; "
+            f"{source}: {field.name} is {_name(tensor.dtype)}, expected {expected}; "
             "Demonstrations.from_arrays casts and records the cast"
         )
     if tensor.ndim != field.num_axes:

@@ -56,9 +56,9 @@ class Demonstrations:
     """E episodes with M steps in all, stored one after the other."""
 
     observations: Tensor
-    """[M+E, S] float32 raw states, one more per episode than actions."""
+    """[M+E, S] raw states, float32 or float64, one more per episode than actions."""
     executed_actions: Tensor
-    """[M, A] float32, what the env was given."""
+    """[M, A] float32 or float64, what the env was given."""
     terminations: Tensor
     """[M] bool"""
     truncations: Tensor
@@ -66,9 +66,9 @@ class Demonstrations:
     episode_lengths: Tensor
     """[E] int64"""
     actions: Tensor | None = None
-    """[M, A] float32, the expert's unclipped mean action; None when the source has none."""
+    """[M, A] float32 or float64, the expert's unclipped mean action; None where not known."""
     rewards: Tensor | None = None
-    """[M] float64, for reports; imitation never learns from them."""
+    """[M] float64 or float32, for reports; imitation never learns from them."""
     initial_qpos: Tensor | None = None
     """[E, nq] float64: with `initial_qvel`, the physics state an episode can be replayed from."""
     initial_qvel: Tensor | None = None
@@ -169,8 +169,8 @@ class Demonstrations:
 
     @property
     def states(self) -> Tensor:
-        """[M, S], the observations that actions were taken in."""
-        return self.observations[acted_rows(self.episode_lengths)]
+        """[M, S] float32, the observations that actions were taken in."""
+        return self.observations[acted_rows(self.episode_lengths)].float()
 
     @property
     def state_mean(self) -> Tensor:
@@ -187,7 +187,8 @@ class Demonstrations:
         """[E] float64, the sum of each episode's rewards; None without rewards."""
         if self.rewards is None:
             return None
-        return sum_groups(self.rewards, episode_of_step(self.episode_lengths), self.num_episodes)
+        episodes = episode_of_step(self.episode_lengths)
+        return sum_groups(self.rewards.double(), episodes, self.num_episodes)
 
     def episode(self, index: int) -> Episode:
         if not 0 <= index < self.num_episodes:
@@ -209,7 +210,7 @@ class Demonstrations:
     def expert_batch(self, which: ActionKind) -> ExpertBatch:
         """All state-action pairs, with raw or executed actions; never one for the other."""
         if which == "executed":
-            return ExpertBatch(self.states, self.executed_actions)
+            return ExpertBatch(self.states, self.executed_actions.float())
         if which != "raw":
             raise ConfigError(f"no action kind '{which}'; choose raw or executed")
         if self.actions is None:
@@ -217,7 +218,7 @@ class Demonstrations:
                 f"{self.source}: holds executed actions only, raw ones were asked for; "
                 "use executed actions on both sides, or record the expert anew"
             )
-        return ExpertBatch(self.states, self.actions)
+        return ExpertBatch(self.states, self.actions.float())
 
     def first(self, num_episodes: int) -> "Demonstrations":
         """The first episodes; asking for more than there are is refused, none is used twice."""
@@ -266,7 +267,7 @@ class Demonstrations:
         ):
             if tensor is not None:
                 episodes = episode_of_step(rows_per_episode)
-                is_bad[episodes[~tensor.isfinite().all(dim=1)]] = True
+                is_bad[episodes[~tensor.float().isfinite().all(dim=1)]] = True
         return is_bad
 
     def _states_for_statistics(self) -> Tensor:

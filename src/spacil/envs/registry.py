@@ -46,6 +46,17 @@ def make_vector_env(
     return GymnasiumVectorEnv(make_env, name, num_envs, seeds, timeout or DEFAULT_TIMEOUT)
 
 
+def gymnasium_spec(task: str) -> str:
+    """What Gymnasium needs to make a built-in task's env, as its JSON."""
+    import copy
+
+    import gymnasium
+
+    spec = copy.deepcopy(gymnasium.spec(TASKS[task].gymnasium_id))
+    spec.kwargs.update(TASKS[task].kwargs)
+    return spec.to_json()
+
+
 def task_named_in_file(task: str, file: object) -> str:
     """A task's name that stood in a file. None may decide what code is imported.
 

@@ -67,12 +67,12 @@ def demonstrated_pairs(
     """
     device, lengths = policy.log_std.device, demonstrations.episode_lengths
     rows, actions = acted_rows(lengths), demonstrations.actions
-    observations = policy.normalize(demonstrations.observations.to(device))
+    observations = policy.normalize(demonstrations.observations.float().to(device))
     weights = None
     if config.policy_penalty.penalty_discount:
         ages = torch.arange(len(rows)) - first_steps(lengths)[episode_of_step(lengths)]
         weights = discount_weights(ages, config.returns.gamma).to(observations)
     return Pairs(
         PenaltyRows(observations[rows], successors=observations[rows + 1], weights=weights),
-        (demonstrations.executed_actions if actions is None else actions).to(device),
+        (demonstrations.executed_actions if actions is None else actions).float().to(device),
     )

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from spacil.data.demo_file import load_demos
 from spacil.data.demos import Demonstrations
-from spacil.data.formats.npz_archive import read_npz
+from spacil.data.formats.npz_archive import read_arrays
 from spacil.errors import DataError
 
 _NAMES = ("states", "observations", "obs")
@@ -36,7 +36,7 @@ def load_states(path: Path) -> FixedStates:
     """From an npz file with an array `states`, `observations` or `obs`; or from demonstrations."""
     if path.suffix.lower() != ".npz":
         return demonstrated_states(load_demos(path))
-    arrays, others = read_npz(path, _NAMES)
+    arrays, others = read_arrays(path, _NAMES)
     if not arrays:
         raise DataError(
             f"{path}: has no array named {' or '.join(_NAMES)}; it has {sorted(others)}"

@@ -18,7 +18,10 @@ from torch import Tensor, nn
 from spacil.errors import ConfigError, DataError
 from spacil.export.onnx_policy import load_onnx_policy
 from spacil.functional.spectral import BatchFunction
+from spacil.importer import read_foreign
 from spacil.training.policy_source import OwnFrame, PolicySource, guarded, refuse_nonfinite
+
+ONNX_PROBE = "spacil.export.onnx_probe:open_once"
 
 _SLOPES_WITHIN_0_1 = (nn.Tanh, nn.ReLU, nn.Identity, nn.Dropout, nn.Flatten)
 """Activations (dropout as it is in evaluation) under which the certificate is sound."""
@@ -53,6 +56,8 @@ def from_callable(function: Callable[..., object]) -> PolicySource:
 
 def from_onnx(path: Path) -> PolicySource:
     """An ONNX file with one input, the raw observations, and one output, the actions."""
+    if path.is_file():
+        read_foreign(ONNX_PROBE, path)  # what crashes or stalls its parser does so elsewhere
     opened = load_onnx_policy(path, torch.get_num_threads())
 
     def act(states: Tensor) -> object:

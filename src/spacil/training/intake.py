@@ -1,11 +1,13 @@
 """Demonstrations on their way into a run: found, checked against the task, fitted to the config."""
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from spacil.config import TrainConfig
 from spacil.data.demo_check import demos_for_training
+from spacil.data.demo_edits import with_observation_noise
 from spacil.data.demo_file import bundled_demos, load_demos
 from spacil.data.demos import Demonstrations
 from spacil.envs.registry import TASKS, make_vector_env
@@ -18,8 +20,12 @@ _logger = logging.getLogger(__name__)
 NUM_PROBE_ENVS = 16
 
 
+DemoSource = Demonstrations | str | Path
+"""A record, a file or folder of any format, `minari:ID`, or a task's name."""
+
+
 def demonstrations_for(
-    config: TrainConfig, env_source: Any, source: Demonstrations | str | Path | None = None
+    config: TrainConfig, env_source: Any, source: DemoSource | Sequence[DemoSource] | None = None
 ) -> tuple[Demonstrations, TrainConfig]:
     """Demonstrations a run may learn from, and the config fitted to what they hold."""
     demos, config = found_demonstrations(config, env_source, source)
@@ -27,14 +33,15 @@ def demonstrations_for(
 
 
 def found_demonstrations(
-    config: TrainConfig, env_source: Any, source: Demonstrations | str | Path | None = None
+    config: TrainConfig, env_source: Any, source: DemoSource | Sequence[DemoSource] | None = None
 ) -> tuple[Demonstrations, TrainConfig]:
     """What can be had without making an env: the demonstrations, and the config fitted to them.
 
-    Without a source, the ones bundled with the task. A file with executed actions only makes the
-    discriminator read executed actions on both sides.
+    Without a source, the ones bundled with the task; several are put together. A file with
+    executed actions only makes the discriminator read executed actions on both sides.
     """
-    if source is None:
+    sources = [source] if isinstance(source, DemoSource) else list(source or ())
+    if not sources:
         if config.task not in bundled_demos():
             # A misspelt or unsupported task is the user's first problem.
             make_vector_env(env_source, 1, ResetSeeds(config.run.seed, "probe")).close()
@@ -42,9 +49,11 @@ def found_demonstrations(
                 f"no demonstrations are bundled for {config.task}: pass --demos FILE "
                 f"(bundled: {', '.join(sorted(bundled_demos())) or 'none'})"
             )
-        source = config.task
-    demos = source if isinstance(source, Demonstrations) else load_demos(source)
-    _refuse_other_sizes(demos, config.task)
+        sources = [config.task]
+    parts = [part if isinstance(part, Demonstrations) else load_demos(part) for part in sources]
+    for part in parts:
+        _refuse_other_sizes(part, config.task)
+    demos = parts[0] if len(parts) == 1 else _together(parts)
     if demos.actions is None and config.discriminator.discriminator_actions == "raw":
         _logger.warning(
             "the demonstrations hold executed actions only: the discriminator reads executed "
@@ -62,8 +71,14 @@ def checked_demonstrations(
     num_episodes: int | None = None,
     drop_nonfinite: bool = False,
     allow_env_mismatch: bool = False,
+    every: int = 1,
+    noise: float = 0.0,
 ) -> Demonstrations:
-    """The episodes to learn from, checked against a probe of the env; what is odd is told."""
+    """What to learn from, checked against a probe of the env; what is odd is told.
+
+    Every `every`-th step is kept, and observations get Gaussian noise of `noise` of their standard
+    deviations: after the check, which knows whole and undisturbed episodes.
+    """
     probe = make_vector_env(
         env_source, NUM_PROBE_ENVS, ResetSeeds(config.run.seed, "probe"), num_threads=1
     )
@@ -81,7 +96,21 @@ def checked_demonstrations(
     for finding in report.findings:
         if finding.severity == "warning":
             _logger.warning("%s", finding.message)
-    return demos
+    return with_observation_noise(demos.subsample(every), noise, config.run.seed)
+
+
+def _together(parts: list[Demonstrations]) -> Demonstrations:
+    """One record of several; those that do not name their env are told."""
+    known = [part for part in parts if part.metadata.task is not None]
+    for part in parts:
+        if known and part.metadata.task is None:
+            _logger.warning(
+                "%s: does not say which env it is from; taken to be from %s like %s",
+                part.source,
+                known[0].metadata.task,
+                known[0].source,
+            )
+    return Demonstrations.concatenate(parts)
 
 
 def _refuse_other_sizes(demos: Demonstrations, task: str) -> None:

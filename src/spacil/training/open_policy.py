@@ -26,7 +26,14 @@ from spacil.smoothness.cost_metric import CostFunction
 from spacil.training import checkpoint
 from spacil.training import foreign_policies as foreign
 from spacil.training.named_tensors import with_prefix
-from spacil.training.policy_file import SavedPolicy, Which, checkpoint_of, load_policy, policy_of
+from spacil.training.policy_file import (
+    SavedPolicy,
+    Which,
+    bundled_experts,
+    checkpoint_of,
+    load_policy,
+    policy_of,
+)
 from spacil.training.policy_source import OwnFrame, PolicySource, guarded, refuse_nonfinite
 
 _MODULE_AND_NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
@@ -70,8 +77,8 @@ def _from_text(text: str, which: Which) -> PolicySource:
             "load it where you trust it and pass the model to spacil.measure_smoothness, or name "
             "it as module:name"
         )
-    if path.is_file():
-        saved = load_policy(path)
+    if path.is_file() or (not path.exists() and text in bundled_experts()):
+        saved = load_policy(text)
         return _of_policy(saved.policy, text, saved.task, saved.provenance)
     found = checkpoint_of(path, which)
     saved = policy_of(found, path)

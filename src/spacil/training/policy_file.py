@@ -8,6 +8,8 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources import as_file
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +17,7 @@ import torch
 from torch import Tensor
 
 from spacil import single_file
+from spacil.data.demo_file import bundled_files
 from spacil.envs.vector_env import EnvSpec
 from spacil.errors import DataError
 from spacil.nets.policy import GaussianPolicy
@@ -58,9 +61,29 @@ def save_policy(
     single_file.save(Path(path), tensors, document, FORMAT, FORMAT_VERSION)
 
 
+def load_expert(task: str) -> SavedPolicy:
+    """The policy that gave a task's bundled demonstrations: `load_expert("Hopper-v4")`."""
+    bundled = bundled_experts()
+    if task not in bundled:
+        names = ", ".join(sorted(bundled)) or "none"
+        raise DataError(f"no expert is bundled for '{task}'; bundled tasks: {names}")
+    with as_file(bundled[task]) as path:
+        return load_policy(path)
+
+
+def bundled_experts() -> dict[str, Traversable]:
+    """The packaged policies by task name."""
+    return bundled_files(SUFFIX)
+
+
 def load_policy(source: str | Path, which: Which = "best") -> SavedPolicy:
-    """The policy of a file, of a run folder (`best` or `last`), or of a checkpoint folder."""
+    """The policy of a file, of a run folder (`best` or `last`), or of a checkpoint folder.
+
+    A task's name means its bundled expert.
+    """
     path = Path(source)
+    if not path.exists() and str(source) in bundled_experts():
+        return load_expert(str(source))
     if path.is_file():
         tensors, document = single_file.load(path, FORMAT, FORMAT_VERSION)
         policy = build_policy(document, tensors, path)

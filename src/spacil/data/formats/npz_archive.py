@@ -1,4 +1,4 @@
-"""Reading arrays from an `.npz` file that may come from anyone.
+"""Reading arrays from an `.npz` file that may come from anyone; runs in the importer's child.
 
 Every size is known and checked before memory is taken, and nothing is ever unpickled. `numpy.load`
 would allocate whatever shape a file declares and inflate whatever a zip contains.
@@ -18,13 +18,12 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spacil.data.formats.flat_layout import ALIASES
 from spacil.errors import DataError
+from spacil.import_limits import MAX_TOTAL_BYTES, check_declared_bytes
 
-MAX_TOTAL_BYTES = 4 * 2**30
-"""Demonstrations are small: a file that declares more than this is refused."""
-MAX_UNSUSPICIOUS_BYTES = 64 * 2**20
-MAX_INFLATION = 100
-"""Beyond `MAX_UNSUSPICIOUS_BYTES`, arrays may be this many times as large as their file."""
+SEAL = "metadata_json"
+"""Our own exports carry their document as JSON text in an array of bytes."""
 
 _MAX_HEADER_BYTES = 4096
 _HEADER = re.compile(
@@ -47,7 +46,13 @@ _DAMAGE = (
 """What the standard library raises on damaged zip files."""
 
 
-def read_npz(
+def read_npz(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """The arrays whose names mean something to us; the others are left unread, and listed."""
+    arrays, ignored = read_arrays(path, {*ALIASES, SEAL})
+    return arrays, {"ignored": list(ignored)}
+
+
+def read_arrays(
     path: Path, wanted: Collection[str]
 ) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
     """The wanted arrays that the file has, by name, and the names of all others, left unread."""
@@ -92,18 +97,7 @@ def _check_names(archive: zipfile.ZipFile, path: Path) -> None:
 
 def _check_sizes(members: list[zipfile.ZipInfo], path: Path) -> None:
     """Refuse a zip bomb by what it declares; reading never goes beyond what is declared."""
-    declared = sum(member.file_size for member in members)
-    if declared > MAX_TOTAL_BYTES:
-        raise DataError(
-            f"{path}: declares {_megabytes(declared)} of arrays, more than "
-            f"{_megabytes(MAX_TOTAL_BYTES)}; import it in parts"
-        )
-    on_disk = path.stat().st_size
-    if declared > max(MAX_UNSUSPICIOUS_BYTES, MAX_INFLATION * on_disk):
-        raise DataError(
-            f"{path}: {_megabytes(on_disk)} on disk would unpack to {_megabytes(declared)}: "
-            "refused as a zip bomb; save it with np.savez (uncompressed) if it is genuine"
-        )
+    check_declared_bytes(sum(member.file_size for member in members), path)
     for member in members:
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise DataError(
@@ -168,7 +162,3 @@ def _read_header(stream: IO[bytes], where: str) -> _NpyHeader:
         is_fortran=match["fortran"] == "True",
         num_header_bytes=len(magic) + width + num_text_bytes,
     )
-
-
-def _megabytes(num_bytes: int) -> str:
-    return f"{num_bytes / 2**20:,.1f} MiB"

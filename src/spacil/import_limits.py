@@ -1,0 +1,30 @@
+"""How much a foreign file may unpack to. Checked by what it declares, before memory is taken."""
+
+from pathlib import Path
+
+from spacil.errors import DataError
+
+MAX_TOTAL_BYTES = 4 * 2**30
+"""Demonstrations are small: a file that declares more than this is refused."""
+MAX_UNSUSPICIOUS_BYTES = 64 * 2**20
+MAX_INFLATION = 100
+"""Beyond `MAX_UNSUSPICIOUS_BYTES`, arrays may be this many times as large as their file."""
+
+
+def check_declared_bytes(declared: int, path: Path) -> None:
+    """Refuse too much, and a bomb: a small file that would unpack to a large one."""
+    if declared > MAX_TOTAL_BYTES:
+        raise DataError(
+            f"{path}: declares {megabytes(declared)} of arrays, more than "
+            f"{megabytes(MAX_TOTAL_BYTES)}; import it in parts"
+        )
+    on_disk = path.stat().st_size
+    if declared > max(MAX_UNSUSPICIOUS_BYTES, MAX_INFLATION * on_disk):
+        raise DataError(
+            f"{path}: {megabytes(on_disk)} on disk would unpack to {megabytes(declared)}: "
+            "refused as a zip bomb; save it uncompressed if it is genuine"
+        )
+
+
+def megabytes(num_bytes: int) -> str:
+    return f"{num_bytes / 2**20:,.1f} MiB"
