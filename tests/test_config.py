@@ -104,6 +104,17 @@ def test_a_preset_of_gail_sets_the_papers_discriminator_alone(preset: Any) -> No
     assert changes(plain, paper_like) == DISCRIMINATOR
 
 
+@pytest.mark.parametrize("algorithm", ["trpo", "gail", "spacil"])
+def test_the_fast_preset_takes_larger_steps_and_changes_nothing_else(algorithm: Any) -> None:
+    plain, fast = (default_config(algorithm, "Hopper-v4", p) for p in ("none", "fast"))
+    assert changes(plain, fast) == {"max_kl": 0.03}
+
+
+def test_the_fast_preset_of_cloning_is_smooth() -> None:
+    plain, fast = (default_config("bc", "Hopper-v4", p) for p in ("none", "fast"))
+    assert changes(plain, fast) == {"lambda_policy": 0.003}
+
+
 def test_a_preset_that_has_no_meaning_is_refused() -> None:
     with pytest.raises(ConfigError, match="paper-sum is for gail and spacil"):
         default_config("trpo", "Hopper-v4", "paper-sum")

@@ -14,7 +14,7 @@ from spacil import paper
 from spacil.errors import ConfigError
 
 Algorithm = Literal["trpo", "gail", "spacil", "bc"]
-Preset = Literal["none", "paper-mean", "paper-sum"]
+Preset = Literal["none", "paper-mean", "paper-sum", "fast"]
 
 
 @dataclass(frozen=True)

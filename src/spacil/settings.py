@@ -26,6 +26,12 @@ FREE_TO_CHANGE_ON_RESUME = CHANGES_ROUNDING | {
 """Settings that do not make it another run: a long one may be made in pieces on many machines."""
 
 
+FAST_MAX_KL = 0.03
+"""Trust region of `--preset fast`: three times the paper's"""
+
+FAST_CLONING_WEIGHT = 0.003
+"""Weight of the policy penalty beside cloning's squared error, in `--preset fast`"""
+
 _BC_SETTINGS = {
     "iterations": 100,
     "checkpoint_interval": 10,  # an epoch takes less time than its checkpoint is worth
@@ -59,9 +65,22 @@ def default_config(algorithm: Algorithm, task: str, preset: Preset = "none") -> 
 
 
 def _preset_settings(algorithm: Algorithm, task: str, preset: Preset) -> dict[str, Any]:
-    """The paper's printed scaling and discriminator, and nothing else."""
+    if preset == "fast":
+        return _fast_settings(algorithm)
     if algorithm in ("trpo", "bc"):
         raise ConfigError(f"--preset {preset} is for gail and spacil, not for {algorithm}")
+    return _paper_settings(algorithm, task, preset)
+
+
+def _fast_settings(algorithm: Algorithm) -> dict[str, Any]:
+    """The shortest way to a smooth expert; evidence and price are in docs/results/fast.md."""
+    if algorithm == "bc":
+        return {"lambda_policy": FAST_CLONING_WEIGHT}
+    return {"max_kl": FAST_MAX_KL}
+
+
+def _paper_settings(algorithm: Algorithm, task: str, preset: Preset) -> dict[str, Any]:
+    """The paper's printed scaling and discriminator, and nothing else."""
     settings: dict[str, Any] = {
         "discriminator_activation": "tanh",
         "discriminator_learning_rate": paper.DISCRIMINATOR_LEARNING_RATE,

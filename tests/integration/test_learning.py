@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 import spacil
+from spacil import paper
+from spacil.experiments.experts import evaluate_expert
 
 pytestmark = pytest.mark.slow
 
@@ -17,18 +19,27 @@ def test_trpo_learns_to_reach(seed: int) -> None:
     assert agent.evaluate(episodes=100).average_return > -8
 
 
-def test_gail_imitates_the_bundled_hopper_within_250_iterations() -> None:
-    demonstrations = spacil.load_demos("Hopper-v4")
-    wanted = 0.95 * float(demonstrations.returns.mean())
-    agent = spacil.GAIL("Hopper-v4", demonstrations)
+@pytest.mark.parametrize(
+    ("task", "share", "iterations"), [("Hopper-v4", 0.95, 250), ("HalfCheetah-v4", 0.85, 500)]
+)
+def test_gail_imitates_the_bundled_demonstrator(task: str, share: float, iterations: int) -> None:
+    demonstrations = spacil.load_demos(task)
+    wanted = share * float(demonstrations.returns.mean())
+    agent = spacil.GAIL(task, demonstrations)
 
     def stop_when_good(agent: Any, metrics: dict[str, Any]) -> bool:
         return metrics.get("average_return", 0.0) < wanted
 
-    agent.learn(250, callback=stop_when_good)
+    agent.learn(iterations, callback=stop_when_good)
     result = agent.evaluate(episodes=100)
     assert result.average_return >= wanted
     assert result.smoothness_j is not None
+
+
+@pytest.mark.parametrize("task", paper.TASKS)
+def test_the_bundled_experts_are_as_good_as_the_papers(task: str) -> None:
+    expert = evaluate_expert(task, seed=20_261_115)
+    assert expert.evaluation.average_return >= paper.TASKS[task].expert_return
 
 
 def test_steps_use_the_trust_region_and_stay_inside() -> None:

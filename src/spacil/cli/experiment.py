@@ -1,4 +1,4 @@
-"""`spacil experiment theory`: measure a claim of the paper, print it, draw it."""
+"""`spacil experiment NAME`: measure a claim of the paper, print it, draw it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,12 +6,24 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from spacil import paper
 from spacil.cli.arguments import parse
 from spacil.errors import ConfigError
 
 DESCRIPTIONS = {
+    "experts": "Return and smoothness of the bundled experts on fresh episodes, and the paper's.",
     "theory": "Slopes of value functions and policies beside the bounds of the theorems.",
 }
+
+
+@dataclass(frozen=True)
+class ExpertsArguments:
+    tasks: tuple[str, ...] = tuple(paper.TASKS)
+    """Whose experts."""
+    seed: int = 0
+    """Seed of the start states; no training run uses them."""
+    json: Path | None = None
+    """Write the numbers to this file as JSON too; `-` prints JSON instead of the table."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +40,49 @@ def run(arguments: list[str]) -> int:
         print("\n".join(f"  {name:<8} {text}" for name, text in DESCRIPTIONS.items()))
         return 0
     name, *rest = arguments
-    if name != "theory":
+    if name not in DESCRIPTIONS:
         raise ConfigError(f"experiment {name!r}: expected one of {', '.join(DESCRIPTIONS)}")
-    return _theory(parse(TheoryArguments, rest, "spacil experiment theory", DESCRIPTIONS["theory"]))
+    prog = f"spacil experiment {name}"
+    if name == "experts":
+        return _experts(parse(ExpertsArguments, rest, prog, DESCRIPTIONS[name]))
+    return _theory(parse(TheoryArguments, rest, prog, DESCRIPTIONS[name]))
+
+
+def _experts(parsed: ExpertsArguments) -> int:
+    from spacil import storage
+    from spacil.cli.table import print_table
+    from spacil.config import RunConfig
+    from spacil.experiments.experts import evaluate_expert
+
+    unknown = set(parsed.tasks) - paper.TASKS.keys()
+    if unknown:
+        raise ConfigError(f"--tasks {sorted(unknown)}: the experts' are {', '.join(paper.TASKS)}")
+    rows = [
+        evaluate_expert(task, parsed.seed, RunConfig().simulation_threads) for task in parsed.tasks
+    ]
+    document = [asdict(row) for row in rows]
+    if parsed.json == Path("-"):
+        print(json.dumps(document))
+        return 0
+    if parsed.json is not None:
+        storage.write_json(parsed.json, document)
+    print_table(
+        ["expert", "episodes", "return G", "± std", "paper", "J common", "J own", "J raw"],
+        [
+            [
+                row.task,
+                row.evaluation.num_episodes,
+                row.evaluation.average_return,
+                row.evaluation.return_std,
+                row.paper_return,
+                row.evaluation.smoothness_j_common,
+                row.evaluation.smoothness_j_own,
+                row.evaluation.smoothness_j_raw,
+            ]
+            for row in rows
+        ],
+    )
+    return 0
 
 
 def _theory(parsed: TheoryArguments) -> int:
