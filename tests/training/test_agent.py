@@ -230,8 +230,9 @@ def test_loading_what_is_not_there_or_of_another_kind_is_refused(
 def test_an_agent_of_a_gpu_is_loaded_without_one_on_request(tiny: Tiny, tmp_path: Path) -> None:
     agent = library.TRPO("Reacher-v4", **tiny()).learn(1)
     state = saved_state(agent, tmp_path / "cpu")
-    document = state.document | {"config": state.document["config"] | {"device": "cuda"}}
-    gpu = (state.tensors, document, state.manifest["provenance"])
+    provenance = dict(state.manifest["provenance"])
+    provenance["free_settings"] = provenance["free_settings"] | {"device": "cuda"}
+    gpu = (state.tensors, state.document, provenance)
     checkpoint.write_best(tmp_path / "gpu" / "checkpoints", 1, *gpu)
     with pytest.raises(ConfigError, match="no CUDA device here"):
         library.TRPO.load(tmp_path / "gpu")
