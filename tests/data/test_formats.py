@@ -247,6 +247,13 @@ def _unwritten(path: Path) -> None:
         file.create_dataset("observations", (10**11, 2), "f4", chunks=(1000, 2))
 
 
+def _unwritten_and_packed(path: Path) -> None:
+    with h5py.File(path, "a") as file:
+        del file["rewards"]
+        chunked = file.create_dataset("rewards", (5,), "f8", chunks=(2,), compression="gzip")
+        chunked[:2] = 1.0  # the other chunks would read as zeros
+
+
 def _text(path: Path) -> None:
     with h5py.File(path, "a") as file:
         del file["actions"]
@@ -262,7 +269,8 @@ def _text(path: Path) -> None:
         (_linked("soft"), "a link to elsewhere"),
         (_cyclic, "nested deeper"),
         (_bomb, "refused as a zip bomb"),
-        (_unwritten, "was not written to its end"),
+        (_unwritten, "not written to its end"),
+        (_unwritten_and_packed, "not written to its end"),
         (_text, "expected numbers or flags"),
         (lambda path: path.write_bytes(path.read_bytes()[:900]), "damaged, or of another kind"),
         (lambda path: path.write_bytes(b""), "damaged, or of another kind"),
