@@ -56,8 +56,8 @@ class Limits:
 
     seconds: float = 0.6
     """Processor time, so that a busy machine refuses no honest file."""
-    seconds_per_byte: float = 5e-8
-    """More for larger files: 20 MB a second is slow for any of them."""
+    seconds_per_byte: float = 1e-7
+    """More for larger files: 10 MB a second is slow for any of them."""
     memory_bytes: int = 256 * 2**20
     """Beyond what the child had before it opened the file."""
     memory_per_byte: int = 128

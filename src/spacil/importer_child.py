@@ -12,7 +12,7 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,16 +66,18 @@ def _reader(name: str) -> Reader:
         raise ConfigError(f"{name}: not a reader of spacil")
     module = importlib.import_module(module_name)
     reader: Reader = getattr(module, function_name)
-    # Optional libraries are loaded by the reader; the first use must not count as reading.
-    with contextlib.suppress(AttributeError):
-        module.load_library()
+    # A library that is loaded on first use must not count as reading.
+    getattr(module, "load_library", lambda: None)()
     return reader
 
 
 @contextlib.contextmanager
-def _limited(seconds: float, memory_bytes: int) -> Any:
+def _limited(seconds: float, memory_bytes: int) -> Iterator[None]:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (_address_space() + memory_bytes, hard))
+    limit = _address_space() + memory_bytes
+    if hard != resource.RLIM_INFINITY:
+        limit = min(limit, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
     # Processor time, of C code too: the default action of SIGPROF ends the process.
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:

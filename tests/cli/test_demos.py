@@ -5,8 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from policies_of_others import make_module, write_onnx
 
 from spacil.data.demo_file import load_demos
 
@@ -133,3 +135,115 @@ def test_another_mistake_is_refused_in_words(
     refusal = spacil("demos", *arguments)
     assert refusal.code == code
     assert message in refusal.err
+
+
+@pytest.mark.parametrize(
+    ("target", "flags"),
+    [
+        ("my.npz", []),
+        ("my.hdf5", []),
+        ("minari:mine/reacher-v0", []),
+        ("my trajectories", ["--format", "imitation"]),
+    ],
+)
+def test_an_export_is_imported_checked_and_trained_on(
+    spacil: Spacil,
+    train: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    target: str,
+    flags: list[str],
+) -> None:
+    pytest.importorskip("h5py", reason="HDF5 and Minari need h5py")
+    pytest.importorskip("datasets", reason="imitation's trajectories need datasets")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
+    exported = spacil("demos", "export", "Reacher-v4", target, *flags)
+    assert exported.code == 0
+    assert exported.out.startswith(f"{target}: 50 episodes, 2500 steps, format ")
+    assert ("left out" in exported.err) == ("imitation" in flags)
+    imported = spacil("demos", "import", target, "my.demos.safetensors", "--task", "Reacher-v4")
+    assert imported.code == 0, imported.err
+    assert imported.out.endswith("usable\nwritten: my.demos.safetensors\n")
+    bundled = load_demos("Reacher-v4")
+    assert torch.equal(load_demos("my.demos.safetensors").observations, bundled.observations)
+    trained = train("gail", "--demos", target, "--run-dir", tmp_path / "run", iterations=1)
+    assert (trained.code, trained.err) == (0, "")
+
+
+def test_an_import_names_the_task_and_refuses_what_does_not_fit_it(
+    spacil: Spacil, tmp_path: Path
+) -> None:
+    demos = load_demos("Reacher-v4")
+    flat = {
+        "obs": demos.states.numpy(),
+        "acts": demos.executed_actions.numpy(),
+        "timeouts": demos.truncations.numpy(),
+    }
+    np.savez(tmp_path / "theirs.npz", **flat)
+    native = tmp_path / "my.demos.safetensors"
+    refused = spacil("demos", "import", tmp_path / "theirs.npz", native, "--task", "Hopper-v4")
+    assert refused.code == 65
+    assert "11 state dims" not in refused.err and "2 action dims, Hopper-v4 has 3" in refused.err
+    assert not native.exists()
+    done = spacil("demos", "import", tmp_path / "theirs.npz", native, "--task", "Reacher-v4")
+    assert done.code == 0
+    assert "warning" not in done.out
+    metadata = load_demos(native).metadata
+    assert metadata.task == "Reacher-v4"
+    assert metadata.provenance["changes"][-1] == {"operation": "name_task", "task": "Reacher-v4"}
+
+
+def test_a_name_that_tells_no_format_is_refused(spacil: Spacil, tmp_path: Path) -> None:
+    refused = spacil("demos", "export", "Reacher-v4", tmp_path / "folder")
+    assert refused.code == 65 and "name the format: native, npz, d4rl" in refused.err
+    refused = spacil("demos", "import", "Reacher-v4", tmp_path / "a.npz")
+    assert refused.code == 2 and "import writes native files" in refused.err
+
+
+def test_demonstrations_are_shown_in_text_and_as_a_picture(spacil: Spacil, tmp_path: Path) -> None:
+    shown = spacil("demos", "show", "Reacher-v4", "--figure", tmp_path / "a.png")
+    assert shown.code == 0
+    assert "returns: mean " in shown.out
+    assert "lengths: mean 50.00, std 0.00, 50.00 to 50.00\n" in shown.out
+    assert "0 ended by the task, 50 cut" in shown.out
+    assert shown.out.count("█") > 10
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    refused = spacil("demos", "show", "Reacher-v4", "--figure", tmp_path / "a.gif9")
+    assert refused.code == 2 and "a.gif9" in refused.err
+
+
+def test_an_expert_by_its_task_and_an_onnx_file_can_demonstrate(
+    spacil: Spacil, tmp_path: Path
+) -> None:
+    pytest.importorskip("onnxruntime", reason="ONNX files are computed by onnxruntime")
+    write_onnx(make_module(11, 2), tmp_path / "policy.onnx")
+    for source, flags in (("Reacher-v4", []), (tmp_path / "policy.onnx", ["--task", "Reacher-v4"])):
+        file = tmp_path / "my.demos.safetensors"
+        done = spacil("demos", "collect", source, "--num", 2, "--out", file, *flags)
+        assert done.code == 0, done.err
+        assert load_demos(file).num_episodes == 2
+    assert load_demos(file).metadata.provenance["policy"]["kind"] == "onnx"
+    refused = spacil("demos", "collect", tmp_path / "policy.onnx", "--out", file)
+    assert refused.code == 2 and "does not say which task it is for" in refused.err
+
+
+def test_several_files_subsampled_and_noisy_are_what_a_run_learns_from(
+    spacil: Spacil, train: Callable[..., Any], tmp_path: Path
+) -> None:
+    spacil("demos", "collect", "Reacher-v4", "--num", 2, "--out", tmp_path / "my.npz")
+    files = ("--demos", "Reacher-v4", tmp_path / "my.npz")
+    options = ("--num-demos", 51, "--demo-every", 10, "--demo-noise", 0.05)
+    run_dir = tmp_path / "run"
+    trained = train("gail", *files, *options, "--run-dir", run_dir, iterations=1)
+    assert (trained.code, trained.err) == (0, "")
+    for flags, code, message in (
+        (("--demo-every", 0), 2, "cannot keep every 0-th step"),
+        (("--demo-noise", -1), 2, "the observation noise is -1.0, expected 0 or more"),
+        (("--num-demos", 53), 65, "53 episodes asked for, 52 there"),
+    ):
+        refused = train("gail", *files, *flags, "--run-dir", tmp_path / "none", iterations=1)
+        assert refused.code == code
+        assert message in refused.err
+    refused = train("trpo", "--demo-every", 2, "--run-dir", tmp_path / "none")
+    assert refused.code == 2 and "takes no --demo-every" in refused.err

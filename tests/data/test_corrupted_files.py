@@ -31,7 +31,7 @@ MUST_BE_REFUSED = ("cut", "shapes", "bomb", "pickle", "lie")
 
 @pytest.fixture
 def spoiler(make_demos: MakeDemos, tmp_path: Path) -> Spoiler:
-    return Spoiler(tmp_path, make_demos())
+    return Spoiler(tmp_path, make_demos(lengths=(30, 35, 20)))
 
 
 def _loaded(case: Case, spoiler: Spoiler) -> tuple[Demonstrations | None, float]:

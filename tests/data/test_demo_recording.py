@@ -6,15 +6,15 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
 import torch
+from replay import assert_replays_exactly
 
 from spacil.data.demo_check import check_demonstrations
 from spacil.data.demo_recording import record_demonstrations
 from spacil.data.demos import Demonstrations
-from spacil.envs.registry import TASKS, make_vector_env
+from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ActionArray, FloatArray, ResetSeeds
 from spacil.errors import ConfigError, DivergedError
 
@@ -124,30 +124,7 @@ def _gymnasium_without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_gymnasium_without_pictures")
 @pytest.mark.parametrize("task", ["Hopper-v4", "Reacher-v4", "Ant-v4"])
 def test_replay_in_gymnasium_gives_the_stored_rewards_exactly(task: str) -> None:
-    demos = _record(task, num_episodes=4)
-    assert demos.initial_qpos is not None
-    assert demos.initial_qvel is not None
-    assert demos.rewards is not None
-    built_in = TASKS[task]
-    env = gymnasium.make(built_in.gymnasium_id, **built_in.kwargs)
-    for index in range(demos.num_episodes):
-        episode = demos.episode(index)
-        assert episode.rewards is not None
-        assert episode.initial_qpos is not None
-        assert episode.initial_qvel is not None
-        env.reset(seed=99)  # other noise: everything must come from the stored start
-        simulator: Any = env.unwrapped
-        simulator.set_state(episode.initial_qpos.numpy(), episode.initial_qvel.numpy())
-        rewards, states, is_terminated, is_truncated = [], [], False, False
-        for action in episode.executed_actions.numpy():
-            assert not (is_terminated or is_truncated)
-            state, reward, is_terminated, is_truncated, _ = env.step(action)
-            rewards.append(reward)
-            states.append(state)
-        assert rewards == episode.rewards.tolist()
-        assert np.array_equal(np.array(states, dtype=np.float32), episode.observations[1:].numpy())
-        assert (is_terminated, is_truncated) == (episode.is_terminated, episode.is_truncated)
-    env.close()
+    assert_replays_exactly(_record(task, num_episodes=4), task, [0, 1, 2, 3])
 
 
 def test_a_seed_repeats_bit_for_bit_on_any_number_of_threads() -> None:

@@ -24,6 +24,7 @@ from formats_of_others import (
 )
 from numpy.typing import NDArray
 
+from spacil.data.demo_edits import with_observation_noise
 from spacil.data.demo_file import load_demos, save_demos
 from spacil.data.demos import Demonstrations
 from spacil.errors import ConfigError, DataError, StorageError
@@ -247,6 +248,13 @@ def _unwritten(path: Path) -> None:
         file.create_dataset("observations", (10**11, 2), "f4", chunks=(1000, 2))
 
 
+def _unwritten_and_packed(path: Path) -> None:
+    with h5py.File(path, "a") as file:
+        del file["rewards"]
+        chunked = file.create_dataset("rewards", (5,), "f8", chunks=(2,), compression="gzip")
+        chunked[:2] = 1.0  # the other chunks would read as zeros
+
+
 def _text(path: Path) -> None:
     with h5py.File(path, "a") as file:
         del file["actions"]
@@ -262,7 +270,8 @@ def _text(path: Path) -> None:
         (_linked("soft"), "a link to elsewhere"),
         (_cyclic, "nested deeper"),
         (_bomb, "refused as a zip bomb"),
-        (_unwritten, "was not written to its end"),
+        (_unwritten, "not written to its end"),
+        (_unwritten_and_packed, "not written to its end"),
         (_text, "expected numbers or flags"),
         (lambda path: path.write_bytes(path.read_bytes()[:900]), "damaged, or of another kind"),
         (lambda path: path.write_bytes(b""), "damaged, or of another kind"),
@@ -473,3 +482,28 @@ def test_a_missing_library_is_named_with_its_remedy(
         monkeypatch.setitem(sys.modules, module, None)
         with pytest.raises(ConfigError, match=rf"pip install 'spacil\[{extra}\]'"):
             save_demos(make_demos(), _target(name, tmp_path), name)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_changed_records_come_back_as_they_are(
+    make_demos: MakeDemos, tmp_path: Path, name: Any
+) -> None:
+    """Subsampled, noisy and mixed ones, with final observations that were only repeated."""
+    repeated = load_demos(_d4rl(tmp_path / "a.hdf5"))
+    subsampled = repeated.subsample(2)
+    noisy = with_observation_noise(repeated, 0.1, seed=0)
+    mixed = Demonstrations.concatenate([repeated, noisy])
+    for number, demos in enumerate((subsampled, noisy, mixed)):
+        target = _target(name, tmp_path).replace("ours", f"ours{number}")
+        save_demos(demos, target, name)
+        again = load_demos(target)
+        assert again.content_hash == demos.content_hash or name == "imitation"
+        assert torch.equal(again.observations, demos.observations)
+
+
+@pytest.mark.parametrize("name", ["d4rl", "imitation"])
+def test_an_empty_episode_has_no_place_in_some_formats(tmp_path: Path, name: Any) -> None:
+    rows = [np.ones((1, 2), np.float32), np.ones((2, 2), np.float32)]
+    demos = Demonstrations.from_arrays(rows, [np.ones((0, 1)), np.ones((1, 1))])
+    with pytest.raises(DataError, match="episode 0 is empty"):
+        save_demos(demos, _target(name, tmp_path), name)

@@ -5,6 +5,7 @@ a dict of columns to `datasets.Dataset.from_dict` and calls `save_to_disk`; the 
 """
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ Episodes = list[dict[str, NDArray[Any]]]
 LENGTHS = (4, 7, 3)
 
 
-def episodes_of(dtype: str) -> Episodes:
+def episodes_of(dtype: str, lengths: Sequence[int] = LENGTHS) -> Episodes:
     """Three episodes, the second terminated; every bit of the numbers is in use."""
     rng = np.random.default_rng(7)
     return [
@@ -32,7 +33,7 @@ def episodes_of(dtype: str) -> Episodes:
             "terminations": (np.arange(length) == length - 1) & (index == 1),
             "truncations": (np.arange(length) == length - 1) & (index != 1),
         }
-        for index, length in enumerate(LENGTHS)
+        for index, length in enumerate(lengths)
     ]
 
 
@@ -43,7 +44,8 @@ def joined(episodes: Episodes, name: str) -> NDArray[Any]:
 def write_npz(episodes: Episodes, folder: Path) -> str:
     names = ("observations", "actions", "rewards", "terminations", "truncations")
     arrays = {name: joined(episodes, name) for name in names}
-    np.savez(folder / "theirs.npz", **arrays, episode_lengths=LENGTHS)
+    lengths = [len(episode["terminations"]) for episode in episodes]
+    np.savez(folder / "theirs.npz", **arrays, episode_lengths=lengths)
     return str(folder / "theirs.npz")
 
 

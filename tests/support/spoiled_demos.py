@@ -20,7 +20,7 @@ from unittest import mock
 import numpy as np
 import pyarrow as pa
 import torch
-from formats_of_others import LENGTHS, WRITERS, Episodes, episodes_of, h5py
+from formats_of_others import WRITERS, Episodes, episodes_of, h5py
 
 from spacil import single_file
 from spacil.data.demo_file import FORMAT, FORMAT_VERSION, load_demos, save_demos
@@ -28,6 +28,9 @@ from spacil.data.demos import Demonstrations
 
 COUNTS = {"cut": 40, "flip": 85, "burst": 30, "shapes": 15, "bomb": 6, "pickle": 12, "lie": 12}
 """Cases of each kind for each format and origin: 200. Native files, of one origin, get double."""
+
+LENGTHS = (150, 400, 90)
+"""Long enough for numbers to make up most of a file."""
 
 MAIN_FILES = {
     "native": "demos.safetensors",
@@ -77,7 +80,7 @@ class Spoiler:
             if name != "native":
                 theirs = folder / f"{name}-theirs"
                 theirs.mkdir()
-                _write_theirs(name, episodes_of("float32"), theirs)
+                _write_theirs(name, episodes_of("float32", LENGTHS), theirs)
                 self.good[name, "theirs"] = load_demos(theirs / _source(name))
 
     def spoiled(self, case: Case) -> Path:
@@ -168,7 +171,7 @@ def _shapes(case: Case, work: Path) -> None:
     if case.format == "native":
         _native_of_other_shapes(rng, work / MAIN_FILES["native"])
         return
-    episodes = episodes_of("float32")
+    episodes = episodes_of("float32", LENGTHS)
     _EDITS[int(rng.integers(len(_EDITS)))](episodes, int(rng.integers(len(LENGTHS))))
     shutil.rmtree(work)
     work.mkdir()

@@ -4,9 +4,11 @@ import dataclasses
 from typing import Any
 
 import pytest
+import torch
 
 from spacil.config import TrainConfig
 from spacil.data.demo_file import load_demos
+from spacil.data.demo_metadata import DemoMetadata
 from spacil.errors import ConfigError, DataError
 from spacil.settings import default_config, with_settings
 from spacil.training.intake import (
@@ -93,3 +95,39 @@ def test_the_probe_is_closed_whatever_happens() -> None:
     with pytest.raises(DataError):
         checked_demonstrations(load_demos("Reacher-v4"), config_for("Pendulum-v1"), make)
     assert len(closed) == 16
+
+
+def test_several_sources_are_put_together_and_unknown_ones_are_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    known = load_demos("Reacher-v4").first(3)
+    unknown = dataclasses.replace(known, metadata=DemoMetadata(), source="somebody's")
+    demos, _ = demonstrations_for(config_for(), "Reacher-v4", [unknown, known, "Reacher-v4"])
+    assert demos.num_episodes == 56
+    assert demos.metadata.task == "Reacher-v4"
+    assert [part["task"] for part in demos.metadata.provenance["parts"]] == [
+        None,
+        "Reacher-v4",
+        "Reacher-v4",
+    ]
+    assert "somebody's: does not say which env it is from; taken to be from Rea" in caplog.text
+    with pytest.raises(DataError, match="demos have 2 action dims, Hopper-v4 has 3"):
+        demonstrations_for(config_for("Hopper-v4"), "Hopper-v4", ["Hopper-v4", "Reacher-v4"])
+
+
+def test_subsampling_and_noise_come_after_the_check_and_are_recorded() -> None:
+    demos = load_demos("Reacher-v4")
+    plain = checked_demonstrations(demos, config_for(), "Reacher-v4", every=5)
+    noisy, again = (
+        checked_demonstrations(demos, config_for(), "Reacher-v4", every=5, noise=0.1)
+        for _ in range(2)
+    )
+    assert plain.episode_lengths.tolist() == [10] * 50
+    assert noisy.content_hash == again.content_hash
+    difference = (noisy.states - plain.states).double() / plain.state_std
+    varies = plain.state_std > 1e-6
+    assert float(difference[:, varies].std()) == pytest.approx(0.1, rel=0.05)
+    assert torch.equal(noisy.executed_actions, plain.executed_actions)
+    assert torch.equal(noisy.initial_qpos, demos.initial_qpos)  # type: ignore[arg-type]
+    operations = [change["operation"] for change in noisy.metadata.provenance["changes"]]
+    assert operations[-2:] == ["subsample", "add_observation_noise"]

@@ -134,11 +134,10 @@ class _Intake:
                 raise self._refusal(f"{where} holds values other than 0 and 1")
             return flags
         kept = [_NUMPY_DTYPES[dtype] for dtype in field.dtypes]
-        with np.errstate(over="ignore"):
-            cast = array.astype(array.dtype.type if array.dtype.type in kept else kept[0])
         # Networks read float32, also where the record holds more.
-        read = np.float32 if field.dtypes[0] == torch.float32 else cast.dtype
-        with np.errstate(over="ignore"):
+        read = np.float32 if field.dtypes[0] == torch.float32 else _NUMPY_DTYPES[field.dtypes[0]]
+        with np.errstate(over="ignore", invalid="ignore"):  # invalid: some NaN say so when cast
+            cast = array.astype(array.dtype.type if array.dtype.type in kept else kept[0])
             lost = np.isfinite(array) & ~np.isfinite(cast.astype(read, copy=False))
         if lost.any():
             position = tuple(int(index) for index in np.argwhere(lost)[0])

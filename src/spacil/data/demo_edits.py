@@ -7,18 +7,24 @@ import torch
 
 from spacil.data.demo_selection import episode_of_step
 from spacil.data.demos import Demonstrations
-from spacil.errors import ConfigError
+from spacil.errors import ConfigError, DataError
 from spacil.seeding import stream
-
-REPEATED_FINAL = "repeat_last_observation_as_final"
 
 
 def with_flagged_ends(demos: Demonstrations) -> Demonstrations:
-    """Every episode ends with a flag; one that had none counts as truncated."""
+    """Every episode ends with a flag; one that had none counts as truncated.
+
+    Without a step there is no end to flag, so an empty episode is refused.
+    """
     lengths = demos.episode_lengths
+    if (lengths == 0).any():
+        episode = int(lengths.argmin())
+        raise DataError(
+            f"{demos.source}: episode {episode} is empty, which this format cannot hold"
+        )
     is_flagged = torch.zeros(demos.num_episodes, dtype=torch.bool)
     is_flagged[episode_of_step(lengths)[demos.terminations | demos.truncations]] = True
-    is_open = ~is_flagged & (lengths > 0)
+    is_open = ~is_flagged
     if not is_open.any():
         return demos
     truncations = demos.truncations.clone()
@@ -70,6 +76,6 @@ def with_task(demos: Demonstrations, task: str) -> Demonstrations:
 
 
 def has_repeated_finals(demos: Demonstrations) -> bool:
-    """Whether the final observations are copies, because the source had none."""
-    changes = demos.metadata.provenance.get("changes", [])
-    return any(change.get("operation") == REPEATED_FINAL for change in changes)
+    """Whether each final observation only repeats the one before, as where the source had none."""
+    final_rows = (demos.episode_lengths + 1).cumsum(0) - 1
+    return torch.equal(demos.observations[final_rows], demos.observations[final_rows - 1])

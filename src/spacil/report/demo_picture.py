@@ -16,12 +16,15 @@ from spacil.storage import os_errors_as
 if TYPE_CHECKING:
     from spacil.data.demos import Demonstrations
 
+SUFFIXES = (".png", ".pdf", ".svg")
 MAX_ACTIONS_DRAWN = 12
 _COLUMNS = 3
 
 
 def draw_demonstrations(demos: "Demonstrations", path: Path) -> None:
     """Returns and lengths over the episodes, then one histogram per action."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise ConfigError(f"{path}: the name of a picture ends in {', '.join(SUFFIXES)}")
     num_drawn = min(demos.num_actions, MAX_ACTIONS_DRAWN)
     num_rows = 1 + -(-num_drawn // _COLUMNS)
     figure, axes = plt.subplots(num_rows, _COLUMNS, figsize=(11, 2.6 * num_rows), squeeze=False)
@@ -38,8 +41,6 @@ def draw_demonstrations(demos: "Demonstrations", path: Path) -> None:
     try:
         with os_errors_as(StorageError, "write", path):
             figure.savefig(path, dpi=130)
-    except ValueError as error:  # a suffix that names no picture format
-        raise ConfigError(f"{path}: {error}") from None
     finally:
         plt.close(figure)
 

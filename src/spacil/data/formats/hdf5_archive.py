@@ -5,6 +5,7 @@ Plain numbers only, from hard links inside the file: an HDF5 file can otherwise 
 what the file declares and what it really stores, before memory is taken.
 """
 
+import math
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,7 @@ Notes = dict[str, Any]
 
 MINARI_FILE = "main_data.hdf5"
 MINARI_FIELDS = ("observations", "actions", "rewards", "terminations", "truncations")
-MINARI_INFOS = ("raw_actions", "initial_qpos", "initial_qvel", "qpos", "qvel")
+MINARI_INFOS = frozenset({"raw_actions", "initial_qpos", "initial_qvel", "qpos", "qvel"})
 
 _NUMBERS = {"bool", "float16", "float32", "float64"} | {
     f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)
@@ -58,10 +59,10 @@ def read_minari(path: Path) -> tuple[Arrays, Notes]:
                 wanted[f"{index}/{name}"] = _dataset(group, name, path)
             if "infos" in group:
                 infos = _group(group, "infos", path)
-                ignored |= set(infos) - set(MINARI_INFOS)
-                for name in MINARI_INFOS:
-                    if name in infos:
-                        wanted[f"{index}/infos/{name}"] = _dataset(infos, name, path)
+                names = set(infos)
+                ignored |= names - MINARI_INFOS
+                for name in names & MINARI_INFOS:
+                    wanted[f"{index}/infos/{name}"] = _dataset(infos, name, path)
         notes = {"num_episodes": num_episodes, "ignored": sorted(ignored)[:100]}
         return _read(wanted, path), notes
 
@@ -117,29 +118,32 @@ def _dataset(group: Any, name: str, path: Path) -> Any:
 
 
 def _read(datasets: dict[str, Any], path: Path) -> Arrays:
-    for dataset in datasets.values():
-        _check(dataset, path)
-    check_declared_bytes(sum(_num_bytes(dataset) for dataset in datasets.values()), path)
+    check_declared_bytes(sum(_checked_bytes(each, path) for each in datasets.values()), path)
     return {name: dataset[()] for name, dataset in datasets.items()}
 
 
-def _check(dataset: Any, path: Path) -> None:
+def _checked_bytes(dataset: Any, path: Path) -> int:
+    """The size of an array that is safe to read; anything else is refused."""
+    h5py, kind, shape = load_library(), dataset.dtype, dataset.shape
     where = f"{path}: '{dataset.name}'"
-    if dataset.dtype.name not in _NUMBERS:
-        raise DataError(f"{where} is of type {dataset.dtype}, expected numbers or flags")
-    if dataset.shape is None:
+    if kind.name not in _NUMBERS:
+        raise DataError(f"{where} is of type {kind}, expected numbers or flags")
+    if shape is None:
         raise DataError(f"{where} holds nothing")
-    if dataset.is_virtual or dataset.external:
+    created = dataset.id.get_create_plist()
+    if created.get_layout() == h5py.h5d.VIRTUAL or created.get_external_count():
         raise DataError(f"{where} takes its numbers from other files, which are not opened")
-    stored = dataset.id.get_storage_size()
-    is_packed = dataset.compression is not None
-    # Missing chunks would silently read as zeros.
-    if (stored < _num_bytes(dataset)) if not is_packed else (dataset.size and stored == 0):
-        raise DataError(
-            f"{where} declares {_num_bytes(dataset)} bytes and stores {stored}: it was not "
-            "written to its end"
-        )
+    declared = math.prod(shape) * kind.itemsize
+    if declared and not _is_all_there(dataset, created, declared):
+        raise DataError(f"{where} declares shape {shape} and was not written to its end")
+    return int(declared)
 
 
-def _num_bytes(dataset: Any) -> int:
-    return int(dataset.size) * int(dataset.dtype.itemsize)
+def _is_all_there(dataset: Any, created: Any, declared: int) -> bool:
+    """Whether all declared numbers are stored: missing ones would silently read as zeros."""
+    if created.get_layout() != load_library().h5d.CHUNKED:
+        return bool(dataset.id.get_storage_size() >= declared)
+    pairs = zip(dataset.shape, created.get_chunk(), strict=True)
+    return bool(
+        dataset.id.get_num_chunks() == math.prod(-(-size // chunk) for size, chunk in pairs)
+    )
