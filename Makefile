@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-slow bench check lint types contracts setup clean
+.PHONY: demo test test-slow test-faults golden bench check lint types contracts setup clean
 
 demo: setup
 	@$(BIN)/spacil train spacil --task Reacher-v4 --iterations 250 --evaluation-interval 25
@@ -15,6 +15,18 @@ test: setup
 
 test-slow: setup
 	$(BIN)/python -m pytest -m slow --timeout 3600
+
+# Every fault, kill and repeat campaign; an hour on two cores. `make test` holds the quick half.
+test-faults: setup
+	$(BIN)/python -m pytest tests/faults tests/integration tests/updates tests/training/test_checkpoint.py \
+		tests/training/test_run_dir.py tests/test_storage.py tests/test_security.py tests/envs \
+		-m 'slow or not slow' --deselect tests/integration/test_learning.py --timeout 3600
+	$(BIN)/python tests/support/kill_campaign.py --trials 540
+	$(BIN)/python benchmarks/soak.py
+
+# After a change of results that is meant: write down this platform's new numbers.
+golden: setup
+	$(BIN)/python tests/support/golden_traces.py
 
 bench: setup
 	$(BIN)/python benchmarks/simulation.py

@@ -6,7 +6,8 @@ run that nothing disturbed, and no kill cost more than one checkpoint interval.
 
     python tests/support/kill_campaign.py --trials 500 --record runs/kill_campaign.jsonl
 
-Trials that stand in the record already are not run again.
+Trials that stand in the record already are not run again; `--first` leaves out those before it, so
+that several processes can share a campaign, each with a record of its own.
 """
 
 import argparse
@@ -116,14 +117,14 @@ def undisturbed_state(processes: Processes, algorithm: str, folder: Path) -> Run
     return state_of_run(folder / algorithm)
 
 
-def run_campaign(num_trials: int, record: Path, folder: Path) -> list[Trial]:
-    """All trials, those of the record among them; each is recorded when it is done."""
+def run_campaign(first: int, num_trials: int, record: Path, folder: Path) -> list[Trial]:
+    """All trials from `first` on and those of the record; each is recorded when it is done."""
     trials = read_record(record)
     done = {(trial.algorithm, trial.number) for trial in trials}
     processes = Processes(folder)
     try:
         expected = {name: undisturbed_state(processes, name, folder) for name in ALGORITHMS}
-        for algorithm, number in planned(num_trials):
+        for algorithm, number in planned(first, num_trials):
             if (algorithm, number) in done:
                 continue
             run_dir = folder / f"{algorithm}-{number}"
@@ -140,9 +141,9 @@ def run_campaign(num_trials: int, record: Path, folder: Path) -> list[Trial]:
     return trials
 
 
-def planned(num_trials: int) -> Iterable[tuple[str, int]]:
+def planned(first: int, num_trials: int) -> Iterable[tuple[str, int]]:
     """Trials in an order in which every algorithm has its turn."""
-    for index in range(num_trials):
+    for index in range(first, num_trials):
         yield ALGORITHMS[index % len(ALGORITHMS)], index // len(ALGORITHMS)
 
 
@@ -181,11 +182,12 @@ def summary(trials: list[Trial]) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Kill runs, resume them, compare how they end.")
     parser.add_argument("--trials", type=int, default=500)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--record", type=Path, default=Path("runs/kill_campaign.jsonl"))
     arguments = parser.parse_args()
     arguments.record.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="kill-campaign-"))
-    trials = run_campaign(arguments.trials, arguments.record, folder)
+    trials = run_campaign(arguments.first, arguments.trials, arguments.record, folder)
     record_figure("kills", summary(trials))
     print(json.dumps(summary(trials), indent=2))
     raise SystemExit(0 if all(trial.is_passed for trial in trials) else 1)

@@ -19,6 +19,7 @@ VERBS = {
     "demos": "demonstrations: collect, import, export, check, show",
     "experiment": "measure a claim of the paper: theory",
     "tasks": "what is built in, with sizes and the paper's settings",
+    "doctor": "is this machine fit? versions, cores, disk, GPU, and a short self-test",
 }
 
 USAGE = "\n".join(

@@ -10,6 +10,7 @@ import math
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self
@@ -37,7 +38,12 @@ class Watchdog:
     def __enter__(self) -> None:
         self._deadline = time.monotonic() + self._seconds
         if self._thread is None:
-            self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
+            pause = min(1.0, self._seconds / 4)
+            # A weak reference: an env that nobody closed ends its watchdog when it goes.
+            watched = (weakref.ref(self), self._is_closed, pause)
+            self._thread = threading.Thread(
+                target=_watch, args=watched, name="watchdog", daemon=True
+            )
             self._thread.start()
 
     def __exit__(
@@ -55,10 +61,9 @@ class Watchdog:
             self._thread.join()
             self._thread = None
 
-    def _watch(self) -> None:
-        while not self._is_closed.wait(min(1.0, self._seconds / 4)):
-            if time.monotonic() > self._deadline:
-                self._end_process()
+    def end_process_if_late(self) -> None:
+        if time.monotonic() > self._deadline:
+            self._end_process()
 
     def _end_process(self) -> None:
         message = (
@@ -69,3 +74,14 @@ class Watchdog:
         os.write(_STANDARD_ERROR, message.encode(errors="replace"))
         faulthandler.dump_traceback(_STANDARD_ERROR, all_threads=True)
         os._exit(RetryableError.exit_code)
+
+
+def _watch(
+    reference: weakref.ref[Watchdog], is_closed: threading.Event, seconds_between: float
+) -> None:
+    while not is_closed.wait(seconds_between):
+        watchdog = reference()
+        if watchdog is None:
+            return
+        watchdog.end_process_if_late()
+        del watchdog

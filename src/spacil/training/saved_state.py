@@ -31,9 +31,9 @@ def require_same_form(found: Mapping[str, Tensor], expected: Mapping[str, Tensor
                 f"the checkpoint does not fit this run: {name} is {saved.dtype} "
                 f"{tuple(saved.shape)}, expected {tensor.dtype} {tuple(tensor.shape)}"
             )
-    spoilt = first_non_finite(found)
-    if spoilt is not None:
-        raise StorageError(f"the checkpoint cannot be gone on from: {spoilt} holds NaN or infinity")
+    broken = first_non_finite(found)
+    if broken is not None:
+        raise StorageError(f"the checkpoint cannot be gone on from: {broken} holds NaN or infinity")
 
 
 def first_non_finite(tensors: Mapping[str, Tensor]) -> str | None:

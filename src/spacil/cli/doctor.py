@@ -1,0 +1,65 @@
+"""`spacil doctor`: what this machine is, and whether it is fit to train on."""
+
+import json
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from spacil.cli.arguments import parse
+
+UNFIT = 69
+"""Exit code of a machine that fails a check."""
+
+
+@dataclass(frozen=True)
+class DoctorArguments:
+    json: bool = False
+    """Print JSON instead of text."""
+
+
+def run(arguments: list[str]) -> int:
+    parsed = parse(
+        DoctorArguments,
+        arguments,
+        "spacil doctor",
+        "Facts about this machine, and a test of 20 seconds: is it fit to train on?",
+    )
+    from spacil.health import facts
+    from spacil.health.self_test import run_checks
+
+    began = time.perf_counter()
+    known = facts.gather()
+    if not parsed.json:
+        _print_facts(known)
+    checks = [asdict(check) for check in run_checks(Path.cwd())]
+    failed = [check["name"] for check in checks if not check["is_passed"]]
+    seconds = round(time.perf_counter() - began, 1)
+    verdict = _verdict(len(checks), failed, seconds)
+    if parsed.json:
+        result = {"facts": known, "checks": checks, "is_fit": not failed, "verdict": verdict}
+        print(json.dumps(result | {"seconds": seconds}))
+    else:
+        _print_checks(checks)
+        print(verdict)
+    return UNFIT if failed else 0
+
+
+def _verdict(num_checks: int, failed: list[str], seconds: float) -> str:
+    if failed:
+        return f"not fit to train on: {', '.join(failed)} failed ({seconds} s)"
+    return f"fit to train on: all {num_checks} checks passed ({seconds} s)"
+
+
+def _print_facts(known: dict[str, Any]) -> None:
+    versions = "  ".join(f"{name} {number}" for name, number in known["versions"].items())
+    print(f"{'versions':<24}{versions}")
+    for name, value in known.items():
+        if name != "versions":
+            print(f"{name.replace('_', ' '):<24}{value}")
+
+
+def _print_checks(checks: list[dict[str, Any]]) -> None:
+    for check in checks:
+        mark = "ok    " if check["is_passed"] else "FAILED"
+        print(f"{check['name']:<24}{mark}  {check['detail']} ({check['seconds']} s)")

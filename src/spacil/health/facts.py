@@ -1,0 +1,74 @@
+"""What this machine is: versions, cores, memory, disk, GPU, rendering. Looks, changes nothing."""
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+PACKAGES = ("spacil", "torch", "numpy", "mujoco", "gymnasium", "safetensors")
+_MAX_GL_SECONDS = 10
+# In a process of its own: a broken graphics driver may abort, or never return.
+_OPEN_GL = "import mujoco; mujoco.GLContext(16, 16).make_current()"
+
+
+def gather() -> dict[str, Any]:
+    """Every fact by name, JSON-able; what is missing says so in words."""
+    return {
+        "versions": {"python": platform.python_version()}
+        | {name: _version(name) for name in PACKAGES},
+        "system": platform.platform(),
+        "cpu": f"{platform.machine()}, {torch.backends.cpu.get_cpu_capability()}",
+        "cores": len(os.sched_getaffinity(0)),
+        "torch_threads": torch.get_num_threads(),
+        "memory_gb": round(_memory_bytes() / 2**30, 1),
+        "disk_free_gb": round(shutil.disk_usage(Path.cwd()).free / 2**30, 1),
+        "gpu": gpu(),
+        "rendering": rendering(),
+    }
+
+
+def gpu() -> str:
+    """The CUDA devices that torch sees, or why there is none."""
+    if not torch.backends.cuda.is_built():
+        return "none: this torch is built for the CPU alone"
+    if not torch.cuda.is_available():
+        return "none: torch sees no CUDA device"
+    return ", ".join(
+        torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())
+    )
+
+
+def rendering() -> str:
+    """Whether MuJoCo can draw; training does not need it."""
+    backend = os.environ.get("MUJOCO_GL", "default")
+    try:
+        attempt = subprocess.run(
+            [sys.executable, "-c", _OPEN_GL],
+            capture_output=True,
+            text=True,
+            timeout=_MAX_GL_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"no: {type(error).__name__} (MUJOCO_GL {backend}); only pictures need it"
+    if attempt.returncode == 0:
+        return f"yes (MUJOCO_GL {backend})"
+    reason = (attempt.stderr.strip().splitlines() or [f"exit code {attempt.returncode}"])[-1]
+    return f"no: {reason} (MUJOCO_GL {backend}); only pictures need it"
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _memory_bytes() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -1,0 +1,143 @@
+"""A short test of what spacil promises, on the machine it runs on.
+
+Each check returns what it found in words, or raises `CheckFailedError`; nothing else gets out.
+"""
+
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from spacil import storage
+from spacil.data.rollout import torch_threads
+from spacil.errors import SpacilError
+from spacil.settings import default_config, with_settings
+from spacil.training import checkpoint
+from spacil.training.intake import demonstrations_for
+from spacil.training.learner import Learner
+from spacil.training.loop import run_iteration
+from spacil.training.run import restore, state_to_save
+
+MIN_SPEED_SHARE = 0.3
+"""Of bare `mj_step` calls; about 0.6 to 0.9 is usual."""
+_EXACT_STEPS = 100
+_SPEED_SECONDS = 1.0
+_TINY = {
+    "num_envs": 10,
+    "steps_per_iteration": 500,
+    "simulation_threads": 1,
+    "torch_threads": 1,
+    "policy_hidden": (32, 32),
+    "value_hidden": (32,),
+    "discriminator_hidden": (32,),
+    "evaluation_steps": 100,
+}
+
+
+class CheckFailedError(SpacilError):
+    """This machine does not keep a promise."""
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    name: str
+    is_passed: bool
+    detail: str
+    seconds: float
+
+
+def run_checks(folder: Path) -> list[CheckResult]:
+    """All checks, in order; `folder` is where run folders would be made."""
+    checks: dict[str, Callable[[], str]] = {
+        "step-exactness": steps_equal_gymnasium,
+        "determinism": one_seed_gives_one_run,
+        "checkpoint round trip": lambda: a_saved_run_goes_on(folder),
+        "simulation speed": simulation_is_near_its_floor,
+    }
+    return [_timed(name, check) for name, check in checks.items()]
+
+
+def steps_equal_gymnasium() -> str:
+    """Our simulator beside `gymnasium.make`, bit for bit."""
+    from spacil.envs.fidelity import difference_from_gymnasium
+    from spacil.envs.registry import PAPER_TASKS, TASKS
+
+    for name in PAPER_TASKS:
+        difference = difference_from_gymnasium(TASKS[name], _EXACT_STEPS)
+        if difference is not None:
+            raise CheckFailedError(f"our simulator is not gymnasium's: {difference}")
+    return f"{len(PAPER_TASKS)} tasks x {_EXACT_STEPS} steps equal gymnasium.make, difference 0"
+
+
+def one_seed_gives_one_run() -> str:
+    hashes = {_state_after(2) for _ in range(2)}
+    if len(hashes) > 1:
+        raise CheckFailedError("two runs of one seed ended in different states")
+    return "two runs of one seed are equal, bit for bit"
+
+
+def a_saved_run_goes_on(folder: Path) -> str:
+    """Two iterations, saved, read and gone on with, beside three in one go."""
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".spacil-doctor-") as scratch:
+        learner = _learner()
+        _iterate(learner, 2)
+        began = time.perf_counter()
+        path = checkpoint.write(Path(scratch), 2, *state_to_save(learner))
+        milliseconds = 1e3 * (time.perf_counter() - began)
+        learner.close()
+        resumed = _learner()
+        restore(resumed, checkpoint.read(path))
+        _iterate(resumed, 1)
+        found = _hash_of(resumed)
+        resumed.close()
+    if found != _state_after(3):
+        raise CheckFailedError("a run that was saved and resumed ended in another state")
+    return f"resumed bit for bit; written in {milliseconds:.1f} ms"
+
+
+def simulation_is_near_its_floor() -> str:
+    from spacil.envs.fidelity import share_of_raw_speed
+    from spacil.envs.registry import TASKS
+
+    share = share_of_raw_speed(TASKS["Hopper-v4"], _SPEED_SECONDS)
+    words = f"Hopper at {share:.2f} of bare mj_step, one thread"
+    if share < MIN_SPEED_SHARE:
+        raise CheckFailedError(f"{words}; expected {MIN_SPEED_SHARE} or more")
+    return words
+
+
+def _timed(name: str, check: Callable[[], str]) -> CheckResult:
+    began = time.perf_counter()
+    try:
+        is_passed, detail = True, check()
+    except SpacilError as error:
+        is_passed, detail = False, str(error)
+    except Exception as error:  # a library that is missing or broken: that is what we look for
+        is_passed, detail = False, f"{type(error).__name__}: {error}"
+    return CheckResult(name, is_passed, detail, round(time.perf_counter() - began, 2))
+
+
+def _learner() -> Learner:
+    config = with_settings(default_config("spacil", "Reacher-v4"), _TINY)
+    demonstrations, config = demonstrations_for(config, "Reacher-v4", None)
+    return Learner(config, "Reacher-v4", demonstrations)
+
+
+def _iterate(learner: Learner, iterations: int) -> None:
+    with torch_threads(learner.config.run.torch_threads):
+        for _ in range(iterations):
+            run_iteration(learner)
+
+
+def _state_after(iterations: int) -> str:
+    learner = _learner()
+    _iterate(learner, iterations)
+    state = _hash_of(learner)
+    learner.close()
+    return state
+
+
+def _hash_of(learner: Learner) -> str:
+    tensors, document, _ = state_to_save(learner)
+    return storage.content_hash(tensors, document)

@@ -1,0 +1,98 @@
+"""`spacil doctor` tells what a machine is and whether it is fit, and breaks on none of it."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spacil.health import facts, self_test
+
+CHECKS = ["step-exactness", "determinism", "checkpoint round trip", "simulation speed"]
+
+
+def test_this_machine_is_fit_and_the_whole_takes_seconds(
+    spacil: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    seen = spacil("doctor", "--json")
+    assert seen.code == 0, seen.out
+    result = seen.result
+    assert result["is_fit"] and result["verdict"].startswith("fit to train on: all 4 checks passed")
+    assert [check["name"] for check in result["checks"]] == CHECKS
+    assert result["facts"]["versions"].keys() >= {"python", "spacil", "torch", "mujoco"}
+    assert result["facts"]["cores"] == len(os.sched_getaffinity(0))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Checks that take no time; one may be the real one, or fail."""
+
+    def replace(**checks: Callable[..., str]) -> None:
+        for name in (
+            *("steps_equal_gymnasium", "one_seed_gives_one_run", "a_saved_run_goes_on"),
+            "simulation_is_near_its_floor",
+        ):
+            monkeypatch.setattr(self_test, name, checks.get(name, lambda *_: "not looked at"))
+        monkeypatch.setattr(facts, "rendering", lambda: "not looked at")
+
+    return replace
+
+
+def test_a_check_that_fails_or_breaks_makes_it_unfit_in_one_line(
+    spacil: Callable[..., Any], quick: Callable[..., None]
+) -> None:
+    def missing() -> str:
+        raise ImportError("No module named 'mujoco'")
+
+    quick(steps_equal_gymnasium=missing)
+    seen = spacil("doctor")
+    assert seen.code == 69
+    assert "FAILED  ImportError: No module named 'mujoco'" in seen.out
+    last = seen.out.splitlines()[-1]
+    assert last.startswith("not fit to train on: step-exactness failed (")
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder nobody may write to")
+def test_a_folder_that_cannot_be_written_to_is_found(
+    spacil: Callable[..., Any],
+    quick: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    quick(a_saved_run_goes_on=self_test.a_saved_run_goes_on)
+    monkeypatch.chdir("/proc/self")
+    seen = spacil("doctor", "--json")
+    assert seen.code == 69
+    (check,) = (check for check in seen.result["checks"] if not check["is_passed"])
+    assert check["name"] == "checkpoint round trip"
+
+
+def test_a_simulator_that_is_slow_or_other_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    from spacil.envs import fidelity
+
+    monkeypatch.setattr(fidelity, "share_of_raw_speed", lambda *_: 0.1)
+    with pytest.raises(self_test.CheckFailedError, match=r"Hopper at 0\.10 of bare mj_step"):
+        self_test.simulation_is_near_its_floor()
+    monkeypatch.setattr(fidelity, "difference_from_gymnasium", lambda *_: "Ant-v4: step 7 differs")
+    with pytest.raises(self_test.CheckFailedError, match="Ant-v4: step 7 differs"):
+        self_test.steps_equal_gymnasium()
+
+
+def test_rendering_that_does_not_work_is_told_and_is_no_reason_to_be_unfit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MUJOCO_GL", "no-such-backend")
+    told = facts.rendering()
+    assert told.startswith("no: ") and "MUJOCO_GL no-such-backend" in told
+    assert told.endswith("only pictures need it")
+
+
+def test_facts_are_json_and_a_missing_package_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(facts, "rendering", lambda: "not looked at")
+    monkeypatch.setattr(facts, "PACKAGES", ("torch", "no-such-package"))
+    known = json.loads(json.dumps(facts.gather()))
+    assert known["versions"]["no-such-package"] == "not installed"
+    assert known["gpu"]
