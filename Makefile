@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 .PHONY: demo test test-slow test-faults golden bench check lint types contracts setup clean
 
 demo: setup
-	@$(BIN)/spacil train spacil --task Reacher-v4 --iterations 250 --evaluation-interval 25
+	@$(BIN)/spacil train spacil --task Hopper-v4 --preset fast --iterations 120
 
 test: setup
 	$(BIN)/python -m pytest

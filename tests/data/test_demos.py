@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from spacil.data.demo_metadata import DemoMetadata
+from spacil.data.demo_file import load_demos
 from spacil.data.demos import Demonstrations
 from spacil.errors import ConfigError, DataError
 
@@ -290,3 +291,9 @@ def test_statistics_of_no_steps_are_an_error() -> None:
     demos = Demonstrations.from_arrays([np.zeros((1, 2))], [np.zeros((0, 1))])
     with pytest.raises(DataError, match="no steps"):
         _ = demos.state_mean
+
+
+def test_a_record_is_shown_in_one_line() -> None:
+    assert repr(load_demos("Hopper-v4")) == (
+        "Demonstrations(Hopper-v4: 6 episodes, 6000 steps, return 3692.07)"
+    )

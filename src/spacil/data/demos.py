@@ -51,7 +51,7 @@ class Episode:
     """[nv]"""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Demonstrations:
     """E episodes with M steps in all, stored one after the other."""
 
@@ -79,6 +79,12 @@ class Demonstrations:
 
     def __post_init__(self) -> None:
         check_structure(self.tensors(), self.source)
+
+    def __repr__(self) -> str:
+        """One line; a notebook should not fill with tensors."""
+        steps = f"{self.num_episodes} episodes, {len(self.executed_actions)} steps"
+        returns = "" if self.returns is None else f", return {float(self.returns.mean()):.2f}"
+        return f"Demonstrations({self.metadata.task or 'no task'}: {steps}{returns})"
 
     @classmethod
     def from_arrays(
