@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from spacil.data.demo_metadata import DemoMetadata
 from spacil.data.demo_file import load_demos
+from spacil.data.demo_metadata import DemoMetadata
 from spacil.data.demos import Demonstrations
 from spacil.errors import ConfigError, DataError
 
