@@ -27,10 +27,7 @@ FREE_TO_CHANGE_ON_RESUME = CHANGES_ROUNDING | {
 
 
 FAST_MAX_KL = 0.03
-"""Trust region of `--preset fast`: three times the paper's"""
-
-FAST_CLONING_WEIGHT = 0.003
-"""Weight of the policy penalty beside cloning's squared error, in `--preset fast`"""
+"""Trust region of `--preset fast`, three times the paper's: docs/results/fast.md"""
 
 _BC_SETTINGS = {
     "iterations": 100,
@@ -66,17 +63,12 @@ def default_config(algorithm: Algorithm, task: str, preset: Preset = "none") -> 
 
 def _preset_settings(algorithm: Algorithm, task: str, preset: Preset) -> dict[str, Any]:
     if preset == "fast":
-        return _fast_settings(algorithm)
+        if algorithm == "bc":
+            raise ConfigError("--preset fast sets the trust region, and bc has none")
+        return {"max_kl": FAST_MAX_KL}
     if algorithm in ("trpo", "bc"):
         raise ConfigError(f"--preset {preset} is for gail and spacil, not for {algorithm}")
     return _paper_settings(algorithm, task, preset)
-
-
-def _fast_settings(algorithm: Algorithm) -> dict[str, Any]:
-    """The shortest way to a smooth expert; evidence and price are in docs/results/fast.md."""
-    if algorithm == "bc":
-        return {"lambda_policy": FAST_CLONING_WEIGHT}
-    return {"max_kl": FAST_MAX_KL}
 
 
 def _paper_settings(algorithm: Algorithm, task: str, preset: Preset) -> dict[str, Any]:
