@@ -112,7 +112,7 @@ class Importer:
         except SpacilError:
             raise
         except _LateError:
-            self._stop()
+            self._stop(patience=0)
             raise DataError(
                 f"{path}: reading it did not come to an end and was stopped; is its disk reachable?"
             ) from None
@@ -142,20 +142,20 @@ class Importer:
             self._child, self._owner = _start_child(), os.getpid()
         return self._child
 
-    def _stop(self) -> int:
+    def _stop(self, patience: float = 1.0) -> int:
         """End the child and return how it ended, as `Popen.returncode` says it."""
         child, self._child = self._child, None
         if child is None or self._owner != os.getpid():
             return 0
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(0.05)  # one that is dying by itself says why
-        child.kill()
-        code = child.wait()
         for pipe in (child.stdin, child.stdout):
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
-        return code
+        # Without its pipes it ends by itself, and one that is dying already can say of what.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return child.wait(patience)
+        child.kill()
+        return child.wait()
 
 
 _shared = Importer()

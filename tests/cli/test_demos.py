@@ -247,3 +247,23 @@ def test_several_files_subsampled_and_noisy_are_what_a_run_learns_from(
         assert message in refused.err
     refused = train("trpo", "--demo-every", 2, "--run-dir", tmp_path / "none")
     assert refused.code == 2 and "takes no --demo-every" in refused.err
+
+
+def test_a_stable_baselines_model_in_a_module_can_demonstrate(
+    spacil: Spacil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("stable_baselines3", reason="its own model is what demonstrates")
+    (tmp_path / "their_model.py").write_text(
+        "from stable_baselines3 import PPO\n"
+        "model = PPO('MlpPolicy', 'Reacher-v5', seed=0, device='cpu')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    collect = ("demos", "collect", "their_model:model", "--task", "Reacher-v5")
+    done = spacil(*collect, "--num", 2, "--out", "my.npz")
+    assert done.code == 0, done.err
+    demos = load_demos("my.npz")
+    assert (demos.num_episodes, demos.num_steps) == (2, 100)
+    assert demos.metadata.provenance["policy"]["kind"] == "stable-baselines3"
+    (tmp_path / "theirs.zip").write_bytes(b"PK\x03\x04")
+    refused = spacil("demos", "collect", "theirs.zip", "--task", "Reacher-v5", "--out", "a.npz")
+    assert refused.code == 65 and "hold pickles" in refused.err

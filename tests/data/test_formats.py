@@ -332,7 +332,9 @@ def test_what_a_dataset_says_about_itself_comes_out_again(tmp_path: Path) -> Non
     demos = load_demos(source)
     assert demos.metadata.provenance["minari"]["algorithm_name"] == "by hand"
     save_demos(demos, "minari:ours/toy-v1")
-    metadata = minari.load_dataset("ours/toy-v1").storage.metadata
+    storage = minari.load_dataset("ours/toy-v1").storage
+    assert [each["seed"] for each in storage.get_episode_metadata(range(3))] == [100, 101, 102]
+    metadata = storage.metadata
     assert metadata["algorithm_name"] == "by hand"
     assert metadata["author"] == {"someone"}
     assert metadata["action_space"].low.tolist() == [-1.0, -1.0]

@@ -101,7 +101,10 @@ def write_minari(episodes: Episodes, folder: Path) -> str:
         warnings.simplefilter("ignore")  # about metadata that nobody needs here
         minari.create_dataset_from_buffers(
             "theirs/toy-v0",
-            [minari.data_collector.EpisodeBuffer(**episode) for episode in episodes],
+            [
+                minari.data_collector.EpisodeBuffer(**episode, seed=100 + index)
+                for index, episode in enumerate(episodes)
+            ],
             observation_space=Box(-np.inf, np.inf, (3,), dtype),
             action_space=Box(-1, 1, (2,), dtype),
             algorithm_name="by hand",

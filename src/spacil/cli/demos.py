@@ -20,8 +20,6 @@ USAGE = "\n".join(
     ]
 )
 
-SOURCES = "a file or folder of any format, minari:ID, or a task name for the bundled ones"
-
 
 def run(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):

@@ -52,9 +52,10 @@ def read_minari(path: Path) -> tuple[Arrays, Notes]:
     path = path / MINARI_FILE
     with _opened(path) as file:
         num_episodes = len(file)
-        wanted, ignored = {}, set()
+        wanted, ignored, seeds = {}, set(), []
         for index in range(num_episodes):
             group = _group(file, f"episode_{index}", path)
+            seeds.append(_seed(group))
             for name in MINARI_FIELDS:
                 wanted[f"{index}/{name}"] = _dataset(group, name, path)
             if "infos" in group:
@@ -63,8 +64,16 @@ def read_minari(path: Path) -> tuple[Arrays, Notes]:
                 ignored |= names - MINARI_INFOS
                 for name in names & MINARI_INFOS:
                     wanted[f"{index}/infos/{name}"] = _dataset(infos, name, path)
-        notes = {"num_episodes": num_episodes, "ignored": sorted(ignored)[:100]}
+        notes = {"num_episodes": num_episodes, "ignored": sorted(ignored)[:100], "seeds": seeds}
         return _read(wanted, path), notes
+
+
+def _seed(group: Any) -> int | None:
+    """What an episode's reset was seeded with, where it is told."""
+    seed = group.attrs.get("seed")
+    return (
+        int(seed) if getattr(seed, "dtype", None) is not None and seed.dtype.kind in "iu" else None
+    )
 
 
 def _opened(path: Path) -> Any:

@@ -34,6 +34,7 @@ MINARI_VERSION = "0.5.3"
 
 _ID = re.compile(r"(?:[\w-]+/)*[\w-]+-v\d+")
 _SEAL = "spacil"
+_SEEDS = "minari_episode_seeds"
 _OF_THE_STORAGE = frozenset(
     {"total_episodes", "total_steps", "data_format", "jpeg_encoding", "dataset_id"}
     | {"minari_version", "dataset_size", _SEAL}
@@ -85,7 +86,8 @@ def import_minari(folder: Path) -> Demonstrations:
     if notes["ignored"]:
         change["ignored_infos"] = notes["ignored"]
     text = None if document is None else document.encode("utf-8", "surrogatepass")
-    return imported(episodes, text, _our_metadata(metadata, folder), change, str(folder))
+    ours = _our_metadata(metadata, notes["seeds"], folder)
+    return imported(episodes, text, ours, change, str(folder))
 
 
 def export_minari(demos: Demonstrations, folder: Path) -> None:
@@ -102,6 +104,12 @@ def export_minari(demos: Demonstrations, folder: Path) -> None:
             arrays[f"episode_{index}/{name}"] = array
         attributes[f"episode_{index}/id"] = index
         attributes[f"episode_{index}/total_steps"] = int(demos.episode_lengths[index])
+    seeds = demos.metadata.provenance.get(_SEEDS)
+    # After episodes were chosen nobody knows which seed is whose.
+    if isinstance(seeds, list) and len(seeds) == demos.num_episodes:
+        for index, seed in enumerate(seeds):
+            if isinstance(seed, int):
+                attributes[f"episode_{index}/seed"] = seed
     content = hdf5_bytes(arrays, attributes)
     metadata = {
         **_description(demos),
@@ -133,7 +141,7 @@ def _metadata(path: Path) -> dict[str, Any]:
     return metadata
 
 
-def _our_metadata(metadata: dict[str, Any], folder: Path) -> DemoMetadata:
+def _our_metadata(metadata: dict[str, Any], seeds: list[int | None], folder: Path) -> DemoMetadata:
     """The env by its id, and everything else the dataset says about itself."""
     said = {key: value for key, value in metadata.items() if key not in _OF_THE_STORAGE}
     task = None
@@ -146,7 +154,10 @@ def _our_metadata(metadata: dict[str, Any], folder: Path) -> DemoMetadata:
         if not isinstance(task, str):
             raise DataError(f"{folder}: its env_spec has no id: changed or damaged")
     fingerprint = None if task is None else {"gymnasium_id": task}
-    return DemoMetadata(task, fingerprint, {"minari": said})
+    provenance: dict[str, Any] = {"minari": said}
+    if any(seed is not None for seed in seeds):
+        provenance[_SEEDS] = seeds
+    return DemoMetadata(task, fingerprint, provenance)
 
 
 def _episodes(found: Arrays, num_episodes: int) -> dict[str, list[NDArray[Any]]]:
@@ -208,7 +219,8 @@ def _description(demos: Demonstrations) -> dict[str, Any]:
         description["env_spec"] = gymnasium_spec(task)
     description["observation_space"] = _box(observation_low, observation_high)
     description["action_space"] = _box(action_low, action_high)
-    return {**description, **demos.metadata.provenance.get("minari", {})}
+    said = demos.metadata.provenance.get("minari")
+    return {**description, **said} if isinstance(said, dict) else description
 
 
 def _infinite(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
