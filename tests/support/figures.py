@@ -21,4 +21,6 @@ def record_figure(name: str, figures: dict[str, Any]) -> None:
 
 def _commit() -> str:
     command = ["git", "describe", "--always", "--dirty"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    folder = Path(__file__).parent
+    told = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return told.stdout.strip()

@@ -13,6 +13,7 @@ import importlib
 import json
 import os
 import resource
+import signal
 import sys
 import time
 import traceback
@@ -68,6 +69,8 @@ def exit_code(process: int, seconds: float) -> int | None:
 
 for name in LOADED_LATER:
     importlib.import_module(name)
+# A shell that started us in the background had it ignored, and so would every command.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 gc.freeze()  # a collection in the fork would touch, and so copy, every page of what is loaded
 print("ready", flush=True)
 for line in sys.stdin:
