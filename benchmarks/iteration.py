@@ -30,8 +30,9 @@ from spacil.envs.registry import TASKS
 from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
 from spacil.settings import default_config, with_settings
 from spacil.training.intake import demonstrations_for
+from spacil.training.iteration_metrics import Metrics
 from spacil.training.learner import Learner
-from spacil.training.loop import Metrics, run_iteration
+from spacil.training.loop import run_iteration
 
 WARM_UP_ITERATIONS = 3
 LINE_SEARCH_TRIES = 2

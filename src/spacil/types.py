@@ -5,6 +5,7 @@ Shapes: T time, N envs, B = T*N, M demonstration steps, S state, A action.
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 
@@ -26,6 +27,10 @@ class RolloutBatch:
     """[K, S], the true successor of each truncated step, in row-major order of `truncated`."""
     last_states: Tensor
     """[N, S], the state each env is in after the batch."""
+
+    def to(self, device: torch.device) -> "RolloutBatch":
+        """The same batch in a device's memory."""
+        return RolloutBatch(**{name: tensor.to(device) for name, tensor in vars(self).items()})
 
     @property
     def num_steps(self) -> int:

@@ -26,6 +26,20 @@ def test_a_cut_keeps_later_steps_out_of_the_sum() -> None:
     assert advantages[:, 1].tolist() == [4, 3, 2, 1]
 
 
+def test_gae_equals_the_recursion_step_by_step() -> None:
+    generator = torch.Generator().manual_seed(1)
+    shape = (37, 5)
+    draws = torch.randn(3, *shape, generator=generator, dtype=torch.float64)
+    rewards, values, next_values = draws
+    cut = torch.rand(shape, generator=generator) < 0.1
+    advantages = gae(rewards, values, next_values, cut, 0.99, 0.95)
+    following = torch.zeros(5, dtype=torch.float64)
+    for t in range(36, -1, -1):
+        residual = rewards[t] + 0.99 * next_values[t] - values[t]
+        following = residual + 0.99 * 0.95 * torch.where(cut[t], 0.0, following)
+        assert torch.allclose(advantages[t], following, atol=1e-12)
+
+
 def test_with_lambda_one_the_advantage_is_the_discounted_return_minus_the_value() -> None:
     generator = torch.Generator().manual_seed(0)
     rewards, values = torch.rand(2, 6, 3, generator=generator, dtype=torch.float64)

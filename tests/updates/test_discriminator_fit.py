@@ -5,7 +5,7 @@ from torch.nn import functional as F
 from spacil.errors import DivergedError
 from spacil.nets.discriminator import Discriminator
 from spacil.updates import discriminator_fit
-from spacil.updates.discriminator_fit import gail_loss, with_cost_penalty
+from spacil.updates.discriminator_fit import DiscriminatorReport, gail_loss, with_cost_penalty
 
 
 def _sides() -> tuple[tuple[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]:
@@ -46,18 +46,13 @@ def test_zero_steps_leave_the_parameters_alone() -> None:
 
 
 def test_full_separation_is_reported_as_saturated() -> None:
-    report = discriminator_fit._report(torch.tensor([3.0]), torch.tensor([-3.0]), _summands())
-    assert report.is_saturated and report.disc_acc == 1
-    report = discriminator_fit._report(
-        torch.tensor([3.0, -60.0]), torch.tensor([-3.0]), _summands()
-    )
-    assert report.is_saturated and report.disc_acc < 1
-    report = discriminator_fit._report(torch.tensor([3.0, -1.0]), torch.tensor([-3.0]), _summands())
-    assert not report.is_saturated
+    def report(largest: float, acc_agent: float) -> DiscriminatorReport:
+        accuracies = {"acc_agent": acc_agent, "acc_expert": 1.0, "max_abs_logit": largest}
+        return discriminator_fit._report({"agent": 0.0, "expert": 0.0, **accuracies}, 2, 1)
 
-
-def _summands() -> dict[str, torch.Tensor]:
-    return {"agent": torch.zeros(()), "expert": torch.zeros(())}
+    assert report(3.0, 1.0).is_saturated and report(3.0, 1.0).disc_acc == 1
+    assert report(60.0, 0.5).is_saturated and report(60.0, 0.5).disc_acc == pytest.approx(2 / 3)
+    assert not report(3.0, 0.5).is_saturated
 
 
 def test_weight_zero_hands_back_the_loss_itself() -> None:

@@ -9,43 +9,47 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Solution:
+    """All on the device of b: nothing is waited for."""
+
     x: Tensor
-    num_steps: int
     residual_vector: Tensor
     """b - A x, as tracked by the recursion"""
-    residual: float
-    """|b - A x| / |b|"""
-    is_positive: bool
+    num_steps: Tensor
+    """Steps that moved x, a number"""
+    residual: Tensor
+    """|b - A x| / |b|, a number"""
+    is_positive: Tensor
     """False when a direction of zero, negative or non-finite curvature ended the search."""
 
 
 def conjugate_gradient(
-    product: Callable[[Tensor], Tensor], b: Tensor, max_steps: int, tolerance: float = 1e-10
+    product: Callable[[Tensor], Tensor], b: Tensor, num_steps: int, tolerance: float = 1e-10
 ) -> Solution:
-    """Start at zero, draw no randomness, stop at the last good x.
+    """Start at zero, draw no randomness, stay at the last good x.
 
     A curvature p^T A p that is not positive would send the step anywhere: the x found before
-    it is kept and the caller is told.
+    it is kept and the caller is told. There are always `num_steps` products: to leave early, the
+    host would have to wait for the device in every step.
     """
     x = torch.zeros_like(b)
     residual = b.clone()
     direction = b.clone()
-    squared = residual.dot(residual)
-    start = float(squared)
-    is_positive = True
-    steps = 0
-    while steps < max_steps and float(squared) > tolerance**2 * start:
+    squared = start = residual.dot(residual)
+    is_positive = torch.ones((), dtype=torch.bool, device=b.device)
+    steps_taken = torch.zeros((), dtype=torch.int64, device=b.device)
+    for _ in range(num_steps):
+        is_wanted = squared > tolerance**2 * start
         curved = product(direction)
-        curvature = float(direction.dot(curved))
-        if not (curvature > 0 and curvature < float("inf")):
-            is_positive = False
-            break
-        length = squared / curvature
-        x = x + length * direction
-        residual = residual - length * curved
+        curvature = direction.dot(curved)
+        is_positive = is_positive & (~is_wanted | ((curvature > 0) & (curvature < torch.inf)))
+        moves = is_wanted & is_positive
+        # Chosen, not multiplied by zero: what is not finite must not touch what is.
+        length = torch.where(moves, squared / curvature, 0.0)
+        x.addcmul_(direction, length)
+        residual.addcmul_(torch.where(moves, curved, 0.0), length, value=-1)
         next_squared = residual.dot(residual)
-        direction = residual + (next_squared / squared) * direction
+        direction.mul_(torch.where(moves, next_squared / squared, 0.0)).add_(residual)
         squared = next_squared
-        steps += 1
-    relative = (float(squared) / start) ** 0.5 if start > 0 else 0.0
-    return Solution(x, steps, residual, relative, is_positive)
+        steps_taken += moves
+    relative = torch.where(start > 0, (squared / start).sqrt(), 0.0)
+    return Solution(x, residual, steps_taken, relative, is_positive)

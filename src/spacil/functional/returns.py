@@ -20,14 +20,15 @@ def gae(
     `next_values` is the value of the true successor: 0 after a termination, the final state's
     value after a truncation. The sum is always cut at the end of the batch.
     """
-    residuals = rewards + gamma * next_values - values
-    carry = (gamma * gae_lambda) * (~is_cut).to(residuals.dtype)
-    advantages = torch.empty_like(residuals)
-    running = torch.zeros_like(residuals[0])
-    for t in range(len(residuals) - 1, -1, -1):
-        # The last row carries nothing in: `running` is still zero there.
-        running = residuals[t] + carry[t] * running
-        advantages[t] = running
+    advantages = rewards + gamma * next_values - values
+    carry = (gamma * gae_lambda) * (~is_cut).to(advantages.dtype)
+    # By doubling: after a round, advantages[t] holds the first 2 * reach terms of its sum, and
+    # carry[t] is the factor of the next one. A loop over time would need a round per step.
+    num_steps, reach = len(advantages), 1
+    while reach < num_steps:
+        advantages[:-reach] += carry[: num_steps - reach] * advantages[reach:]
+        carry = carry[:-reach] * carry[reach:]
+        reach *= 2
     return advantages
 
 
@@ -38,9 +39,8 @@ def standardize(advantages: Tensor) -> Tensor:
     return centred / spread.clamp_min(1e-8)
 
 
-def explained_variance(predictions: Tensor, targets: Tensor) -> float:
+def explained_variance(predictions: Tensor, targets: Tensor) -> Tensor:
     """1 - Var[targets - predictions] / Var[targets]; 0 when the targets do not vary."""
     variance = targets.var(correction=0)
-    if variance <= 0:
-        return 0.0
-    return float(1 - (targets - predictions).var(correction=0) / variance)
+    unexplained = (targets - predictions).var(correction=0)
+    return torch.where(variance > 0, 1 - unexplained / variance, 0.0)

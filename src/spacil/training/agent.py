@@ -16,7 +16,8 @@ from spacil.training import checkpoint
 from spacil.training.algorithms import make_learner
 from spacil.training.evaluate import Evaluation, evaluate
 from spacil.training.intake import demonstrations_for
-from spacil.training.loop import Metrics, train
+from spacil.training.iteration_metrics import Metrics
+from spacil.training.loop import train
 from spacil.training.progress import Silent, progress_for
 from spacil.training.run import restore, saved_config, state_to_save, train_recorded
 from spacil.training.run_dir import is_run_folder, open_run

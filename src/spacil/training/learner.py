@@ -101,9 +101,7 @@ class Learner:
             start,
         ).to(self.device)
         self.value = ValueNet(spec.num_states, nets.value_hidden, nets.init, start).to(self.device)
-        self.value_optimizer = torch.optim.Adam(
-            self.value.parameters(), self.config.value.value_learning_rate
-        )
+        self.value_optimizer = _adam(self.value, self.config.value.value_learning_rate)
         # Simulation reads a copy on the CPU; on the CPU it is the policy itself.
         self.acting_policy = self.policy
         if self.device.type != "cpu":
@@ -132,9 +130,7 @@ class Learner:
         if config.standardize_actions:
             discriminator.read_actions_standardized(self.expert.actions)
         self.discriminator = discriminator
-        self.discriminator_optimizer = torch.optim.Adam(
-            discriminator.parameters(), config.discriminator_learning_rate
-        )
+        self.discriminator_optimizer = _adam(discriminator, config.discriminator_learning_rate)
 
     @property
     def is_done(self) -> bool:
@@ -230,6 +226,12 @@ class Learner:
         if self.discriminator_optimizer is not None:
             optimizers["discriminator"] = self.discriminator_optimizer
         return optimizers
+
+
+def _adam(module: nn.Module, learning_rate: float) -> torch.optim.Adam:
+    """One pass over all parameters per step; on a GPU, one that can be recorded."""
+    is_on_gpu = next(module.parameters()).is_cuda
+    return torch.optim.Adam(module.parameters(), learning_rate, fused=True, capturable=is_on_gpu)
 
 
 def resolve_device(name: str) -> torch.device:

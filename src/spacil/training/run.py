@@ -21,7 +21,8 @@ from spacil.settings import FREE_TO_CHANGE_ON_RESUME, flat_settings, from_flat_s
 from spacil.training import checkpoint, metrics_log
 from spacil.training.algorithms import AnyLearner
 from spacil.training.interruption import Interruption
-from spacil.training.loop import Metrics, OnIteration, train
+from spacil.training.iteration_metrics import Metrics
+from spacil.training.loop import OnIteration, train
 from spacil.training.metrics_log import MetricsLog
 from spacil.training.policy_file import policy_document
 from spacil.training.progress import Progress

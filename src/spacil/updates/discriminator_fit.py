@@ -8,9 +8,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from spacil.errors import DivergedError
+from spacil.functional.host_reads import read_together
 from spacil.nets.discriminator import Discriminator
 
 SATURATED_LOGIT = 50.0
+PENALTY = "cost_penalty"
 
 CostLoss = Callable[[Tensor, Tensor], dict[str, Tensor]]
 """logits on the agent [B], logits on the demonstrations [M] -> summands, all minimised"""
@@ -43,7 +45,7 @@ def with_cost_penalty(loss: CostLoss, penalty: Callable[[], Tensor], weight: flo
         return loss
 
     def penalized(agent_logits: Tensor, expert_logits: Tensor) -> dict[str, Tensor]:
-        return {**loss(agent_logits, expert_logits), "cost_penalty": weight * penalty()}
+        return {**loss(agent_logits, expert_logits), PENALTY: weight * penalty()}
 
     return penalized
 
@@ -60,21 +62,22 @@ def step(
 
     The report describes the discriminator that judged this batch, before its first step.
     """
-    report: DiscriminatorReport | None = None
+    sizes = [len(agent[0]), len(expert[0])]
+    states, actions = (torch.cat(sides) for sides in zip(agent, expert, strict=True))
+    measured: dict[str, Tensor] = {}
     for _ in range(max(num_steps, 1)):
-        agent_logits = discriminator.logits_agent_is_high(*agent)
-        expert_logits = discriminator.logits_agent_is_high(*expert)
+        logits = discriminator.logits_agent_is_high(states, actions)
+        agent_logits, expert_logits = logits.split(sizes)
         summands = loss(agent_logits, expert_logits)
-        report = report or _report(
-            agent_logits.detach(), expert_logits.detach(), _detached(summands)
-        )
+        measured = measured or _measure(agent_logits.detach(), expert_logits.detach(), summands)
         if num_steps == 0:
             break
         optimizer.zero_grad()
         torch.stack(list(summands.values())).sum().backward()
         optimizer.step()
-    assert report is not None
-    if not all(bool(torch.isfinite(p).all()) for p in discriminator.parameters()):
+    *values, is_finite = read_together(*measured.values(), _all_finite(discriminator))
+    report = _report(dict(zip(measured, values, strict=True)), *sizes)
+    if not is_finite:
         raise DivergedError(
             "discriminator step: a parameter is not finite; "
             "a smaller --discriminator-learning-rate may help"
@@ -82,31 +85,39 @@ def step(
     return report
 
 
-def _detached(summands: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {name: value.detach() for name, value in summands.items()}
+def _all_finite(module: torch.nn.Module) -> Tensor:
+    return torch.cat([p.detach().flatten() for p in module.parameters()]).isfinite().all()
 
 
-def _report(
+@torch.no_grad()
+def _measure(
     agent_logits: Tensor, expert_logits: Tensor, summands: dict[str, Tensor]
-) -> DiscriminatorReport:
-    loss = float(torch.stack(list(summands.values())).sum())
-    if not loss < float("inf"):
-        raise DivergedError(
-            f"discriminator step: loss is {loss} "
-            f"({ {name: float(value) for name, value in summands.items()} })"
-        )
-    acc_agent = float((agent_logits > 0).float().mean())
-    acc_expert = float((expert_logits < 0).float().mean())
-    size_agent, size_expert = len(agent_logits), len(expert_logits)
-    accuracy = (acc_agent * size_agent + acc_expert * size_expert) / (size_agent + size_expert)
-    largest = float(torch.maximum(agent_logits.abs().max(), expert_logits.abs().max()))
-    penalty = summands.get("cost_penalty")
+) -> dict[str, Tensor]:
+    """What the report needs, one number each, still on the device."""
+    return {
+        **{name: value.detach() for name, value in summands.items()},
+        "acc_agent": (agent_logits > 0).float().mean(),
+        "acc_expert": (expert_logits < 0).float().mean(),
+        "max_abs_logit": torch.maximum(agent_logits.abs().max(), expert_logits.abs().max()),
+    }
+
+
+def _report(numbers: dict[str, float], size_agent: int, size_expert: int) -> DiscriminatorReport:
+    summands = {name: numbers[name] for name in numbers if name in ("agent", "expert", PENALTY)}
+    if not sum(summands.values()) < float("inf"):
+        raise DivergedError(f"discriminator step: loss is {sum(summands.values())} ({summands})")
+    right_agent, right_expert = (
+        numbers["acc_agent"] * size_agent,
+        numbers["acc_expert"] * size_expert,
+    )
+    accuracy = (right_agent + right_expert) / (size_agent + size_expert)
+    largest = numbers["max_abs_logit"]
     return DiscriminatorReport(
-        disc_loss=float(summands["agent"] + summands["expert"]),
+        disc_loss=numbers["agent"] + numbers["expert"],
         disc_acc=accuracy,
-        disc_acc_agent=acc_agent,
-        disc_acc_expert=acc_expert,
+        disc_acc_agent=numbers["acc_agent"],
+        disc_acc_expert=numbers["acc_expert"],
         max_abs_logit=largest,
         is_saturated=accuracy == 1.0 or largest > SATURATED_LOGIT,
-        cost_penalty=None if penalty is None else float(penalty),
+        cost_penalty=numbers.get(PENALTY),
     )

@@ -7,8 +7,12 @@ from torch import Tensor
 
 from spacil.config import ValueConfig
 from spacil.errors import DivergedError
+from spacil.functional.flat_params import unflatten
+from spacil.functional.host_reads import read_together
+from spacil.functional.mlp_passes import add_parameter_cotangent, forward_trace
 from spacil.functional.returns import explained_variance
 from spacil.nets.value import ValueNet
+from spacil.updates.recorded import Recorded
 
 
 @dataclass(frozen=True)
@@ -19,6 +23,7 @@ class ValueReport:
     """Of the targets, by the network before this fit"""
 
 
+@torch.no_grad()
 def step(
     value: ValueNet,
     optimizer: torch.optim.Optimizer,
@@ -30,21 +35,54 @@ def step(
 ) -> ValueReport:
     """A few epochs of Adam on shuffled minibatches."""
     size = len(targets)
-    loss_sum = torch.zeros((), device=targets.device)
-    for _ in range(config.value_epochs):
-        loss_sum.zero_()
-        order = torch.randperm(size, generator=minibatch_generator).to(targets.device)
+    squared_errors = torch.zeros((), device=targets.device)
+    gradient = _flat_gradient(value)
+    layers = value.net.weights_and_biases
+    gradients = [(_gradient_of(weight), _gradient_of(bias)) for weight, bias in layers]
+
+    def descend(rows: Tensor) -> None:
+        trace = forward_trace(layers, normalized_states[rows])
+        errors = trace.output.squeeze(-1) - targets[rows]
+        squared_errors.add_(errors.dot(errors))
+        gradient.zero_()
+        cotangent = (2 / len(rows)) * errors.unsqueeze(-1)
+        add_parameter_cotangent(layers, trace, cotangent, gradients)
+        optimizer.step()
+
+    descend_again = Recorded(descend)
+    for order in _shuffles(size, config.value_epochs, minibatch_generator).to(targets.device):
+        squared_errors.zero_()
         for rows in order.split(config.value_minibatch):
-            loss = (value(normalized_states[rows]) - targets[rows]).square().mean()
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            loss_sum += loss.detach() * len(rows)
-    value_loss = float(loss_sum) / size
-    if not value_loss < float("inf"):
+            descend_again(rows)
+    loss_sum, largest, explained = read_together(
+        squared_errors, targets.abs().max(), explained_variance(old_values, targets)
+    )
+    if not loss_sum < float("inf"):
         raise DivergedError(
-            f"value fit: loss is {value_loss} on targets up to {float(targets.abs().max()):.3g}; "
+            f"value fit: loss is {loss_sum / size} on targets up to {largest:.3g}; "
             "a smaller --value-learning-rate may help, or rewards nearer to 1 "
             "(in imitation: a smaller --discriminator-learning-rate)"
         )
-    return ValueReport(value_loss, explained_variance(old_values, targets))
+    return ValueReport(loss_sum / size, explained)
+
+
+def _shuffles(size: int, count: int, generator: torch.Generator) -> Tensor:
+    """Random orders of so many rows, [count, size]."""
+    orders = torch.empty(count, size, dtype=torch.int64)
+    for order in orders:
+        torch.randperm(size, generator=generator, out=order)
+    return orders
+
+
+def _flat_gradient(value: ValueNet) -> Tensor:
+    """One vector whose parts are the gradients the optimiser reads."""
+    parameters = list(value.parameters())
+    gradient = torch.zeros(sum(p.numel() for p in parameters), device=parameters[0].device)
+    for parameter, part in zip(parameters, unflatten(gradient, parameters), strict=True):
+        parameter.grad = part
+    return gradient
+
+
+def _gradient_of(parameter: Tensor) -> Tensor:
+    assert parameter.grad is not None
+    return parameter.grad
