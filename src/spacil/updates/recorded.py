@@ -26,12 +26,21 @@ class Recorded:
             self._has_run = True
             return
         if self._recording is None:
-            self._recording = torch.cuda.CUDAGraph(), argument.clone()
-            with torch.cuda.graph(self._recording[0]):
-                self._work(self._recording[1])
+            self._recording = self._record(argument.clone())
         graph, read = self._recording
         if read.shape != argument.shape:
             self._work(argument)
             return
         read.copy_(argument)
         graph.replay()
+
+    def _record(self, argument: Tensor) -> tuple[torch.cuda.CUDAGraph, Tensor]:
+        # Not `with torch.cuda.graph(...)`: that also empties the memory cache, every time.
+        graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream(argument.device)
+        stream.wait_stream(torch.cuda.current_stream(argument.device))
+        with torch.cuda.stream(stream):
+            graph.capture_begin()
+            self._work(argument)
+            graph.capture_end()
+        torch.cuda.current_stream(argument.device).wait_stream(stream)
+        return graph, argument
