@@ -176,7 +176,7 @@ def measure(learner: Learner, repeats: int) -> dict[str, Any]:
     update = update_products(config, spec.num_states, spec.num_actions, num_demo_steps)
     rows: list[dict[str, float]] = []
     stages: list[dict[str, float]] = []
-    with floor_processes(TASKS[config.task], script, num_cores()) as pipes:
+    with floor_processes(TASKS[config.task], script, config.run.simulation_threads) as pipes:
         for _ in range(repeats):
             with timed_calls(PARTS) as parts:
                 began = time.perf_counter()
