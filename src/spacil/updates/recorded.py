@@ -1,5 +1,6 @@
 """The same small work many times: on a GPU, launching its kernels would outlast running them."""
 
+import functools
 from collections.abc import Callable
 
 import torch
@@ -36,7 +37,7 @@ class Recorded:
 
     def _record(self, argument: Tensor) -> tuple[torch.cuda.CUDAGraph, Tensor]:
         # Not `with torch.cuda.graph(...)`: that also empties the memory cache, every time.
-        graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream(argument.device)
+        graph, stream = torch.cuda.CUDAGraph(), _recording_stream(argument.device)
         stream.wait_stream(torch.cuda.current_stream(argument.device))
         with torch.cuda.stream(stream):
             graph.capture_begin()
@@ -44,3 +45,9 @@ class Recorded:
             graph.capture_end()
         torch.cuda.current_stream(argument.device).wait_stream(stream)
         return graph, argument
+
+
+@functools.cache
+def _recording_stream(device: torch.device) -> torch.cuda.Stream:
+    """Always the same: each stream that multiplies matrices keeps memory for it."""
+    return torch.cuda.Stream(device)
