@@ -37,9 +37,9 @@ from measuring import (
 )
 from simulation import Script, Start, floor_processes, floor_rate
 from spacil.config import TrainConfig
-from spacil.data.rollout import one_torch_thread
 from spacil.envs.registry import TASKS
 from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
+from spacil.functional.torch_threads import one_torch_thread
 from spacil.nets.buffered_mean import BufferedMean
 from spacil.training import advantages, loop
 from spacil.training.iteration_metrics import Metrics

@@ -1,7 +1,7 @@
 import torch
 
-from spacil.data.rollout import torch_threads
 from spacil.functional.row_portions import in_threads, portions
+from spacil.functional.torch_threads import torch_threads
 
 
 def test_each_thread_gets_its_rows_and_splits_nothing_again() -> None:

@@ -1,32 +1,14 @@
 """Play the current policy and keep what it saw."""
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from spacil.envs.vector_env import FloatArray, VectorEnv
+from spacil.functional.torch_threads import one_torch_thread
 from spacil.nets.buffered_mean import BufferedMean
 from spacil.nets.policy import GaussianPolicy
 from spacil.types import RolloutBatch
-
-
-@contextmanager
-def torch_threads(count: int) -> Iterator[None]:
-    """So many threads for torch inside the block, and as many as before after it."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def one_torch_thread() -> AbstractContextManager[None]:
-    """Small forward passes: a second thread would spin and take a core from the simulator."""
-    return torch_threads(1)
 
 
 @torch.no_grad()

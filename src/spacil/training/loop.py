@@ -6,9 +6,10 @@ from dataclasses import asdict
 import torch
 from torch import Tensor
 
-from spacil.data.rollout import collect, one_torch_thread, torch_threads
+from spacil.data.rollout import collect
 from spacil.functional.host_reads import read_together
 from spacil.functional.returns import standardize
+from spacil.functional.torch_threads import one_torch_thread, torch_threads
 from spacil.training.advantages import estimate_advantages
 from spacil.training.algorithms import AnyLearner
 from spacil.training.bc import run_epoch
