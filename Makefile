@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-slow test-faults golden bench check lint types contracts setup clean
+.PHONY: demo test test-slow test-faults golden bench bench-full bench-gpu check lint types contracts setup clean
 
 demo: setup
 	@$(BIN)/spacil train spacil --task Hopper-v4 --preset fast --iterations 120
@@ -28,11 +28,32 @@ test-faults: setup
 golden: setup
 	$(BIN)/python tests/support/golden_traces.py
 
+# Within 10 minutes on an idle machine; `make bench-full` is the rest. Both write docs/results/speed.*
+BENCH = $(BIN)/python benchmarks
+SPEED = --json docs/results/speed.json
+
 bench: setup
-	$(BIN)/python benchmarks/simulation.py
-	$(BIN)/python benchmarks/iteration.py
-	$(BIN)/python benchmarks/penalty_cost.py
-	$(BIN)/python benchmarks/estimators.py
+	$(BENCH)/simulation.py --seconds 0.5 --repeats 5 $(SPEED)
+	$(BENCH)/iteration.py --algorithms gail spacil --repeats 5 $(SPEED)
+	$(BENCH)/penalty_cost.py --tasks Hopper-v4 --variants policy both --rounds 5 $(SPEED)
+	$(BENCH)/growth.py --quick --repeats 2 $(SPEED)
+	$(BENCH)/startup.py --repeats 3 --expert-task none $(SPEED)
+	$(BENCH)/tables.py
+
+bench-full: setup
+	$(BENCH)/simulation.py --envs 8 16 32 50 64 --threads 1 2 --others $(SPEED)
+	$(BENCH)/iteration.py --algorithms gail spacil trpo --repeats 7 $(SPEED)
+	$(BENCH)/penalty_cost.py $(SPEED)
+	$(BENCH)/growth.py $(SPEED)
+	$(BENCH)/startup.py $(SPEED)
+	$(BENCH)/peer.py --rounds 15 $(SPEED)
+	$(BENCH)/peer.py --until 0.95 --seeds 0 1 2 3 4 --kinds dummy $(SPEED)
+	$(BENCH)/estimators.py
+	$(BENCH)/tables.py
+
+bench-gpu: setup
+	$(BENCH)/gpu_update.py --device cuda cpu $(SPEED)
+	$(BENCH)/tables.py
 
 check: lint types contracts test
 

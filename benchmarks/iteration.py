@@ -7,34 +7,61 @@ Product floor: the matrix products an iteration cannot do without, in their shap
 on preallocated arrays with the same number of threads. All three are measured in turn, so that
 what slows the machine slows each of them.
 
-    python benchmarks/iteration.py --task Hopper-v4 --repeats 7
+The product floor counts the textbook's products. With few actions the Fisher products do fewer
+(`functional/mlp_passes.py`), so a ratio below 1 is possible.
+
+    python benchmarks/iteration.py --algorithms gail spacil --tasks Hopper-v4 --repeats 7
 """
 
 import argparse
 import itertools
-import json
-import os
 import statistics
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 
+from measuring import (
+    make_learner,
+    medians,
+    num_cores,
+    record,
+    seconds,
+    stage_seconds,
+    timed_calls,
+)
 from simulation import Script, Start, floor_processes, floor_rate
 from spacil.config import TrainConfig
-from spacil.data.rollout import one_torch_thread
 from spacil.envs.registry import TASKS
 from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
-from spacil.settings import default_config, with_settings
-from spacil.training.intake import demonstrations_for
+from spacil.functional.torch_threads import one_torch_thread
+from spacil.nets.buffered_mean import BufferedMean
+from spacil.training import advantages, loop
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.learner import Learner
 from spacil.training.loop import run_iteration
+from spacil.training.metrics_log import MetricsLog
+from spacil.training.run import save
+from spacil.updates import trust_region
+from spacil.updates.trust_region import OldPolicy
 
-WARM_UP_ITERATIONS = 3
+ALGORITHMS = ("trpo", "gail", "spacil")
+DEFAULT_TASKS = ("Hopper-v4", "Walker2d-v4", "HalfCheetah-v4", "Ant-v4")
+WARM_UP_ITERATIONS = 2
+PARTS = {
+    "inference": (BufferedMean, "__call__"),
+    "gae": (advantages, "gae"),
+    "old policy": (OldPolicy, "__init__"),
+    "fisher products": (OldPolicy, "fisher_product"),
+    "line search": (trust_region, "_search"),
+    "policy penalty, frozen": (loop, "policy_penalty"),
+}
+"""Parts of the stages that are told apart: what they take is also in their stage."""
 LINE_SEARCH_TRIES = 2
 
 
@@ -137,67 +164,87 @@ def record_policy(learner: Learner, num_steps: int) -> Script:
     return Script(np.stack(actions), first, starts_after)
 
 
-def measure(config: TrainConfig, repeats: int) -> dict[str, object]:
-    demonstrations = None
-    num_demo_steps = 0
-    if config.algorithm != "trpo":
-        demonstrations, config = demonstrations_for(config, config.task)
-        num_demo_steps = demonstrations.num_steps
-    learner = Learner(config, config.task, demonstrations)
+def measure(learner: Learner, repeats: int) -> dict[str, Any]:
+    config = learner.config
     torch.set_num_threads(config.run.torch_threads)
+    num_demo_steps = 0 if learner.expert is None else len(learner.expert.states)
     spec = learner.env.spec
     for _ in range(WARM_UP_ITERATIONS):
         run_iteration(learner)
-    length = config.run.steps_per_iteration // config.run.num_envs
-    script = record_policy(learner, length)
+    script = record_policy(learner, config.run.steps_per_iteration // config.run.num_envs)
     rollout = rollout_products(config, spec.num_states, spec.num_actions)
     update = update_products(config, spec.num_states, spec.num_actions, num_demo_steps)
     rows: list[dict[str, float]] = []
-    stages: list[Metrics] = []
-    cores = len(os.sched_getaffinity(0))
-    with floor_processes(TASKS[config.task], script, cores) as pipes:
+    stages: list[dict[str, float]] = []
+    with floor_processes(TASKS[config.task], script, config.run.simulation_threads) as pipes:
         for _ in range(repeats):
-            began = time.perf_counter()
-            metrics = run_iteration(learner)
-            ours = time.perf_counter() - began
-            stages.append({k: v for k, v in metrics.items() if k.startswith("seconds_")})
+            with timed_calls(PARTS) as parts:
+                began = time.perf_counter()
+                metrics = run_iteration(learner)
+                ours = time.perf_counter() - began
+            stages.append({**stage_seconds(metrics), **parts, **seconds_apart(learner, metrics)})
             simulation = config.run.steps_per_iteration / floor_rate(pipes, 1.0)
             with one_torch_thread():
                 products = seconds_of(rollout)
             products += seconds_of(update)
             rows.append({"ours": ours, "simulation": simulation, "products": products})
-    learner.close()
     ratios = [row["ours"] / (row["simulation"] + row["products"]) for row in rows]
     return {
         "algorithm": config.algorithm,
         "task": config.task,
         "steps": config.run.steps_per_iteration,
-        "cores": cores,
-        **{key: statistics.median(row[key] for row in rows) for key in rows[0]},
+        "threads": config.run.torch_threads,
+        "fisher_share": config.trust_region.fisher_state_fraction,
+        **medians(rows),
         "ratio": statistics.median(ratios),
         "ratios": ratios,
-        "stages": {key: statistics.median(s[key] for s in stages) for key in stages[0]},
+        "stages": medians(stages),
     }
+
+
+def seconds_apart(learner: Learner, metrics: Metrics) -> dict[str, float]:
+    """What a run does beside its iterations: keeps a line of metrics and a checkpoint."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with MetricsLog(folder / "metrics.jsonl", folder / "tensorboard") as log:
+            log.append(metrics)  # the first line opens files
+            following = {**metrics, "iteration": metrics["iteration"] + 1}
+            logging = seconds(lambda: log.append(following))
+        checkpoints = folder / "checkpoints"
+        checkpoints.mkdir()
+        checkpoint = seconds(lambda: save(learner, checkpoints, metrics, is_last=True))
+    return {"logging": logging, "checkpoint": checkpoint}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="One iteration against its floors.")
-    parser.add_argument("--algorithm", choices=["trpo", "gail", "spacil"], default="gail")
-    parser.add_argument("--task", choices=list(TASKS), default="Hopper-v4")
+    parser.add_argument("--algorithms", nargs="+", choices=ALGORITHMS, default=["gail"])
+    parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(DEFAULT_TASKS))
     parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--json", type=Path, help="write the measurement to this file")
+    parser.add_argument("--threads", type=int, default=num_cores())
+    parser.add_argument("--fisher-share", type=float, default=1.0, help="of the states")
+    parser.add_argument("--json", type=Path, help="put the results into this file")
     arguments = parser.parse_args()
-    config = default_config(arguments.algorithm, arguments.task)
-    # No ramp: the penalty is there from the first iteration.
-    config = with_settings(config, {"penalty_ramp_iterations": 0})
-    result = measure(config, arguments.repeats)
-    print(
-        f"{result['algorithm']} {result['task']}: {result['ours']:.3f} s per iteration, floors "
-        f"{result['simulation']:.3f} + {result['products']:.3f} s, ratio {result['ratio']:.2f}"
-    )
-    print({key: round(value, 3) for key, value in result["stages"].items()})  # type: ignore[attr-defined]  # a dict
-    if arguments.json:
-        arguments.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    settings = {
+        "torch_threads": arguments.threads,
+        "simulation_threads": arguments.threads,
+        "fisher_state_fraction": arguments.fisher_share,
+    }
+    found = []
+    for algorithm in arguments.algorithms:
+        for task in arguments.tasks:
+            learner = make_learner(algorithm, task, settings)
+            result = measure(learner, arguments.repeats)
+            learner.close()
+            found.append(result)
+            print(
+                f"{algorithm} {task}: {result['ours']:.3f} s per iteration, floors "
+                f"{result['simulation']:.3f} + {result['products']:.3f} s, "
+                f"ratio {result['ratio']:.2f}"
+            )
+            times = {stage: round(value, 3) for stage, value in result["stages"].items()}
+            print(times, flush=True)
+    record("iteration", found, arguments.json)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ discriminator) as a share of GAIL's iteration.
 """
 
 import argparse
-import json
 import statistics
 import time
 from contextlib import ExitStack
@@ -18,12 +17,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
-from spacil.data.demo_file import bundled_demos, load_demos
-from spacil.data.demos import Demonstrations
-from spacil.envs.registry import TASKS
+from measuring import demonstrations_or_noise, record
 from spacil.settings import default_config, with_settings
 from spacil.training.learner import Learner
 from spacil.training.loop import run_iteration
@@ -67,7 +63,7 @@ class Overhead:
 def measure(task: str, variants: list[str], num_rounds: int, threads: int) -> list[Overhead]:
     """Some variants of a task beside GAIL; a first round warms up and is not counted."""
     names = ["gail", *variants]
-    demonstrations = _demonstrations(task)
+    demonstrations = demonstrations_or_noise(task)
     with ExitStack() as stack:
         learners = {}
         common = {"torch_threads": threads, "simulation_threads": threads, **WITHOUT_RAMP}
@@ -109,18 +105,6 @@ def _overhead(task: str, variant: str, ours: list[Round], gail: list[Round]) -> 
     )
 
 
-def _demonstrations(task: str) -> Demonstrations:
-    """Bundled ones, or noise of the same sizes: what they hold does not change the time."""
-    if task in bundled_demos():
-        return load_demos(task)
-    sizes = TASKS[task]
-    num_episodes, length = 15, 1_000
-    rng = np.random.default_rng(0)
-    observations = rng.normal(size=(num_episodes, length + 1, sizes.num_states))
-    actions = rng.uniform(-1, 1, size=(num_episodes, length, sizes.num_actions))
-    return Demonstrations.from_arrays(list(observations), list(actions))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tasks", nargs="+", default=list(DEFAULT_TASKS))
@@ -142,8 +126,7 @@ def main() -> None:
                 f"{row.of_processor_time:>+14.1%}{row.of_stages:>+14.1%}",
                 flush=True,
             )
-    if arguments.json:
-        arguments.json.write_text(json.dumps([asdict(row) for row in found], indent=2) + "\n")
+    record("penalty_cost", [asdict(row) for row in found], arguments.json)
 
 
 if __name__ == "__main__":

@@ -7,32 +7,39 @@ MjData objects of the same model. The floor replays what ours does, bit for bit:
 recorded steps to the recorded states. So both walk through the same states, falls included, and
 the floor needs no observation, reward or check.
 
-    python benchmarks/simulation.py --tasks Hopper-v4 Ant-v4 --seconds 2 --json simulation.json
+Beside it, with --others: Gymnasium's own vector envs and EnvPool (where it is installed) with the
+same actions, in env steps/s.
+
+    python benchmarks/simulation.py --tasks Hopper-v4 Ant-v4 --envs 8 16 32 64 --threads 1 2
 """
 
 import argparse
-import json
+import functools
+import importlib.util
+import itertools
 import multiprocessing
-import os
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
+import gymnasium
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from measuring import num_cores, record
 from spacil.envs.mujoco_model import model_path
 from spacil.envs.mujoco_tasks import CFRC_EXT, MujocoTask
 from spacil.envs.registry import PAPER_TASKS, TASKS
 from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
 from spacil.envs.vector_env import ActionArray, FloatArray, ResetSeeds
 
-NUM_ENVS = 50
+DEFAULT_NUM_ENVS = 50
 SCRIPT_STEPS = 500
 """Steps of every env after which both sides start again."""
 SEEDS = ResetSeeds(root_seed=0, stream="benchmark")
@@ -82,6 +89,8 @@ class Measurement:
     seconds: float
     ours: list[float]
     floor: list[float]
+    others: dict[str, float]
+    """Env steps/s of other people's vector envs, by name"""
 
     @property
     def ratio(self) -> float:
@@ -93,16 +102,16 @@ class Measurement:
         return [ours / floor for ours, floor in zip(self.ours, self.floor, strict=True)]
 
 
-def record(task: MujocoTask, num_threads: int) -> Script:
+def write_script(task: MujocoTask, num_envs: int, num_threads: int) -> Script:
     """Random actions within bounds, and the resets they lead to."""
-    with ThreadedMujocoEnv(task, NUM_ENVS, SEEDS, num_threads) as env:
+    with ThreadedMujocoEnv(task, num_envs, SEEDS, num_threads) as env:
         spec = env.spec
-        shape = (SCRIPT_STEPS, NUM_ENVS, spec.num_actions)
+        shape = (SCRIPT_STEPS, num_envs, spec.num_actions)
         noise = np.random.default_rng(0).uniform(size=shape).astype(np.float32)
         actions = spec.action_low + noise * (spec.action_high - spec.action_low)
         actions = np.clip(actions, spec.action_low, spec.action_high)
         env.reset()
-        first = _starts(env, np.arange(NUM_ENVS))
+        first = _starts(env, np.arange(num_envs))
         starts_after = []
         for step_actions in actions:
             result = env.step(step_actions)
@@ -208,47 +217,93 @@ def floor_rate(pipes: Sequence[Connection], seconds: float) -> float:
     return sum(float(pipe.recv()) for pipe in pipes)
 
 
-def measure(task: MujocoTask, seconds: float, repeats: int, cores: int) -> Measurement:
-    script = record(task, cores)
+def measure(
+    task: MujocoTask, num_envs: int, num_threads: int, seconds: float, repeats: int
+) -> Measurement:
+    script = write_script(task, num_envs, num_threads)
     ours: list[float] = []
     floor: list[float] = []
     with (
-        floor_processes(task, script, cores) as pipes,
-        ThreadedMujocoEnv(task, NUM_ENVS, SEEDS, cores) as env,
+        floor_processes(task, script, num_threads) as pipes,
+        ThreadedMujocoEnv(task, num_envs, SEEDS, num_threads) as env,
     ):
         play = our_play(env, script)
         next(play)
         for _ in range(repeats):
             floor.append(floor_rate(pipes, seconds))
             ours.append(timed_rate(play, seconds))
-    return Measurement(task.name, NUM_ENVS, cores, seconds, ours, floor)
+    return Measurement(task.name, num_envs, num_threads, seconds, ours, floor, {})
+
+
+def other_rates(
+    task: MujocoTask, num_envs: int, num_threads: int, seconds: float
+) -> dict[str, float]:
+    """Env steps/s of what a user might take instead. Gymnasium's choose their own processes."""
+    actions = write_script(task, num_envs, num_threads).actions
+    makers: dict[str, Callable[[], Any]] = {
+        mode: functools.partial(_gymnasium, task, num_envs, mode) for mode in ("sync", "async")
+    }
+    if importlib.util.find_spec("envpool") is not None:
+        makers["envpool"] = functools.partial(_envpool, task, num_envs, num_threads)
+    rates = {}
+    for name, make in makers.items():
+        env = make()
+        play = _play_gymnasium(env, actions)
+        next(play)
+        rates[name] = timed_rate(play, seconds)
+        env.close()
+    return rates
+
+
+def _gymnasium(task: MujocoTask, num_envs: int, mode: str) -> Any:
+    return gymnasium.make_vec(
+        task.gymnasium_id, num_envs=num_envs, vectorization_mode=mode, **task.kwargs
+    )
+
+
+def _envpool(task: MujocoTask, num_envs: int, num_threads: int) -> Any:
+    envpool = importlib.import_module("envpool")
+    name = task.gymnasium_id
+    return envpool.make_gymnasium(name, num_envs=num_envs, num_threads=num_threads)
+
+
+def _play_gymnasium(env: Any, script: ActionArray) -> Iterator[int]:
+    env.reset()
+    while True:
+        for actions in script:
+            env.step(actions)
+            yield len(actions)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Env steps/s against the floor of raw mj_step.")
     parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(PAPER_TASKS))
+    parser.add_argument("--envs", nargs="+", type=int, default=[DEFAULT_NUM_ENVS])
+    parser.add_argument("--threads", nargs="+", type=int, default=[num_cores()])
     parser.add_argument("--seconds", type=float, default=1.0, help="per measurement")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--json", type=Path, help="write every measurement to this file")
+    parser.add_argument("--others", action="store_true", help="also Gymnasium's and EnvPool")
+    parser.add_argument("--json", type=Path, help="put the results into this file")
     arguments = parser.parse_args()
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    measurements = []
-    print(f"{NUM_ENVS} envs, {cores} threads, floor of {cores} processes, env steps/s")
-    print(
-        f"{'task':18} {'ours':>8} {'floor':>8} {'ratio':>6}   range of {arguments.repeats} repeats"
-    )
-    for name in arguments.tasks:
-        result = measure(TASKS[name], arguments.seconds, arguments.repeats, cores or 1)
-        measurements.append(result)
+    print(f"{'task':18} envs threads {'ours':>8} {'floor':>8} {'ratio':>6}   range")
+    rows = []
+    for name, num_envs, num_threads in itertools.product(
+        arguments.tasks, arguments.envs, arguments.threads
+    ):
+        task = TASKS[name]
+        result = measure(task, num_envs, num_threads, arguments.seconds, arguments.repeats)
+        if arguments.others:
+            others = other_rates(task, num_envs, num_threads, arguments.seconds)
+            result = replace(result, others=others)
+        rows.append({**asdict(result), "ratio": result.ratio})
         print(
-            f"{name:18} {statistics.median(result.ours):8.0f} "
+            f"{name:18} {num_envs:4} {num_threads:7} {statistics.median(result.ours):8.0f} "
             f"{statistics.median(result.floor):8.0f} {result.ratio:6.2f}   "
-            f"{min(result.ratios):.2f}-{max(result.ratios):.2f}",
+            f"{min(result.ratios):.2f}-{max(result.ratios):.2f} "
+            f"{ {other: round(rate) for other, rate in result.others.items()} or '' }",
             flush=True,
         )
-    if arguments.json:
-        rows = [{**asdict(result), "ratio": result.ratio} for result in measurements]
-        arguments.json.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+    record("simulation", rows, arguments.json)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ import numpy as np
 import policies_of_others as foreign
 import pytest
 
-from spacil.data.rollout import one_torch_thread
 from spacil.errors import ConfigError, DataError
+from spacil.functional.torch_threads import one_torch_thread
 
 Spacil = Callable[..., Any]
 REACHER = Path("src/spacil/data/assets/Reacher-v4.policy.safetensors").absolute()

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from spacil.data.rollout import collect, one_torch_thread, torch_threads
+from spacil.data.rollout import collect
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds, VectorEnv
+from spacil.functional.torch_threads import one_torch_thread, torch_threads
 from spacil.nets.policy import GaussianPolicy
 
 NUM_ENVS = 4

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from spacil.data.rollout import one_torch_thread
+from spacil.functional.torch_threads import one_torch_thread
 
 
 @pytest.fixture(autouse=True)

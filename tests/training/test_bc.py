@@ -13,9 +13,9 @@ import spacil as library
 from spacil.config import TrainConfig
 from spacil.data.demo_file import load_demos
 from spacil.data.demos import Demonstrations
-from spacil.data.rollout import one_torch_thread
 from spacil.envs.vector_env import EnvSpec
 from spacil.errors import ConfigError, DataError, DivergedError
+from spacil.functional.torch_threads import one_torch_thread
 from spacil.settings import default_config, with_settings
 from spacil.smoothness.metric import local_lipschitz
 from spacil.training.bc import STD_FLOOR, Cloner, clone, run_epoch

@@ -8,8 +8,8 @@ import torch
 
 from spacil.config import Algorithm
 from spacil.data.demo_file import load_demos
-from spacil.data.rollout import one_torch_thread
 from spacil.errors import ConfigError, StorageError
+from spacil.functional.torch_threads import one_torch_thread
 from spacil.settings import default_config, with_settings
 from spacil.training.learner import Learner, resolve_device
 from spacil.training.loop import run_iteration

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from spacil.data.demo_file import load_demos
-from spacil.data.rollout import one_torch_thread, torch_threads
+from spacil.functional.torch_threads import one_torch_thread, torch_threads
 from spacil.settings import default_config, with_settings
 from spacil.training import loop
 from spacil.training.learner import Learner

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from spacil.config import TrainConfig
 from spacil.data.demo_file import load_demos
-from spacil.data.rollout import one_torch_thread
 from spacil.errors import ConfigError
 from spacil.functional.spectral import batch_jacobian, top_singular
+from spacil.functional.torch_threads import one_torch_thread
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams

@@ -12,8 +12,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from spacil.data.rollout import one_torch_thread
 from spacil.errors import ConfigError, DataError
+from spacil.functional.torch_threads import one_torch_thread
 from spacil.nets.policy import GaussianPolicy
 from spacil.training.measure_smoothness import measure_smoothness
 from spacil.training.open_policy import open_policy

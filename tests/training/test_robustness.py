@@ -5,9 +5,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from spacil.data.rollout import one_torch_thread
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds, VectorEnv
+from spacil.functional.torch_threads import one_torch_thread
 from spacil.nets.mlp import MLP
 from spacil.training.robustness import (
     attack_radius_of,

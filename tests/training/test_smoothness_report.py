@@ -10,10 +10,10 @@ import pytest
 import torch
 
 import spacil
-from spacil.data.rollout import one_torch_thread
 from spacil.envs.mujoco_model import model_path
 from spacil.envs.registry import TASKS
 from spacil.errors import ConfigError, DataError
+from spacil.functional.torch_threads import one_torch_thread
 from spacil.training.evaluate import evaluate
 from spacil.training.fixed_states import load_states
 from spacil.training.joint_velocities import joint_velocity_columns

@@ -15,8 +15,8 @@ from spacil.config import TrainConfig
 from spacil.data.demo_file import load_demos
 from spacil.data.demo_metadata import DemoMetadata
 from spacil.data.demos import Demonstrations
-from spacil.data.rollout import one_torch_thread
 from spacil.errors import ConfigError, DataError
+from spacil.functional.torch_threads import one_torch_thread
 from spacil.nets.policy import GaussianPolicy
 from spacil.settings import default_config, with_settings
 from spacil.smoothness.metric import local_constants

@@ -1,7 +1,8 @@
 """Derivatives of a tanh MLP in its parameters, written out over cached activations.
 
-No graph is built, and what one pass computes the next one reads. On the CPU a batch is walked
-through in blocks of rows, so that what a block computes is still in the cache when it is needed.
+No graph is built, and what one pass computes the next one reads. On the CPU a batch is shared out
+among threads, and each walks through its rows in blocks, so that what a block computes is still
+in the cache when it is needed.
 """
 
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor
 
 from spacil.functional.flat_params import unflatten
+from spacil.functional.row_portions import in_threads, portions
 
 Layer = tuple[Tensor, Tensor]
 """weight [out, in], bias [out]"""
@@ -39,7 +41,11 @@ def blocks(rows: Tensor) -> tuple[Tensor, ...]:
 
 def forward(layers: Sequence[Layer], x: Tensor) -> Tensor:
     """The MLP's output [B, out], keeping nothing."""
-    return torch.cat([_forward_block(layers, block) for block in blocks(x)])
+
+    def share(rows: Tensor) -> Tensor:
+        return torch.cat([_forward_block(layers, block) for block in blocks(rows)])
+
+    return torch.cat(in_threads(share, portions(x)))
 
 
 def _forward_block(layers: Sequence[Layer], x: Tensor) -> Tensor:
@@ -127,36 +133,59 @@ class ParameterJacobian:
 
     def __init__(self, layers: Sequence[Layer], x: Tensor, *, keeps_sensitivities: bool) -> None:
         self._layers = [(weight.detach(), bias.detach()) for weight, bias in layers]
-        self._shapes = [tensor for layer in self._layers for tensor in layer]
-        self._traces = [forward_trace(self._layers, block) for block in blocks(x)]
-        self.outputs = torch.cat([trace.output for trace in self._traces])
+        self._like = [tensor for layer in self._layers for tensor in layer]
+
+        def evaluate(rows: Tensor) -> list[Trace]:
+            traces = [forward_trace(self._layers, block) for block in blocks(rows)]
+            if keeps_sensitivities:
+                traces = [with_sensitivities(self._layers, trace) for trace in traces]
+            return traces
+
+        self._shares = in_threads(evaluate, portions(x))
+        """One list of traces per thread"""
+        self.outputs = torch.cat([trace.output for share in self._shares for trace in share])
         """[B, out]"""
-        if keeps_sensitivities:
-            self._traces = [with_sensitivities(self._layers, trace) for trace in self._traces]
 
     def pull_back(self, cotangents: Tensor) -> Tensor:
         """J^T w for w [B, out]."""
-        gradient, layers = self._zeros()
-        for trace, cotangent in zip(self._traces, blocks(cotangents), strict=True):
-            add_parameter_cotangent(self._layers, trace, cotangent, layers)
-        return gradient
+
+        def share_of(share: tuple[list[Trace], Tensor]) -> Tensor:
+            gradient, layers = self._zeros()
+            for trace, cotangent in zip(share[0], blocks(share[1]), strict=True):
+                add_parameter_cotangent(self._layers, trace, cotangent, layers)
+            return gradient
+
+        sizes = [sum(len(trace.output) for trace in share) for share in self._shares]
+        shares = list(zip(self._shares, cotangents.split(sizes), strict=True))
+        return _sum(in_threads(share_of, shares))
 
     def gauss_newton(self, vector: Tensor, output_weights: Tensor) -> Tensor:
         """J^T diag(w) J v, with one weight w [out] per output."""
         direction = self._by_layer(vector)
-        product, layers = self._zeros()
-        for trace in self._traces:
-            tangent = parameter_tangent(self._layers, trace, direction)
-            tangent *= output_weights
-            add_parameter_cotangent(self._layers, trace, tangent, layers)
-        return product
+
+        def share_of(traces: list[Trace]) -> Tensor:
+            product, layers = self._zeros()
+            for trace in traces:
+                tangent = parameter_tangent(self._layers, trace, direction)
+                tangent *= output_weights
+                add_parameter_cotangent(self._layers, trace, tangent, layers)
+            return product
+
+        return _sum(in_threads(share_of, self._shares))
 
     def _zeros(self) -> tuple[Tensor, list[Layer]]:
         """A flat vector and its views by layer."""
-        size = sum(tensor.numel() for tensor in self._shapes)
-        vector = self._shapes[0].new_zeros(size)
+        vector = self._like[0].new_zeros(sum(tensor.numel() for tensor in self._like))
         return vector, self._by_layer(vector)
 
     def _by_layer(self, vector: Tensor) -> list[Layer]:
-        views = unflatten(vector, self._shapes)
+        views = unflatten(vector, self._like)
         return list(zip(views[::2], views[1::2], strict=True))
+
+
+def _sum(parts: Sequence[Tensor]) -> Tensor:
+    """Always in the same order: the bits repeat at one number of threads."""
+    first, *others = parts
+    for part in others:
+        first += part
+    return first

@@ -44,6 +44,26 @@ def top_singular(jacobians: Tensor) -> TopSingular:
     return TopSingular(eigenvalues[:, -1].clamp_min(0).sqrt(), eigenvectors[:, :, -1])
 
 
+def top_left_vector(jacobians: Tensor, num_squarings: int = 14) -> Tensor:
+    """Output direction [B, A] of the largest singular value of [B, A, S], unit length or zero.
+
+    The Gram matrix squared again and again tends to the projector onto its top eigenspace; any
+    column of that is an answer, and the largest is the most precise. After 14 squarings a second
+    singular value 0.1 % below the first has gone; one that is closer makes as good a direction to
+    within 0.01 %. Only products: no wait for the device, as an eigenvalue solver needs.
+    """
+    power = jacobians @ jacobians.mT
+    smallest = torch.finfo(power.dtype).tiny
+    for _ in range(num_squarings):
+        trace = power.diagonal(dim1=-2, dim2=-1).sum(-1).clamp_min(smallest)
+        power = power / trace[:, None, None]
+        power = power @ power
+    largest = power.diagonal(dim1=-2, dim2=-1).argmax(-1)
+    column = power.gather(2, largest[:, None, None].expand(-1, power.shape[1], 1)).squeeze(-1)
+    length: Tensor = torch.linalg.vector_norm(column, dim=-1, keepdim=True)
+    return column / length.clamp_min(smallest)
+
+
 def power_singular(
     function: BatchFunction,
     points: Tensor,

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spacil import storage
-from spacil.data.rollout import torch_threads
 from spacil.errors import SpacilError
+from spacil.functional.torch_threads import torch_threads
 from spacil.settings import default_config, with_settings
 from spacil.training import checkpoint
 from spacil.training.intake import demonstrations_for

@@ -40,14 +40,14 @@ class RunningNormalizer(nn.Module):
     @property
     def std(self) -> Tensor:
         """Running standard deviation with its floor, [S] float64; ones before the first merge."""
-        if self.count == 0:
-            return torch.ones_like(self.mean)
-        return (self.squared_deviations / self.count).sqrt().clamp_min(STD_FLOOR)
+        # Chosen on the device: asking the count here would wait for it.
+        spread = (self.squared_deviations / self.count).sqrt().clamp_min(STD_FLOOR)
+        return torch.where(self.count == 0, 1.0, spread)
 
     @property
     def live_mask(self) -> Tensor:
         """[S] bool: which dims reach the network."""
-        return torch.ones_like(self.is_live) if self.count == 0 else self.is_live
+        return self.is_live | (self.count == 0)
 
     @torch.no_grad()
     def merge(self, states: Tensor) -> None:

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from spacil.functional.ball import StepRule, maximize_in_ball
-from spacil.functional.spectral import BatchFunction, batch_jacobian, top_singular
+from spacil.functional.spectral import BatchFunction, batch_jacobian, top_left_vector
 
 Penalty = Callable[[], Tensor]
 LogProb = Callable[[Tensor, Tensor], Tensor]
@@ -35,7 +35,7 @@ def exact_policy_penalty(
     The left singular vector u is frozen at the current parameters; |J^T u|^2 then has the
     value and the gradient of sigma_max^2 there, and can only under-state it elsewhere.
     """
-    worst = top_singular(batch_jacobian(mean_action, states)).left.unsqueeze(0)
+    worst = top_left_vector(batch_jacobian(mean_action, states)).unsqueeze(0)
     return lambda: expectation(_squared_slopes(mean_action, states, worst)[0], weights)
 
 

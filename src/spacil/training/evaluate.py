@@ -9,9 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from spacil.data.rollout import one_torch_thread
 from spacil.envs.vector_env import BoolArray, VectorEnv
 from spacil.errors import DataError
+from spacil.functional.torch_threads import one_torch_thread
 from spacil.nets.normalizer import CLIP, STD_FLOOR
 from spacil.nets.policy import GaussianPolicy
 from spacil.smoothness.metric import Frames, local_constants

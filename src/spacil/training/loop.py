@@ -6,9 +6,10 @@ from dataclasses import asdict
 import torch
 from torch import Tensor
 
-from spacil.data.rollout import collect, torch_threads
+from spacil.data.rollout import collect
 from spacil.functional.host_reads import read_together
 from spacil.functional.returns import standardize
+from spacil.functional.torch_threads import one_torch_thread, torch_threads
 from spacil.training.advantages import estimate_advantages
 from spacil.training.algorithms import AnyLearner
 from spacil.training.bc import run_epoch
@@ -88,7 +89,8 @@ def update(learner: Learner, played: RolloutBatch, clock: Stopwatch) -> Metrics:
     with clock("policy"):
         advantages = standardize(estimates.advantages)
         policy_report = _policy_step(learner, rollout, states, advantages, penalty_weight)
-    with clock("value"):
+    # Minibatches are small: a second thread would be waited for longer than it helps.
+    with clock("value"), one_torch_thread():
         value_report = value_fit.step(
             learner.value,
             learner.value_optimizer,

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from spacil.data.rollout import one_torch_thread
 from spacil.envs.vector_env import BoolArray, VectorEnv
+from spacil.functional.torch_threads import one_torch_thread
 from spacil.training.evaluate import DEFAULT_EPISODE_LIMIT
 
 Actor = Callable[[Tensor], Tensor]

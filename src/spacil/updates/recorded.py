@@ -1,5 +1,6 @@
 """The same small work many times: on a GPU, launching its kernels would outlast running them."""
 
+import functools
 from collections.abc import Callable
 
 import torch
@@ -26,12 +27,27 @@ class Recorded:
             self._has_run = True
             return
         if self._recording is None:
-            self._recording = torch.cuda.CUDAGraph(), argument.clone()
-            with torch.cuda.graph(self._recording[0]):
-                self._work(self._recording[1])
+            self._recording = self._record(argument.clone())
         graph, read = self._recording
         if read.shape != argument.shape:
             self._work(argument)
             return
         read.copy_(argument)
         graph.replay()
+
+    def _record(self, argument: Tensor) -> tuple[torch.cuda.CUDAGraph, Tensor]:
+        # Not `with torch.cuda.graph(...)`: that also empties the memory cache, every time.
+        graph, stream = torch.cuda.CUDAGraph(), _recording_stream(argument.device)
+        stream.wait_stream(torch.cuda.current_stream(argument.device))
+        with torch.cuda.stream(stream):
+            graph.capture_begin()
+            self._work(argument)
+            graph.capture_end()
+        torch.cuda.current_stream(argument.device).wait_stream(stream)
+        return graph, argument
+
+
+@functools.cache
+def _recording_stream(device: torch.device) -> torch.cuda.Stream:
+    """Always the same: each stream that multiplies matrices keeps memory for it."""
+    return torch.cuda.Stream(device)

@@ -43,7 +43,7 @@ def step(
     def descend(rows: Tensor) -> None:
         trace = forward_trace(layers, normalized_states[rows])
         errors = trace.output.squeeze(-1) - targets[rows]
-        squared_errors.add_(errors.dot(errors))
+        squared_errors.add_(errors.square().sum())
         gradient.zero_()
         cotangent = (2 / len(rows)) * errors.unsqueeze(-1)
         add_parameter_cotangent(layers, trace, cotangent, gradients)

@@ -1,0 +1,71 @@
+"""The regression written out, against the same regression by autograd."""
+
+import pytest
+import torch
+
+from spacil.config import ValueConfig
+from spacil.errors import DivergedError
+from spacil.nets.value import ValueNet
+from spacil.updates import value_fit
+from spacil.updates.recorded import Recorded
+
+CONFIG = ValueConfig(value_epochs=3, value_minibatch=40)
+
+
+def _problem() -> tuple[ValueNet, torch.Tensor, torch.Tensor]:
+    draws = torch.Generator().manual_seed(0)
+    value = ValueNet(4, (9, 8), generator=draws)
+    states = torch.randn(100, 4, generator=draws)
+    return value, states, states.square().sum(-1)
+
+
+def test_a_fit_equals_one_by_autograd() -> None:
+    value, states, targets = _problem()
+    twin, _, _ = _problem()
+    optimizer = torch.optim.Adam(value.parameters(), 1e-2, fused=True)
+    by_graph = torch.optim.Adam(twin.parameters(), 1e-2)
+    old_values = value(states).detach()
+    report = value_fit.step(
+        value, optimizer, states, targets, old_values, CONFIG, torch.Generator().manual_seed(1)
+    )
+    order = torch.Generator().manual_seed(1)
+    for _ in range(CONFIG.value_epochs):
+        loss_sum = 0.0
+        for rows in torch.randperm(100, generator=order).split(CONFIG.value_minibatch):
+            loss = (twin(states[rows]) - targets[rows]).square().mean()
+            by_graph.zero_grad()
+            loss.backward()
+            by_graph.step()
+            loss_sum += float(loss.detach()) * len(rows)
+    for ours, theirs in zip(value.parameters(), twin.parameters(), strict=True):
+        assert torch.allclose(ours, theirs, atol=1e-5)
+    assert report.value_loss == pytest.approx(loss_sum / 100, rel=1e-4)
+
+
+def test_no_epochs_leave_the_network_alone() -> None:
+    value, states, targets = _problem()
+    before = [p.detach().clone() for p in value.parameters()]
+    optimizer = torch.optim.Adam(value.parameters(), 1e-2, fused=True)
+    config = ValueConfig(value_epochs=0)
+    report = value_fit.step(value, optimizer, states, targets, targets, config, torch.Generator())
+    assert all(torch.equal(a, b) for a, b in zip(before, value.parameters(), strict=True))
+    assert report.explained_variance == 1
+
+
+def test_a_fit_that_blows_up_is_refused() -> None:
+    value, states, targets = _problem()
+    optimizer = torch.optim.Adam(value.parameters(), 1e30, fused=True)
+    targets[3] = torch.inf
+    with pytest.raises(DivergedError, match="value fit"):
+        value_fit.step(value, optimizer, states, targets, targets, CONFIG, torch.Generator())
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_recorded_work_is_done_once_per_call(device: str) -> None:
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("no CUDA device here")
+    total = torch.zeros((), device=device)
+    add = Recorded(lambda numbers: total.add_(numbers.sum()))
+    for size, value in ((3, 1.0), (3, 2.0), (3, 5.0), (2, 10.0), (3, 100.0)):
+        add(torch.full((size,), value, device=device))
+    assert float(total) == 3 * 1 + 3 * 2 + 3 * 5 + 2 * 10 + 3 * 100
