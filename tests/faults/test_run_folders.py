@@ -34,7 +34,6 @@ def files_in(folder: Path) -> dict[str, bytes]:
         ("seed", 0, 1),
         ("num_envs", 10, 20),
         ("steps_per_iteration", 200, 400),
-        ("torch_threads", 1, 2),
         ("policy_hidden", "[16, 8]", (16, 16)),
         ("gamma", 0.99, 0.5),
         ("max_kl", 0.01, 0.02),
