@@ -197,3 +197,20 @@ def test_a_checkpoint_knows_the_settings_it_was_written_under(
     assert run.saved_config(last) == config
     assert not FREE_TO_CHANGE_ON_RESUME & set(last.document["config"])
     assert last.manifest["provenance"]["commit"] == provenance.source_commit()
+
+
+def test_the_checkpoint_of_another_run_is_not_gone_on_from(
+    config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    """Same sizes, env and demonstrations, but other settings: somebody copied it here."""
+    trained(config)
+    found = checkpoint.newest_valid(tmp_path / "run" / "checkpoints")
+    assert found is not None
+    other = Learner(with_settings(config, {"max_kl": 0.5}), config.task, None)
+    try:
+        with pytest.raises(
+            ConfigError, match=r"cannot resume with other settings.*\n  max_kl: 0.0"
+        ):
+            run.restore(other, found)
+    finally:
+        other.close()

@@ -24,7 +24,7 @@ from spacil.training.metrics_log import MetricsLog
 from spacil.training.policy_file import policy_document
 from spacil.training.progress import Progress
 from spacil.training.provenance import deciding_last_bits, provenance_of
-from spacil.training.run_dir import DEFAULT_ROOT, RunDir, open_run
+from spacil.training.run_dir import DEFAULT_ROOT, RunDir, check_resumable, open_run
 from spacil.training.saved_state import first_non_finite
 
 _logger = logging.getLogger(__name__)
@@ -116,6 +116,7 @@ def train_recorded(
 
 def restore(learner: AnyLearner, found: checkpoint.Checkpoint) -> None:
     """Put a checkpoint into a learner of the same settings, demonstrations and env."""
+    check_resumable(found.document.get("config") or {}, flat_settings(learner.config))
     now = run_document(learner)
     for name in ("demonstrations", "env"):
         saved = found.document.get(name)
