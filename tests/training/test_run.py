@@ -208,9 +208,7 @@ def test_the_checkpoint_of_another_run_is_not_gone_on_from(
     assert found is not None
     other = Learner(with_settings(config, {"max_kl": 0.5}), config.task, None)
     try:
-        with pytest.raises(
-            ConfigError, match=r"cannot resume with other settings.*\n  max_kl: 0.0"
-        ):
+        with pytest.raises(ConfigError, match=r"other settings.*\n  max_kl: 0.0"):
             run.restore(other, found)
     finally:
         other.close()
