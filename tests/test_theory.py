@@ -132,4 +132,4 @@ def test_the_command_prints_the_numbers_and_draws_the_figure(
         slope.slope for slope in panels["value"]
     ]
     assert 10_000 < figure.stat().st_size < 100_000
-    assert "expected one of theory" in spacil("experiment", "magic").err
+    assert "expected one of experts, theory" in spacil("experiment", "magic").err
