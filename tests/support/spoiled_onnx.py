@@ -34,6 +34,19 @@ def write_good(folder: Path) -> Path:
     return path
 
 
+def is_same_but_for_numbers(one: Path, other: Path) -> bool:
+    """Whether two files differ in nothing but the numbers of their weights."""
+
+    def skeleton(path: Path) -> bytes:
+        model = onnx.load_model_from_string(path.read_bytes())
+        for tensor in model.graph.initializer:
+            tensor.raw_data = bytes(len(tensor.raw_data))
+        content: bytes = model.SerializeToString(deterministic=True)
+        return content
+
+    return skeleton(one) == skeleton(other)
+
+
 def _forged(forgery: Forgery) -> PlaceDamage:
     """The same policy written anew with another meaning; nothing checks it first."""
 
@@ -302,7 +315,7 @@ MAY_CHANGE: dict[str, PlaceDamage] = {
 """Anywhere in the file, so also in a number, where nothing can tell."""
 
 INFINITE: dict[str, PlaceDamage] = {"infinity": _forged(_poison(np.inf))}
-"""Behind a tanh nothing can tell: graphs hold infinities as bounds and masks."""
+"""Behind a tanh the actions are finite. Weights are not looked at; graphs may hold infinities."""
 
 MAY_STAY: dict[str, PlaceDamage] = {
     "noise appended": _in_file("noise appended"),
