@@ -100,9 +100,8 @@ def test_ten_thousand_updates_keep_the_bound_revert_bitwise_and_stay_finite(
     is_walled = draw(st.booleans(), label="never improves")
     before = flat_params.flatten(policy.update_parameters()).detach().clone()
 
-    report = trust_region.step(
-        policy, worsening(loss) if is_walled else loss, states, config, generator
-    )
+    old = trust_region.OldPolicy(policy, states, config, generator)
+    report = trust_region.step(policy, worsening(loss) if is_walled else loss, old, config)
 
     after = flat_params.flatten(policy.update_parameters()).detach()
     reasons[report.line_search_reason] += 1

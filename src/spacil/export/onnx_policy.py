@@ -1,106 +1,19 @@
-"""Reading a policy from an ONNX file, to evaluate and to measure it.
+"""Reading a policy from an ONNX file, to evaluate and to measure it."""
 
-A file is data here: onnxruntime computes its graph on the CPU and imports nothing. The file is
-read whole before it is parsed, so it cannot pull in other files. What is not one state in and one
-action out is refused with what was found.
-"""
-
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from spacil import storage
-from spacil.errors import ConfigError, DataError
+from spacil.errors import DataError
+from spacil.export.onnx_graph import OnnxPolicy, policy_from_bytes
 
 MAX_ONNX_BYTES = 2 * 2**30
 """What one protobuf message can hold."""
-
-_DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64}
-
-
-@dataclass(frozen=True)
-class OnnxPolicy:
-    """A graph that maps states [B, S] to actions [B, A]."""
-
-    act: Callable[[NDArray[Any]], NDArray[Any]]
-    num_states: int | None
-    """None where the file leaves the size open"""
-    num_actions: int | None
 
 
 def load_onnx_policy(path: Path, num_threads: int = 1) -> OnnxPolicy:
     """Open the file, or refuse it with the reason."""
     try:
-        import onnxruntime
-    except ImportError:
-        raise ConfigError(
-            f"{path}: reading ONNX needs onnxruntime: pip install 'spacil[export]'"
-        ) from None
-    try:
         content = bytes(storage.read_bytes(path, MAX_ONNX_BYTES))
     except storage.DamagedFileError as error:
         raise DataError(str(error)) from None
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = num_threads
-    options.log_severity_level = 4  # what is wrong is told by the exception, once
-    try:
-        session = onnxruntime.InferenceSession(content, options, ["CPUExecutionProvider"])
-    except Exception as error:  # its exception classes share no public base
-        raise DataError(
-            f"{path}: not a usable ONNX file, damaged or of another kind: {_first_line(error)}"
-        ) from None
-    source = _only(session.get_inputs(), "input", "one batch of states [B, S]", path)
-    target = _only(session.get_outputs(), "output", "one batch of actions [B, A]", path)
-    if source.type not in _DTYPES:
-        raise DataError(f"{path}: its input is {source.type}, expected float or double")
-    dtype, batch_size = _DTYPES[source.type], _size(source.shape[0])
-
-    def act(states: NDArray[Any]) -> NDArray[Any]:
-        rows = states.astype(dtype, copy=False)
-        if batch_size is None:
-            return _as_array(session.run([target.name], {source.name: rows})[0])
-        parts = [
-            _as_array(session.run([target.name], {source.name: part})[0])
-            for part in _parts(rows, batch_size)
-        ]
-        return np.concatenate(parts)[: len(rows)]
-
-    return OnnxPolicy(act, _size(source.shape[1]), _size(target.shape[1]))
-
-
-def _only(ports: list[Any], noun: str, expected: str, path: Path) -> Any:
-    if len(ports) != 1:
-        names = ", ".join(repr(port.name) for port in ports) or "none"
-        raise DataError(
-            f"{path}: has {len(ports)} {noun}s ({names}), expected {expected}; "
-            f"export the policy with a single {noun}"
-        )
-    (port,) = ports
-    if len(port.shape) != 2:
-        raise DataError(f"{path}: its {noun} has shape {port.shape}, expected {expected}")
-    return port
-
-
-def _size(dimension: object) -> int | None:
-    """A fixed size, or None for a name such as 'batch'."""
-    return dimension if isinstance(dimension, int) else None
-
-
-def _parts(rows: NDArray[Any], size: int) -> list[NDArray[Any]]:
-    """Batches of the one size that the file takes; the last is filled up with its last row."""
-    missing = -len(rows) % size
-    filled = np.concatenate([rows, np.repeat(rows[-1:], missing, axis=0)])
-    return [filled[i : i + size] for i in range(0, len(filled), size)]
-
-
-def _as_array(value: object) -> NDArray[Any]:
-    array: NDArray[Any] = np.asarray(value)
-    return array
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return policy_from_bytes(content, path, num_threads)

@@ -1,30 +1,24 @@
-"""Opening an ONNX file once where it can do no harm; runs in the importer's child process."""
+"""Trying an ONNX file once where it can do no harm; runs in the importer's child process."""
 
 from pathlib import Path
 from typing import Any
 
-from spacil.errors import ConfigError
+import numpy as np
+
+from spacil.export import onnx_graph
 
 
 def load_library() -> Any:
-    try:
-        import onnxruntime
-    except ImportError:
-        raise ConfigError("reading ONNX needs onnxruntime: pip install 'spacil[export]'") from None
-    return onnxruntime
+    return onnx_graph.load_library(Path("ONNX"))
 
 
-def open_once(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Parse the file and prepare its graph; what it holds is for the real reader to say."""
-    onnxruntime = load_library()
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 4
-    try:
-        onnxruntime.InferenceSession(path.read_bytes(), options, ["CPUExecutionProvider"])
-    except MemoryError:
-        raise
-    except Exception:  # an ordinary refusal, which the real reader words better
-        pass
+def try_once(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Parse the file, prepare its graph and compute it for one state.
+
+    A graph of a few bytes can ask for any amount of memory and time when it is computed. Whatever
+    is refused here is not opened again.
+    """
+    policy = onnx_graph.policy_from_bytes(path.read_bytes(), path)
+    if policy.num_states is not None:
+        policy.act(np.zeros((1, policy.num_states), np.float32))
     return {}, {}

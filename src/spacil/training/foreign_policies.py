@@ -21,7 +21,7 @@ from spacil.functional.spectral import BatchFunction
 from spacil.importer import read_foreign
 from spacil.training.policy_source import OwnFrame, PolicySource, guarded, refuse_nonfinite
 
-ONNX_PROBE = "spacil.export.onnx_probe:open_once"
+ONNX_PROBE = "spacil.export.onnx_probe:try_once"
 
 _SLOPES_WITHIN_0_1 = (nn.Tanh, nn.ReLU, nn.Identity, nn.Dropout, nn.Flatten)
 """Activations (dropout as it is in evaluation) under which the certificate is sound."""
@@ -57,7 +57,7 @@ def from_callable(function: Callable[..., object]) -> PolicySource:
 def from_onnx(path: Path) -> PolicySource:
     """An ONNX file with one input, the raw observations, and one output, the actions."""
     if path.is_file():
-        read_foreign(ONNX_PROBE, path)  # what crashes or stalls its parser does so elsewhere
+        read_foreign(ONNX_PROBE, path)  # what crashes, stalls or swells does so elsewhere
     opened = load_onnx_policy(path, torch.get_num_threads())
 
     def act(states: Tensor) -> object:
