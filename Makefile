@@ -46,6 +46,7 @@ bench-full: setup
 	$(BENCH)/penalty_cost.py $(SPEED)
 	$(BENCH)/growth.py $(SPEED)
 	$(BENCH)/startup.py $(SPEED)
+	$(BENCH)/time_to_smooth.py $(SPEED)
 	$(BENCH)/peer.py --rounds 15 $(SPEED)
 	$(BENCH)/peer.py --until 0.95 --seeds 0 1 2 3 4 --kinds dummy $(SPEED)
 	$(BENCH)/estimators.py

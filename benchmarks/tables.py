@@ -148,6 +148,20 @@ def peer(rows: Rows) -> str:
     )
 
 
+def time_to_smooth(rows: Rows) -> str:
+    return table(
+        ("preset", "seed", "iterations", "seconds", "return", "J", "reached"),
+        [
+            (
+                *(row["preset"], row["seed"], row["iterations"], f"{row['seconds']:.0f}"),
+                *(f"{row['average_return']:.0f}", f"{row['j']:.2f}"),
+                "yes" if row["is_reached"] else "no",
+            )
+            for row in rows
+        ],
+    )
+
+
 def peer_time_to_return(rows: Rows) -> str:
     def told(side: dict[str, Any]) -> str:
         seconds = side["seconds"]
@@ -171,6 +185,7 @@ SECTIONS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "penalty_cost": ("What the penalties add", penalty_cost),
     "peer": ("Beside imitation and sb3-contrib", peer),
     "peer_time_to_return": ("Training time to the wanted return", peer_time_to_return),
+    "time_to_smooth": ("Training time to a smooth expert", time_to_smooth),
     "gpu_update": ("The update alone, by device", gpu_update),
     "growth": ("Growth", growth),
     "startup": ("Start-up and memory", startup),
