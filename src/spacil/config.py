@@ -7,6 +7,7 @@ imports torch or numpy.
 
 import math
 import os
+import re
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
@@ -52,6 +53,8 @@ class RunConfig:
         ):
             _require(getattr(self, name) >= 1, name, getattr(self, name), "1 or more")
         _require(self.env_timeout > 0, "env_timeout", self.env_timeout, "above 0")
+        if not re.fullmatch("auto|(cpu|cuda)(:[0-9]{1,3})?", self.device):
+            raise ConfigError(f"--device {self.device}: expected cpu, cuda, cuda:N or auto")
         if self.steps_per_iteration % self.num_envs:
             next_multiple = math.ceil(self.steps_per_iteration / self.num_envs) * self.num_envs
             raise ConfigError(
