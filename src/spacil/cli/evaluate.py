@@ -36,11 +36,9 @@ def run(arguments: list[str]) -> int:
         "Return G and smoothness J of a trained policy, with mean actions and fresh seeds.",
     )
     from spacil.data.demo_file import bundled_demos, load_demos
-    from spacil.envs.registry import make_vector_env, task_named_in_file
-    from spacil.envs.vector_env import ResetSeeds
+    from spacil.envs.registry import task_named_in_file
     from spacil.errors import ConfigError
-    from spacil.training.agent import EVALUATION_ENVS
-    from spacil.training.evaluate import evaluate
+    from spacil.training.evaluate import evaluate_afresh
     from spacil.training.policy_file import load_policy, require_fit
 
     for flag, value, least in (("--episodes", parsed.episodes, 1), ("--seed", parsed.seed, 0)):
@@ -50,19 +48,15 @@ def run(arguments: list[str]) -> int:
     task = parsed.task or task_named_in_file(saved.task, parsed.source)
     demos_source = parsed.demos or (task if task in bundled_demos() else None)
     demos = load_demos(demos_source) if demos_source is not None else None
-    env = make_vector_env(
+    result = evaluate_afresh(
+        saved.policy,
         task,
-        min(parsed.episodes, EVALUATION_ENVS),
-        ResetSeeds(parsed.seed, "evaluate"),
+        parsed.episodes,
+        parsed.seed,
         _num_cores(),
+        None if demos is None else demos.state_std,
+        check=lambda spec: require_fit(saved.policy, spec, parsed.source),
     )
-    try:
-        require_fit(saved.policy, env.spec, parsed.source)
-        result = evaluate(
-            saved.policy, env, 0, parsed.episodes, None if demos is None else demos.state_std
-        )
-    finally:
-        env.close()
     document = {
         "source": str(parsed.source),
         "task": task,

@@ -7,14 +7,13 @@ from typing import Any, ClassVar, Self
 
 from spacil.config import Algorithm, Preset, TrainConfig
 from spacil.data.demos import Demonstrations
-from spacil.envs.registry import make_vector_env, task_name, task_named_in_file
-from spacil.envs.vector_env import ResetSeeds
+from spacil.envs.registry import task_name, task_named_in_file
 from spacil.errors import ConfigError, DataError
 from spacil.nets.policy import GaussianPolicy
 from spacil.settings import default_config, with_settings
 from spacil.training import checkpoint
 from spacil.training.algorithms import make_learner
-from spacil.training.evaluate import Evaluation, evaluate
+from spacil.training.evaluate import Evaluation, evaluate_afresh
 from spacil.training.intake import demonstrations_for
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.loop import train
@@ -24,8 +23,6 @@ from spacil.training.run_dir import is_run_folder, open_run
 
 Callback = Callable[["Agent", Metrics], bool | None]
 """Called after each iteration with the agent and its metrics; return False to stop."""
-
-EVALUATION_ENVS = 50
 
 
 class Agent:
@@ -112,16 +109,14 @@ class Agent:
 
     def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
         """Return G and smoothness J with mean actions, on fresh envs."""
-        env = make_vector_env(
+        return evaluate_afresh(
+            self.policy,
             self._env_source,
-            min(episodes, EVALUATION_ENVS),
-            ResetSeeds(seed, "evaluate"),
+            episodes,
+            seed,
             self.config.run.simulation_threads,
+            self._learner.demo_std,
         )
-        try:
-            return evaluate(self.policy, env, 0, episodes, self._learner.demo_std)
-        finally:
-            env.close()
 
     def save(self, folder: str | Path) -> None:
         """Keep everything needed to go on or to act; a former save there is replaced safely."""

@@ -3,19 +3,23 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from spacil.envs.vector_env import BoolArray, VectorEnv
+from spacil.envs.registry import make_vector_env
+from spacil.envs.vector_env import BoolArray, EnvSpec, ResetSeeds, VectorEnv
 from spacil.errors import DataError
 from spacil.functional.torch_threads import one_torch_thread
 from spacil.nets.normalizer import CLIP, STD_FLOOR
 from spacil.nets.policy import GaussianPolicy
 from spacil.smoothness.metric import Frames, local_constants
 
+EVALUATION_ENVS = 50
+"""Envs side by side in an evaluation outside of training."""
 DEFAULT_EPISODE_LIMIT = 1_000
 """Steps after which an episode of an env without a time limit is cut."""
 
@@ -153,6 +157,29 @@ def evaluate(
         smoothness_j_common=common,
         smoothness_j_effective=_mean(constants.effective),
     )
+
+
+def evaluate_afresh(
+    policy: GaussianPolicy,
+    env_source: Any,
+    num_episodes: int,
+    seed: int,
+    num_threads: int,
+    demo_std: Tensor | None,
+    check: Callable[[EnvSpec], None] = lambda spec: None,
+) -> Evaluation:
+    """`evaluate` on new envs, from start states that no training run uses.
+
+    `check` may refuse the env before the first step.
+    """
+    env = make_vector_env(
+        env_source, min(num_episodes, EVALUATION_ENVS), ResetSeeds(seed, "evaluate"), num_threads
+    )
+    try:
+        check(env.spec)
+        return evaluate(policy, env, 0, num_episodes, demo_std)
+    finally:
+        env.close()
 
 
 def mean_interval(
