@@ -22,7 +22,7 @@ from measuring import make_learner, medians, num_cores, record, stage_seconds
 from spacil.data.rollout import collect
 from spacil.training.iteration_metrics import Stopwatch
 from spacil.training.learner import Learner
-from spacil.training.loop import update
+from spacil.training.update import update
 from spacil.types import RolloutBatch
 
 DEFAULT_TASKS = ("Hopper-v4", "Ant-v4")

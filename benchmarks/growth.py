@@ -26,6 +26,7 @@ from spacil.nets.policy import GaussianPolicy
 from spacil.nets.value import ValueNet
 from spacil.updates import trust_region, value_fit
 from spacil.updates.objectives import surrogate_loss
+from spacil.updates.recorder import Recorder
 
 NUM_ENV_STEPS = 6_400
 
@@ -85,6 +86,7 @@ class SyntheticUpdate:
             self.advantages,
             ValueConfig(),
             self.draws,
+            Recorder(),
         )
         return {
             "policy_step": policy_done - began,
@@ -94,7 +96,7 @@ class SyntheticUpdate:
 
     def _policy_step(self) -> Tensor:
         config = TrustRegionConfig()
-        old = trust_region.OldPolicy(self.policy, self.states, config, self.draws)
+        old = trust_region.OldPolicy(self.policy, self.states, config)
         actions = old.mean + old.log_std.exp() * self.noise
         loss = surrogate_loss(actions, self.advantages, old.mean, old.log_std)
         trust_region.step(self.policy, loss, old, config)

@@ -41,7 +41,7 @@ from spacil.envs.registry import TASKS
 from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
 from spacil.functional.torch_threads import one_torch_thread
 from spacil.nets.buffered_mean import BufferedMean
-from spacil.training import advantages, loop
+from spacil.training import advantages, update
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.learner import Learner
 from spacil.training.loop import run_iteration
@@ -59,7 +59,7 @@ PARTS = {
     "old policy": (OldPolicy, "__init__"),
     "fisher products": (OldPolicy, "fisher_product"),
     "line search": (trust_region, "_search"),
-    "policy penalty, frozen": (loop, "policy_penalty"),
+    "policy penalty, frozen": (update, "policy_penalty"),
 }
 """Parts of the stages that are told apart: what they take is also in their stage."""
 LINE_SEARCH_TRIES = 2

@@ -3,7 +3,7 @@
 Shapes: T time, N envs, B = T*N, M demonstration steps, S state, A action.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -31,6 +31,10 @@ class RolloutBatch:
     def to(self, device: torch.device) -> "RolloutBatch":
         """The same batch in a device's memory."""
         return RolloutBatch(**{name: tensor.to(device) for name, tensor in vars(self).items()})
+
+    def without_final_states(self) -> "RolloutBatch":
+        """The part whose shapes are those of every batch of a run."""
+        return replace(self, final_states=self.final_states[:0])
 
     @property
     def num_steps(self) -> int:

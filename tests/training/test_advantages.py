@@ -7,7 +7,7 @@ from torch import Tensor
 
 from spacil.config import ReturnsConfig
 from spacil.nets.policy import GaussianPolicy
-from spacil.training.advantages import estimate_advantages
+from spacil.training.advantages import estimate_advantages, values_outside
 from spacil.types import RolloutBatch
 
 HALVES = ReturnsConfig(gamma=0.5, gae_lambda=0.5)
@@ -40,8 +40,9 @@ def advantages_of(rollout: RolloutBatch, rewards: list[list[float]]) -> Tensor:
     """With V(s) = s; also checks that targets are advantages plus values."""
     policy = GaussianPolicy(1, [-1.0], [1.0], (2,))  # its normaliser is still the identity
     value: Any = lambda states: states[:, 0]  # noqa: E731
+    outside = values_outside(rollout, policy, value)
     estimates = estimate_advantages(
-        rollout, torch.tensor(rewards), rollout.flat_states, policy, value, HALVES
+        *(rollout, torch.tensor(rewards), rollout.flat_states), outside, value, HALVES
     )
     assert torch.equal(estimates.old_values, rollout.states.flatten())
     assert torch.equal(estimates.value_targets, estimates.advantages + estimates.old_values)

@@ -17,10 +17,16 @@ from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
 from spacil.settings import default_config, flat_settings, with_settings
 from spacil.smoothness.policy_penalty import Penalty
-from spacil.training.cost_penalties import Sides, cost_penalty
+from spacil.training.cost_penalties import Sides, cost_penalty, draw_pairs
 from spacil.training.learner import Learner
 from spacil.training.loop import run_iteration
-from spacil.training.penalties import PenaltyRows, penalty_rows, policy_penalty, ramped_weight
+from spacil.training.penalties import (
+    PenaltyRows,
+    draw_share,
+    penalty_rows,
+    policy_penalty,
+    ramped_weight,
+)
 from spacil.types import RolloutBatch
 
 TINY = {
@@ -63,6 +69,17 @@ def make_rows(size: int = 60) -> PenaltyRows:
     return PenaltyRows(states, actions, states.roll(-1, 0))
 
 
+def drawn_penalty(
+    policy: GaussianPolicy, rows: PenaltyRows, config: TrainConfig, seed: int = 0
+) -> Penalty:
+    return policy_penalty(policy, draw_share(rows, config, Streams.from_seed(seed)), config)
+
+
+def drawn_cost_penalty(sides: Sides, config: TrainConfig, seed: int = 0) -> Penalty:
+    drawn = draw_pairs(sides, config, Streams.from_seed(seed))
+    return cost_penalty(sides.discriminator, sides.policy, drawn, config)
+
+
 def value_of(penalty: Penalty) -> float:
     return float(penalty().detach())
 
@@ -71,9 +88,7 @@ def policy_values(num_seeds: int, rows: PenaltyRows | None = None, **settings: A
     """The penalty under as many seeds; on all states unless asked otherwise."""
     config = make_config(**{"penalty_state_fraction": 1.0, **settings})
     policy, rows = make_policy(), rows or make_rows()
-    penalties = [
-        policy_penalty(policy, rows, config, Streams.from_seed(seed)) for seed in range(num_seeds)
-    ]
+    penalties = [drawn_penalty(policy, rows, config, seed) for seed in range(num_seeds)]
     return torch.tensor([value_of(penalty) for penalty in penalties], dtype=torch.float64)
 
 
@@ -189,7 +204,7 @@ def test_a_spread_of_two_divides_the_penalty_by_four(estimator: str) -> None:
         penalty_state_fraction=1.0, penalty_sigma="policy", policy_penalty_estimator=estimator
     )
     policy = make_policy(initial_log_std=float(torch.tensor(2.0).log()))
-    value = value_of(policy_penalty(policy, make_rows(), config, Streams.from_seed(0)))
+    value = value_of(drawn_penalty(policy, make_rows(), config))
     assert value == pytest.approx(policy_value(policy_penalty_estimator=estimator) / 4, rel=1e-4)
 
 
@@ -202,7 +217,7 @@ def test_lcp_on_sampled_actions_is_the_frobenius_penalty_under_either_spread(sig
     rows = PenaltyRows(states, actions)
     values = [
         value_of(
-            policy_penalty(
+            drawn_penalty(
                 policy,
                 rows,
                 make_config(
@@ -210,7 +225,6 @@ def test_lcp_on_sampled_actions_is_the_frobenius_penalty_under_either_spread(sig
                     penalty_sigma=sigma,
                     policy_penalty_estimator=estimator,
                 ),
-                Streams.from_seed(0),
             )
         )
         for estimator in ("lcp", "frobenius")
@@ -257,7 +271,7 @@ def test_an_estimator_without_what_it_reads_says_so() -> None:
         config = make_config(policy_penalty_estimator=estimator)
         with pytest.raises(ConfigError, match=f"{estimator} reads"):
             rows = PenaltyRows(make_rows().states)
-            policy_penalty(make_policy(), rows, config, Streams.from_seed(0))
+            drawn_penalty(make_policy(), rows, config)
 
 
 # --- the cost's penalty
@@ -280,7 +294,7 @@ def make_sides() -> Sides:
 
 def cost_values(num_seeds: int, **settings: Any) -> Tensor:
     config, sides = make_config(**settings), make_sides()
-    penalties = [cost_penalty(sides, config, Streams.from_seed(seed)) for seed in range(num_seeds)]
+    penalties = [drawn_cost_penalty(sides, config, seed) for seed in range(num_seeds)]
     return torch.tensor([value_of(penalty) for penalty in penalties], dtype=torch.float64)
 
 
@@ -310,12 +324,10 @@ def test_gradient_penalties_see_actions_as_the_discriminator_reads_them() -> Non
     # Beyond the bounds it reads a constant; on the bound it still has a slope.
     sides = make_sides()
     config = make_config(cost_penalty_form="gp", cost_penalty_mixing="none")
-    inside = cost_penalty(sides, config, Streams.from_seed(0))()
+    inside = drawn_cost_penalty(sides, config)()
     clipped = (sides.agent[0], sides.agent[1].clamp(-1, 1))
-    again = cost_penalty(
-        Sides(sides.discriminator, sides.policy, clipped, sides.expert),
-        config,
-        Streams.from_seed(0),
+    again = drawn_cost_penalty(
+        Sides(sides.discriminator, sides.policy, clipped, sides.expert), config
     )()
     assert torch.equal(inside, again)
 

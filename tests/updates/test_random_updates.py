@@ -100,7 +100,8 @@ def test_ten_thousand_updates_keep_the_bound_revert_bitwise_and_stay_finite(
     is_walled = draw(st.booleans(), label="never improves")
     before = flat_params.flatten(policy.update_parameters()).detach().clone()
 
-    old = trust_region.OldPolicy(policy, states, config, generator)
+    fisher_rows = trust_region.draw_fisher_rows(size, config, generator)
+    old = trust_region.OldPolicy(policy, states, config, fisher_rows)
     report = trust_region.step(policy, worsening(loss) if is_walled else loss, old, config)
 
     after = flat_params.flatten(policy.update_parameters()).detach()

@@ -52,7 +52,9 @@ def surrogate(policy: GaussianPolicy, states: Tensor, actions: Tensor, advantage
 def old_policy(
     policy: GaussianPolicy, states: Tensor, config: TrustRegionConfig = CONFIG
 ) -> trust_region.OldPolicy:
-    return trust_region.OldPolicy(policy, states, config, torch.Generator().manual_seed(0))
+    draws = torch.Generator().manual_seed(0)
+    rows = trust_region.draw_fisher_rows(len(states), config, draws)
+    return trust_region.OldPolicy(policy, states, config, rows)
 
 
 def step(

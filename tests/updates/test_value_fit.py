@@ -7,7 +7,7 @@ from spacil.config import ValueConfig
 from spacil.errors import DivergedError
 from spacil.nets.value import ValueNet
 from spacil.updates import value_fit
-from spacil.updates.recorded import Recorded
+from spacil.updates.recorder import Recorder
 
 CONFIG = ValueConfig(value_epochs=3, value_minibatch=40)
 
@@ -26,7 +26,9 @@ def test_a_fit_equals_one_by_autograd() -> None:
     by_graph = torch.optim.Adam(twin.parameters(), 1e-2)
     old_values = value(states).detach()
     report = value_fit.step(
-        value, optimizer, states, targets, old_values, CONFIG, torch.Generator().manual_seed(1)
+        *(value, optimizer, states, targets, old_values, CONFIG),
+        torch.Generator().manual_seed(1),
+        Recorder(),
     )
     order = torch.Generator().manual_seed(1)
     for _ in range(CONFIG.value_epochs):
@@ -47,7 +49,9 @@ def test_no_epochs_leave_the_network_alone() -> None:
     before = [p.detach().clone() for p in value.parameters()]
     optimizer = torch.optim.Adam(value.parameters(), 1e-2, fused=True)
     config = ValueConfig(value_epochs=0)
-    report = value_fit.step(value, optimizer, states, targets, targets, config, torch.Generator())
+    report = value_fit.step(
+        value, optimizer, states, targets, targets, config, torch.Generator(), Recorder()
+    )
     assert all(torch.equal(a, b) for a, b in zip(before, value.parameters(), strict=True))
     assert report.explained_variance == 1
 
@@ -57,15 +61,6 @@ def test_a_fit_that_blows_up_is_refused() -> None:
     optimizer = torch.optim.Adam(value.parameters(), 1e30, fused=True)
     targets[3] = torch.inf
     with pytest.raises(DivergedError, match="value fit"):
-        value_fit.step(value, optimizer, states, targets, targets, CONFIG, torch.Generator())
-
-
-@pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_recorded_work_is_done_once_per_call(device: str) -> None:
-    if device == "cuda" and not torch.cuda.is_available():
-        pytest.skip("no CUDA device here")
-    total = torch.zeros((), device=device)
-    add = Recorded(lambda numbers: total.add_(numbers.sum()))
-    for size, value in ((3, 1.0), (3, 2.0), (3, 5.0), (2, 10.0), (3, 100.0)):
-        add(torch.full((size,), value, device=device))
-    assert float(total) == 3 * 1 + 3 * 2 + 3 * 5 + 2 * 10 + 3 * 100
+        value_fit.step(
+            value, optimizer, states, targets, targets, CONFIG, torch.Generator(), Recorder()
+        )

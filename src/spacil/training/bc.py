@@ -33,7 +33,7 @@ from spacil.training.bc_pairs import (
     refuse_misfits,
 )
 from spacil.training.learner import resolve_device
-from spacil.training.penalties import policy_penalty, ramped_weight
+from spacil.training.penalties import draw_share, policy_penalty, ramped_weight
 from spacil.updates.objectives import PolicyLoss, total, with_policy_penalty
 
 STD_FLOOR = 1e-3
@@ -207,9 +207,8 @@ def _losses(cloner: Cloner, pairs: Pairs, config: TrainConfig, weight: float) ->
             # It averages over the policy's own actions, and demonstrated ones are not those.
             noise = torch.randn(mean.shape, generator=cloner.streams.action).to(mean)
             rows = replace(rows, actions=(mean + student.log_std.exp() * noise).detach())
-        loss = with_policy_penalty(
-            loss, policy_penalty(student, rows, config, cloner.streams), weight
-        )
+        share = draw_share(rows, config, cloner.streams)
+        loss = with_policy_penalty(loss, policy_penalty(student, share, config), weight)
     return loss(mean, student.log_std)
 
 

@@ -37,70 +37,80 @@ class Sides:
     expert: Pairs
 
 
-def cost_penalty(sides: Sides, config: TrainConfig, streams: Streams) -> Penalty:
-    """R^c on a random share of the pairs; points and start offsets are drawn here, once."""
-    return _FORMS[config.cost_penalty.cost_penalty_form](sides, config, streams)
+@dataclass(frozen=True)
+class DrawnPairs:
+    """All that is random about R^c: where it is measured, and where an ascent starts from."""
+
+    states: Tensor
+    """[B, S] normalised"""
+    actions: Tensor
+    """[B, A] as the discriminator reads them"""
+    offset: Tensor | None
+    """[B, S], where pgd starts"""
+    num_meant: int
+    """For how many pairs of the agent these stand"""
 
 
-CostForm = Callable[[Sides, TrainConfig, Streams], Penalty]
-MakePath = Callable[[GaussianPolicy, Pairs], Path]
+def draw_pairs(sides: Sides, config: TrainConfig, streams: Streams) -> DrawnPairs:
+    """A random share of the agent's pairs, mixed with demonstrations; for r1, of these alone."""
+    settings = config.cost_penalty
+    if settings.cost_penalty_form == "r1":
+        states, actions = _share(sides.expert, sides.discriminator, config, streams)
+    else:
+        agent = _share(sides.agent, sides.discriminator, config, streams)
+        mixing = settings.cost_penalty_mixing
+        states, actions = mix(agent, sides.expert, mixing, streams.mixing)
+    offset = None
+    if settings.cost_penalty_estimator == "pgd" and settings.cost_penalty_form in _PATHS:
+        offset = ball_start(states, config.ball, streams)
+    return DrawnPairs(states, actions, offset, len(sides.agent[0]))
 
 
-def _in_ball(make_path: MakePath) -> CostForm:
-    """The worst change of the cost along a path, exactly or by ascent."""
-
-    def build(sides: Sides, config: TrainConfig, streams: Streams) -> Penalty:
-        pairs = _mixed(sides, config, streams)
-        path, states, cost = make_path(sides.policy, pairs), pairs[0], sides.discriminator.cost
-        scale, ball = config.cost_penalty.cost_penalty_scale, config.ball
-        factor: float = num_summed(scale, len(sides.agent[0]))
-        if config.cost_penalty.cost_penalty_estimator == "exact":
-            factor *= 1.0 if scale == "lipschitz" else ball.ball_radius
-            return times(factor, lambda: exact_cost_penalty(cost, path, states))
-        offset = ball_start(states, ball, streams)
-        return times(
-            factor,
-            lambda: pgd_cost_penalty(
-                cost,
-                path,
-                states,
-                offset,
-                ball.ball_radius,
-                ball.ball_num_steps,
-                ball.ball_step_rule,
-                ball.ball_step_size,
-                per_state(scale),
-            ),
-        )
-
-    return build
+def cost_penalty(
+    discriminator: Discriminator, policy: GaussianPolicy, drawn: DrawnPairs, config: TrainConfig
+) -> Penalty:
+    """R^c on drawn pairs, in the form the config asks for."""
+    states, actions = drawn.states, drawn.actions
+    match config.cost_penalty.cost_penalty_form:
+        case "gp":
+            return lambda: gradient_penalty(discriminator.logits_agent_is_high, states, actions)
+        case "r1":
+            return lambda: r1_penalty(discriminator.logits_agent_is_high, states, actions)
+        case form:
+            return _in_ball(discriminator, _PATHS[form](policy, (states, actions)), drawn, config)
 
 
-def _gp(sides: Sides, config: TrainConfig, streams: Streams) -> Penalty:
-    pairs = _mixed(sides, config, streams)
-    return lambda: gradient_penalty(sides.discriminator.logits_agent_is_high, *pairs)
-
-
-def _r1(sides: Sides, config: TrainConfig, streams: Streams) -> Penalty:
-    pairs = _share(sides.expert, sides.discriminator, config, streams)
-    return lambda: r1_penalty(sides.discriminator.logits_agent_is_high, *pairs)
-
-
-_FORMS: Mapping[str, CostForm] = {
-    "response": _in_ball(lambda policy, pairs: along_response(policy.mean_of_normalized, pairs[0])),
-    "both": _in_ball(lambda policy, pairs: along_both(policy.mean_of_normalized)),
-    "state": _in_ball(lambda policy, pairs: along_state(pairs[1])),
-    "gp": _gp,
-    "r1": _r1,
+_PATHS: Mapping[str, Callable[[GaussianPolicy, Pairs], Path]] = {
+    "response": lambda policy, pairs: along_response(policy.mean_of_normalized, pairs[0]),
+    "both": lambda policy, pairs: along_both(policy.mean_of_normalized),
+    "state": lambda policy, pairs: along_state(pairs[1]),
 }
 
 
-def _mixed(sides: Sides, config: TrainConfig, streams: Streams) -> Pairs:
-    """Pairs between the agent's and the demonstrations', one for each of a share of the agent's."""
-    agent = _share(sides.agent, sides.discriminator, config, streams)
-    mixing = config.cost_penalty.cost_penalty_mixing
-    states, actions = mix(agent, sides.expert, mixing, streams.mixing)
-    return states, actions
+def _in_ball(
+    discriminator: Discriminator, path: Path, drawn: DrawnPairs, config: TrainConfig
+) -> Penalty:
+    """The worst change of the cost along a path, exactly or by ascent."""
+    cost, states, offset = discriminator.cost, drawn.states, drawn.offset
+    scale, ball = config.cost_penalty.cost_penalty_scale, config.ball
+    factor: float = num_summed(scale, drawn.num_meant)
+    if offset is None:
+        factor *= 1.0 if scale == "lipschitz" else ball.ball_radius
+        return times(factor, lambda: exact_cost_penalty(cost, path, states))
+    return times(
+        factor,
+        lambda: pgd_cost_penalty(
+            cost,
+            path,
+            states,
+            offset,
+            ball.ball_radius,
+            ball.ball_num_steps,
+            ball.ball_step_rule,
+            ball.ball_step_size,
+            per_state(scale),
+        ),
+    )
 
 
 def _share(

@@ -31,6 +31,7 @@ from spacil.training.named_tensors import optimizer_tensors, restore_optimizer, 
 from spacil.training.saved_state import optional_record_from, record_from, require_same_form
 from spacil.training.smoothness_target import Dual
 from spacil.types import ExpertBatch
+from spacil.updates.recorder import Recorder
 
 _logger = logging.getLogger(__name__)
 
@@ -69,6 +70,7 @@ class Learner:
         run = config.run
         self.config = config
         self.device = resolve_device(run.device)
+        self.recorder = Recorder(self.device)
         self.streams = Streams.from_seed(run.seed)
         self.demonstrations = demonstrations
         self.env: VectorEnv = make_vector_env(
@@ -221,6 +223,7 @@ class Learner:
                 self.env.spec.task,
             )
         self.counters, self.best, self.dual = counters, best, dual
+        self.recorder.forget()
         self.sync_acting_policy()
 
     def _modules(self) -> dict[str, nn.Module]:

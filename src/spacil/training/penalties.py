@@ -4,7 +4,8 @@ A penalty without weight is never built, so it draws nothing from any stream.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -59,11 +60,17 @@ class PenaltyRows:
     """[B, S] normalised, one step later in the same episode; cats and caps read them"""
     weights: Tensor | None = None
     """[B] of mean 1, or None: all states alike"""
+    noise: Tensor | None = None
+    """[B, S], what the estimator draws at random: where pgd starts, the noise of caps"""
+    num_meant: int | None = None
+    """Of how many states these are a random share; None: they are all"""
 
     def pick(self, rows: Tensor) -> "PenaltyRows":
         """Some of the rows. Weights keep their size, so that a random share stays unbiased."""
-        picked = {name: value[rows] for name, value in vars(self).items() if value is not None}
-        return PenaltyRows(**picked)
+        named: dict[str, Any] = vars(self)
+        tensors = {name: value for name, value in named.items() if isinstance(value, Tensor)}
+        picked: dict[str, Any] = {name: value[rows] for name, value in tensors.items()}
+        return replace(self, **picked)
 
 
 def penalty_rows(
@@ -75,31 +82,44 @@ def penalty_rows(
     """
     settings, device = config.policy_penalty, normalized_states.device
     is_cut = (rollout.terminated | rollout.truncated).to(device)
-    rows = torch.arange(is_cut.numel(), device=device)
-    successors = weights = None
+    ages = weights = None
+    if settings.penalty_discount:
+        ages = steps_into_episode(is_cut, steps_before).flatten()
+    found = PenaltyRows(normalized_states, rollout.flat_actions.to(device))
     if settings.policy_penalty_estimator in TEMPORAL_ESTIMATORS:
         rows = rows_with_successor(is_cut)
         successors = normalized_states[rows + is_cut.shape[1]]
-    if settings.penalty_discount:
-        ages = steps_into_episode(is_cut, steps_before).flatten()[rows]
+        found = replace(found.pick(rows), successors=successors)
+        ages = None if ages is None else ages[rows]
+    if ages is not None:
         weights = discount_weights(ages, config.returns.gamma).to(normalized_states)
-    actions = rollout.flat_actions.to(device)
-    return PenaltyRows(normalized_states[rows], actions[rows], successors, weights)
+    return replace(found, weights=weights)
 
 
-def policy_penalty(
-    policy: GaussianPolicy, rows: PenaltyRows, config: TrainConfig, streams: Streams
-) -> Penalty:
-    """R^pi on a random share of the rows, what it maximises over frozen at the current policy."""
+def draw_share(rows: PenaltyRows, config: TrainConfig, streams: Streams) -> PenaltyRows:
+    """All that is random about R^pi: a share of the rows, and the estimator's own draws on it."""
     settings = config.policy_penalty
     num_rows = len(rows.states)
     share = random_share(num_rows, settings.penalty_state_fraction, streams.subset)
-    used = rows if share is None else rows.pick(share.to(rows.states.device))
+    if share is not None:
+        rows = replace(rows.pick(share.to(rows.states.device)), num_meant=num_rows)
+    match settings.policy_penalty_estimator:
+        case "pgd":
+            return replace(rows, noise=ball_start(rows.states, config.ball, streams))
+        case "caps":
+            noise = torch.randn(rows.states.shape, generator=streams.ball).to(rows.states)
+            return replace(rows, noise=settings.caps_noise_std * noise)
+    return rows
+
+
+def policy_penalty(policy: GaussianPolicy, share: PenaltyRows, config: TrainConfig) -> Penalty:
+    """R^pi on a drawn share, what it maximises over frozen at the current policy."""
+    settings = config.policy_penalty
     is_own = settings.penalty_sigma == "policy"
     subject = _Subject(policy, policy.log_std if is_own else torch.zeros_like(policy.log_std))
-    build = _POLICY_ESTIMATORS[settings.policy_penalty_estimator]
-    penalty = build(subject, used, config, streams)
-    return times(num_summed(settings.policy_penalty_scale, num_rows), penalty)
+    penalty = _POLICY_ESTIMATORS[settings.policy_penalty_estimator](subject, share, config)
+    num_states = share.num_meant or len(share.states)
+    return times(num_summed(settings.policy_penalty_scale, num_states), penalty)
 
 
 @dataclass(frozen=True)
@@ -124,21 +144,21 @@ class _Subject:
         return mean + (actions - mean) * (self.log_std - self.policy.log_std).exp()
 
 
-PolicyEstimator = Callable[[_Subject, PenaltyRows, TrainConfig, Streams], Penalty]
+PolicyEstimator = Callable[[_Subject, PenaltyRows, TrainConfig], Penalty]
 
 
-def _exact(subject: _Subject, rows: PenaltyRows, config: TrainConfig, streams: Streams) -> Penalty:
+def _exact(subject: _Subject, rows: PenaltyRows, config: TrainConfig) -> Penalty:
     penalty = exact_policy_penalty(subject.mean_in_stds, rows.states, rows.weights)
     is_printed = config.policy_penalty.policy_penalty_scale != "lipschitz"
     return times(config.ball.ball_radius**2 if is_printed else 1.0, penalty)
 
 
-def _pgd(subject: _Subject, rows: PenaltyRows, config: TrainConfig, streams: Streams) -> Penalty:
+def _pgd(subject: _Subject, rows: PenaltyRows, config: TrainConfig) -> Penalty:
     ball = config.ball
     return pgd_policy_penalty(
         subject.mean_in_stds,
         rows.states,
-        ball_start(rows.states, ball, streams),
+        _given(rows.noise, "a start for its ascent", config),
         ball.ball_radius,
         ball.ball_num_steps,
         ball.ball_step_rule,
@@ -148,32 +168,29 @@ def _pgd(subject: _Subject, rows: PenaltyRows, config: TrainConfig, streams: Str
     )
 
 
-def _frobenius(
-    subject: _Subject, rows: PenaltyRows, config: TrainConfig, streams: Streams
-) -> Penalty:
+def _frobenius(subject: _Subject, rows: PenaltyRows, config: TrainConfig) -> Penalty:
     return frobenius_policy_penalty(subject.mean_in_stds, rows.states, rows.weights)
 
 
-def _lcp(subject: _Subject, rows: PenaltyRows, config: TrainConfig, streams: Streams) -> Penalty:
+def _lcp(subject: _Subject, rows: PenaltyRows, config: TrainConfig) -> Penalty:
     sampled = _given(rows.actions, "sampled actions", config)
     actions = subject.with_this_spread(rows.states, sampled)
     return lcp_policy_penalty(subject.log_prob, rows.states, actions, rows.weights)
 
 
-def _cats(subject: _Subject, rows: PenaltyRows, config: TrainConfig, streams: Streams) -> Penalty:
+def _cats(subject: _Subject, rows: PenaltyRows, config: TrainConfig) -> Penalty:
     successors = _given(rows.successors, "the states one step later", config)
     return cats_penalty(subject.mean_in_stds, rows.states, successors, rows.weights)
 
 
-def _caps(subject: _Subject, rows: PenaltyRows, config: TrainConfig, streams: Streams) -> Penalty:
+def _caps(subject: _Subject, rows: PenaltyRows, config: TrainConfig) -> Penalty:
     successors = _given(rows.successors, "the states one step later", config)
     settings = config.policy_penalty
-    noise = torch.randn(rows.states.shape, generator=streams.ball).to(rows.states)
     return caps_penalty(
         subject.mean_in_stds,
         rows.states,
         successors,
-        settings.caps_noise_std * noise,
+        _given(rows.noise, "noise", config),
         settings.caps_temporal_weight,
         settings.caps_spatial_weight,
         rows.weights,

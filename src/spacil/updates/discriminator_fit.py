@@ -62,6 +62,19 @@ def step(
 
     The report describes the discriminator that judged this batch, before its first step.
     """
+    measured = descend(discriminator, optimizer, agent, expert, loss, num_steps)
+    return report(discriminator, measured, len(agent[0]), len(expert[0]))
+
+
+def descend(
+    discriminator: Discriminator,
+    optimizer: torch.optim.Optimizer,
+    agent: tuple[Tensor, Tensor],
+    expert: tuple[Tensor, Tensor],
+    loss: CostLoss,
+    num_steps: int,
+) -> dict[str, Tensor]:
+    """The steps, on the device; what a report needs of them, one number each."""
     sizes = [len(agent[0]), len(expert[0])]
     states, actions = (torch.cat(sides) for sides in zip(agent, expert, strict=True))
     measured: dict[str, Tensor] = {}
@@ -75,14 +88,21 @@ def step(
         optimizer.zero_grad()
         torch.stack(list(summands.values())).sum().backward()
         optimizer.step()
-    *values, is_finite = read_together(*measured.values(), _all_finite(discriminator))
-    report = _report(dict(zip(measured, values, strict=True)), *sizes)
-    if not is_finite:
+    return {**measured, "is_finite": _all_finite(discriminator)}
+
+
+def report(
+    discriminator: Discriminator, measured: dict[str, Tensor], num_agent: int, num_expert: int
+) -> DiscriminatorReport:
+    """What `descend` measured; a discriminator that is no longer finite is refused."""
+    numbers = dict(zip(measured, read_together(*measured.values()), strict=True))
+    found = _report(numbers, num_agent, num_expert)
+    if not numbers["is_finite"]:
         raise DivergedError(
             f"discriminator step: {_first_not_finite(discriminator)} is not finite after it; "
             "a smaller --discriminator-learning-rate may help"
         )
-    return report
+    return found
 
 
 def _all_finite(module: torch.nn.Module) -> Tensor:
@@ -97,7 +117,7 @@ def _first_not_finite(module: torch.nn.Module) -> str:
 def _measure(
     agent_logits: Tensor, expert_logits: Tensor, summands: dict[str, Tensor]
 ) -> dict[str, Tensor]:
-    """What the report needs, one number each, still on the device."""
+    """Of the discriminator that judged the batch."""
     return {
         **{name: value.detach() for name, value in summands.items()},
         "acc_agent": (agent_logits > 0).float().mean(),

@@ -29,9 +29,9 @@ def surrogate_loss(
     return loss
 
 
-def with_policy_penalty(loss: PolicyLoss, penalty: Penalty, weight: float) -> PolicyLoss:
-    """loss + weight * R^pi (eq:final_policy_opti); with weight 0, the loss itself."""
-    if weight == 0:
+def with_policy_penalty(loss: PolicyLoss, penalty: Penalty, weight: Tensor | float) -> PolicyLoss:
+    """loss + weight * R^pi (eq:final_policy_opti); with the number 0, the loss itself."""
+    if not isinstance(weight, Tensor) and weight == 0:
         return loss
 
     def penalized(mean: Tensor, log_std: Tensor) -> dict[str, Tensor]:

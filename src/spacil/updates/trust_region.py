@@ -17,6 +17,7 @@ from spacil.functional.mlp_passes import ParameterJacobian, forward
 from spacil.functional.torch_threads import one_torch_thread
 from spacil.nets.policy import GaussianPolicy
 from spacil.updates.objectives import PolicyLoss, total
+from spacil.updates.recorder import Recorder
 
 MAX_SENSITIVITY_BYTES = 512 * 2**20
 """Above this the Fisher products walk through the layers instead."""
@@ -53,13 +54,14 @@ class OldPolicy:
         policy: GaussianPolicy,
         normalized_states: Tensor,
         config: TrustRegionConfig,
-        subset_generator: torch.Generator,
+        fisher_rows: Tensor | None = None,
     ) -> None:
+        """`fisher_rows`: which of the states the curvature is measured on; None, all of them."""
         layers = policy.mean_net.weights_and_biases
         self.inputs = normalized_states * policy.normalizer.mask
         """[B, S], as the mean network reads them"""
         self.log_std = policy.log_std.detach().clone()
-        rows = _random_subset(self.inputs, config.fisher_state_fraction, subset_generator)
+        rows = self.inputs if fisher_rows is None else self.inputs[fisher_rows]
         is_cached = _pays_to_keep_sensitivities(policy, len(rows), config.cg_steps)
         self.curvature = ParameterJacobian(layers, rows, keeps_sensitivities=is_cached)
         self.jacobian = (
@@ -82,13 +84,45 @@ class OldPolicy:
         return torch.cat([on_network, 2 * vector[-num_actions:]])
 
 
+def draw_fisher_rows(
+    num_states: int, config: TrustRegionConfig, generator: torch.Generator
+) -> Tensor | None:
+    """A random share of the states for the Fisher products; for all of them, nothing is drawn."""
+    if config.fisher_state_fraction == 1:
+        return None
+    size = max(1, round(config.fisher_state_fraction * num_states))
+    return torch.randperm(num_states, generator=generator)[:size]
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Where the policy stands and where to move it, all on the device: nothing is waited for."""
+
+    old: OldPolicy
+    loss: PolicyLoss
+    summands: dict[str, Tensor]
+    """The loss at the old parameters, by name"""
+    gradient: Tensor
+    solution: Solution
+    squared_length: Tensor
+    """Of the solution in the metric of the KL, a number"""
+    theta: Tensor
+    """The old parameters, flat"""
+    full_step: Tensor
+    """Onto the KL bound, by the quadratic model; not finite without a positive length"""
+
+
 def step(
     policy: GaussianPolicy, loss: PolicyLoss, old: OldPolicy, config: TrustRegionConfig
 ) -> TrustRegionReport:
-    """Move the policy to lower `loss` within KL(old, new) <= max_kl, or leave it bit for bit.
+    """Move the policy to lower `loss` within KL(old, new) <= max_kl, or leave it bit for bit."""
+    return follow(policy, find_direction(policy, loss, old, config), config, Recorder())
 
-    Gradient and search use the penalised loss; the curvature is the KL's alone.
-    """
+
+def find_direction(
+    policy: GaussianPolicy, loss: PolicyLoss, old: OldPolicy, config: TrustRegionConfig
+) -> Direction:
+    """The natural gradient: that of the penalised loss, in the metric of the KL alone."""
     summands, g = _gradient(policy, loss, old)
 
     def damped_product(vector: Tensor) -> Tensor:
@@ -99,11 +133,20 @@ def step(
         solution = conjugate_gradient(damped_product, -g, config.cg_steps)
     # x^T A x from the residual the solver tracks: A x = b - r.
     squared_length = solution.x.dot(-g - solution.residual_vector)
-    start = _read(summands, g, solution, squared_length)
+    theta = flat_params.flatten(policy.update_parameters()).detach()
+    full_step = solution.x * (2 * config.max_kl / squared_length.double()).sqrt()
+    named = {name: value.detach() for name, value in summands.items()}
+    return Direction(old, loss, named, g, solution, squared_length, theta, full_step)
+
+
+def follow(
+    policy: GaussianPolicy, direction: Direction, config: TrustRegionConfig, recorder: Recorder
+) -> TrustRegionReport:
+    """Go as far along the direction as the bound and the penalised loss allow."""
+    start = _read(direction)
     result = SearchResult(False, 0.0, 0.0, start.loss, 0, "no direction")
     if start.squared_length > 0:
-        full_step = solution.x * (2 * config.max_kl / start.squared_length) ** 0.5
-        result = _search(policy, loss, old, full_step, start.loss, config)
+        result = _search(policy, direction, start.loss, config, recorder)
     return TrustRegionReport(
         kl=result.kl,
         improvement=start.loss - result.loss,
@@ -149,14 +192,13 @@ class _Start:
     summands: dict[str, float]
 
 
-def _read(
-    summands: dict[str, Tensor], g: Tensor, solution: Solution, squared_length: Tensor
-) -> _Start:
+def _read(direction: Direction) -> _Start:
     """One wait for the device; a loss or gradient that is not finite is refused."""
+    summands, g, solution = direction.summands, direction.gradient, direction.solution
     num_bad, loss, length, steps, residual, is_positive, *values = read_together(
         (~torch.isfinite(g)).sum(),
         total(summands),
-        squared_length,
+        direction.squared_length,
         solution.num_steps,
         solution.residual,
         solution.is_positive,
@@ -173,28 +215,36 @@ def _read(
 
 def _search(
     policy: GaussianPolicy,
-    loss: PolicyLoss,
-    old: OldPolicy,
-    full_step: Tensor,
+    direction: Direction,
     loss_before: float,
     config: TrustRegionConfig,
+    recorder: Recorder,
 ) -> SearchResult:
     """Walk along the step; the parameters end where the search does, or where they were."""
+    old, theta = direction.old, direction.theta
     parameters = policy.update_parameters()
-    theta = flat_params.flatten(parameters).detach()
     layers = policy.mean_net.weights_and_biases
     mean = old.mean
 
     @torch.no_grad()
-    def move(fraction: float) -> float:
-        nonlocal mean
-        flat_params.assign(parameters, torch.add(theta, full_step, alpha=fraction))
-        mean = forward(layers, old.inputs)
-        return float(kl_old_new(old.mean, old.log_std, mean, policy.log_std).mean())
+    def candidate(fraction: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean actions and KL of the policy so far along the step; the policy is it now."""
+        flat_params.assign(parameters, torch.addcmul(theta, direction.full_step, fraction))
+        moved = forward(layers, old.inputs)
+        return moved, kl_old_new(old.mean, old.log_std, moved, policy.log_std).mean()
 
     @torch.no_grad()
+    def candidate_loss() -> Tensor:
+        return total(direction.loss(mean, policy.log_std))
+
+    def move(fraction: float) -> float:
+        nonlocal mean
+        share = torch.full((), fraction, device=theta.device)
+        mean, kl = recorder("candidate", candidate, share)
+        return float(kl)
+
     def loss_here() -> float:
-        return float(total(loss(mean, policy.log_std)))
+        return float(recorder("candidate loss", candidate_loss))
 
     tries, shrink = config.line_search_tries, config.line_search_shrink
     result = search(move, loss_here, loss_before, config.max_kl, tries, shrink)
@@ -211,11 +261,3 @@ def _pays_to_keep_sensitivities(policy: GaussianPolicy, num_rows: int, cg_steps:
     num_floats = num_rows * policy.num_actions * sum(policy.hidden[:-1])
     num_bytes = num_floats * policy.log_std.element_size()
     return 2 * policy.num_actions <= cg_steps and num_bytes <= MAX_SENSITIVITY_BYTES
-
-
-def _random_subset(rows: Tensor, fraction: float, generator: torch.Generator) -> Tensor:
-    """A seeded share of the rows; all of them draw nothing."""
-    if fraction == 1:
-        return rows
-    size = max(1, round(fraction * len(rows)))
-    return rows[torch.randperm(len(rows), generator=generator)[:size].to(rows.device)]

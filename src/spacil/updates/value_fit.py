@@ -12,7 +12,7 @@ from spacil.functional.host_reads import read_together
 from spacil.functional.mlp_passes import add_parameter_cotangent, forward_trace
 from spacil.functional.returns import explained_variance
 from spacil.nets.value import ValueNet
-from spacil.updates.recorded import Recorded
+from spacil.updates.recorder import Recorder
 
 
 @dataclass(frozen=True)
@@ -32,31 +32,31 @@ def step(
     old_values: Tensor,
     config: ValueConfig,
     minibatch_generator: torch.Generator,
+    recorder: Recorder,
 ) -> ValueReport:
     """A few epochs of Adam on shuffled minibatches."""
     size = len(targets)
-    squared_errors = torch.zeros((), device=targets.device)
-    gradient = _flat_gradient(value)
-    layers = value.net.weights_and_biases
-    gradients = [(_gradient_of(weight), _gradient_of(bias)) for weight, bias in layers]
 
-    def descend(rows: Tensor) -> None:
-        trace = forward_trace(layers, normalized_states[rows])
-        errors = trace.output.squeeze(-1) - targets[rows]
-        squared_errors.add_(errors.square().sum())
-        gradient.zero_()
-        cotangent = (2 / len(rows)) * errors.unsqueeze(-1)
-        add_parameter_cotangent(layers, trace, cotangent, gradients)
-        optimizer.step()
+    def descend(orders: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Squared errors of the last epoch, largest target, and what was explained before."""
+        squared_errors = torch.zeros((), device=targets.device)
+        gradient = _flat_gradient(value)
+        layers = value.net.weights_and_biases
+        gradients = [(_gradient_of(weight), _gradient_of(bias)) for weight, bias in layers]
+        for order in orders:
+            squared_errors.zero_()
+            for rows in order.split(config.value_minibatch):
+                trace = forward_trace(layers, normalized_states[rows])
+                errors = trace.output.squeeze(-1) - targets[rows]
+                squared_errors.add_(errors.square().sum())
+                gradient.zero_()
+                cotangent = (2 / len(rows)) * errors.unsqueeze(-1)
+                add_parameter_cotangent(layers, trace, cotangent, gradients)
+                optimizer.step()
+        return squared_errors, targets.abs().max(), explained_variance(old_values, targets)
 
-    descend_again = Recorded(descend)
-    for order in _shuffles(size, config.value_epochs, minibatch_generator).to(targets.device):
-        squared_errors.zero_()
-        for rows in order.split(config.value_minibatch):
-            descend_again(rows)
-    loss_sum, largest, explained = read_together(
-        squared_errors, targets.abs().max(), explained_variance(old_values, targets)
-    )
+    orders = _shuffles(size, config.value_epochs, minibatch_generator).to(targets.device)
+    loss_sum, largest, explained = read_together(*recorder("value", descend, orders))
     if not loss_sum < float("inf"):
         raise DivergedError(
             f"value fit: loss is {loss_sum / size} on targets up to {largest:.3g}; "
