@@ -1,9 +1,11 @@
-"""The update alone, on a GPU and on the CPU: everything an iteration does after its simulation.
+"""The update alone and the whole iteration, on a GPU and on the CPU.
+
+The update is everything an iteration does after its simulation, which is always on the CPU.
 
 Advantages, conjugate gradient on all states, exact penalty on all states, line search, value fit
 and discriminator, on one batch that was played once. The device is waited for around each stage;
 the `total` is measured apart, with one wait at the end, as training runs it. Learners start from
-the same seed, and every repeat is an update of the same batch.
+the same seed, and every repeat is an update of the same batch; whole iterations play their own.
 
     python benchmarks/gpu_update.py --device cuda --repeats 30
 """
@@ -22,6 +24,7 @@ from measuring import make_learner, medians, num_cores, record, stage_seconds
 from spacil.data.rollout import collect
 from spacil.training.iteration_metrics import Stopwatch
 from spacil.training.learner import Learner
+from spacil.training.loop import run_iteration
 from spacil.training.update import update
 from spacil.types import RolloutBatch
 
@@ -61,12 +64,16 @@ def measure(task: str, device: str, repeats: int, settings: dict[str, Any]) -> d
             update(learner, rollout, clock)
             split.append(stage_seconds(clock.seconds))
         totals = [{"total": _total(learner, rollout)} for _ in range(repeats)]
+        iterations = [{"whole iteration": _iteration(learner)} for _ in range(repeats // 3 + 1)]
         return {
             "task": task,
             "device": device,
             "batch": rollout.num_steps,
             "settings": settings,
-            "milliseconds": _in_milliseconds({**medians(split), **medians(totals)}),
+            "threads": learner.config.run.torch_threads,
+            "milliseconds": _in_milliseconds(
+                {**medians(split), **medians(totals), **medians(iterations)}
+            ),
             "num_waits": _num_waits(learner, rollout),
             "fastest_total": 1e3 * min(total["total"] for total in totals),
         }
@@ -96,6 +103,13 @@ def _total(learner: Learner, rollout: RolloutBatch) -> float:
     torch.cuda.synchronize(learner.device)
     milliseconds: float = began_event.elapsed_time(ended_event)
     return milliseconds / 1e3
+
+
+def _iteration(learner: Learner) -> float:
+    began = time.perf_counter()
+    run_iteration(learner)
+    wait(learner.device)
+    return time.perf_counter() - began
 
 
 def _num_waits(learner: Learner, rollout: RolloutBatch) -> int | None:
@@ -130,6 +144,7 @@ def main() -> None:
     settings: dict[str, Any] = {
         "penalty_state_fraction": arguments.penalty_share,
         "torch_threads": arguments.threads,
+        "simulation_threads": arguments.threads,
     }
     if arguments.steps:
         settings["steps_per_iteration"] = arguments.steps

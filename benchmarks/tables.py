@@ -76,10 +76,10 @@ def iteration(rows: Rows) -> str:
 def gpu_update(rows: Rows) -> str:
     stages = list(rows[0]["milliseconds"])
     return table(
-        ("task", "batch", "device", *(f"{stage}, ms" for stage in stages)),
+        ("task", "batch", "device", "threads", *(f"{stage}, ms" for stage in stages)),
         [
             (
-                *(row["task"], f"{row['batch']:,}", row["device"]),
+                *(row["task"], f"{row['batch']:,}", row["device"], row["threads"]),
                 *(f"{row['milliseconds'][stage]:.1f}" for stage in stages),
             )
             for row in rows
@@ -186,7 +186,7 @@ SECTIONS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "peer": ("Beside imitation and sb3-contrib", peer),
     "peer_time_to_return": ("Training time to the wanted return", peer_time_to_return),
     "time_to_smooth": ("Training time to a smooth expert", time_to_smooth),
-    "gpu_update": ("The update alone, by device", gpu_update),
+    "gpu_update": ("The update and the whole iteration, by device", gpu_update),
     "growth": ("Growth", growth),
     "startup": ("Start-up and memory", startup),
 }
