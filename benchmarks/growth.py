@@ -25,6 +25,7 @@ from spacil.functional.returns import standardize
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.value import ValueNet
 from spacil.updates import trust_region, value_fit
+from spacil.updates.adam import Adam
 from spacil.updates.objectives import surrogate_loss
 from spacil.updates.recorder import Recorder
 
@@ -66,7 +67,7 @@ class SyntheticUpdate:
         widths = (sizes.width, sizes.width)
         self.policy = GaussianPolicy(sizes.states, low, bounds, widths, generator=draws)
         self.value = ValueNet(sizes.states, generator=draws)
-        self.optimizer = torch.optim.Adam(self.value.parameters(), 1e-3, fused=True)
+        self.optimizer = Adam(self.value, 1e-3)
         self.states = torch.randn(sizes.batch, sizes.states, generator=draws)
         self.noise = torch.randn(sizes.batch, sizes.actions, generator=draws)
         self.advantages = standardize(torch.randn(sizes.batch, generator=draws))

@@ -5,6 +5,7 @@ from torch.nn import functional as F
 from spacil.errors import DivergedError
 from spacil.nets.discriminator import Discriminator
 from spacil.updates import discriminator_fit
+from spacil.updates.adam import Adam
 from spacil.updates.discriminator_fit import DiscriminatorReport, gail_loss, with_cost_penalty
 
 
@@ -26,7 +27,7 @@ def test_the_loss_is_the_binary_cross_entropy_with_the_agent_labelled_one() -> N
 def test_training_it_gives_the_agent_the_higher_cost_and_the_lower_reward() -> None:
     agent, expert = _sides()
     net = Discriminator(3, 2, (16,), generator=torch.Generator().manual_seed(0))
-    optimizer = torch.optim.Adam(net.parameters(), 0.01)
+    optimizer = Adam(net, 0.01)
     first = discriminator_fit.step(net, optimizer, agent, expert, gail_loss, 1)
     last = discriminator_fit.step(net, optimizer, agent, expert, gail_loss, 200)
     last = discriminator_fit.step(net, optimizer, agent, expert, gail_loss, 0)
@@ -41,7 +42,7 @@ def test_zero_steps_leave_the_parameters_alone() -> None:
     agent, expert = _sides()
     net = Discriminator(3, 2, (16,), generator=torch.Generator().manual_seed(0))
     before = [p.detach().clone() for p in net.parameters()]
-    discriminator_fit.step(net, torch.optim.Adam(net.parameters()), agent, expert, gail_loss, 0)
+    discriminator_fit.step(net, Adam(net, 1e-3), agent, expert, gail_loss, 0)
     assert all(torch.equal(a, b) for a, b in zip(before, net.parameters(), strict=True))
 
 
@@ -62,7 +63,7 @@ def test_weight_zero_hands_back_the_loss_itself() -> None:
 def test_a_step_that_blows_up_is_refused() -> None:
     agent, expert = _sides()
     net = Discriminator(3, 2, (16,), generator=torch.Generator().manual_seed(0))
-    optimizer = torch.optim.Adam(net.parameters(), 1e30)
+    optimizer = Adam(net, 1e30)
     with pytest.raises(DivergedError, match="discriminator step"):
         for _ in range(5):
             discriminator_fit.step(net, optimizer, agent, expert, gail_loss, 1)

@@ -7,6 +7,7 @@ from spacil.config import ValueConfig
 from spacil.errors import DivergedError
 from spacil.nets.value import ValueNet
 from spacil.updates import value_fit
+from spacil.updates.adam import Adam
 from spacil.updates.recorder import Recorder
 
 CONFIG = ValueConfig(value_epochs=3, value_minibatch=40)
@@ -22,7 +23,7 @@ def _problem() -> tuple[ValueNet, torch.Tensor, torch.Tensor]:
 def test_a_fit_equals_one_by_autograd() -> None:
     value, states, targets = _problem()
     twin, _, _ = _problem()
-    optimizer = torch.optim.Adam(value.parameters(), 1e-2, fused=True)
+    optimizer = Adam(value, 1e-2)
     by_graph = torch.optim.Adam(twin.parameters(), 1e-2)
     old_values = value(states).detach()
     report = value_fit.step(
@@ -47,7 +48,7 @@ def test_a_fit_equals_one_by_autograd() -> None:
 def test_no_epochs_leave_the_network_alone() -> None:
     value, states, targets = _problem()
     before = [p.detach().clone() for p in value.parameters()]
-    optimizer = torch.optim.Adam(value.parameters(), 1e-2, fused=True)
+    optimizer = Adam(value, 1e-2)
     config = ValueConfig(value_epochs=0)
     report = value_fit.step(
         value, optimizer, states, targets, targets, config, torch.Generator(), Recorder()
@@ -58,7 +59,7 @@ def test_no_epochs_leave_the_network_alone() -> None:
 
 def test_a_fit_that_blows_up_is_refused() -> None:
     value, states, targets = _problem()
-    optimizer = torch.optim.Adam(value.parameters(), 1e30, fused=True)
+    optimizer = Adam(value, 1e30)
     targets[3] = torch.inf
     with pytest.raises(DivergedError, match="value fit"):
         value_fit.step(

@@ -34,6 +34,7 @@ from spacil.training.bc_pairs import (
 )
 from spacil.training.learner import resolve_device
 from spacil.training.penalties import draw_share, policy_penalty, ramped_weight
+from spacil.updates.adam import Adam
 from spacil.updates.objectives import PolicyLoss, total, with_policy_penalty
 
 STD_FLOOR = 1e-3
@@ -95,9 +96,7 @@ class Cloner:
         self.student.to(device)
         # The spread has a closed form: it is fitted after each epoch, never by gradient.
         self.student.log_std.requires_grad_(False)
-        self.optimizer = torch.optim.Adam(
-            self.student.mean_net.parameters(), config.bc.clone_learning_rate
-        )
+        self.optimizer = Adam(self.student.mean_net, config.bc.clone_learning_rate)
         is_heldout = held_out_episodes(
             demonstrations.num_episodes,
             config.bc.holdout_fraction,

@@ -31,6 +31,7 @@ from spacil.training.named_tensors import optimizer_tensors, restore_optimizer, 
 from spacil.training.saved_state import optional_record_from, record_from, require_same_form
 from spacil.training.smoothness_target import Dual
 from spacil.types import ExpertBatch
+from spacil.updates.adam import Adam
 from spacil.updates.recorder import Recorder
 
 _logger = logging.getLogger(__name__)
@@ -115,13 +116,13 @@ class Learner:
             start,
         ).to(self.device)
         self.value = ValueNet(spec.num_states, nets.value_hidden, nets.init, start).to(self.device)
-        self.value_optimizer = _adam(self.value, self.config.value.value_learning_rate)
+        self.value_optimizer = Adam(self.value, self.config.value.value_learning_rate)
         # Simulation reads a copy on the CPU; on the CPU it is the policy itself.
         self.acting_policy = self.policy
         if self.device.type != "cpu":
             self.acting_policy = copy.deepcopy(self.policy).cpu()
         self.discriminator: Discriminator | None = None
-        self.discriminator_optimizer: torch.optim.Adam | None = None
+        self.discriminator_optimizer: Adam | None = None
         self.expert: ExpertBatch | None = None
         if self.config.algorithm != "trpo":
             self._build_adversary(spec)
@@ -144,7 +145,7 @@ class Learner:
         if config.standardize_actions:
             discriminator.read_actions_standardized(self.expert.actions)
         self.discriminator = discriminator
-        self.discriminator_optimizer = _adam(discriminator, config.discriminator_learning_rate)
+        self.discriminator_optimizer = Adam(discriminator, config.discriminator_learning_rate)
 
     @property
     def is_done(self) -> bool:
@@ -232,17 +233,11 @@ class Learner:
             modules["discriminator"] = self.discriminator
         return modules
 
-    def _optimizers(self) -> dict[str, torch.optim.Adam]:
+    def _optimizers(self) -> dict[str, Adam]:
         optimizers = {"value": self.value_optimizer}
         if self.discriminator_optimizer is not None:
             optimizers["discriminator"] = self.discriminator_optimizer
         return optimizers
-
-
-def _adam(module: nn.Module, learning_rate: float) -> torch.optim.Adam:
-    """One pass over all parameters per step; on a GPU, one that can be recorded."""
-    is_on_gpu = next(module.parameters()).is_cuda
-    return torch.optim.Adam(module.parameters(), learning_rate, fused=True, capturable=is_on_gpu)
 
 
 def resolve_device(name: str) -> torch.device:

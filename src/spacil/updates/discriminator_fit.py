@@ -10,6 +10,7 @@ from torch.nn import functional as F
 from spacil.errors import DivergedError
 from spacil.functional.host_reads import read_together
 from spacil.nets.discriminator import Discriminator
+from spacil.updates.adam import Adam
 
 SATURATED_LOGIT = 50.0
 PENALTY = "cost_penalty"
@@ -52,7 +53,7 @@ def with_cost_penalty(loss: CostLoss, penalty: Callable[[], Tensor], weight: flo
 
 def step(
     discriminator: Discriminator,
-    optimizer: torch.optim.Optimizer,
+    optimizer: Adam,
     agent: tuple[Tensor, Tensor],
     expert: tuple[Tensor, Tensor],
     loss: CostLoss,
@@ -68,7 +69,7 @@ def step(
 
 def descend(
     discriminator: Discriminator,
-    optimizer: torch.optim.Optimizer,
+    optimizer: Adam,
     agent: tuple[Tensor, Tensor],
     expert: tuple[Tensor, Tensor],
     loss: CostLoss,

@@ -7,11 +7,11 @@ from torch import Tensor
 
 from spacil.config import ValueConfig
 from spacil.errors import DivergedError
-from spacil.functional.flat_params import unflatten
 from spacil.functional.host_reads import read_together
 from spacil.functional.mlp_passes import add_parameter_cotangent, forward_trace
 from spacil.functional.returns import explained_variance
 from spacil.nets.value import ValueNet
+from spacil.updates.adam import Adam
 from spacil.updates.recorder import Recorder
 
 
@@ -26,7 +26,7 @@ class ValueReport:
 @torch.no_grad()
 def step(
     value: ValueNet,
-    optimizer: torch.optim.Optimizer,
+    optimizer: Adam,
     normalized_states: Tensor,
     targets: Tensor,
     old_values: Tensor,
@@ -40,16 +40,16 @@ def step(
     def descend(orders: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Squared errors of the last epoch, largest target, and what was explained before."""
         squared_errors = torch.zeros((), device=targets.device)
-        gradient = _flat_gradient(value)
         layers = value.net.weights_and_biases
-        gradients = [(_gradient_of(weight), _gradient_of(bias)) for weight, bias in layers]
+        slopes = optimizer.gradients
+        gradients = list(zip(slopes[::2], slopes[1::2], strict=True))
         for order in orders:
             squared_errors.zero_()
             for rows in order.split(config.value_minibatch):
                 trace = forward_trace(layers, normalized_states[rows])
                 errors = trace.output.squeeze(-1) - targets[rows]
                 squared_errors.add_(errors.square().sum())
-                gradient.zero_()
+                optimizer.zero_grad()
                 cotangent = (2 / len(rows)) * errors.unsqueeze(-1)
                 add_parameter_cotangent(layers, trace, cotangent, gradients)
                 optimizer.step()
@@ -72,17 +72,3 @@ def _shuffles(size: int, count: int, generator: torch.Generator) -> Tensor:
     for order in orders:
         torch.randperm(size, generator=generator, out=order)
     return orders
-
-
-def _flat_gradient(value: ValueNet) -> Tensor:
-    """One vector whose parts are the gradients the optimiser reads."""
-    parameters = list(value.parameters())
-    gradient = torch.zeros(sum(p.numel() for p in parameters), device=parameters[0].device)
-    for parameter, part in zip(parameters, unflatten(gradient, parameters), strict=True):
-        parameter.grad = part
-    return gradient
-
-
-def _gradient_of(parameter: Tensor) -> Tensor:
-    assert parameter.grad is not None
-    return parameter.grad
