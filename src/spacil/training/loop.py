@@ -29,6 +29,13 @@ from spacil.training.periodic_evaluation import evaluate_if_due
 from spacil.training.reward_source import env_reward, imitation_reward
 from spacil.training.smoothness_reference import wanted_j
 from spacil.training.smoothness_target import Dual, measure_j
+from spacil.training.warm_start import (
+    NO_STEP,
+    holds_policy,
+    normalizer_is_fixed,
+    start_from_clone,
+    warm_start_is_due,
+)
 from spacil.types import RolloutBatch
 from spacil.updates import discriminator_fit, trust_region, value_fit
 from spacil.updates.discriminator_fit import (
@@ -60,6 +67,9 @@ def train(learner: AnyLearner, on_iteration: OnIteration) -> None:
 def run_iteration(learner: Learner) -> Metrics:
     """Sample, smooth policy update, value fit, smooth cost update."""
     clock = Stopwatch()
+    if warm_start_is_due(learner):
+        with clock("warm_start"):
+            start_from_clone(learner)
     with clock("simulation"):
         rollout, learner.env_states = collect(
             learner.env,
@@ -103,7 +113,8 @@ def update(learner: Learner, played: RolloutBatch, clock: Stopwatch) -> Metrics:
     with clock("discriminator"):
         cost_report = _discriminator_step(learner, rollout, states)
     with clock("normalizer"):
-        policy.normalizer.merge(rollout.states)
+        if not normalizer_is_fixed(config):
+            policy.normalizer.merge(rollout.states)
         reward_mean, policy_std = read_together(rewards.mean(), policy.log_std.exp().mean())
     return {
         "reward_mean": reward_mean,
@@ -121,6 +132,8 @@ def _policy_step(
 ) -> TrustRegionReport:
     """On the surrogate, with the smoothness penalty composed onto it when it has weight."""
     policy, config, streams = learner.policy, learner.config, learner.streams
+    if holds_policy(learner):
+        return NO_STEP
     old = OldPolicy(policy, states, config.trust_region, streams.subset)
     loss = surrogate_loss(rollout.flat_actions, advantages, old.mean, old.log_std)
     if weight != 0:
@@ -169,7 +182,7 @@ def _penalty_weight(learner: Learner) -> float:
 
 def _follow_target(learner: Learner, rollout: RolloutBatch) -> Metrics:
     """Measure J of the updated policy on the batch, and move the dual variable."""
-    if learner.dual is None:
+    if learner.dual is None or holds_policy(learner):
         return {}
     assert learner.demo_std is not None
     batch_j = measure_j(
