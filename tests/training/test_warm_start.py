@@ -13,7 +13,12 @@ from spacil.settings import default_config, with_settings
 from spacil.training import loop
 from spacil.training.bc import clone
 from spacil.training.learner import Learner
-from spacil.training.warm_start import PENALTY_SHARE, cloning_config, start_from_clone
+from spacil.training.warm_start import (
+    PENALTY_SHARE,
+    cloning_config,
+    settings_now,
+    start_from_clone,
+)
 
 TASK = "Reacher-v4"
 EPOCHS, WAIT = 3, 2
@@ -83,6 +88,18 @@ def test_the_policy_waits_while_its_judges_learn_and_then_moves(new_learner: New
     assert "warm start" in waiting["line_search_reason"] and not waiting["warn_line_search"]
     moving = loop.run_iteration(learner)
     assert moving["kl"] > 0 and not is_same(parameters(learner, "policy."), clone)
+
+
+def test_the_judges_hurry_only_while_the_policy_waits(new_learner: NewLearner) -> None:
+    learner = new_learner(discriminator_steps=2, value_epochs=3)
+    for waits in (True, True, False):
+        settings = settings_now(learner)
+        assert settings.discriminator.discriminator_steps == (20 if waits else 2)
+        assert settings.value.value_epochs == (15 if waits else 3)
+        loop.run_iteration(learner)
+    optimizer = learner.discriminator_optimizer
+    assert optimizer is not None
+    assert {int(state["step"]) for state in optimizer.state.values()} == {20 + 20 + 2}
 
 
 def test_cloning_draws_from_no_stream_of_the_run(new_learner: NewLearner) -> None:

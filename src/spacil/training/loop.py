@@ -33,6 +33,7 @@ from spacil.training.warm_start import (
     NO_STEP,
     holds_policy,
     normalizer_is_fixed,
+    settings_now,
     start_from_clone,
     warm_start_is_due,
 )
@@ -85,7 +86,7 @@ def run_iteration(learner: Learner) -> Metrics:
 
 def update(learner: Learner, played: RolloutBatch, clock: Stopwatch) -> Metrics:
     """Everything an iteration learns from a batch it has played."""
-    config, policy, streams = learner.config, learner.policy, learner.streams
+    config, policy, streams = settings_now(learner), learner.policy, learner.streams
     penalty_weight = _penalty_weight(learner)
     with clock("advantages"):
         rollout = played.to(learner.device)
@@ -151,7 +152,7 @@ def _discriminator_step(
     if discriminator is None:
         return None
     assert expert is not None and learner.discriminator_optimizer is not None
-    config = learner.config
+    config = settings_now(learner)
     loss: CostLoss = gail_loss
     agent_pairs = (states, rollout.flat_actions)
     expert_pairs = (learner.policy.normalize(expert.states), expert.actions)

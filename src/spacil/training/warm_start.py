@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from spacil.config import SmoothnessTargetConfig, TrainConfig, WarmStartConfig
 from spacil.seeding import derived_seed
+from spacil.settings import with_settings
 from spacil.training.bc import Cloner, run_epoch
 from spacil.training.learner import Learner
 from spacil.updates.trust_region import TrustRegionReport
@@ -20,6 +21,11 @@ from spacil.updates.trust_region import TrustRegionReport
 PENALTY_SHARE = 1 / 30
 """Of lambda_policy, beside the squared error of cloning. What the loop's weight would do to it, no
 return survives: nothing tells cloning what a smaller slope costs (docs/results/fast.md)."""
+
+CRITIC_HASTE = 5
+DISCRIMINATOR_HASTE = 10
+"""Factors on value epochs and discriminator steps while the policy waits: a critic that starts at
+zero explains nothing of the returns after five usual fits, and half of them after five of these."""
 
 NO_STEP = TrustRegionReport(
     kl=0.0,
@@ -47,6 +53,20 @@ def holds_policy(learner: Learner) -> bool:
     """Whether this iteration is one of those that only the judges learn from."""
     wait = learner.config.warm_start.warm_start_iterations
     return _is_wanted(learner.config) and learner.counters.iteration < wait
+
+
+def settings_now(learner: Learner) -> TrainConfig:
+    """The run's settings; while the policy waits for its judges, they learn faster."""
+    config = learner.config
+    if not holds_policy(learner):
+        return config
+    return with_settings(
+        config,
+        {
+            "value_epochs": CRITIC_HASTE * config.value.value_epochs,
+            "discriminator_steps": DISCRIMINATOR_HASTE * config.discriminator.discriminator_steps,
+        },
+    )
 
 
 def normalizer_is_fixed(config: TrainConfig) -> bool:
