@@ -2,7 +2,8 @@
 
 SPaCIL on Hopper-v4 from the six bundled demonstrations, until an evaluation of 20 episodes returns
 95 % of the demonstrator's with J at most 0.6 of GAIL's (common frame; docs/results/imitation.md).
-Seconds are those of the iterations; evaluations take turns with them but are not counted.
+Seconds are those of the warm start, if the preset has one, and of the iterations; evaluations take
+turns with them but are not counted.
 
     python benchmarks/time_to_smooth.py --preset fast --seeds 0 1 2 3 4
 """
@@ -33,6 +34,7 @@ def measure(preset: Any, seed: int, most_iterations: int) -> dict[str, Any]:
     def stop_when_smooth(agent: Any, metrics: dict[str, Any]) -> bool:
         nonlocal aside
         aside += metrics.get("seconds_evaluation", 0.0)
+        found.setdefault("seconds_warm_start", metrics.get("seconds_warm_start", 0.0))
         found.update(iterations=metrics["iteration"], seconds=time.perf_counter() - began - aside)
         if "average_return" not in metrics:
             return True
@@ -42,6 +44,7 @@ def measure(preset: Any, seed: int, most_iterations: int) -> dict[str, Any]:
         return not found["is_reached"]
 
     agent.learn(most_iterations, callback=stop_when_smooth)
+    agent.close()
     return {"preset": preset, "seed": seed, **found}
 
 

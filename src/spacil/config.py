@@ -191,6 +191,22 @@ class BCConfig:
 
 
 @dataclass(frozen=True)
+class WarmStartConfig:
+    """A start from a clone of the demonstrator instead of from an untrained policy."""
+
+    warm_start_epochs: int = 0
+    """Epochs of behaviour cloning before the first iteration of gail or spacil; 0: start untrained.
+    The policy then keeps the normaliser of the demonstrations, and starts at initial_log_std."""
+    warm_start_iterations: int = 5
+    """First iterations that leave the clone as it is, while critic and discriminator learn on what
+    it does."""
+
+    def __post_init__(self) -> None:
+        for name in ("warm_start_epochs", "warm_start_iterations"):
+            _require(getattr(self, name) >= 0, name, getattr(self, name), "0 or more")
+
+
+@dataclass(frozen=True)
 class BallConfig:
     """Projected gradient ascent in a small ball around each state (algo:reg_maximization)."""
 
@@ -351,6 +367,7 @@ class Settings:
     value: ValueConfig = field(default_factory=ValueConfig)
     discriminator: DiscriminatorConfig = field(default_factory=DiscriminatorConfig)
     bc: BCConfig = field(default_factory=BCConfig)
+    warm_start: WarmStartConfig = field(default_factory=WarmStartConfig)
     policy_penalty: PolicyPenaltyConfig = field(default_factory=PolicyPenaltyConfig)
     cost_penalty: CostPenaltyConfig = field(default_factory=CostPenaltyConfig)
     ball: BallConfig = field(default_factory=BallConfig)
@@ -374,6 +391,13 @@ class TrainConfig(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        epochs = self.warm_start.warm_start_epochs
+        _require(
+            epochs == 0 or self.algorithm in ("gail", "spacil"),
+            "warm_start_epochs",
+            epochs,
+            f"0 with {self.algorithm}: gail and spacil are what can start from a clone",
+        )
         if self.target.smoothness_target == 0:
             return
         target, weight = self.target.smoothness_target, self.policy_penalty.lambda_policy

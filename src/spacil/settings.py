@@ -29,6 +29,13 @@ FREE_TO_CHANGE_ON_RESUME = CHANGES_ROUNDING | {
 FAST_MAX_KL = 0.03
 """Trust region of `--preset fast`, three times the paper's: docs/results/fast.md"""
 
+_FAST_IMITATION = {
+    "warm_start_epochs": 40,
+    "initial_log_std": -1.5,
+    "fisher_state_fraction": 0.2,
+}
+"""What the preset adds where there is a demonstrator to start from."""
+
 _BC_SETTINGS = {
     "iterations": 100,
     "checkpoint_interval": 10,  # an epoch takes less time than its checkpoint is worth
@@ -65,7 +72,7 @@ def _preset_settings(algorithm: Algorithm, task: str, preset: Preset) -> dict[st
     if preset == "fast":
         if algorithm == "bc":
             raise ConfigError("--preset fast sets the trust region, and bc has none")
-        return {"max_kl": FAST_MAX_KL}
+        return {"max_kl": FAST_MAX_KL, **({} if algorithm == "trpo" else _FAST_IMITATION)}
     if algorithm in ("trpo", "bc"):
         raise ConfigError(f"--preset {preset} is for gail and spacil, not for {algorithm}")
     return _paper_settings(algorithm, task, preset)

@@ -68,6 +68,7 @@ UPDATES: dict[str, tuple[str, dict[str, Any]]] = {
     "caps, both": ("spacil", {"policy_penalty_estimator": "caps", "cost_penalty_form": "both"}),
     "discounted, own spread": ("spacil", {"penalty_discount": True, "penalty_sigma": "policy"}),
     "target": ("spacil", {"smoothness_target": 0.05}),
+    "warm start": ("spacil", {"warm_start_epochs": 2, "warm_start_iterations": 3}),
     "printed": ("spacil", {"policy_penalty_scale": "paper-sum", "penalty_ramp_iterations": 3}),
 }
 

@@ -25,7 +25,7 @@ class TrainArguments(Settings):
     """Task name (see `spacil tasks`), or any Gymnasium id with Box spaces."""
     preset: Preset = "none"
     """paper-mean or paper-sum: the paper's printed penalty scaling and discriminator. fast: a
-    larger trust region. Flags win."""
+    start from a clone, and a larger trust region. Flags win."""
     demos: tuple[str, ...] = ()
     """Demonstrations: files or folders of any format, minari:ID, or a task name for the bundled
     ones (the default). Several are put together."""

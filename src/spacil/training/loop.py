@@ -12,6 +12,7 @@ from spacil.training.learner import Learner
 from spacil.training.limits import divergence_located
 from spacil.training.periodic_evaluation import evaluate_if_due
 from spacil.training.update import update
+from spacil.training.warm_start import start_from_clone, warm_start_is_due
 
 OnIteration = Callable[[Metrics], bool | None]
 """Called after each iteration; False ends the training."""
@@ -33,6 +34,9 @@ def train(learner: AnyLearner, on_iteration: OnIteration) -> None:
 def run_iteration(learner: Learner) -> Metrics:
     """Sample, smooth policy update, value fit, smooth cost update."""
     clock = Stopwatch()
+    if warm_start_is_due(learner):
+        with clock("warm_start"):
+            start_from_clone(learner)
     with clock("simulation"):
         rollout, learner.env_states = collect(
             learner.env,

@@ -34,6 +34,7 @@ from spacil.training.penalties import (
 from spacil.training.reward_source import env_reward, imitation_reward
 from spacil.training.smoothness_reference import wanted_j
 from spacil.training.smoothness_target import Dual, measure_j
+from spacil.training.warm_start import NO_STEP, holds_policy, normalizer_is_fixed, settings_now
 from spacil.types import RolloutBatch
 from spacil.updates import discriminator_fit, trust_region, value_fit
 from spacil.updates.discriminator_fit import (
@@ -48,13 +49,14 @@ from spacil.updates.trust_region import Direction, OldPolicy, TrustRegionReport
 
 def update(learner: Learner, played: RolloutBatch, clock: Stopwatch) -> Metrics:
     """Everything an iteration learns from a batch it has played."""
-    config, policy, recorder = learner.config, learner.policy, learner.recorder
+    config, policy, recorder = settings_now(learner), learner.policy, learner.recorder
     penalty_weight = _penalty_weight(learner)
     recorder.begin_round(_kind_of_round(learner, played, penalty_weight))
     with clock("advantages"):
         judged = _judge(learner, played.to(learner.device))
     with clock("policy"):
-        policy_report = _policy_step(learner, judged, penalty_weight)
+        is_held = holds_policy(learner)
+        policy_report = NO_STEP if is_held else _policy_step(learner, judged, penalty_weight)
     # Minibatches are small: a second thread would be waited for longer than it helps.
     with clock("value"), one_torch_thread():
         value_report = value_fit.step(
@@ -70,7 +72,8 @@ def update(learner: Learner, played: RolloutBatch, clock: Stopwatch) -> Metrics:
     with clock("discriminator"):
         cost_report = _discriminator_step(learner, judged)
     with clock("normalizer"):
-        recorder("normalizer", lambda: policy.normalizer.merge(judged.rollout.states))
+        if not normalizer_is_fixed(config):
+            recorder("normalizer", lambda: policy.normalizer.merge(judged.rollout.states))
         reward_mean, policy_std = read_together(judged.rewards.mean(), policy.log_std.exp().mean())
     return {
         "reward_mean": reward_mean,
@@ -100,7 +103,7 @@ def _kind_of_round(learner: Learner, played: RolloutBatch, penalty_weight: float
     is_temporal = learner.config.policy_penalty.policy_penalty_estimator in TEMPORAL_ESTIMATORS
     if penalty_weight != 0 and is_temporal:
         return object()
-    return (*played.actions.shape, penalty_weight != 0)
+    return (*played.actions.shape, penalty_weight != 0, holds_policy(learner))
 
 
 def _judge(learner: Learner, rollout: RolloutBatch) -> _Judged:
@@ -153,7 +156,8 @@ def _discriminator_step(learner: Learner, judged: _Judged) -> DiscriminatorRepor
     optimizer = learner.discriminator_optimizer
     if discriminator is None or optimizer is None or expert is None:
         return None
-    policy, config, weight = learner.policy, learner.config, learner.config.cost_penalty.lambda_cost
+    policy, config = learner.policy, settings_now(learner)
+    weight = config.cost_penalty.lambda_cost
     agent = (judged.states, judged.rollout.flat_actions)
 
     def descend(expert_states: Tensor, drawn: DrawnPairs | None) -> dict[str, Tensor]:
@@ -186,7 +190,7 @@ def _penalty_weight(learner: Learner) -> float:
 
 def _follow_target(learner: Learner, rollout: RolloutBatch) -> Metrics:
     """Measure J of the updated policy on the batch, and move the dual variable."""
-    if learner.dual is None:
+    if learner.dual is None or holds_policy(learner):
         return {}
     assert learner.demo_std is not None
     batch_j = measure_j(

@@ -1,0 +1,180 @@
+"""A start from a clone: what it leaves behind, how long it waits, and that it repeats."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+import torch
+
+from spacil.data.demo_file import load_demos
+from spacil.errors import ConfigError
+from spacil.settings import default_config, with_settings
+from spacil.training import loop
+from spacil.training.bc import clone
+from spacil.training.learner import Learner
+from spacil.training.warm_start import (
+    PENALTY_SHARE,
+    cloning_config,
+    settings_now,
+    start_from_clone,
+)
+
+TASK = "Reacher-v4"
+EPOCHS, WAIT = 3, 2
+
+NewLearner = Callable[..., Learner]
+
+
+@pytest.fixture
+def new_learner(tiny: Callable[..., dict[str, Any]]) -> Iterator[NewLearner]:
+    made: list[Learner] = []
+
+    def make(algorithm: Any = "spacil", **settings: Any) -> Learner:
+        warm = {"warm_start_epochs": EPOCHS, "warm_start_iterations": WAIT, "iterations": 4}
+        config = with_settings(default_config(algorithm, TASK), tiny() | warm | settings)
+        made.append(Learner(config, TASK, load_demos(TASK).first(3)))
+        return made[-1]
+
+    yield make
+    for learner in made:
+        learner.close()
+
+
+def parameters(learner: Learner, name: str) -> dict[str, torch.Tensor]:
+    return {key: value for key, value in learner.tensors().items() if key.startswith(name)}
+
+
+def is_same(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
+    assert first.keys() == second.keys() and first
+    return all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_the_policy_starts_as_a_clone_with_the_spread_of_the_run(new_learner: NewLearner) -> None:
+    learner = new_learner(initial_log_std=-1.5)
+    untrained = parameters(learner, "policy.mean_net.")
+    loop.run_iteration(learner)
+    assert learner.demonstrations is not None
+    cloned = clone(learner.demonstrations, learner.env.spec, cloning_config(learner.config))
+    for name, parameter in cloned.mean_net.named_parameters():
+        assert torch.equal(learner.policy.mean_net.get_parameter(name), parameter)
+        assert not torch.equal(untrained[f"policy.mean_net.{name}"], parameter)
+    assert learner.policy.log_std.tolist() == [-1.5, -1.5]
+
+
+def test_the_normaliser_is_the_demonstrations_and_stays(new_learner: NewLearner) -> None:
+    learner = new_learner()
+    for _ in range(WAIT + 1):
+        loop.run_iteration(learner)
+    demos, normalizer = learner.demonstrations, learner.policy.normalizer
+    assert demos is not None
+    assert normalizer.count == demos.num_steps
+    torch.testing.assert_close(normalizer.mean, demos.states.double().mean(0))
+
+
+def test_the_policy_waits_while_its_judges_learn_and_then_moves(new_learner: NewLearner) -> None:
+    learner = new_learner()
+    start_from_clone(learner)
+    clone = parameters(learner, "policy.")
+    learner.counters.iteration = 1
+    judges = [parameters(learner, name) for name in ("value.", "discriminator.")]
+    waiting = loop.run_iteration(learner)
+    assert is_same(parameters(learner, "policy."), clone)
+    assert not any(
+        is_same(parameters(learner, name), before)
+        for name, before in zip(("value.", "discriminator."), judges, strict=True)
+    )
+    assert (waiting["kl"], waiting["step_fraction"]) == (0, 0)
+    assert "warm start" in waiting["line_search_reason"] and not waiting["warn_line_search"]
+    moving = loop.run_iteration(learner)
+    assert moving["kl"] > 0 and not is_same(parameters(learner, "policy."), clone)
+
+
+def test_the_judges_hurry_only_while_the_policy_waits(new_learner: NewLearner) -> None:
+    learner = new_learner(discriminator_steps=2, value_epochs=3)
+    for waits in (True, True, False):
+        settings = settings_now(learner)
+        assert settings.discriminator.discriminator_steps == (20 if waits else 2)
+        assert settings.value.value_epochs == (15 if waits else 3)
+        loop.run_iteration(learner)
+    optimizer = learner.discriminator_optimizer
+    assert optimizer is not None
+    assert int(optimizer.num_steps) == 20 + 20 + 2
+
+
+def test_cloning_draws_from_no_stream_of_the_run(new_learner: NewLearner) -> None:
+    learner = new_learner()
+    before = parameters(learner, "stream.")
+    start_from_clone(learner)
+    assert is_same(parameters(learner, "stream."), before)
+
+
+@pytest.mark.parametrize("algorithm", ["gail", "spacil"])
+def test_a_seed_repeats_and_another_does_not(new_learner: NewLearner, algorithm: str) -> None:
+    runs = [new_learner(algorithm, seed=seed) for seed in (5, 5, 6)]
+    for learner in runs:
+        loop.train(learner, lambda metrics: None)
+    first, again, other = (parameters(learner, "") for learner in runs)
+    assert is_same(first, again)
+    assert not torch.equal(first["policy.log_std"], other["policy.log_std"])
+
+
+@pytest.mark.parametrize("done", [1, WAIT, WAIT + 1])
+def test_a_run_goes_on_bit_for_bit_and_does_not_clone_again(
+    new_learner: NewLearner, done: int
+) -> None:
+    whole, stopped, resumed = new_learner(), new_learner(), new_learner()
+    loop.train(whole, lambda metrics: None)
+    loop.train(stopped, lambda metrics: metrics["iteration"] < done)
+    resumed.restore(stopped.tensors(), stopped.document())
+    rows: list[dict[str, Any]] = []
+    loop.train(resumed, rows.append)
+    assert is_same(parameters(resumed, ""), parameters(whole, ""))
+    assert [row["iteration"] for row in rows] == list(range(done + 1, 5))
+    assert not any("seconds_warm_start" in row for row in rows)
+
+
+def test_the_time_of_cloning_is_told_with_the_first_iteration(new_learner: NewLearner) -> None:
+    learner, rows = new_learner(), list[dict[str, Any]]()
+    loop.train(learner, rows.append)
+    assert ["seconds_warm_start" in row for row in rows] == [True, False, False, False]
+    assert rows[0]["seconds_warm_start"] > 0
+
+
+def test_cloning_has_a_share_of_the_runs_penalty_and_no_target() -> None:
+    spacil = with_settings(
+        default_config("spacil", TASK),
+        {"warm_start_epochs": 7, "lambda_policy": 0.3, "smoothness_target": 1.0},
+    )
+    cloning = cloning_config(spacil)
+    assert cloning.policy_penalty.lambda_policy == pytest.approx(0.3 * PENALTY_SHARE)
+    assert cloning.target.smoothness_target == 0 and cloning.run.iterations == 7
+    assert cloning.nets == spacil.nets and cloning.run.seed != spacil.run.seed
+    gail = with_settings(default_config("gail", TASK), {"warm_start_epochs": 7})
+    assert cloning_config(gail).policy_penalty.lambda_policy == 0
+
+
+def test_a_target_moves_no_weight_while_the_policy_waits(new_learner: NewLearner) -> None:
+    learner = new_learner(smoothness_target=0.5, evaluation_interval=100)
+    weights = [loop.run_iteration(learner)["lambda_policy"] for _ in range(WAIT + 2)]
+    assert weights[0] == weights[1] == weights[2] != weights[3]
+
+
+@pytest.mark.parametrize("algorithm", ["trpo", "bc"])
+def test_only_imitation_with_an_adversary_starts_from_a_clone(algorithm: Any) -> None:
+    expected = f"--warm-start-epochs is 3, expected 0 with {algorithm}: gail and spacil"
+    with pytest.raises(ConfigError, match=expected):
+        with_settings(default_config(algorithm, TASK), {"warm_start_epochs": 3})
+
+
+@pytest.mark.parametrize("name", ["warm_start_epochs", "warm_start_iterations"])
+def test_negative_numbers_are_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match="expected 0 or more"):
+        with_settings(default_config("gail", TASK), {name: -1})
+
+
+def test_a_wait_without_a_clone_is_no_wait(new_learner: NewLearner) -> None:
+    learner = new_learner("gail", warm_start_epochs=0)
+    with closing(learner):
+        assert loop.run_iteration(learner)["kl"] > 0
+    assert learner.policy.normalizer.count == learner.counters.env_steps
