@@ -33,7 +33,7 @@ BENCH = $(BIN)/python benchmarks
 SPEED = --json docs/results/speed.json
 
 bench: setup
-	$(BENCH)/simulation.py --seconds 0.5 --repeats 5 $(SPEED)
+	$(BENCH)/simulation.py --seconds 1 --repeats 5 $(SPEED)
 	$(BENCH)/iteration.py --algorithms gail spacil --repeats 5 $(SPEED)
 	$(BENCH)/penalty_cost.py --tasks Hopper-v4 --variants policy both --rounds 5 $(SPEED)
 	$(BENCH)/growth.py --quick --repeats 2 $(SPEED)
@@ -41,7 +41,7 @@ bench: setup
 	$(BENCH)/tables.py
 
 bench-full: setup
-	$(BENCH)/simulation.py --envs 8 16 32 50 64 --threads 1 2 --others $(SPEED)
+	$(BENCH)/simulation.py --envs 8 16 32 50 64 --threads 1 2 --others sync async envpool $(SPEED)
 	$(BENCH)/iteration.py --algorithms gail spacil trpo --repeats 7 $(SPEED)
 	$(BENCH)/penalty_cost.py $(SPEED)
 	$(BENCH)/growth.py $(SPEED)

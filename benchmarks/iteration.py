@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from measuring import (
@@ -35,10 +34,11 @@ from measuring import (
     stage_seconds,
     timed_calls,
 )
-from simulation import Script, Start, floor_processes, floor_rate
+from simulation import Script, floor_of, record_script
 from spacil.config import TrainConfig
 from spacil.envs.registry import TASKS
 from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
+from spacil.envs.vector_env import ResetSeeds
 from spacil.functional.torch_threads import one_torch_thread
 from spacil.nets.buffered_mean import BufferedMean
 from spacil.training import advantages, update
@@ -142,26 +142,14 @@ def seconds_of(products: Sequence[Product]) -> float:
     return time.perf_counter() - began
 
 
-def record_policy(learner: Learner, num_steps: int) -> Script:
-    """Actions and resets of the learner's current policy, for the raw simulations to replay."""
+def play_of(learner: Learner) -> Script:
+    """An iteration's env steps with the current policy, for the raw simulations to replay."""
     run = learner.config.run
-    task = TASKS[learner.config.task]
-    with ThreadedMujocoEnv(task, run.num_envs, learner.env._seeds, 1) as env, torch.no_grad():  # type: ignore[attr-defined]  # the built-in env has them
+    task, seeds = TASKS[learner.config.task], ResetSeeds(run.seed, "env")
+    with ThreadedMujocoEnv(task, run.num_envs, seeds, 1) as env:
         states = env.load_state(learner.env.save_state())
-        qpos, qvel = env.positions_and_velocities()
-        first = [Start(i, qpos[i], qvel[i]) for i in range(env.num_envs)]
-        generator = torch.Generator().manual_seed(0)
-        actions, starts_after = [], []
-        for _ in range(num_steps):
-            mean = learner.policy.mean(torch.from_numpy(states.astype(np.float32)))
-            noise = torch.randn(mean.shape, generator=generator) * learner.policy.log_std.exp()
-            actions.append(learner.policy.clip(mean + noise).numpy())
-            result = env.step(actions[-1])
-            states = result.states
-            qpos, qvel = env.positions_and_velocities()
-            ended = np.flatnonzero(result.terminated | result.truncated)
-            starts_after.append([Start(int(i), qpos[i], qvel[i]) for i in ended])
-    return Script(np.stack(actions), first, starts_after)
+        num_steps = run.steps_per_iteration // run.num_envs
+        return record_script(env, learner.acting_policy, states, num_steps)
 
 
 def measure(learner: Learner, repeats: int) -> dict[str, Any]:
@@ -171,19 +159,19 @@ def measure(learner: Learner, repeats: int) -> dict[str, Any]:
     spec = learner.env.spec
     for _ in range(WARM_UP_ITERATIONS):
         run_iteration(learner)
-    script = record_policy(learner, config.run.steps_per_iteration // config.run.num_envs)
+    script = play_of(learner)
     rollout = rollout_products(config, spec.num_states, spec.num_actions)
     update = update_products(config, spec.num_states, spec.num_actions, num_demo_steps)
     rows: list[dict[str, float]] = []
     stages: list[dict[str, float]] = []
-    with floor_processes(TASKS[config.task], script, config.run.simulation_threads) as pipes:
+    with floor_of(TASKS[config.task], script, config.run.simulation_threads) as floor_rate:
         for _ in range(repeats):
             with timed_calls(PARTS) as parts:
                 began = time.perf_counter()
                 metrics = run_iteration(learner)
                 ours = time.perf_counter() - began
             stages.append({**stage_seconds(metrics), **parts, **seconds_apart(learner, metrics)})
-            simulation = config.run.steps_per_iteration / floor_rate(pipes, 1.0)
+            simulation = config.run.steps_per_iteration / floor_rate(1.0)
             with one_torch_thread():
                 products = seconds_of(rollout)
             products += seconds_of(update)

@@ -24,6 +24,7 @@ import numpy as np
 import torch
 
 from measuring import num_cores, record
+from own_environment import python_with
 from spacil.data.demo_file import load_demos
 from spacil.data.demos import Demonstrations
 from spacil.settings import default_config, with_settings
@@ -32,7 +33,6 @@ from spacil.training.learner import Learner
 from spacil.training.loop import run_iteration
 
 HERE = Path(__file__).parent
-VENV = HERE.parent / ".peer" / "venv"
 REQUIREMENTS = HERE / "peer_requirements.txt"
 TASK, BATCH, NUM_TRAJECTORIES = "Hopper-v4", 6_000, 6
 KINDS = ("dummy", "subproc")
@@ -71,8 +71,10 @@ class Ours:
 class Theirs:
     """The peer, in a process of its own that works only when it is told to."""
 
-    def __init__(self, demos: Path, logs: Path, kind: str, threads: int, seed: int) -> None:
-        command: list[Any] = [VENV / "bin" / "python", HERE / "peer_gail.py"]
+    def __init__(
+        self, python: Path, demos: Path, logs: Path, kind: str, threads: int, seed: int
+    ) -> None:
+        command: list[Any] = [python, HERE / "peer_gail.py"]
         command += ["--demos", demos, "--logs", logs, "--kind", kind, "--batch", BATCH]
         command += ["--threads", threads, "--seed", seed, "--task", TASK]
         self._process = subprocess.Popen(
@@ -110,19 +112,6 @@ class Theirs:
         return self._process.stdin
 
 
-def make_environment(python: str) -> None:
-    """The peer's packages, in the pinned versions, once."""
-    stamp = VENV / "installed.txt"
-    wanted = REQUIREMENTS.read_text()
-    if stamp.exists() and stamp.read_text() == wanted:
-        return
-    print(f"installing the peer into {VENV.relative_to(HERE.parent)}", flush=True)
-    subprocess.run([python, "-m", "venv", VENV], check=True)
-    install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([VENV / "bin" / "python", *install, "-r", REQUIREMENTS], check=True)
-    stamp.write_text(wanted)
-
-
 def export(demonstrations: Demonstrations, path: Path) -> None:
     """As peer_gail.py reads them: whole episodes, actions as executed."""
     arrays: dict[str, Any] = {}
@@ -135,12 +124,17 @@ def export(demonstrations: Demonstrations, path: Path) -> None:
 
 @contextmanager
 def both_sides(
-    demonstrations: Demonstrations, kind: str, settings: dict[str, Any], threads: int, seed: int
+    peer_python: Path,
+    demonstrations: Demonstrations,
+    kind: str,
+    settings: dict[str, Any],
+    threads: int,
+    seed: int,
 ) -> Iterator[tuple[Ours, Theirs]]:
     with tempfile.TemporaryDirectory() as folder:
         demos = Path(folder) / "demos.npz"
         export(demonstrations, demos)
-        theirs = Theirs(demos, Path(folder) / "logs", kind, threads, seed)
+        theirs = Theirs(peer_python, demos, Path(folder) / "logs", kind, threads, seed)
         ours = Ours(demonstrations, settings, seed)
         try:
             yield ours, theirs
@@ -184,7 +178,7 @@ def main() -> None:
     parser.add_argument("--python", default="python3.11", help="makes the peer's environment")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    make_environment(arguments.python)
+    peer_python = python_with(REQUIREMENTS, "venv", arguments.python)
     torch.set_num_threads(arguments.threads)
     settings = {
         "torch_threads": arguments.threads,
@@ -199,7 +193,7 @@ def main() -> None:
     for seed in arguments.seeds:
         for kind in arguments.kinds:
             names = {"kind": kind, "seed": seed, "fisher_share": arguments.fisher_share}
-            sides = both_sides(demonstrations, kind, settings, arguments.threads, seed)
+            sides = both_sides(peer_python, demonstrations, kind, settings, arguments.threads, seed)
             with sides as (ours, theirs):
                 if arguments.until is None:
                     found = compare_rates(ours, theirs, arguments.rounds)

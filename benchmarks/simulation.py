@@ -1,46 +1,50 @@
 """How close the simulator comes to the floor: MuJoCo's own time on every core, and nothing else.
 
+The task's expert acts, with its spread, on the states it meets; what it does is written down once,
+and both sides replay it.
+
 Ours: env steps/s of `ThreadedMujocoEnv` with one thread per core, observations, rewards, checks
-and resets included. Floor: the summed rate of one process per core, each calling `mj_step` on
-MjData objects of the same model. The floor replays what ours does, bit for bit: the same actions,
-`frame_skip` substeps, `mj_rnePostConstraint` where the task reads contact forces, and resets at the
-recorded steps to the recorded states. So both walk through the same states, falls included, and
-the floor needs no observation, reward or check.
+and resets included; all envs with one call per step, and in parts as training does it.
+Floor: the summed rate of one process per core, each calling `mj_step` on MjData objects of the same
+model: `frame_skip` substeps, `mj_rnePostConstraint` where the task reads contact forces, and resets
+at the recorded steps to the recorded states. So both walk through the same states, falls included,
+and the floor needs no observation, reward or check. Whenever a side comes to the end of the script,
+its positions must be the recorded ones, bit for bit.
 
-Beside it, with --others: Gymnasium's own vector envs and EnvPool (where it is installed) with the
-same actions, in env steps/s.
+Beside it, with --others: what a user might take instead, see other_envs.py.
 
-    python benchmarks/simulation.py --tasks Hopper-v4 Ant-v4 --envs 8 16 32 64 --threads 1 2
+    python benchmarks/simulation.py --envs 8 16 32 64 --threads 1 2 --others sync async envpool
 """
 
 import argparse
-import functools
-import importlib.util
 import itertools
 import multiprocessing
 import statistics
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
-import gymnasium
 import mujoco
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from measuring import num_cores, record
+from other_envs import OTHERS, other_env
 from spacil.envs.mujoco_model import model_path
 from spacil.envs.mujoco_tasks import CFRC_EXT, MujocoTask
-from spacil.envs.registry import PAPER_TASKS, TASKS
+from spacil.envs.parted_env import PartedEnv, part_sizes
+from spacil.envs.registry import PAPER_TASKS, TASKS, make_training_env
 from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
 from spacil.envs.vector_env import ActionArray, FloatArray, ResetSeeds
+from spacil.nets.policy import GaussianPolicy
+from spacil.training.policy_file import load_expert
+from steps_per_second import Rate, steps_per_second
 
 DEFAULT_NUM_ENVS = 50
-SCRIPT_STEPS = 500
+SCRIPT_STEPS = 250
 """Steps of every env after which both sides start again."""
 SEEDS = ResetSeeds(root_seed=0, stream="benchmark")
 
@@ -61,63 +65,71 @@ class Script:
     actions: ActionArray
     first: list[Start]
     starts_after: list[list[Start]]
+    last_qpos: FloatArray
+    """[N, Q], after the last step and its starts"""
 
-    def share(self, process: int, num_processes: int) -> "Script":
-        """Every `num_processes`-th env, renumbered."""
+    @property
+    def num_envs(self) -> int:
+        return len(self.last_qpos)
+
+    def of(self, rows: slice) -> "Script":
+        """Some of the envs, renumbered."""
+        envs = range(*rows.indices(self.num_envs))
 
         def mine(starts: list[Start]) -> list[Start]:
             return [
-                Start(start.env // num_processes, start.qpos, start.qvel)
+                Start(envs.index(start.env), start.qpos, start.qvel)
                 for start in starts
-                if start.env % num_processes == process
+                if start.env in envs
             ]
 
         return Script(
-            self.actions[:, process::num_processes],
+            self.actions[:, rows],
             mine(self.first),
             [mine(starts) for starts in self.starts_after],
+            self.last_qpos[rows],
         )
+
+    def require_same_end(self, qpos: FloatArray) -> None:
+        if not np.array_equal(qpos, self.last_qpos):
+            raise AssertionError("the replay has left the recorded states: its rate means nothing")
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """Env steps per second, one entry per repeat, ours and the floor in turn."""
+    """Env steps per second, one entry per repeat, all sides in turn."""
 
     task: str
     num_envs: int
     num_threads: int
     seconds: float
     ours: list[float]
+    """All envs with one call per step"""
+    in_parts: list[float]
+    """As training does it; empty where it would be the same"""
     floor: list[float]
-    others: dict[str, float]
-    """Env steps/s of other people's vector envs, by name"""
-
-    @property
-    def ratio(self) -> float:
-        """Median over the repeats: what slows the machine meanwhile slows both sides of one."""
-        return statistics.median(self.ratios)
-
-    @property
-    def ratios(self) -> list[float]:
-        return [ours / floor for ours, floor in zip(self.ours, self.floor, strict=True)]
+    others: dict[str, list[float]]
+    """Of other people's vector envs, by name"""
 
 
-def write_script(task: MujocoTask, num_envs: int, num_threads: int) -> Script:
-    """Random actions within bounds, and the resets they lead to."""
-    with ThreadedMujocoEnv(task, num_envs, SEEDS, num_threads) as env:
-        spec = env.spec
-        shape = (SCRIPT_STEPS, num_envs, spec.num_actions)
-        noise = np.random.default_rng(0).uniform(size=shape).astype(np.float32)
-        actions = spec.action_low + noise * (spec.action_high - spec.action_low)
-        actions = np.clip(actions, spec.action_low, spec.action_high)
-        env.reset()
-        first = _starts(env, np.arange(num_envs))
-        starts_after = []
-        for step_actions in actions:
-            result = env.step(step_actions)
-            ended = np.flatnonzero(result.terminated | result.truncated)
-            starts_after.append(_starts(env, ended))
-    return Script(actions, first, starts_after)
+def over_floor(rates: list[float], floor: list[float]) -> list[float]:
+    """Repeat by repeat: what slows the machine meanwhile slows both sides of one."""
+    return [rate / of_floor for rate, of_floor in zip(rates, floor, strict=True)]
+
+
+def record_script(
+    env: ThreadedMujocoEnv, policy: GaussianPolicy, states: FloatArray, num_steps: int
+) -> Script:
+    """What the policy does from `states`, the env's current ones, and the resets it leads to."""
+    generator = torch.Generator().manual_seed(0)
+    first = _starts(env, np.arange(env.num_envs))
+    actions, starts_after = [], []
+    for _ in range(num_steps):
+        actions.append(policy.predict(states, deterministic=False, generator=generator))
+        result = env.step(actions[-1])
+        states = result.states
+        starts_after.append(_starts(env, np.flatnonzero(result.terminated | result.truncated)))
+    return Script(np.stack(actions), first, starts_after, env.positions_and_velocities()[0])
 
 
 def _starts(env: ThreadedMujocoEnv, envs: NDArray[np.intp]) -> list[Start]:
@@ -125,23 +137,16 @@ def _starts(env: ThreadedMujocoEnv, envs: NDArray[np.intp]) -> list[Start]:
     return [Start(int(i), qpos[i], qvel[i]) for i in envs]
 
 
-def timed_rate(env_steps: Iterator[int], seconds: float) -> float:
-    """Env steps/s of a play that goes on where it stopped last time."""
-    num_steps, began = 0, time.perf_counter()
-    for count in env_steps:
-        num_steps += count
-        elapsed = time.perf_counter() - began
-        if elapsed >= seconds:
-            return num_steps / elapsed
-    raise AssertionError("a play has no end")
-
-
 def our_play(env: ThreadedMujocoEnv, script: Script) -> Iterator[int]:
+    """Steps of all envs, without end."""
+    env.reset()
+    beginning = env.save_state()
     while True:
-        env.reset()
         for actions in script.actions:
             env.step(actions)
             yield env.num_envs
+        script.require_same_end(env.positions_and_velocities()[0])
+        env.load_state(beginning)
 
 
 class RawSimulations:
@@ -179,6 +184,7 @@ class RawSimulations:
                 self.step(actions)
                 self.begin(starts)
                 yield len(self.datas)
+            self.script.require_same_end(np.stack([data.qpos for data in self.datas]))
 
 
 def serve_floor(pipe: Connection, task_name: str, script: Script) -> None:
@@ -188,121 +194,138 @@ def serve_floor(pipe: Connection, task_name: str, script: Script) -> None:
     next(play)
     pipe.send("ready")
     while (seconds := pipe.recv()) is not None:
-        pipe.send(timed_rate(play, seconds))
+        pipe.send(steps_per_second(play, seconds))
 
 
 @contextmanager
-def floor_processes(task: MujocoTask, script: Script, count: int) -> Iterator[list[Connection]]:
+def floor_of(task: MujocoTask, script: Script, num_processes: int) -> Iterator[Rate]:
+    """The summed rate of processes that share the envs of a script."""
     context = multiprocessing.get_context("spawn")
     pipes, processes = [], []
-    for process in range(count):
+    for process in range(num_processes):
         ours, theirs = context.Pipe()
-        share = script.share(process, count)
+        share = script.of(slice(process, None, num_processes))
         processes.append(context.Process(target=serve_floor, args=(theirs, task.name, share)))
         processes[-1].start()
         pipes.append(ours)
+
+    def rate(seconds: float) -> float:
+        for pipe in pipes:
+            pipe.send(seconds)
+        return sum(float(pipe.recv()) for pipe in pipes)
+
     try:
         for pipe in pipes:
             pipe.recv()
-        yield pipes
+        yield rate
     finally:
         for pipe, child in zip(pipes, processes, strict=True):
-            pipe.send(None)
+            if child.is_alive():
+                pipe.send(None)
             child.join()
 
 
-def floor_rate(pipes: Sequence[Connection], seconds: float) -> float:
-    for pipe in pipes:
-        pipe.send(seconds)
-    return sum(float(pipe.recv()) for pipe in pipes)
+@contextmanager
+def together(task: MujocoTask, script: Script, num_threads: int) -> Iterator[Rate]:
+    """All envs with one call per step."""
+    with ThreadedMujocoEnv(task, script.num_envs, SEEDS, num_threads) as env:
+        play = our_play(env, script)
+        next(play)
+        yield lambda seconds: steps_per_second(play, seconds)
+
+
+@contextmanager
+def in_parts(task: MujocoTask, script: Script, num_threads: int) -> Iterator[Rate]:
+    """As training steps: the parts of its env do not wait for each other."""
+    env = make_training_env(task.name, script.num_envs, SEEDS, num_threads)
+    assert isinstance(env, PartedEnv)
+    plays = {}
+    for part, rows in zip(env.parts, env.rows, strict=True):
+        assert isinstance(part, ThreadedMujocoEnv)
+        plays[rows.start] = our_play(part, script.of(rows))
+        next(plays[rows.start])
+
+    def rate(seconds: float) -> float:
+        return sum(env.for_each_part(lambda _, rows: steps_per_second(plays[rows.start], seconds)))
+
+    try:
+        yield rate
+    finally:
+        env.close()
 
 
 def measure(
-    task: MujocoTask, num_envs: int, num_threads: int, seconds: float, repeats: int
+    task: MujocoTask,
+    num_envs: int,
+    num_threads: int,
+    others: list[str],
+    seconds: float,
+    repeats: int,
 ) -> Measurement:
-    script = write_script(task, num_envs, num_threads)
-    ours: list[float] = []
-    floor: list[float] = []
-    with (
-        floor_processes(task, script, num_threads) as pipes,
-        ThreadedMujocoEnv(task, num_envs, SEEDS, num_threads) as env,
-    ):
-        play = our_play(env, script)
-        next(play)
+    with ThreadedMujocoEnv(task, num_envs, SEEDS, num_threads) as env:
+        script = record_script(env, load_expert(task.name).policy, env.reset(), SCRIPT_STEPS)
+    with ExitStack() as stack:
+        sides: dict[str, Rate] = {
+            name: stack.enter_context(other_env(name, task, script.actions, SEEDS, num_threads))
+            for name in others
+        }
+        sides["floor"] = stack.enter_context(floor_of(task, script, num_threads))
+        sides["ours"] = stack.enter_context(together(task, script, num_threads))
+        if num_threads > 1 and len(part_sizes(num_envs)) > 1:
+            sides["in_parts"] = stack.enter_context(in_parts(task, script, num_threads))
+        rates: dict[str, list[float]] = {name: [] for name in sides}
         for _ in range(repeats):
-            floor.append(floor_rate(pipes, seconds))
-            ours.append(timed_rate(play, seconds))
-    return Measurement(task.name, num_envs, num_threads, seconds, ours, floor, {})
-
-
-def other_rates(
-    task: MujocoTask, num_envs: int, num_threads: int, seconds: float
-) -> dict[str, float]:
-    """Env steps/s of what a user might take instead. Gymnasium's choose their own processes."""
-    actions = write_script(task, num_envs, num_threads).actions
-    makers: dict[str, Callable[[], Any]] = {
-        mode: functools.partial(_gymnasium, task, num_envs, mode) for mode in ("sync", "async")
-    }
-    if importlib.util.find_spec("envpool") is not None:
-        makers["envpool"] = functools.partial(_envpool, task, num_envs, num_threads)
-    rates = {}
-    for name, make in makers.items():
-        env = make()
-        play = _play_gymnasium(env, actions)
-        next(play)
-        rates[name] = timed_rate(play, seconds)
-        env.close()
-    return rates
-
-
-def _gymnasium(task: MujocoTask, num_envs: int, mode: str) -> Any:
-    return gymnasium.make_vec(
-        task.gymnasium_id, num_envs=num_envs, vectorization_mode=mode, **task.kwargs
+            for name, rate in sides.items():
+                rates[name].append(rate(seconds))
+    return Measurement(
+        task.name,
+        num_envs,
+        num_threads,
+        seconds,
+        ours=rates.pop("ours"),
+        in_parts=rates.pop("in_parts", []),
+        floor=rates.pop("floor"),
+        others=rates,
     )
 
 
-def _envpool(task: MujocoTask, num_envs: int, num_threads: int) -> Any:
-    envpool = importlib.import_module("envpool")
-    name = task.gymnasium_id
-    return envpool.make_gymnasium(name, num_envs=num_envs, num_threads=num_threads)
-
-
-def _play_gymnasium(env: Any, script: ActionArray) -> Iterator[int]:
-    env.reset()
-    while True:
-        for actions in script:
-            env.step(actions)
-            yield len(actions)
+def _show(result: Measurement) -> None:
+    print(f"{result.task}, {result.num_envs} envs, {result.num_threads} threads")
+    sides = {"ours": result.ours, "in parts": result.in_parts, "floor": result.floor}
+    for name, rates in (sides | result.others).items():
+        if rates:
+            ratios = over_floor(rates, result.floor)
+            print(
+                f"  {name:9} {statistics.median(rates):8.0f} steps/s, over the floor "
+                f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
+                flush=True,
+            )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Env steps/s against the floor of raw mj_step.")
-    parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(PAPER_TASKS))
+    parser.add_argument("--tasks", nargs="+", choices=PAPER_TASKS, default=list(PAPER_TASKS))
     parser.add_argument("--envs", nargs="+", type=int, default=[DEFAULT_NUM_ENVS])
     parser.add_argument("--threads", nargs="+", type=int, default=[num_cores()])
     parser.add_argument("--seconds", type=float, default=1.0, help="per measurement")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--others", action="store_true", help="also Gymnasium's and EnvPool")
+    parser.add_argument("--others", nargs="+", choices=OTHERS, default=[], help="beside ours")
     parser.add_argument("--json", type=Path, help="put the results into this file")
     arguments = parser.parse_args()
-    print(f"{'task':18} envs threads {'ours':>8} {'floor':>8} {'ratio':>6}   range")
     rows = []
     for name, num_envs, num_threads in itertools.product(
         arguments.tasks, arguments.envs, arguments.threads
     ):
-        task = TASKS[name]
-        result = measure(task, num_envs, num_threads, arguments.seconds, arguments.repeats)
-        if arguments.others:
-            others = other_rates(task, num_envs, num_threads, arguments.seconds)
-            result = replace(result, others=others)
-        rows.append({**asdict(result), "ratio": result.ratio})
-        print(
-            f"{name:18} {num_envs:4} {num_threads:7} {statistics.median(result.ours):8.0f} "
-            f"{statistics.median(result.floor):8.0f} {result.ratio:6.2f}   "
-            f"{min(result.ratios):.2f}-{max(result.ratios):.2f} "
-            f"{ {other: round(rate) for other, rate in result.others.items()} or '' }",
-            flush=True,
+        result = measure(
+            TASKS[name],
+            num_envs,
+            num_threads,
+            arguments.others,
+            arguments.seconds,
+            arguments.repeats,
         )
+        rows.append(asdict(result))
+        _show(result)
     record("simulation", rows, arguments.json)
 
 

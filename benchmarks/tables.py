@@ -25,21 +25,33 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def simulation(rows: Rows) -> str:
-    def others(row: dict[str, Any]) -> str:
-        rate = statistics.median(row["ours"])
-        return ", ".join(f"{name} {rate / other:.1f}x" for name, other in row["others"].items())
+    names = list(dict.fromkeys(name for row in rows for name in row["others"]))
+
+    def over_floor(row: dict[str, Any], side: str) -> str:
+        if not row.get(side):
+            return ""
+        ratios = [rate / floor for rate, floor in zip(row[side], row["floor"], strict=True)]
+        return f"{statistics.median(ratios):.2f} ({_range(ratios)})"
+
+    def beside(row: dict[str, Any], name: str) -> str:
+        if name not in row["others"]:
+            return ""
+        rates = row["others"][name]
+        times = statistics.median(o / r for o, r in zip(row["ours"], rates, strict=True))
+        return f"{statistics.median(rates):,.0f} ({times:.1f}x)"
 
     return table(
-        ("task", "envs", "threads", "steps/s", "over the floor, median", "range", "faster than"),
+        (
+            *("task", "envs", "threads", "steps/s", "floor", "over the floor", "in parts, over it"),
+            *(f"{name} (ours over it)" for name in names),
+        ),
         [
             (
-                row["task"],
-                row["num_envs"],
-                row["num_threads"],
-                f"{statistics.median(row['ours']):,.0f}",
-                f"{row['ratio']:.2f}",
-                _range([o / f for o, f in zip(row["ours"], row["floor"], strict=True)]),
-                others(row),
+                *(row["task"], row["num_envs"], row["num_threads"]),
+                *(f"{statistics.median(row[side]):,.0f}" for side in ("ours", "floor")),
+                over_floor(row, "ours"),
+                over_floor(row, "in_parts"),
+                *(beside(row, name) for name in names),
             )
             for row in rows
         ],
