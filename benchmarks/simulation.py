@@ -21,7 +21,7 @@ import itertools
 import multiprocessing
 import statistics
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -46,16 +46,17 @@ from steps_per_second import Rate, steps_per_second
 DEFAULT_NUM_ENVS = 50
 SCRIPT_STEPS = 250
 """Steps of every env after which both sides start again."""
+WHOLE_STATE = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 SEEDS = ResetSeeds(root_seed=0, stream="benchmark")
 
 
 @dataclass(frozen=True)
 class Start:
-    """An env that begins an episode, and where."""
+    """An env that begins, within an episode or at its start, and where."""
 
     env: int
-    qpos: FloatArray
-    qvel: FloatArray
+    state: FloatArray
+    """mjSTATE_INTEGRATION: with the solver's warm start, without which the next step differs"""
 
 
 @dataclass(frozen=True)
@@ -78,9 +79,7 @@ class Script:
 
         def mine(starts: list[Start]) -> list[Start]:
             return [
-                Start(envs.index(start.env), start.qpos, start.qvel)
-                for start in starts
-                if start.env in envs
+                Start(envs.index(start.env), start.state) for start in starts if start.env in envs
             ]
 
         return Script(
@@ -133,8 +132,8 @@ def record_script(
 
 
 def _starts(env: ThreadedMujocoEnv, envs: NDArray[np.intp]) -> list[Start]:
-    qpos, qvel = env.positions_and_velocities()
-    return [Start(int(i), qpos[i], qvel[i]) for i in envs]
+    states = env.save_state()["physics"]
+    return [Start(int(i), states[i]) for i in envs]
 
 
 def our_play(env: ThreadedMujocoEnv, script: Script) -> Iterator[int]:
@@ -165,8 +164,9 @@ class RawSimulations:
         for start in starts:
             data = self.datas[start.env]
             mujoco.mj_resetData(self.model, data)
-            data.qpos[:], data.qvel[:] = start.qpos, start.qvel
-            mujoco.mj_forward(self.model, data)
+            mujoco.mj_setState(self.model, data, start.state, WHOLE_STATE)
+            mujoco.mj_forward(self.model, data)  # no env can do without: it observes the start
+            mujoco.mj_setState(self.model, data, start.state, WHOLE_STATE)
 
     def step(self, actions: FloatArray) -> None:
         model, frame_skip, mj_step = self.model, self.frame_skip, mujoco.mj_step
@@ -188,13 +188,14 @@ class RawSimulations:
 
 
 def serve_floor(pipe: Connection, task_name: str, script: Script) -> None:
-    """A floor process: for each duration it is sent, measure and answer."""
+    """A floor process: for each duration it is sent, measure and answer; ends with the pipe."""
     mujoco.set_mju_user_warning(lambda message: None)
     play = RawSimulations(TASKS[task_name], script).play()
     next(play)
     pipe.send("ready")
-    while (seconds := pipe.recv()) is not None:
-        pipe.send(steps_per_second(play, seconds))
+    with suppress(EOFError):
+        while True:
+            pipe.send(steps_per_second(play, pipe.recv()))
 
 
 @contextmanager
@@ -207,6 +208,7 @@ def floor_of(task: MujocoTask, script: Script, num_processes: int) -> Iterator[R
         share = script.of(slice(process, None, num_processes))
         processes.append(context.Process(target=serve_floor, args=(theirs, task.name, share)))
         processes[-1].start()
+        theirs.close()
         pipes.append(ours)
 
     def rate(seconds: float) -> float:
@@ -220,8 +222,7 @@ def floor_of(task: MujocoTask, script: Script, num_processes: int) -> Iterator[R
         yield rate
     finally:
         for pipe, child in zip(pipes, processes, strict=True):
-            if child.is_alive():
-                pipe.send(None)
+            pipe.close()
             child.join()
 
 
