@@ -48,7 +48,7 @@ bench-full: setup
 	$(BENCH)/startup.py $(SPEED)
 	$(BENCH)/time_to_smooth.py $(SPEED)
 	$(BENCH)/peer.py --rounds 15 $(SPEED)
-	$(BENCH)/peer.py --until 0.95 --seeds 0 1 2 3 4 --kinds dummy $(SPEED)
+	$(BENCH)/peer.py --until 0.95 --seeds 0 1 2 3 4 --kinds dummy --variants default fast $(SPEED)
 	$(BENCH)/estimators.py
 	$(BENCH)/tables.py
 

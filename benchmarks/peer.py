@@ -1,12 +1,13 @@
 """Side by side with imitation's GAIL on sb3-contrib's TRPO: env steps/s, or time to a good policy.
 
 Both train on Hopper from the same six demonstrations with the same networks, batch, conjugate
-gradient, critic and discriminator steps; a round of one and a round of the other in turn, so that
-what slows the machine slows both. The peer lives in a virtual environment of its own, made when it
-is missing (about 1 GB), and is measured with each of its vector envs; the faster one counts.
+gradient, critic and discriminator steps; a round of each in turn, so that what slows the machine
+slows both. The peer lives in a virtual environment of its own, made when it is missing (about
+1 GB), and is measured with each of its vector envs; the faster one counts. Ours comes in variants:
+all states in the Fisher products, a fifth of them, and `--preset fast`.
 
     python benchmarks/peer.py --rounds 10
-    python benchmarks/peer.py --until 0.95 --seeds 0 1 2 3 4 --kinds dummy
+    python benchmarks/peer.py --until 0.95 --seeds 0 1 2 3 4 --kinds dummy --variants default fast
 """
 
 import argparse
@@ -15,16 +16,17 @@ import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import torch
 
-from measuring import num_cores, record
+from measuring import medians, num_cores, record
 from own_environment import python_with
+from spacil.config import Preset
 from spacil.data.demo_file import load_demos
 from spacil.data.demos import Demonstrations
 from spacil.settings import default_config, with_settings
@@ -36,6 +38,13 @@ HERE = Path(__file__).parent
 REQUIREMENTS = HERE / "peer_requirements.txt"
 TASK, BATCH, NUM_TRAJECTORIES = "Hopper-v4", 6_000, 6
 KINDS = ("dummy", "subproc")
+VARIANTS: dict[str, tuple[Preset, dict[str, Any]]] = {
+    "default": ("none", {}),
+    "fisher": ("none", {"fisher_state_fraction": 0.2}),
+    "fast": ("fast", {}),
+}
+"""Of ours: preset and settings"""
+PEER = "peer"
 WARM_UP_ROUNDS = 1
 EVALUATION_ROUNDS = 10
 """Rounds between evaluations on the way to a return; their time counts on neither side."""
@@ -44,8 +53,13 @@ EVALUATION_ROUNDS = 10
 class Ours:
     """spacil's GAIL."""
 
-    def __init__(self, demonstrations: Demonstrations, settings: dict[str, Any], seed: int) -> None:
-        config = with_settings(default_config("gail", TASK), {"seed": seed, **settings})
+    def __init__(
+        self, demonstrations: Demonstrations, variant: str, threads: int, seed: int
+    ) -> None:
+        preset, settings = VARIANTS[variant]
+        common = {"torch_threads": threads, "simulation_threads": threads, "seed": seed}
+        config = default_config("gail", TASK, preset)
+        config = with_settings(config, {"steps_per_iteration": BATCH, **common, **settings})
         self._learner = Learner(config, TASK, demonstrations)
 
     def round(self) -> float:
@@ -122,57 +136,70 @@ def export(demonstrations: Demonstrations, path: Path) -> None:
     np.savez(path, **arrays)
 
 
+Sides = dict[str, Ours | Theirs]
+"""Variants of ours, and the peer"""
+
+
 @contextmanager
-def both_sides(
-    peer_python: Path,
-    demonstrations: Demonstrations,
-    kind: str,
-    settings: dict[str, Any],
-    threads: int,
-    seed: int,
-) -> Iterator[tuple[Ours, Theirs]]:
-    with tempfile.TemporaryDirectory() as folder:
+def all_sides(
+    peer_python: Path, variants: Sequence[str], kind: str, threads: int, seed: int
+) -> Iterator[Sides]:
+    demonstrations = load_demos(TASK).first(NUM_TRAJECTORIES)
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         demos = Path(folder) / "demos.npz"
         export(demonstrations, demos)
         theirs = Theirs(peer_python, demos, Path(folder) / "logs", kind, threads, seed)
-        ours = Ours(demonstrations, settings, seed)
-        try:
-            yield ours, theirs
-        finally:
-            ours.close()
-            theirs.close()
+        sides: Sides = {name: Ours(demonstrations, name, threads, seed) for name in variants}
+        sides[PEER] = theirs
+        for side in sides.values():
+            stack.callback(side.close)
+        yield sides
 
 
-def compare_rates(ours: Ours, theirs: Theirs, rounds: int) -> dict[str, Any]:
-    """Env steps/s of both, and the median of the ratios round by round."""
-    times = [(ours.round(), theirs.round()) for _ in range(WARM_UP_ROUNDS + rounds)]
-    times = times[WARM_UP_ROUNDS:]
-    ratios = [their / our for our, their in times]
-    return {
-        "ours": BATCH / statistics.median(our for our, _ in times),
-        "theirs": BATCH / statistics.median(their for _, their in times),
-        "ratio": statistics.median(ratios),
-        "ratios": ratios,
+def compare_rates(sides: Sides, rounds: int) -> list[dict[str, Any]]:
+    """Env steps/s of each variant and the peer, and the median of the ratios round by round."""
+    times: list[dict[str, float]] = [
+        {name: side.round() for name, side in sides.items()} for _ in range(WARM_UP_ROUNDS + rounds)
+    ][WARM_UP_ROUNDS:]
+    rates = {name: BATCH / value for name, value in medians(times).items()}
+    rows = []
+    for name in sides:
+        if name != PEER:
+            ratios = [row[PEER] / row[name] for row in times]
+            ratio = statistics.median(ratios)
+            found = {"ours": rates[name], "theirs": rates[PEER], "ratio": ratio, "ratios": ratios}
+            rows.append({"variant": name, **found})
+    return rows
+
+
+def race(sides: Sides, wanted_return: float, max_rounds: int) -> dict[str, dict[str, Any]]:
+    """Training seconds of each side until an evaluation reaches the return, a round each in turn.
+
+    A side that is not there after `max_rounds` has its seconds until then, and is not `reached`.
+    """
+    found: dict[str, dict[str, Any]] = {
+        name: {"seconds": 0.0, "rounds": 0, "reached": False} for name in sides
     }
-
-
-def time_to(side: Ours | Theirs, wanted_return: float, max_rounds: int) -> dict[str, Any]:
-    """Training seconds until an evaluation reaches the return; None when it never does."""
-    spent = 0.0
     for number in range(1, max_rounds + 1):
-        spent += side.round()
-        if number % EVALUATION_ROUNDS == 0 and side.average_return() >= wanted_return:
-            return {"seconds": spent, "rounds": number}
-    return {"seconds": None, "rounds": max_rounds}
+        for name, side in sides.items():
+            if found[name]["reached"]:
+                continue
+            found[name]["seconds"] += side.round()
+            found[name]["rounds"] = number
+            if number % EVALUATION_ROUNDS == 0:
+                found[name]["reached"] = side.average_return() >= wanted_return
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument(
+        "--variants", nargs="+", choices=list(VARIANTS), default=["default", "fisher"]
+    )
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--threads", type=int, default=num_cores())
-    parser.add_argument("--fisher-share", type=float, default=1.0, help="of ours, of the states")
     parser.add_argument("--until", type=float, help="share of the demonstrator's return to reach")
     parser.add_argument("--max-rounds", type=int, default=250, help="on the way there")
     parser.add_argument("--python", default="python3.11", help="makes the peer's environment")
@@ -180,32 +207,25 @@ def main() -> None:
     arguments = parser.parse_args()
     peer_python = python_with(REQUIREMENTS, "venv", arguments.python)
     torch.set_num_threads(arguments.threads)
-    settings = {
-        "torch_threads": arguments.threads,
-        "simulation_threads": arguments.threads,
-        "fisher_state_fraction": arguments.fisher_share,
-        "steps_per_iteration": BATCH,
-    }
-    demonstrations = load_demos(TASK).first(NUM_TRAJECTORIES)
-    assert demonstrations.returns is not None
-    demonstrated_return = float(demonstrations.returns.mean())
     rows: list[dict[str, Any]] = []
     for seed in arguments.seeds:
         for kind in arguments.kinds:
-            names = {"kind": kind, "seed": seed, "fisher_share": arguments.fisher_share}
-            sides = both_sides(peer_python, demonstrations, kind, settings, arguments.threads, seed)
-            with sides as (ours, theirs):
+            names = {"kind": kind, "seed": seed}
+            with all_sides(peer_python, arguments.variants, kind, arguments.threads, seed) as sides:
                 if arguments.until is None:
-                    found = compare_rates(ours, theirs, arguments.rounds)
+                    rows += [{**names, **row} for row in compare_rates(sides, arguments.rounds)]
                 else:
-                    wanted = arguments.until * demonstrated_return
-                    found = {
-                        "ours": time_to(ours, wanted, arguments.max_rounds),
-                        "theirs": time_to(theirs, wanted, arguments.max_rounds),
-                    }
-            rows.append({**names, **found})
+                    wanted = arguments.until * demonstrated_return()
+                    rows.append({**names, "sides": race(sides, wanted, arguments.max_rounds)})
             print(rows[-1], flush=True)
-    record("peer" if arguments.until is None else "peer_time_to_return", rows, arguments.json)
+            section = "peer" if arguments.until is None else "peer_time_to_return"
+            record(section, rows, arguments.json)
+
+
+def demonstrated_return() -> float:
+    returns = load_demos(TASK).first(NUM_TRAJECTORIES).returns
+    assert returns is not None
+    return float(returns.mean())
 
 
 if __name__ == "__main__":

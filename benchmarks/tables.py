@@ -145,11 +145,11 @@ def penalty_cost(rows: Rows) -> str:
 
 def peer(rows: Rows) -> str:
     return table(
-        ("peer's envs", "Fisher share", "ours, steps/s", "peer, steps/s", "ratio", "range"),
+        ("peer's envs", "ours", "ours, steps/s", "peer, steps/s", "ratio", "range"),
         [
             (
                 row["kind"],
-                row["fisher_share"],
+                row["variant"],
                 f"{row['ours']:,.0f}",
                 f"{row['theirs']:,.0f}",
                 f"{row['ratio']:.2f}",
@@ -176,18 +176,13 @@ def time_to_smooth(rows: Rows) -> str:
 
 def peer_time_to_return(rows: Rows) -> str:
     def told(side: dict[str, Any]) -> str:
-        seconds = side["seconds"]
-        return f"not in {side['rounds']}" if seconds is None else f"{seconds:.0f} s"
+        prefix = "" if side["reached"] else "not in "
+        return f"{prefix}{side['seconds']:.0f} s, {side['rounds']} rounds"
 
+    names = list(rows[0]["sides"])
     return table(
-        ("seed", "ours", "rounds", "peer", "rounds"),
-        [
-            (
-                *(row["seed"], told(row["ours"]), row["ours"]["rounds"]),
-                *(told(row["theirs"]), row["theirs"]["rounds"]),
-            )
-            for row in rows
-        ],
+        ("seed", *(name if name == "peer" else f"ours, {name}" for name in names)),
+        [(row["seed"], *(told(row["sides"][name]) for name in names)) for row in rows],
     )
 
 
