@@ -28,7 +28,7 @@ from spacil.errors import ConfigError
 R = TypeVar("R")
 
 NUM_PARTS = 2
-"""Whatever the number of threads: the last bits of an action may depend on the rows beside it."""
+"""Whatever the number of threads: a policy's actions for other rows may differ in their last bits."""
 MIN_ENVS_PER_PART = 8
 """Fewer make the policy's matrix products inefficient."""
 
