@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from spacil.data.rollout import collect
-from spacil.envs.parted_env import PartedEnv
-from spacil.envs.registry import make_training_env, make_vector_env
+from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds, VectorEnv
 from spacil.functional.torch_threads import one_torch_thread, torch_threads
 from spacil.nets.policy import GaussianPolicy
@@ -72,47 +71,6 @@ def test_a_batch_is_what_the_env_did(task: str, env: VectorEnv, policy: Gaussian
         )
     assert num_ended >= NUM_ENVS
     replayed.close()
-
-
-def test_a_batch_from_parts_is_what_the_env_did_whatever_the_number_of_threads(
-    task: str, policy: GaussianPolicy
-) -> None:
-    num_envs, num_steps = 17, 17 * 60
-    batches = []
-    for num_threads in (1, 2):
-        env = make_training_env(task, num_envs, ResetSeeds(3, "rollout"), num_threads)
-        assert isinstance(env, PartedEnv)
-        batch, states = collect(env, policy, env.reset(), num_steps, torch.Generator())
-        batches.append(batch)
-        env.close()
-    for name, tensor in vars(batches[0]).items():
-        assert torch.equal(tensor, getattr(batches[1], name)), name
-
-    replayed = make_vector_env(task, num_envs, ResetSeeds(3, "rollout"))
-    expected_states, final_states = replayed.reset(), []
-    for t in range(len(batch.states)):
-        assert np.array_equal(batch.states[t], expected_states.astype(np.float32))
-        result = replayed.step(policy.clip(batch.actions[t]).numpy())
-        assert np.array_equal(batch.env_rewards[t], result.rewards)
-        assert np.array_equal(batch.terminated[t], result.terminated)
-        assert np.array_equal(batch.truncated[t], result.truncated)
-        final_states += list(result.final_states[result.truncated].astype(np.float32))
-        expected_states = result.states
-    assert np.array_equal(states, expected_states)
-    assert np.array_equal(batch.final_states, np.reshape(final_states, (-1, policy.num_states)))
-    assert (batch.terminated | batch.truncated).sum() >= num_envs
-    replayed.close()
-
-
-def test_torch_keeps_its_threads_after_a_rollout_in_parts(
-    policy: GaussianPolicy, task: str
-) -> None:
-    env = make_training_env(task, 16, ResetSeeds(3, "rollout"), 2)
-    before = torch.get_num_threads()
-    collect(env, policy, env.reset(), 160, torch.Generator())
-    assert torch.get_num_threads() == before
-    assert torch.is_grad_enabled()
-    env.close()
 
 
 def test_actions_are_the_raw_gaussian_ones(env: VectorEnv, policy: GaussianPolicy) -> None:

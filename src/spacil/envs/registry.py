@@ -5,9 +5,7 @@ Light to import: mujoco and gymnasium are loaded when an env is made, not before
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -46,28 +44,6 @@ def make_vector_env(
 
     make_env, name = as_env_factory(task, other_names=TASKS)
     return GymnasiumVectorEnv(make_env, name, num_envs, seeds, timeout or DEFAULT_TIMEOUT)
-
-
-def make_training_env(
-    task: EnvSource,
-    num_envs: int,
-    seeds: ResetSeeds,
-    num_threads: int = 1,
-    timeout: float | None = None,
-) -> VectorEnv:
-    """As `make_vector_env`, but many envs of a built-in task come in parts: `collect` is faster."""
-    from spacil.envs.parted_env import PartedEnv, part_sizes, threads_per_part
-
-    sizes = part_sizes(num_envs)
-    if len(sizes) == 1 or not (isinstance(task, str) and task in TASKS):
-        return make_vector_env(task, num_envs, seeds, num_threads, timeout)
-    threads = threads_per_part(num_threads)
-    first_envs = itertools.accumulate(sizes[:-1], initial=seeds.first_env)
-    parts = [
-        make_vector_env(task, size, replace(seeds, first_env=first_env), threads)
-        for size, first_env in zip(sizes, first_envs, strict=True)
-    ]
-    return PartedEnv(parts, side_by_side=num_threads > 1)
 
 
 def gymnasium_spec(task: str) -> str:

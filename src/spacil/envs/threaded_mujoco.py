@@ -92,7 +92,7 @@ class ThreadedMujocoEnv:
 
     def step(self, actions: ActionArray, active: BoolArray | None = None) -> StepResult:
         """One step of all envs, or of those in `active`; see `VectorEnv.step`."""
-        check_actions(actions, self.spec, self.num_envs, self._seeds.first_env)
+        check_actions(actions, self.spec, self.num_envs)
         if active is not None:
             check_active(active, self.spec, self.num_envs)
         task, physics = self._task, self._opened().physics
@@ -215,8 +215,8 @@ class ThreadedMujocoEnv:
         except SimulationError as error:
             self.close()
             raise EnvError(
-                f"{self.spec.task}: env {self._seeds.first_env + error.index} failed in MuJoCo "
-                f"before episode {self._episodes[error.index] + 1}: {error}"
+                f"{self.spec.task}: env {error.index} failed in MuJoCo before episode "
+                f"{self._episodes[error.index] + 1}: {error}"
             ) from None
         self._episodes[ids] += 1
         self._elapsed_steps[ids] = 0
@@ -228,11 +228,10 @@ class ThreadedMujocoEnv:
         arguments = "".join(f", {name}={value!r}" for name, value in self._task.kwargs.items())
         self.close()
         return EnvError(
-            f"{self.spec.task}: env {self._seeds.first_env + env} {what} at step "
-            f"{self._elapsed_steps[env]} of episode {episode}; last state "
-            f"{_shortened(self._last_states[env])}, action {_shortened(actions[env])}. The "
-            f"episode starts from gymnasium.make({self._task.gymnasium_id!r}{arguments})"
-            f".reset(seed={self._seeds(env, episode)})"
+            f"{self.spec.task}: env {env} {what} at step {self._elapsed_steps[env]} of episode "
+            f"{episode}; last state {_shortened(self._last_states[env])}, action "
+            f"{_shortened(actions[env])}. The episode starts from gymnasium.make("
+            f"{self._task.gymnasium_id!r}{arguments}).reset(seed={self._seeds(env, episode)})"
         )
 
 

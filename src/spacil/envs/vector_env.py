@@ -98,11 +98,9 @@ class ResetSeeds:
 
     root_seed: int
     stream: str
-    first_env: int = 0
-    """Number, within the stream, of the env that is called 0 here."""
 
     def __call__(self, env: int, episode: int) -> int:
-        return derived_seed(self.root_seed, self.stream, self.first_env + env, episode)
+        return derived_seed(self.root_seed, self.stream, env, episode)
 
 
 def fingerprint(
@@ -137,11 +135,10 @@ def _json_bounds(bounds: ActionArray) -> list[float | None]:
     return [float(bound) if np.isfinite(bound) else None for bound in bounds]
 
 
-def check_actions(actions: NDArray[Any], spec: EnvSpec, num_envs: int, first_env: int = 0) -> None:
+def check_actions(actions: NDArray[Any], spec: EnvSpec, num_envs: int) -> None:
     """Refuse a wrong width, batch, dtype or a non-finite value before anything is stepped.
 
-    Simulators broadcast, ignore or freeze on such input without a word. `first_env` is the number
-    that a message gives to the first row.
+    Simulators broadcast, ignore or freeze on such input without a word.
     """
     expected = (num_envs, spec.num_actions)
     if actions.shape != expected:
@@ -157,7 +154,7 @@ def check_actions(actions: NDArray[Any], spec: EnvSpec, num_envs: int, first_env
         env, column = np.argwhere(~np.isfinite(actions))[0]
         raise DivergedError(
             f"{spec.task}: the policy's action is {actions[env, column]} "
-            f"(env {first_env + env}, column {column}); nothing was stepped. "
+            f"(env {env}, column {column}); nothing was stepped. "
             "The last checkpoint is intact; a smaller --max-kl may help"
         )
 

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from spacil.config import TrainConfig
 from spacil.data.demo_file import bundled_demos, load_demos
 from spacil.data.demos import Demonstrations
-from spacil.envs.registry import make_training_env, make_vector_env
+from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, VectorEnv
 from spacil.errors import ConfigError
 from spacil.nets.discriminator import Discriminator
@@ -74,7 +74,7 @@ class Learner:
         self.recorder = Recorder(self.device)
         self.streams = Streams.from_seed(run.seed)
         self.demonstrations = demonstrations
-        self.env: VectorEnv = make_training_env(
+        self.env: VectorEnv = make_vector_env(
             env_source,
             run.num_envs,
             ResetSeeds(run.seed, "env"),
