@@ -4,7 +4,7 @@ The task's expert acts, with its spread, on the states it meets; what it does is
 and both sides replay it.
 
 Ours: env steps/s of `ThreadedMujocoEnv` with one thread per core, observations, rewards, checks
-and resets included; all envs with one call per step, and in parts as training does it.
+and resets included.
 Floor: the summed rate of one process per core, each calling `mj_step` on MjData objects of the same
 model: `frame_skip` substeps, `mj_rnePostConstraint` where the task reads contact forces, and resets
 at the recorded steps to the recorded states. So both walk through the same states, falls included,
@@ -35,8 +35,7 @@ from measuring import num_cores, record
 from other_envs import OTHERS, other_env
 from spacil.envs.mujoco_model import model_path
 from spacil.envs.mujoco_tasks import CFRC_EXT, MujocoTask
-from spacil.envs.parted_env import PartedEnv, part_sizes
-from spacil.envs.registry import PAPER_TASKS, TASKS, make_training_env
+from spacil.envs.registry import PAPER_TASKS, TASKS
 from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
 from spacil.envs.vector_env import ActionArray, FloatArray, ResetSeeds
 from spacil.nets.policy import GaussianPolicy
@@ -103,9 +102,6 @@ class Measurement:
     num_threads: int
     seconds: float
     ours: list[float]
-    """All envs with one call per step"""
-    in_parts: list[float]
-    """As training does it; empty where it would be the same"""
     floor: list[float]
     others: dict[str, list[float]]
     """Of other people's vector envs, by name"""
@@ -227,32 +223,12 @@ def floor_of(task: MujocoTask, script: Script, num_processes: int) -> Iterator[R
 
 
 @contextmanager
-def together(task: MujocoTask, script: Script, num_threads: int) -> Iterator[Rate]:
+def ours(task: MujocoTask, script: Script, num_threads: int) -> Iterator[Rate]:
     """All envs with one call per step."""
     with ThreadedMujocoEnv(task, script.num_envs, SEEDS, num_threads) as env:
         play = our_play(env, script)
         next(play)
         yield lambda seconds: steps_per_second(play, seconds)
-
-
-@contextmanager
-def in_parts(task: MujocoTask, script: Script, num_threads: int) -> Iterator[Rate]:
-    """As training steps: the parts of its env do not wait for each other."""
-    env = make_training_env(task.name, script.num_envs, SEEDS, num_threads)
-    assert isinstance(env, PartedEnv)
-    plays = {}
-    for part, rows in zip(env.parts, env.rows, strict=True):
-        assert isinstance(part, ThreadedMujocoEnv)
-        plays[rows.start] = our_play(part, script.of(rows))
-        next(plays[rows.start])
-
-    def rate(seconds: float) -> float:
-        return sum(env.for_each_part(lambda _, rows: steps_per_second(plays[rows.start], seconds)))
-
-    try:
-        yield rate
-    finally:
-        env.close()
 
 
 def measure(
@@ -271,9 +247,7 @@ def measure(
             for name in others
         }
         sides["floor"] = stack.enter_context(floor_of(task, script, num_threads))
-        sides["ours"] = stack.enter_context(together(task, script, num_threads))
-        if num_threads > 1 and len(part_sizes(num_envs)) > 1:
-            sides["in_parts"] = stack.enter_context(in_parts(task, script, num_threads))
+        sides["ours"] = stack.enter_context(ours(task, script, num_threads))
         rates: dict[str, list[float]] = {name: [] for name in sides}
         for _ in range(repeats):
             for name, rate in sides.items():
@@ -284,7 +258,6 @@ def measure(
         num_threads,
         seconds,
         ours=rates.pop("ours"),
-        in_parts=rates.pop("in_parts", []),
         floor=rates.pop("floor"),
         others=rates,
     )
@@ -292,15 +265,14 @@ def measure(
 
 def _show(result: Measurement) -> None:
     print(f"{result.task}, {result.num_envs} envs, {result.num_threads} threads")
-    sides = {"ours": result.ours, "in parts": result.in_parts, "floor": result.floor}
+    sides = {"ours": result.ours, "floor": result.floor}
     for name, rates in (sides | result.others).items():
-        if rates:
-            ratios = over_floor(rates, result.floor)
-            print(
-                f"  {name:9} {statistics.median(rates):8.0f} steps/s, over the floor "
-                f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
-                flush=True,
-            )
+        ratios = over_floor(rates, result.floor)
+        print(
+            f"  {name:9} {statistics.median(rates):8.0f} steps/s, over the floor "
+            f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
+            flush=True,
+        )
 
 
 def main() -> None:

@@ -27,10 +27,8 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 def simulation(rows: Rows) -> str:
     names = list(dict.fromkeys(name for row in rows for name in row["others"]))
 
-    def over_floor(row: dict[str, Any], side: str) -> str:
-        if not row.get(side):
-            return ""
-        ratios = [rate / floor for rate, floor in zip(row[side], row["floor"], strict=True)]
+    def over_floor(row: dict[str, Any]) -> str:
+        ratios = [rate / floor for rate, floor in zip(row["ours"], row["floor"], strict=True)]
         return f"{statistics.median(ratios):.2f} ({_range(ratios)})"
 
     def beside(row: dict[str, Any], name: str) -> str:
@@ -42,15 +40,14 @@ def simulation(rows: Rows) -> str:
 
     return table(
         (
-            *("task", "envs", "threads", "steps/s", "floor", "over the floor", "in parts, over it"),
+            *("task", "envs", "threads", "steps/s", "floor", "over the floor"),
             *(f"{name} (ours over it)" for name in names),
         ),
         [
             (
                 *(row["task"], row["num_envs"], row["num_threads"]),
                 *(f"{statistics.median(row[side]):,.0f}" for side in ("ours", "floor")),
-                over_floor(row, "ours"),
-                over_floor(row, "in_parts"),
+                over_floor(row),
                 *(beside(row, name) for name in names),
             )
             for row in rows
