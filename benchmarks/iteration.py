@@ -42,10 +42,12 @@ from spacil.envs.vector_env import ResetSeeds
 from spacil.functional.torch_threads import one_torch_thread
 from spacil.nets.buffered_mean import BufferedMean
 from spacil.training import advantages, update
+from spacil.training.evaluate import evaluate
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.learner import Learner
 from spacil.training.loop import run_iteration
 from spacil.training.metrics_log import MetricsLog
+from spacil.training.policy_file import load_expert
 from spacil.training.run import save
 from spacil.updates import trust_region
 from spacil.updates.trust_region import OldPolicy
@@ -186,8 +188,22 @@ def measure(learner: Learner, repeats: int) -> dict[str, Any]:
         **medians(rows),
         "ratio": statistics.median(ratios),
         "ratios": ratios,
-        "stages": medians(stages),
+        "stages": {**medians(stages), "evaluation": seconds_of_evaluation(learner)},
     }
+
+
+def seconds_of_evaluation(learner: Learner) -> float:
+    """One of the task's expert: the episodes are whole, as those of a policy that has learned."""
+    expert, env = load_expert(learner.config.task).policy, learner.eval_env
+    return seconds(
+        lambda: evaluate(
+            expert,
+            env,
+            first_episode=0,
+            num_episodes=env.num_envs,
+            demo_std=learner.demo_std,
+        )
+    )
 
 
 def seconds_apart(learner: Learner, metrics: Metrics) -> dict[str, float]:

@@ -46,8 +46,8 @@ def step(
         for order in orders:
             squared_errors.zero_()
             for rows in order.split(config.value_minibatch):
-                trace = forward_trace(layers, normalized_states[rows])
-                errors = trace.output.squeeze(-1) - targets[rows]
+                trace = forward_trace(layers, normalized_states.index_select(0, rows))
+                errors = trace.output.squeeze(-1) - targets.index_select(0, rows)
                 squared_errors.add_(errors.square().sum())
                 optimizer.zero_grad()
                 cotangent = (2 / len(rows)) * errors.unsqueeze(-1)
