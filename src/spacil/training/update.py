@@ -107,6 +107,7 @@ def _kind_of_round(learner: Learner, played: RolloutBatch, penalty_weight: float
 
 
 def _judge(learner: Learner, rollout: RolloutBatch) -> _Judged:
+    """Rewards by the adversary, or the env's own; advantages by the value network."""
     adversary = learner.discriminator
     reward_source = imitation_reward(adversary) if adversary is not None else env_reward
 
