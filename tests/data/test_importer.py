@@ -109,9 +109,9 @@ def test_a_file_that_does_not_answer_is_given_up(file: Path, tmp_path: Path) -> 
 def test_processor_time_is_limited(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     np.savez_compressed(tmp_path / "a.npz", observations=rng.integers(0, 9, (2_000_000, 1)))
-    importer = _limited(seconds=0.05, seconds_per_byte=0)
+    importer = _limited(seconds=0.01, seconds_per_byte=0)  # a fifth of what it takes
     started = time.monotonic()
-    with pytest.raises(DataError, match=r"took more than 0.1 s of processor time"):
+    with pytest.raises(DataError, match=r"took more than 0.0 s of processor time"):
         importer.read(READER, tmp_path / "a.npz")
     assert time.monotonic() - started < 5
     importer.close()
