@@ -172,7 +172,9 @@ def time_to_smooth(rows: Rows) -> str:
 
 
 def peer_time_to_return(rows: Rows) -> str:
-    def told(side: dict[str, Any]) -> str:
+    def told(side: dict[str, Any] | None) -> str:
+        if side is None:  # not run beside this seed
+            return ""
         prefix = "" if side["reached"] else "not in "
         return f"{prefix}{side['seconds']:.0f} s, {side['rounds']} rounds"
 
