@@ -16,6 +16,12 @@ def _sides() -> tuple[tuple[torch.Tensor, torch.Tensor], tuple[torch.Tensor, tor
     return agent, expert
 
 
+def _fit(net: Discriminator, optimizer: Adam, num_steps: int) -> DiscriminatorReport:
+    agent, expert = _sides()
+    measured = discriminator_fit.descend(net, optimizer, agent, expert, gail_loss, num_steps)
+    return discriminator_fit.report(net, measured, len(agent[0]), len(expert[0]))
+
+
 def test_the_loss_is_the_binary_cross_entropy_with_the_agent_labelled_one() -> None:
     agent_logits, expert_logits = torch.tensor([0.3, -2.0]), torch.tensor([1.5, -0.2, 4.0])
     summands = gail_loss(agent_logits, expert_logits)
@@ -28,9 +34,9 @@ def test_training_it_gives_the_agent_the_higher_cost_and_the_lower_reward() -> N
     agent, expert = _sides()
     net = Discriminator(3, 2, (16,), generator=torch.Generator().manual_seed(0))
     optimizer = Adam(net, 0.01)
-    first = discriminator_fit.step(net, optimizer, agent, expert, gail_loss, 1)
-    last = discriminator_fit.step(net, optimizer, agent, expert, gail_loss, 200)
-    last = discriminator_fit.step(net, optimizer, agent, expert, gail_loss, 0)
+    first = _fit(net, optimizer, 1)
+    last = _fit(net, optimizer, 200)
+    last = _fit(net, optimizer, 0)
     assert last.disc_loss < first.disc_loss
     assert last.disc_acc > 0.9
     reward_on_agent = -net.cost(*agent).mean()
@@ -39,10 +45,9 @@ def test_training_it_gives_the_agent_the_higher_cost_and_the_lower_reward() -> N
 
 
 def test_zero_steps_leave_the_parameters_alone() -> None:
-    agent, expert = _sides()
     net = Discriminator(3, 2, (16,), generator=torch.Generator().manual_seed(0))
     before = [p.detach().clone() for p in net.parameters()]
-    discriminator_fit.step(net, Adam(net, 1e-3), agent, expert, gail_loss, 0)
+    _fit(net, Adam(net, 1e-3), 0)
     assert all(torch.equal(a, b) for a, b in zip(before, net.parameters(), strict=True))
 
 
@@ -61,9 +66,8 @@ def test_weight_zero_hands_back_the_loss_itself() -> None:
 
 
 def test_a_step_that_blows_up_is_refused() -> None:
-    agent, expert = _sides()
     net = Discriminator(3, 2, (16,), generator=torch.Generator().manual_seed(0))
     optimizer = Adam(net, 1e30)
     with pytest.raises(DivergedError, match="discriminator step"):
         for _ in range(5):
-            discriminator_fit.step(net, optimizer, agent, expert, gail_loss, 1)
+            _fit(net, optimizer, 1)

@@ -51,22 +51,6 @@ def with_cost_penalty(loss: CostLoss, penalty: Callable[[], Tensor], weight: flo
     return penalized
 
 
-def step(
-    discriminator: Discriminator,
-    optimizer: Adam,
-    agent: tuple[Tensor, Tensor],
-    expert: tuple[Tensor, Tensor],
-    loss: CostLoss,
-    num_steps: int,
-) -> DiscriminatorReport:
-    """Full-batch Adam steps on (normalised states, actions) of both sides.
-
-    The report describes the discriminator that judged this batch, before its first step.
-    """
-    measured = descend(discriminator, optimizer, agent, expert, loss, num_steps)
-    return report(discriminator, measured, len(agent[0]), len(expert[0]))
-
-
 def descend(
     discriminator: Discriminator,
     optimizer: Adam,
@@ -75,7 +59,11 @@ def descend(
     loss: CostLoss,
     num_steps: int,
 ) -> dict[str, Tensor]:
-    """The steps, on the device; what a report needs of them, one number each."""
+    """Full-batch Adam steps on (normalised states, actions) of both sides, on the device.
+
+    Returned is what `report` needs, one number each; it describes the discriminator that judged
+    this batch, before its first step.
+    """
     sizes = [len(agent[0]), len(expert[0])]
     states, actions = (torch.cat(sides) for sides in zip(agent, expert, strict=True))
     measured: dict[str, Tensor] = {}
