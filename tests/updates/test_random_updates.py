@@ -15,6 +15,7 @@ from spacil.config import TrustRegionConfig
 from spacil.functional import flat_params
 from spacil.functional.gaussian import kl_old_new
 from spacil.nets.policy import GaussianPolicy
+from spacil.training.penalties import random_share
 from spacil.updates import trust_region
 from spacil.updates.objectives import PolicyLoss, surrogate_loss
 
@@ -100,7 +101,7 @@ def test_ten_thousand_updates_keep_the_bound_revert_bitwise_and_stay_finite(
     is_walled = draw(st.booleans(), label="never improves")
     before = flat_params.flatten(policy.update_parameters()).detach().clone()
 
-    fisher_rows = trust_region.draw_fisher_rows(size, config, generator)
+    fisher_rows = random_share(size, config.fisher_state_fraction, generator)
     old = trust_region.OldPolicy(policy, states, config, fisher_rows)
     report = trust_region.step(policy, worsening(loss) if is_walled else loss, old, config)
 

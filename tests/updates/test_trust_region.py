@@ -16,6 +16,7 @@ from spacil.functional import flat_params
 from spacil.functional.gaussian import kl_old_new
 from spacil.nets.policy import GaussianPolicy
 from spacil.smoothness.policy_penalty import exact_policy_penalty
+from spacil.training.penalties import random_share
 from spacil.updates import trust_region
 from spacil.updates.objectives import PolicyLoss, surrogate_loss, total, with_policy_penalty
 
@@ -53,7 +54,7 @@ def old_policy(
     policy: GaussianPolicy, states: Tensor, config: TrustRegionConfig = CONFIG
 ) -> trust_region.OldPolicy:
     draws = torch.Generator().manual_seed(0)
-    rows = trust_region.draw_fisher_rows(len(states), config, draws)
+    rows = random_share(len(states), config.fisher_state_fraction, draws)
     return trust_region.OldPolicy(policy, states, config, rows)
 
 

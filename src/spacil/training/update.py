@@ -30,6 +30,7 @@ from spacil.training.penalties import (
     policy_penalty,
     ramp,
     ramped_weight,
+    random_share,
 )
 from spacil.training.reward_source import env_reward, imitation_reward
 from spacil.training.smoothness_reference import wanted_j
@@ -137,7 +138,7 @@ def _policy_step(learner: Learner, judged: _Judged, weight: float) -> TrustRegio
             loss = with_policy_penalty(loss, policy_penalty(policy, share, config), weight)
         return trust_region.find_direction(policy, loss, old, region)
 
-    fisher_rows = trust_region.draw_fisher_rows(len(states), region, streams.subset)
+    fisher_rows = random_share(len(states), region.fisher_state_fraction, streams.subset)
     if fisher_rows is not None:
         fisher_rows = fisher_rows.to(learner.device)
     share = None

@@ -84,16 +84,6 @@ class OldPolicy:
         return torch.cat([on_network, 2 * vector[-num_actions:]])
 
 
-def draw_fisher_rows(
-    num_states: int, config: TrustRegionConfig, generator: torch.Generator
-) -> Tensor | None:
-    """A random share of the states for the Fisher products; for all of them, nothing is drawn."""
-    if config.fisher_state_fraction == 1:
-        return None
-    size = max(1, round(config.fisher_state_fraction * num_states))
-    return torch.randperm(num_states, generator=generator)[:size]
-
-
 @dataclass(frozen=True)
 class Direction:
     """Where the policy stands and where to move it, all on the device: nothing is waited for."""
