@@ -18,7 +18,16 @@ from tiny_runs import DRAWS_FROM_EVERY_STREAM, TINY
 import spacil
 
 FILE = Path(__file__).parents[1] / "integration" / "golden_traces.json"
-AGENTS = {"trpo": spacil.TRPO, "gail": spacil.GAIL, "spacil": spacil.SPaCIL, "bc": spacil.BC}
+RUNS: dict[str, tuple[type, dict[str, Any]]] = {
+    "trpo": (spacil.TRPO, {}),
+    "gail": (spacil.GAIL, {}),
+    "spacil": (spacil.SPaCIL, DRAWS_FROM_EVERY_STREAM),
+    "bc": (spacil.BC, {}),
+    "fast": (
+        spacil.SPaCIL,
+        {"preset": "fast", "warm_start_epochs": 3, "warm_start_iterations": 2},
+    ),
+}
 NUM_ITERATIONS = 4
 
 Trace = list[dict[str, Any]]
@@ -27,13 +36,21 @@ Trace = list[dict[str, Any]]
 def platform_key() -> str:
     """What decides the bits, besides our own code."""
     versions = [f"{name} {version(name)}" for name in ("torch", "numpy", "mujoco", "gymnasium")]
-    return ", ".join([platform.machine(), torch.backends.cpu.get_cpu_capability(), *versions])
+    capability = torch.backends.cpu.get_cpu_capability()
+    return ", ".join([platform.machine(), _processor(), capability, *versions])
 
 
-def trace_of(algorithm: str) -> Trace:
+def _processor() -> str:
+    """Vendor, family and model: libraries choose their kernels by them."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    facts = {name.strip(): value.strip() for name, _, value in (li.partition(":") for li in lines)}
+    return " ".join(facts.get(name, "?") for name in ("vendor_id", "cpu family", "model"))
+
+
+def trace_of(run: str) -> Trace:
     """One row per iteration: a hash of the policy, and the metrics that do not tell the time."""
-    settings = TINY | (DRAWS_FROM_EVERY_STREAM if algorithm == "spacil" else {})
-    agent = AGENTS[algorithm]("Reacher-v4", seed=5, **settings)
+    agent_type, settings = RUNS[run]
+    agent = agent_type("Reacher-v4", seed=5, **(TINY | settings))
     trace: Trace = []
 
     def note(agent: Any, metrics: dict[str, Any]) -> None:
@@ -60,7 +77,7 @@ def known_traces() -> dict[str, dict[str, Trace]]:
 
 def main() -> None:
     torch.set_num_threads(1)
-    traces = {algorithm: trace_of(algorithm) for algorithm in AGENTS}
+    traces = {run: trace_of(run) for run in RUNS}
     known = known_traces() | {platform_key(): traces}
     FILE.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     print(f"golden traces of {platform_key()} are now those of this code: {FILE}")
