@@ -18,8 +18,8 @@ test-slow: setup
 
 # Every fault, kill and repeat campaign; an hour on two cores. `make test` holds the quick half.
 test-faults: setup
-	$(BIN)/python -m pytest tests/faults tests/integration tests/updates tests/training/test_checkpoint.py \
-		tests/training/test_run_dir.py tests/test_storage.py tests/test_security.py tests/envs \
+	$(BIN)/python -m pytest tests/faults tests/integration tests/updates tests/runs \
+		tests/storage tests/test_security.py tests/envs \
 		-m 'slow or not slow' --deselect tests/integration/test_learning.py --timeout 3600
 	$(BIN)/python tests/support/kill_campaign.py --trials 540
 	$(BIN)/python benchmarks/soak.py

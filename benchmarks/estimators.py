@@ -22,14 +22,14 @@ import torch
 from torch import Tensor
 
 from spacil import paper
-from spacil.data.demo_file import load_demos
+from spacil.demos.file import load_demos
 from spacil.functional.ball import StepRule
 from spacil.nets.mlp import MLP
 from spacil.nets.policy import GaussianPolicy
+from spacil.policies.file import load_policy
 from spacil.seeding import stream
 from spacil.smoothness.estimators import ascend_in_ball, live_start
 from spacil.smoothness.metric import local_lipschitz
-from spacil.training.policy_file import load_policy
 
 ASSETS = Path(__file__).parent.parent / "src" / "spacil" / "data" / "assets"
 RULES: tuple[StepRule, ...] = ("raw", "normalized", "power")

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 
 from measuring import make_learner, medians, num_cores, record, stage_seconds
-from spacil.data.rollout import collect
+from spacil.sampling.rollout import collect
 from spacil.training.iteration_metrics import Stopwatch
 from spacil.training.learner import Learner
 from spacil.training.loop import run_iteration

@@ -19,15 +19,15 @@ import torch
 from torch import Tensor
 
 from measuring import make_learner, medians, num_cores, peak_megabytes, record, reset_peak
-from spacil.config import TrustRegionConfig, ValueConfig
-from spacil.data.rollout import collect
+from spacil.config.groups import TrustRegionConfig, ValueConfig
+from spacil.engine.adam import Adam
+from spacil.engine.recorder import Recorder
 from spacil.functional.returns import standardize
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.value import ValueNet
+from spacil.sampling.rollout import collect
 from spacil.updates import trust_region, value_fit
-from spacil.updates.adam import Adam
 from spacil.updates.objectives import surrogate_loss
-from spacil.updates.recorder import Recorder
 
 NUM_ENV_STEPS = 6_400
 

@@ -35,19 +35,19 @@ from measuring import (
     timed_calls,
 )
 from simulation import Script, floor_of, record_script
-from spacil.config import TrainConfig
+from spacil.config.groups import TrainConfig
+from spacil.engine.torch_threads import one_torch_thread
 from spacil.envs.registry import TASKS
 from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
 from spacil.envs.vector_env import ResetSeeds
-from spacil.functional.torch_threads import one_torch_thread
+from spacil.measuring.evaluate import evaluate
 from spacil.nets.buffered_mean import BufferedMean
+from spacil.policies.file import load_expert
+from spacil.runs.metrics_log import MetricsLog
 from spacil.training import advantages, update
-from spacil.training.evaluate import evaluate
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.learner import Learner
 from spacil.training.loop import run_iteration
-from spacil.training.metrics_log import MetricsLog
-from spacil.training.policy_file import load_expert
 from spacil.training.run import save
 from spacil.updates import trust_region
 from spacil.updates.trust_region import OldPolicy

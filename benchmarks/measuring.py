@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from spacil.data.demo_file import bundled_demos, load_demos
-from spacil.data.demos import Demonstrations
+from spacil.config.flat import default_config, with_settings
+from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.file import bundled_demos, load_demos
 from spacil.envs.registry import TASKS
-from spacil.settings import default_config, with_settings
 from spacil.training.intake import demonstrations_for
 from spacil.training.learner import Learner
 

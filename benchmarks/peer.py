@@ -26,11 +26,11 @@ import torch
 
 from measuring import medians, num_cores, record
 from own_environment import python_with
-from spacil.config import Preset
-from spacil.data.demo_file import load_demos
-from spacil.data.demos import Demonstrations
-from spacil.settings import default_config, with_settings
-from spacil.training.evaluate import evaluate
+from spacil.config.flat import default_config, with_settings
+from spacil.config.groups import Preset
+from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.file import load_demos
+from spacil.measuring.evaluate import evaluate
 from spacil.training.learner import Learner
 from spacil.training.loop import run_iteration
 

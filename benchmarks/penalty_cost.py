@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from measuring import demonstrations_or_noise, record
-from spacil.settings import default_config, with_settings
+from spacil.config.flat import default_config, with_settings
 from spacil.training.learner import Learner
 from spacil.training.loop import run_iteration
 

@@ -39,7 +39,7 @@ from spacil.envs.registry import PAPER_TASKS, TASKS
 from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
 from spacil.envs.vector_env import ActionArray, FloatArray, ResetSeeds
 from spacil.nets.policy import GaussianPolicy
-from spacil.training.policy_file import load_expert
+from spacil.policies.file import load_expert
 from steps_per_second import Rate, steps_per_second
 
 DEFAULT_NUM_ENVS = 50

@@ -12,25 +12,25 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from spacil.data.demo_file import load_demos, save_demos
-    from spacil.data.demos import Demonstrations
+    from spacil.agents import BC, GAIL, TRPO, SPaCIL
+    from spacil.demos.demonstrations import Demonstrations
+    from spacil.demos.file import load_demos, save_demos
     from spacil.errors import SpacilError
-    from spacil.training.agent import BC, GAIL, TRPO, SPaCIL
-    from spacil.training.measure_smoothness import measure_smoothness
-    from spacil.training.policy_file import load_expert, load_policy, save_policy
+    from spacil.measuring.measure import measure_smoothness
+    from spacil.policies.file import load_expert, load_policy, save_policy
 
 _HOMES = {
-    "BC": "spacil.training.agent",
-    "GAIL": "spacil.training.agent",
-    "SPaCIL": "spacil.training.agent",
-    "TRPO": "spacil.training.agent",
-    "Demonstrations": "spacil.data.demos",
-    "load_demos": "spacil.data.demo_file",
-    "save_demos": "spacil.data.demo_file",
-    "load_expert": "spacil.training.policy_file",
-    "load_policy": "spacil.training.policy_file",
-    "measure_smoothness": "spacil.training.measure_smoothness",
-    "save_policy": "spacil.training.policy_file",
+    "BC": "spacil.agents",
+    "GAIL": "spacil.agents",
+    "SPaCIL": "spacil.agents",
+    "TRPO": "spacil.agents",
+    "Demonstrations": "spacil.demos.demonstrations",
+    "load_demos": "spacil.demos.file",
+    "save_demos": "spacil.demos.file",
+    "load_expert": "spacil.policies.file",
+    "load_policy": "spacil.policies.file",
+    "measure_smoothness": "spacil.measuring.measure",
+    "save_policy": "spacil.policies.file",
     "SpacilError": "spacil.errors",
 }
 

@@ -20,7 +20,7 @@ Spacil = Callable[..., Any]
 def test_help_names_every_verb(spacil: Spacil, arguments: list[str]) -> None:
     shown = spacil(*arguments)
     assert (shown.code, shown.err) == (0, "")
-    for verb, summary in VERBS.items():
+    for verb, (_, summary) in VERBS.items():
         assert f"  {verb:<10} {summary}\n" in shown.out
 
 
@@ -70,7 +70,7 @@ print(json.dumps(sorted(heavy & set(sys.modules))), file=sys.stderr)
     [
         "import spacil",
         "import spacil; dir(spacil); spacil.SpacilError",
-        "import spacil.config, spacil.settings",
+        "import spacil.config.groups, spacil.config.flat",
         "from spacil.cli.main import run; run(['--help'])",
         "from spacil.cli.main import run; run(['--version'])",
         "from spacil.cli.main import run; run(['train', '--help'])",

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from spacil.data.demo_file import load_demos, save_demos
-from spacil.data.demos import Demonstrations
+from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.file import load_demos, save_demos
 
 
 @pytest.fixture

@@ -33,13 +33,14 @@ from figures import record_figure
 from tiny_runs import TINY
 
 import spacil
-from spacil import single_file
+from spacil.config.flat import default_config, with_settings
 from spacil.errors import SpacilError
-from spacil.settings import default_config, with_settings
-from spacil.training import checkpoint, metrics_log, run
+from spacil.policies.file import FORMAT, FORMAT_VERSION, load_policy, save_policy
+from spacil.runs import checkpoint, metrics_log
+from spacil.runs.folder import open_run, saved_config
+from spacil.storage import sealed_file as single_file
+from spacil.training import run
 from spacil.training.learner import Learner
-from spacil.training.policy_file import FORMAT, FORMAT_VERSION, load_policy, save_policy
-from spacil.training.run_dir import open_run, saved_config
 
 MAX_SECONDS = 1.0
 CONFIG = with_settings(default_config("gail", "Reacher-v4"), TINY)

@@ -29,10 +29,10 @@ from spoiled_onnx import (
 )
 from torch import Tensor
 
-from spacil import importer
 from spacil.errors import DataError
-from spacil.training.open_policy import open_policy
-from spacil.training.policy_source import check_is_function, check_widths
+from spacil.policies.open import open_policy
+from spacil.policies.source import check_is_function, check_widths
+from spacil.sandbox import parent as importer
 
 MAX_SECONDS = 1.0
 REFUSED, UNCHANGED, CHANGED = "refused", "read as it was written", "other numbers"

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from spacil.data.demo_file import load_demos
-from spacil.data.demos import Demonstrations
-from spacil.training import checkpoint, intake
+from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.file import load_demos
+from spacil.runs import checkpoint
+from spacil.training import intake
 
 Saved = Callable[..., Path]
 

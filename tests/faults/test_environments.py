@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from spacil.training import checkpoint
+from spacil.runs import checkpoint
 
 Train = Callable[..., Any]
 OddTask = Callable[[str], str]

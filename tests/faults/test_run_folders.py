@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from spacil.data.demo_file import load_demos, save_demos
-from spacil.training import checkpoint
+from spacil.demos.file import load_demos, save_demos
+from spacil.runs import checkpoint
 
 Train = Callable[..., Any]
 

@@ -16,7 +16,7 @@ import pytest
 from kill_campaign import num_records, wait_for_records
 from tiny_runs import TINY, as_flags, train_command
 
-from spacil.training import checkpoint
+from spacil.runs import checkpoint
 
 NOBODY = 65534
 

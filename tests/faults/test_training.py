@@ -10,9 +10,9 @@ import torch
 from tiny_runs import TINY, as_flags
 
 import spacil as library
-from spacil.data.demos import Demonstrations
+from spacil.demos.demonstrations import Demonstrations
 from spacil.errors import DivergedError
-from spacil.training import checkpoint
+from spacil.runs import checkpoint
 
 Train = Callable[..., Any]
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import spacil
-from spacil.training import checkpoint
+from spacil.runs import checkpoint
 
 ALGORITHMS = ("trpo", "gail", "spacil")
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 import spacil
-from spacil.data.demo_edits import without_tensors
-from spacil.training import checkpoint
+from spacil.demos.edits import without_tensors
+from spacil.runs import checkpoint
 
 RAW_ONLY_FIELDS = ("actions", "initial_qpos", "initial_qvel")
 

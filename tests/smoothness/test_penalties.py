@@ -7,11 +7,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from spacil.engine.torch_threads import one_torch_thread
 from spacil.functional import flat_params
 from spacil.functional.ball import random_offset
 from spacil.functional.gaussian import log_prob
 from spacil.functional.spectral import batch_jacobian, top_singular
-from spacil.functional.torch_threads import one_torch_thread
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.mlp import MLP
 from spacil.smoothness.cost_penalty import (

@@ -22,7 +22,7 @@ from typing import Any
 from spacil.cli.main import main
 
 LOADED_LATER = (
-    "spacil.cli.train",
+    "spacil.cli.training.train",
     "spacil.envs.gymnasium_env",
     "spacil.envs.threaded_mujoco",
     "spacil.report.learning_curve",

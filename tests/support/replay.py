@@ -5,7 +5,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from spacil.data.demos import Demonstrations
+from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.registry import TASKS
 
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from spacil.updates.recorder import Recorder, _copy, _refill, _Value
+from spacil.engine.recorder import Recorder, _copy, _refill, _Value
 
 
 class ReplayOnCpu(Recorder):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spacil.training import checkpoint, metrics_log
+from spacil.runs import checkpoint, metrics_log
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ import pyarrow as pa
 import torch
 from formats_of_others import WRITERS, Episodes, episodes_of, h5py
 
-from spacil import single_file
-from spacil.data.demo_file import FORMAT, FORMAT_VERSION, load_demos, save_demos
-from spacil.data.demos import Demonstrations
+from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.file import FORMAT, FORMAT_VERSION, load_demos, save_demos
+from spacil.storage import sealed_file as single_file
 
 COUNTS = {"cut": 40, "flip": 85, "burst": 30, "shapes": 15, "bomb": 6, "pickle": 12, "lie": 12}
 """Cases of each kind for each format and origin: 200. Native files, of one origin, get double."""

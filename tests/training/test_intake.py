@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import torch
 
-from spacil.config import TrainConfig
-from spacil.data.demo_file import load_demos
-from spacil.data.demo_metadata import DemoMetadata
+from spacil.config.flat import default_config, with_settings
+from spacil.config.groups import TrainConfig
+from spacil.demos.file import load_demos
+from spacil.demos.metadata import DemoMetadata
 from spacil.errors import ConfigError, DataError
-from spacil.settings import default_config, with_settings
 from spacil.training.intake import (
     checked_demonstrations,
     demonstrations_for,

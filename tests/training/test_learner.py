@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 import torch
 
-from spacil.config import Algorithm
-from spacil.data.demo_file import load_demos
+from spacil.config.flat import default_config, with_settings
+from spacil.config.groups import Algorithm
+from spacil.demos.file import load_demos
+from spacil.engine.device import resolve_device
+from spacil.engine.torch_threads import one_torch_thread
 from spacil.errors import ConfigError, StorageError
-from spacil.functional.torch_threads import one_torch_thread
-from spacil.settings import default_config, with_settings
-from spacil.training.learner import Learner, resolve_device
+from spacil.training.learner import Learner
 from spacil.training.loop import run_iteration
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import torch
 
-from spacil.data.demo_file import load_demos
-from spacil.functional.torch_threads import one_torch_thread, torch_threads
-from spacil.settings import default_config, with_settings
+from spacil.config.flat import default_config, with_settings
+from spacil.demos.file import load_demos
+from spacil.engine.torch_threads import one_torch_thread, torch_threads
 from spacil.training import loop
 from spacil.training.learner import Learner
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from spacil.config import TrainConfig
+from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, default_config, with_settings
+from spacil.config.groups import TrainConfig
 from spacil.errors import ConfigError, RunDirError
-from spacil.settings import FREE_TO_CHANGE_ON_RESUME, default_config, with_settings
-from spacil.training import checkpoint, provenance, run
+from spacil.runs import checkpoint, provenance
+from spacil.runs.progress import Silent
+from spacil.training import run
 from spacil.training.learner import Learner
-from spacil.training.progress import Silent
 from spacil.training.run import Outcome, train_in_folder
 
 

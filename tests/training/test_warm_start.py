@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import torch
 
-from spacil.data.demo_file import load_demos
+from spacil.cloning.cloner import clone
+from spacil.config.flat import default_config, with_settings
+from spacil.demos.file import load_demos
 from spacil.errors import ConfigError
-from spacil.settings import default_config, with_settings
 from spacil.training import loop
-from spacil.training.bc import clone
 from spacil.training.learner import Learner
 from spacil.training.warm_start import (
     PENALTY_SHARE,

@@ -2,10 +2,10 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from spacil.engine.adam import Adam
 from spacil.errors import DivergedError
 from spacil.nets.discriminator import Discriminator
 from spacil.updates import discriminator_fit
-from spacil.updates.adam import Adam
 from spacil.updates.discriminator_fit import DiscriminatorReport, gail_loss, with_cost_penalty
 
 

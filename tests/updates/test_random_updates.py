@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from spacil.config import TrustRegionConfig
+from spacil.config.groups import TrustRegionConfig
 from spacil.functional import flat_params
 from spacil.functional.gaussian import kl_old_new
 from spacil.nets.policy import GaussianPolicy
-from spacil.training.penalties import random_share
+from spacil.penalties.policy_terms import random_share
 from spacil.updates import trust_region
 from spacil.updates.objectives import PolicyLoss, surrogate_loss
 

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.func import functional_call
 
-from spacil.config import TrustRegionConfig
+from spacil.config.groups import TrustRegionConfig
 from spacil.errors import DivergedError
 from spacil.functional import flat_params
 from spacil.functional.gaussian import kl_old_new
 from spacil.nets.policy import GaussianPolicy
+from spacil.penalties.policy_terms import random_share
 from spacil.smoothness.policy_penalty import exact_policy_penalty
-from spacil.training.penalties import random_share
 from spacil.updates import trust_region
 from spacil.updates.objectives import PolicyLoss, surrogate_loss, total, with_policy_penalty
 

@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from spacil.config import ValueConfig
+from spacil.config.groups import ValueConfig
+from spacil.engine.adam import Adam
+from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
 from spacil.nets.value import ValueNet
 from spacil.updates import value_fit
-from spacil.updates.adam import Adam
-from spacil.updates.recorder import Recorder
 
 CONFIG = ValueConfig(value_epochs=3, value_minibatch=40)
 

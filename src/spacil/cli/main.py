@@ -13,14 +13,21 @@ from collections.abc import Iterator
 from spacil.errors import SpacilError
 
 VERBS = {
-    "train": "learn a policy: trpo, gail, spacil or bc",
-    "evaluate": "return G and smoothness J of a trained policy",
-    "smoothness": "how smooth any policy is: ours, a torch module, ONNX, a function",
-    "demos": "demonstrations: collect, import, export, check, show",
-    "experiment": "measure a claim of the paper: theory",
-    "tasks": "what is built in, with sizes and the paper's settings",
-    "doctor": "is this machine fit? versions, cores, disk, GPU, and a short self-test",
+    "train": ("training.train", "learn a policy: trpo, gail, spacil or bc"),
+    "evaluate": ("measuring.evaluate", "return G and smoothness J of a trained policy"),
+    "smoothness": (
+        "measuring.smoothness",
+        "how smooth any policy is: ours, a torch module, ONNX, a function",
+    ),
+    "demos": ("demos.main", "demonstrations: collect, import, export, check, show"),
+    "experiment": ("machine.experiment", "measure a claim of the paper: theory"),
+    "tasks": ("machine.tasks", "what is built in, with sizes and the paper's settings"),
+    "doctor": (
+        "machine.doctor",
+        "is this machine fit? versions, cores, disk, GPU, and a short self-test",
+    ),
 }
+"""Verb -> the module below `spacil.cli` whose `run` it is, and what `spacil --help` says."""
 
 USAGE = "\n".join(
     [
@@ -28,7 +35,7 @@ USAGE = "\n".join(
         "",
         "Learn smooth controllers from demonstrations, and tell how smooth any controller is.",
         "",
-        *(f"  {verb:<10} {summary}" for verb, summary in VERBS.items()),
+        *(f"  {verb:<10} {summary}" for verb, (_, summary) in VERBS.items()),
         "",
         "  --version  print the version",
         "  --debug    show the traceback of an error (any verb)",
@@ -72,7 +79,7 @@ def run(arguments: list[str]) -> int:
         print(f"spacil: unknown verb {verb!r}\n\n{USAGE}", file=sys.stderr)
         return 2
     try:
-        module = importlib.import_module(f"spacil.cli.{verb}")
+        module = importlib.import_module(f"spacil.cli.{VERBS[verb][0]}")
         code: int = module.run(rest)
         return code
     except SpacilError as error:
@@ -94,14 +101,17 @@ def _log_on_stderr() -> Iterator[None]:
 
     Not everything: the simulator's remarks on its model files are for a log, not for a terminal.
     """
-    library, runs = logging.getLogger("spacil"), logging.getLogger("spacil.training")
+    library = logging.getLogger("spacil")
+    rooms = [logging.getLogger(f"spacil.{room}") for room in ("training", "runs", "engine")]
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("spacil: %(message)s"))
-    former_level = runs.level
+    former_levels = [room.level for room in rooms]
     library.addHandler(handler)
-    runs.setLevel(logging.INFO)
+    for room in rooms:
+        room.setLevel(logging.INFO)
     try:
         yield
     finally:
         library.removeHandler(handler)
-        runs.setLevel(former_level)
+        for room, level in zip(rooms, former_levels, strict=True):
+            room.setLevel(level)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from spacil import paper
-from spacil.data.demo_file import load_demos
-from spacil.training.evaluate import Evaluation, evaluate_afresh
-from spacil.training.policy_file import load_expert
+from spacil.demos.file import load_demos
+from spacil.measuring.evaluate import Evaluation, evaluate_afresh
+from spacil.policies.file import load_expert
 
 NUM_STEPS = 100_000
 """Of an evaluation: 100 episodes of 1,000 steps"""

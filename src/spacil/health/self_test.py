@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spacil import storage
+from spacil.config.flat import default_config, with_settings
+from spacil.engine.torch_threads import torch_threads
 from spacil.errors import SpacilError
-from spacil.functional.torch_threads import torch_threads
-from spacil.settings import default_config, with_settings
-from spacil.training import checkpoint
+from spacil.runs import checkpoint
 from spacil.training.intake import demonstrations_for
 from spacil.training.learner import Learner
 from spacil.training.loop import run_iteration

@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from spacil.functional.mlp_passes import Layer
+from spacil.engine.mlp_passes import Layer
 
 Activation = Literal["tanh", "relu"]
 Init = Literal["fan-in", "paper-numel"]

@@ -14,7 +14,7 @@ from spacil.report.learning_curve import RETURN_COLOUR, SMOOTHNESS_COLOUR
 from spacil.storage import os_errors_as
 
 if TYPE_CHECKING:
-    from spacil.data.demos import Demonstrations
+    from spacil.demos.demonstrations import Demonstrations
 
 SUFFIXES = (".png", ".pdf", ".svg")
 MAX_ACTIONS_DRAWN = 12

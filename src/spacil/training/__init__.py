@@ -1,1 +1,1 @@
-"""The loop and what surrounds it: evaluation, checkpoints, run folders, the Python face."""
+"""The paper's loop: plan, play, update, evaluate. What is learned is in `updates`."""

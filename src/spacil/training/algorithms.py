@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from spacil.config import TrainConfig
-from spacil.data.demos import Demonstrations
+from spacil.cloning.learner import BCLearner
+from spacil.config.groups import TrainConfig
+from spacil.demos.demonstrations import Demonstrations
 from spacil.errors import ConfigError
-from spacil.training.bc_learner import BCLearner
 from spacil.training.learner import Learner
 
 AnyLearner = Learner | BCLearner

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from spacil.config import TrainConfig
-from spacil.data.demo_check import demos_for_training
-from spacil.data.demo_edits import with_observation_noise
-from spacil.data.demo_file import bundled_demos, load_demos
-from spacil.data.demos import Demonstrations
+from spacil.config.flat import with_settings
+from spacil.config.groups import TrainConfig
+from spacil.demos.check.check import demos_for_training
+from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.edits import with_observation_noise
+from spacil.demos.file import bundled_demos, load_demos
 from spacil.envs.registry import TASKS, make_vector_env
 from spacil.envs.vector_env import ResetSeeds
 from spacil.errors import ConfigError, DataError
-from spacil.settings import with_settings
 
 _logger = logging.getLogger(__name__)
 

@@ -16,33 +16,26 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from spacil.config import TrainConfig
-from spacil.data.demo_file import bundled_demos, load_demos
-from spacil.data.demos import Demonstrations
+from spacil.config.groups import TrainConfig
+from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.file import bundled_demos, load_demos
+from spacil.engine.adam import Adam
+from spacil.engine.device import resolve_device
+from spacil.engine.recorder import Recorder
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, VectorEnv
 from spacil.errors import ConfigError
+from spacil.measuring.evaluate import Best, num_evaluation_envs
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.value import ValueNet
+from spacil.runs.named_tensors import optimizer_tensors, restore_optimizer, with_prefix
+from spacil.runs.saved_state import optional_record_from, record_from, require_same_form
 from spacil.seeding import Streams
-from spacil.training.evaluate import num_evaluation_envs
-from spacil.training.named_tensors import optimizer_tensors, restore_optimizer, with_prefix
-from spacil.training.saved_state import optional_record_from, record_from, require_same_form
-from spacil.training.smoothness_target import Dual
+from spacil.training.target import Dual
 from spacil.types import ExpertBatch
-from spacil.updates.adam import Adam
-from spacil.updates.recorder import Recorder
 
 _logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Best:
-    """The best evaluation so far, by return."""
-
-    average_return: float
-    iteration: int
 
 
 @dataclass
@@ -238,23 +231,3 @@ class Learner:
         if self.discriminator_optimizer is not None:
             optimizers["discriminator"] = self.discriminator_optimizer
         return optimizers
-
-
-def resolve_device(name: str) -> torch.device:
-    """cpu, cuda, cuda:1, or auto: cuda when there is one."""
-    has_cuda = torch.cuda.is_available()
-    if name == "auto":
-        if not has_cuda:
-            _logger.info("no CUDA device here: --device auto is the CPU")
-        return torch.device("cuda" if has_cuda else "cpu")
-    try:
-        device = torch.device(name)
-    except RuntimeError as error:
-        raise ConfigError(f"--device {name}: expected cpu, cuda, cuda:N or auto") from error
-    if device.type == "cuda" and not has_cuda:
-        raise ConfigError(f"--device {name}: no CUDA device here; use --device cpu or auto")
-    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise ConfigError(f"--device {name}: there are {torch.cuda.device_count()} CUDA devices")
-    if device.type not in ("cpu", "cuda"):
-        raise ConfigError(f"--device {name}: expected cpu, cuda, cuda:N or auto")
-    return device

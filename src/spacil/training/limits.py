@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import torch
 
-from spacil.config import TrainConfig
+from spacil.cloning.learner import BCLearner
+from spacil.config.groups import TrainConfig
 from spacil.errors import DivergedError, RetryableError
 from spacil.training.algorithms import AnyLearner
-from spacil.training.bc_learner import BCLearner
 
 
 @contextlib.contextmanager

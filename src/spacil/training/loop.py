@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 
-from spacil.data.rollout import collect
-from spacil.functional.torch_threads import torch_threads
+from spacil.cloning.cloner import run_epoch
+from spacil.cloning.learner import BCLearner
+from spacil.engine.torch_threads import torch_threads
+from spacil.sampling.rollout import collect
 from spacil.training.algorithms import AnyLearner
-from spacil.training.bc import run_epoch
-from spacil.training.bc_learner import BCLearner
+from spacil.training.evaluation import evaluate_if_due
 from spacil.training.iteration_metrics import Metrics, Stopwatch, count_iteration
 from spacil.training.learner import Learner
 from spacil.training.limits import divergence_located
-from spacil.training.periodic_evaluation import evaluate_if_due
 from spacil.training.update import update
 from spacil.training.warm_start import start_from_clone, warm_start_is_due
 

@@ -11,21 +11,21 @@ from typing import Any
 from torch import Tensor
 
 from spacil import storage
-from spacil.config import TrainConfig
+from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings, from_flat_settings
+from spacil.config.groups import TrainConfig
 from spacil.errors import ConfigError, DivergedError, StorageError
-from spacil.settings import FREE_TO_CHANGE_ON_RESUME, flat_settings, from_flat_settings
-from spacil.training import checkpoint, metrics_log
+from spacil.policies.file import policy_document
+from spacil.runs import checkpoint, metrics_log
+from spacil.runs.folder import DEFAULT_ROOT, RunDir, check_resumable, open_run
+from spacil.runs.interruption import Interruption
+from spacil.runs.metrics_log import MetricsLog
+from spacil.runs.progress import Progress
+from spacil.runs.provenance import deciding_last_bits, provenance_of
+from spacil.runs.saved_state import first_non_finite
 from spacil.training.algorithms import AnyLearner
-from spacil.training.interruption import Interruption
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.limits import memory_named
 from spacil.training.loop import OnIteration, train
-from spacil.training.metrics_log import MetricsLog
-from spacil.training.policy_file import policy_document
-from spacil.training.progress import Progress
-from spacil.training.provenance import deciding_last_bits, provenance_of
-from spacil.training.run_dir import DEFAULT_ROOT, RunDir, check_resumable, open_run
-from spacil.training.saved_state import first_non_finite
 
 _logger = logging.getLogger(__name__)
 

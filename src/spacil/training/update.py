@@ -10,19 +10,11 @@ from dataclasses import asdict, dataclass
 import torch
 from torch import Tensor
 
-from spacil.functional.host_reads import read_together
+from spacil.engine.host_reads import read_together
+from spacil.engine.torch_threads import one_torch_thread
 from spacil.functional.returns import standardize
-from spacil.functional.torch_threads import one_torch_thread
-from spacil.training.advantages import Advantages, estimate_advantages, values_outside
-from spacil.training.cost_penalties import DrawnPairs, Sides, cost_penalty, draw_pairs
-from spacil.training.iteration_metrics import (
-    Metrics,
-    Stopwatch,
-    cost_metrics,
-    policy_metrics,
-)
-from spacil.training.learner import Learner
-from spacil.training.penalties import (
+from spacil.penalties.cost_terms import DrawnPairs, Sides, cost_penalty, draw_pairs
+from spacil.penalties.policy_terms import (
     TEMPORAL_ESTIMATORS,
     PenaltyRows,
     draw_share,
@@ -32,9 +24,17 @@ from spacil.training.penalties import (
     ramped_weight,
     random_share,
 )
-from spacil.training.reward_source import env_reward, imitation_reward
-from spacil.training.smoothness_reference import wanted_j
-from spacil.training.smoothness_target import Dual, measure_j
+from spacil.training.advantages import Advantages, estimate_advantages, values_outside
+from spacil.training.iteration_metrics import (
+    Metrics,
+    Stopwatch,
+    cost_metrics,
+    policy_metrics,
+)
+from spacil.training.learner import Learner
+from spacil.training.reward import env_reward, imitation_reward
+from spacil.training.target import Dual, measure_j
+from spacil.training.target_reference import wanted_j
 from spacil.training.warm_start import NO_STEP, holds_policy, normalizer_is_fixed, settings_now
 from spacil.types import RolloutBatch
 from spacil.updates import discriminator_fit, trust_region, value_fit

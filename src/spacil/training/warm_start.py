@@ -11,10 +11,10 @@ makes the trust region tiny.
 import logging
 from dataclasses import replace
 
-from spacil.config import SmoothnessTargetConfig, TrainConfig, WarmStartConfig
+from spacil.cloning.cloner import Cloner, run_epoch
+from spacil.config.flat import with_settings
+from spacil.config.groups import SmoothnessTargetConfig, TrainConfig, WarmStartConfig
 from spacil.seeding import derived_seed
-from spacil.settings import with_settings
-from spacil.training.bc import Cloner, run_epoch
 from spacil.training.learner import Learner
 from spacil.updates.trust_region import TrustRegionReport
 

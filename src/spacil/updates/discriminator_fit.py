@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from spacil.engine.adam import Adam
+from spacil.engine.host_reads import read_together
 from spacil.errors import DivergedError
-from spacil.functional.host_reads import read_together
 from spacil.nets.discriminator import Discriminator
-from spacil.updates.adam import Adam
 
 SATURATED_LOGIT = 50.0
 PENALTY = "cost_penalty"

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from spacil.config import TrustRegionConfig
+from spacil.config.groups import TrustRegionConfig
+from spacil.engine.host_reads import read_together
+from spacil.engine.mlp_passes import ParameterJacobian, forward
+from spacil.engine.recorder import Recorder
+from spacil.engine.torch_threads import one_torch_thread
 from spacil.errors import DivergedError
 from spacil.functional import flat_params
 from spacil.functional.conjugate_gradient import Solution, conjugate_gradient
 from spacil.functional.gaussian import kl_old_new
-from spacil.functional.host_reads import read_together
 from spacil.functional.line_search import SearchResult, search
-from spacil.functional.mlp_passes import ParameterJacobian, forward
-from spacil.functional.torch_threads import one_torch_thread
 from spacil.nets.policy import GaussianPolicy
 from spacil.updates.objectives import PolicyLoss, total
-from spacil.updates.recorder import Recorder
 
 MAX_SENSITIVITY_BYTES = 512 * 2**20
 """Above this the Fisher products walk through the layers instead."""

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from spacil.config import ValueConfig
+from spacil.config.groups import ValueConfig
+from spacil.engine.adam import Adam
+from spacil.engine.host_reads import read_together
+from spacil.engine.mlp_passes import add_parameter_cotangent, forward_trace
+from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
-from spacil.functional.host_reads import read_together
-from spacil.functional.mlp_passes import add_parameter_cotangent, forward_trace
 from spacil.functional.returns import explained_variance
 from spacil.nets.value import ValueNet
-from spacil.updates.adam import Adam
-from spacil.updates.recorder import Recorder
 
 
 @dataclass(frozen=True)

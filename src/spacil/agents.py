@@ -1,0 +1,190 @@
+"""The Python face: TRPO, GAIL, SPaCIL and BC with the verbs people know."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from spacil.config.flat import default_config, with_settings
+from spacil.config.groups import Algorithm, Preset, TrainConfig
+from spacil.demos.demonstrations import Demonstrations
+from spacil.envs.registry import task_name, task_named_in_file
+from spacil.errors import ConfigError, DataError
+from spacil.measuring.evaluate import Evaluation, evaluate_afresh
+from spacil.nets.policy import GaussianPolicy
+from spacil.runs import checkpoint
+from spacil.runs.folder import is_run_folder, open_run
+from spacil.runs.progress import Silent, progress_for
+from spacil.training.algorithms import make_learner
+from spacil.training.intake import demonstrations_for
+from spacil.training.iteration_metrics import Metrics
+from spacil.training.loop import train
+from spacil.training.run import restore, saved_config, state_to_save, train_recorded
+
+Callback = Callable[["Agent", Metrics], bool | None]
+"""Called after each iteration with the agent and its metrics; return False to stop."""
+
+
+class Agent:
+    """A policy in training. Use TRPO, GAIL, SPaCIL or BC."""
+
+    algorithm: ClassVar[Algorithm]
+
+    def __init__(
+        self,
+        env: Any,
+        demonstrations: Demonstrations | str | Path | None = None,
+        *,
+        seed: int = 0,
+        preset: Preset = "none",
+        **settings: Any,
+    ) -> None:
+        """`env`: a built-in task name, a Gymnasium id, an env, or a function that makes one.
+
+        `demonstrations`: loaded ones or a file; without any, the ones bundled with the task.
+        `settings`: any setting of the command line by its name, e.g. `max_kl=0.02`.
+        """
+        task = task_name(env)
+        config = default_config(self.algorithm, task, preset)
+        config = with_settings(config, {"seed": seed, **settings})
+        self._start(config, env, demonstrations)
+
+    def _start(
+        self, config: TrainConfig, env: Any, source: Demonstrations | str | Path | None
+    ) -> None:
+        self._env_source = env
+        demonstrations = None
+        if self.algorithm != "trpo":
+            demonstrations, config = demonstrations_for(config, env, source)
+        self._learner = make_learner(config, env, demonstrations)
+
+    @property
+    def policy(self) -> GaussianPolicy:
+        """The policy as it is now: `agent.policy.predict(observations)`."""
+        return self._learner.acting_policy
+
+    @property
+    def config(self) -> TrainConfig:
+        return self._learner.config
+
+    def learn(
+        self,
+        iterations: int | None = None,
+        callback: Callback | None = None,
+        run_dir: str | Path | None = None,
+        progress_bar: bool = False,
+    ) -> Self:
+        """Train for `iterations` more, or up to the config's number of them.
+
+        With `run_dir`, everything is kept there (metrics, checkpoints, best and last). A run that
+        is already in the folder goes on up to the same total: a killed script is simply run again.
+        """
+        learner = self._learner
+        if iterations is not None:
+            if iterations < 1:
+                raise ConfigError(f"iterations is {iterations}, expected 1 or more")
+            target = learner.counters.iteration + iterations
+            learner.config = replace(
+                learner.config, run=replace(learner.config.run, iterations=target)
+            )
+
+        def on_iteration(metrics: Metrics) -> bool:
+            return callback is None or callback(self, metrics) is not False
+
+        progress = progress_for(learner.config.run.iterations) if progress_bar else Silent()
+        try:
+            if run_dir is None:
+
+                def show(metrics: Metrics) -> bool:
+                    progress.update(metrics)
+                    return on_iteration(metrics)
+
+                train(learner, show)
+            else:
+                with open_run(learner.config, run_dir=Path(run_dir), resume=True) as run:
+                    train_recorded(run, learner, progress, on_iteration)
+        finally:
+            progress.close()
+        return self
+
+    def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
+        """Return G and smoothness J with mean actions, on fresh envs."""
+        return evaluate_afresh(
+            self.policy,
+            self._env_source,
+            episodes,
+            seed,
+            self.config.run.simulation_threads,
+            self._learner.demo_std,
+        )
+
+    def save(self, folder: str | Path) -> None:
+        """Keep everything needed to go on or to act; a former save there is replaced safely."""
+        if is_run_folder(Path(folder)):
+            raise ConfigError(
+                f"{folder} is a run folder, with a best policy of its own: save elsewhere"
+            )
+        learner = self._learner
+        checkpoint.write_best(
+            Path(folder) / "checkpoints", learner.counters.iteration, *state_to_save(learner)
+        )
+
+    @classmethod
+    def load(
+        cls,
+        folder: str | Path,
+        env: Any = None,
+        demonstrations: Demonstrations | str | Path | None = None,
+        device: str | None = None,
+    ) -> Self:
+        """An agent that goes on exactly where `save` (or a run's best) left it.
+
+        Pass `env` when it was not a task name, and `demonstrations` when they were not bundled.
+        On another `device` it goes on from the same state, not bit for bit.
+        """
+        found = checkpoint.read_best(Path(folder) / "checkpoints")
+        if found is None:
+            raise DataError(f"{folder}: no saved agent here")
+        config = saved_config(found)
+        if config.algorithm != cls.algorithm:
+            raise ConfigError(
+                f"{folder} holds a {config.algorithm} agent, not a {cls.algorithm} one"
+            )
+        if device is not None:
+            config = with_settings(config, {"device": device})
+        agent = cls.__new__(cls)
+        env = task_named_in_file(config.task, folder) if env is None else env
+        agent._start(config, env, demonstrations)
+        restore(agent._learner, found)
+        return agent
+
+    def close(self) -> None:
+        """Stop the simulator's threads."""
+        self._learner.close()
+
+
+class TRPO(Agent):
+    """Learns from the env's reward: how demonstrators are made."""
+
+    algorithm = "trpo"
+
+
+class GAIL(Agent):
+    """Learns from demonstrations, against a discriminator; no smoothness penalty."""
+
+    algorithm = "gail"
+
+
+class SPaCIL(Agent):
+    """GAIL with smoothness penalties on policy and cost."""
+
+    algorithm = "spacil"
+
+
+class BC(Agent):
+    """Behaviour cloning: regression on the demonstrations, an iteration being one epoch.
+
+    `policy` is the one with the lowest loss on held-out episodes, not the newest.
+    """
+
+    algorithm = "bc"

@@ -1,0 +1,82 @@
+"""`spacil demos check SOURCE --task NAME`: everything that could be wrong, in one report."""
+
+import json
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from spacil.cli.arguments import parse
+from spacil.errors import SpacilError
+
+if TYPE_CHECKING:
+    from spacil.demos.check.check import DemoReport
+    from spacil.demos.demonstrations import Demonstrations
+    from spacil.envs.vector_env import EnvSpec, FloatArray
+
+
+@dataclass(frozen=True)
+class CheckArguments:
+    source: Annotated[str, tyro.conf.Positional]
+    """A file or folder of any format, minari:ID, or a task name for the bundled ones."""
+    task: str | None = None
+    """Check against this task; by default the one the file names, where it can be made here."""
+    allow_env_mismatch: bool = False
+    """Only warn when the file was recorded in another env or version of the same sizes."""
+    json: bool = False
+    """Print the report as JSON."""
+
+
+def run_check(arguments: list[str]) -> int:
+    parsed = parse(
+        CheckArguments, arguments, "spacil demos check", "Find what is wrong with a file."
+    )
+    from spacil.demos.check.check import report_lines
+    from spacil.demos.file import load_demos
+    from spacil.errors import DataError
+
+    demos = load_demos(parsed.source)
+    report = checked(demos, parsed.task, allow_env_mismatch=parsed.allow_env_mismatch)
+    if parsed.json:
+        print(json.dumps(report.as_dict()))
+    else:
+        print("\n".join(report_lines(report)))
+    return 0 if report.is_usable else DataError.exit_code
+
+
+def checked(
+    demos: "Demonstrations", task: str | None, *, allow_env_mismatch: bool = False
+) -> "DemoReport":
+    """The report against the task that was asked for, or else the one the file names."""
+    from spacil.demos.check.check import check_demonstrations
+
+    spec, reset_states = _probe(task, demos.metadata.task, demos.source)
+    return check_demonstrations(demos, spec, reset_states, allow_env_mismatch=allow_env_mismatch)
+
+
+def _probe(
+    asked_for: str | None, named_in_file: str | None, file: str
+) -> "tuple[EnvSpec | None, FloatArray | None]":
+    """The env to check against and some of its starts; none where the file names none we can make.
+
+    A file may come from an env that is not installed here; what the user asks for must be there.
+    """
+    from spacil.envs.registry import make_vector_env, task_named_in_file
+    from spacil.envs.vector_env import ResetSeeds
+    from spacil.training.intake import NUM_PROBE_ENVS
+
+    if asked_for is None and named_in_file is None:
+        return None, None
+    try:
+        task = asked_for or task_named_in_file(str(named_in_file), file)
+        probe = make_vector_env(task, NUM_PROBE_ENVS, ResetSeeds(0, "probe"), 1)
+    except SpacilError as error:
+        if asked_for is not None:
+            raise
+        print(f"spacil: checked without an env; --task chooses one: {error}", file=sys.stderr)
+        return None, None
+    try:
+        return probe.spec, probe.reset()
+    finally:
+        probe.close()

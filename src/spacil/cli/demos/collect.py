@@ -1,0 +1,134 @@
+"""`spacil demos collect SOURCE --out FILE`: record a policy's mean actions."""
+
+import math
+import sys
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from spacil.cli.arguments import parse
+from spacil.errors import ConfigError
+
+if TYPE_CHECKING:
+    from spacil.demos.recording import Act
+    from spacil.policies.source import PolicySource
+
+
+@dataclass(frozen=True)
+class CollectArguments:
+    source: Annotated[str, tyro.conf.Positional]
+    """Who demonstrates: a task name for its bundled expert, a run folder, a saved agent, a
+    checkpoint folder, a policy file, an .onnx file, or module:name of a function from raw states
+    to actions, of a torch module or of a Stable-Baselines3 model."""
+    out: str
+    """Where to: .safetensors (native), .npz, .hdf5 (D4RL), or minari:ID."""
+    num: int = 10
+    """Whole episodes to record."""
+    seed: int = 0
+    """Seed of the start states and of the noise."""
+    noise: float = 0.0
+    """Standard deviation of Gaussian noise on the mean action, in units of the action."""
+    which: Literal["best", "last"] = "best"
+    """Which policy of a run folder."""
+    task: str | None = None
+    """Record on this task; by default the one the policy was trained on."""
+    evaluation_episodes: int = 0
+    """Also evaluate the policy over so many episodes, and keep the numbers with the file."""
+
+
+def run_collect(arguments: list[str]) -> int:
+    parsed = parse(
+        CollectArguments, arguments, "spacil demos collect", "Record a policy's mean actions."
+    )
+    from spacil.demos.file import require_savable, save_demos
+    from spacil.demos.recording import record_demonstrations
+    from spacil.envs.registry import make_vector_env
+    from spacil.envs.vector_env import ResetSeeds
+    from spacil.policies.open import open_policy
+    from spacil.policies.source import check_widths
+
+    _check(parsed)
+    require_savable(parsed.out)
+    policy = open_policy(parsed.source, parsed.which)
+    task = _task(parsed, policy)
+    env = make_vector_env(task, min(parsed.num, 50), ResetSeeds(parsed.seed, "demos"), 2)
+    try:
+        check_widths(policy, env.spec.num_states, env.spec.num_actions, env.spec.task)
+        provenance: dict[str, Any] = {
+            "policy": dict(policy.provenance) or {"kind": policy.kind, "name": policy.name},
+            "seed": parsed.seed,
+            "noise": parsed.noise,
+            "actions": "mean",
+        }
+        act = _mean_actions(policy, parsed.noise, parsed.seed)
+        demos = record_demonstrations(env, act, parsed.num, provenance, _say)
+        if parsed.evaluation_episodes:
+            provenance["evaluation"] = _evaluation(parsed, env, demos)
+            demos = replace(demos, metadata=replace(demos.metadata, provenance=provenance))
+    finally:
+        env.close()
+    save_demos(demos, parsed.out)
+    returns = demos.returns
+    assert returns is not None
+    print(
+        f"{parsed.out}: {demos.num_episodes} episodes, {demos.num_steps} steps, "
+        f"return {float(returns.mean()):.2f} ± {float(returns.std(correction=0)):.2f}"
+    )
+    return 0
+
+
+def _check(parsed: CollectArguments) -> None:
+    if not 0 <= parsed.noise < math.inf:
+        raise ConfigError(f"--noise is {parsed.noise}, expected 0 or more")
+    for flag, value, least in (
+        ("--num", parsed.num, 1),
+        ("--seed", parsed.seed, 0),
+        ("--evaluation-episodes", parsed.evaluation_episodes, 0),
+    ):
+        if value < least:
+            raise ConfigError(f"{flag} is {value}, expected {least} or more")
+
+
+def _task(parsed: CollectArguments, policy: "PolicySource") -> str:
+    from spacil.envs.registry import task_named_in_file
+
+    if parsed.task is not None:
+        return parsed.task
+    if policy.task is None:
+        raise ConfigError(f"{parsed.source}: does not say which task it is for: pass --task NAME")
+    return task_named_in_file(policy.task, parsed.source)
+
+
+def _say(done: int, wanted: int) -> None:
+    print(f"recorded {done} of {wanted} episodes", file=sys.stderr, flush=True)
+
+
+def _evaluation(parsed: CollectArguments, env: Any, demos: Any) -> dict[str, Any]:
+    from spacil.measuring.evaluate import evaluate
+    from spacil.policies.file import load_policy
+
+    saved = load_policy(parsed.source, parsed.which)
+    result = evaluate(saved.policy, env, 1_000_000, parsed.evaluation_episodes, demos.state_std)
+    return asdict(result)
+
+
+def _mean_actions(policy: "PolicySource", noise: float, seed: int) -> "Act":
+    """Raw states to raw mean actions, with seeded noise where it is asked for."""
+    import numpy as np
+    import torch
+
+    from spacil.envs.vector_env import ActionArray, FloatArray
+    from spacil.seeding import stream
+
+    generator = stream(seed, "demos-noise")
+
+    def act(states: FloatArray) -> ActionArray:
+        with torch.no_grad():
+            actions = policy.mean(torch.from_numpy(states.astype(np.float32))).float()
+        if noise:
+            actions = actions + noise * torch.randn(actions.shape, generator=generator)
+        raw: ActionArray = actions.numpy()
+        return raw
+
+    return act

@@ -1,0 +1,90 @@
+"""`spacil demos import SOURCE OUT` and `spacil demos export SOURCE OUT`: from and to any format."""
+
+import sys
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
+
+from spacil.cli.arguments import parse
+from spacil.errors import ConfigError
+from spacil.file_kinds import FormatName
+
+
+@dataclass(frozen=True)
+class ImportArguments:
+    source: Annotated[str, tyro.conf.Positional]
+    """A file or folder of any format, or minari:ID from the local Minari root."""
+    out: Annotated[str, tyro.conf.Positional]
+    """The native file to write, e.g. my.demos.safetensors."""
+    task: str | None = None
+    """The task they are of, where the source does not say; they are checked against it."""
+    drop_nonfinite: bool = False
+    """Leave out episodes that hold NaN or infinity instead of refusing the source."""
+    allow_env_mismatch: bool = False
+    """Only warn when the source was recorded in another env or version of the same sizes."""
+
+
+@dataclass(frozen=True)
+class ExportArguments:
+    source: Annotated[str, tyro.conf.Positional]
+    """A file or folder of any format, minari:ID, or a task name for the bundled ones."""
+    out: Annotated[str, tyro.conf.Positional]
+    """A file (.npz, .hdf5, .safetensors), minari:ID, or a new folder with --format."""
+    format: FormatName | None = None
+    """By default told by the name of OUT; needed for imitation, which is a folder."""
+
+
+def run_import(arguments: list[str]) -> int:
+    parsed = parse(
+        ImportArguments,
+        arguments,
+        "spacil demos import",
+        "Turn demonstrations of any format into a checked native file.",
+    )
+    from spacil.cli.demos.check import checked
+    from spacil.demos.check.check import report_lines, require_usable
+    from spacil.demos.edits import with_task
+    from spacil.demos.file import load_demos, require_savable, save_demos
+
+    if require_savable(parsed.out) != "native":
+        raise ConfigError(f"{parsed.out}: import writes native files; spacil demos export others")
+    demos = load_demos(parsed.source)
+    if parsed.task is not None and demos.metadata.task is None:
+        demos = with_task(demos, parsed.task)
+    if parsed.drop_nonfinite:
+        demos = demos.without_nonfinite_episodes()
+    report = checked(demos, parsed.task, allow_env_mismatch=parsed.allow_env_mismatch)
+    require_usable(report)
+    save_demos(demos, parsed.out)
+    print("\n".join(report_lines(report)))
+    print(f"written: {parsed.out}")
+    return 0
+
+
+def run_export(arguments: list[str]) -> int:
+    parsed = parse(
+        ExportArguments,
+        arguments,
+        "spacil demos export",
+        "Write demonstrations in the format of others.",
+    )
+    from spacil.demos.file import load_demos, require_savable, save_demos
+
+    name = require_savable(parsed.out, parsed.format)
+    demos = load_demos(parsed.source)
+    save_demos(demos, parsed.out, name)
+    print(f"{parsed.out}: {demos.num_episodes} episodes, {demos.num_steps} steps, format {name}")
+    for left_out in _left_out(demos, name):
+        print(f"spacil: {left_out}", file=sys.stderr)
+    return 0
+
+
+def _left_out(demos: object, name: FormatName) -> list[str]:
+    """What the format has no place for."""
+    from spacil.demos.formats.imitation import LEFT_OUT
+
+    present = [field for field in LEFT_OUT if getattr(demos, field) is not None]
+    if name != "imitation" or not present:
+        return []
+    return [f"left out, the imitation library has no place for them: {', '.join(present)}"]

@@ -1,0 +1,1 @@
+"""Verbs about this machine, the tasks and the paper."""

@@ -1,0 +1,121 @@
+"""`spacil experiment NAME`: measure a claim of the paper, print it, draw it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from spacil import paper
+from spacil.cli.arguments import parse
+from spacil.errors import ConfigError
+
+DESCRIPTIONS = {
+    "experts": "Return and smoothness of the bundled experts on fresh episodes, and the paper's.",
+    "theory": "Slopes of value functions and policies beside the bounds of the theorems.",
+}
+
+
+@dataclass(frozen=True)
+class ExpertsArguments:
+    tasks: tuple[str, ...] = tuple(paper.TASKS)
+    """Whose experts."""
+    seed: int = 0
+    """Seed of the start states; no training run uses them."""
+    json: Path | None = None
+    """Write the numbers to this file as JSON too; `-` prints JSON instead of the table."""
+
+
+@dataclass(frozen=True)
+class TheoryArguments:
+    figure: Path | None = None
+    """Draw slopes against bounds into this PNG file."""
+    json: bool = False
+    """Print JSON instead of the table."""
+
+
+def run(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print("usage: spacil experiment NAME [options]\n")
+        print("\n".join(f"  {name:<8} {text}" for name, text in DESCRIPTIONS.items()))
+        return 0
+    name, *rest = arguments
+    if name not in DESCRIPTIONS:
+        raise ConfigError(f"experiment {name!r}: expected one of {', '.join(DESCRIPTIONS)}")
+    prog = f"spacil experiment {name}"
+    if name == "experts":
+        return _experts(parse(ExpertsArguments, rest, prog, DESCRIPTIONS[name]))
+    return _theory(parse(TheoryArguments, rest, prog, DESCRIPTIONS[name]))
+
+
+def _experts(parsed: ExpertsArguments) -> int:
+    from spacil import storage
+    from spacil.cli.table import print_table
+    from spacil.config.groups import RunConfig
+    from spacil.experiments.experts import evaluate_expert
+
+    unknown = set(parsed.tasks) - paper.TASKS.keys()
+    if unknown:
+        raise ConfigError(f"--tasks {sorted(unknown)}: the experts' are {', '.join(paper.TASKS)}")
+    rows = [
+        evaluate_expert(task, parsed.seed, RunConfig().simulation_threads) for task in parsed.tasks
+    ]
+    document = [asdict(row) for row in rows]
+    if parsed.json == Path("-"):
+        print(json.dumps(document))
+        return 0
+    if parsed.json is not None:
+        storage.write_json(parsed.json, document)
+    print_table(
+        ["expert", "episodes", "return G", "± std", "paper", "J common", "J own", "J raw"],
+        [
+            [
+                row.task,
+                row.evaluation.num_episodes,
+                row.evaluation.average_return,
+                row.evaluation.return_std,
+                row.paper_return,
+                row.evaluation.smoothness_j_common,
+                row.evaluation.smoothness_j_own,
+                row.evaluation.smoothness_j_raw,
+            ]
+            for row in rows
+        ],
+    )
+    return 0
+
+
+def _theory(parsed: TheoryArguments) -> int:
+    from spacil.experiments.theory import measure
+
+    panels = {name: [asdict(slope) for slope in slopes] for name, slopes in measure().items()}
+    if parsed.figure is not None:
+        from spacil.report.theory_figure import draw_theory
+
+        draw_theory(panels, parsed.figure)
+    if parsed.json:
+        print(json.dumps(panels))
+    else:
+        _print(panels, parsed.figure)
+    return 0
+
+
+def _print(panels: Mapping[str, Sequence[Mapping[str, Any]]], figure: Path | None) -> None:
+    from spacil.cli.table import print_table
+
+    titles = {
+        "value": "V*, over gamma L_p",
+        "steep_value": "V* at gamma L_p = 1.35, over grid states",
+        "greedy": "greedy action, over convexity m",
+        "gibbs": "Gibbs mean, over temperature tau",
+    }
+    print_table(
+        ["slope of", "parameter", "measured", "bound"],
+        [
+            [titles[name], f"{row['parameter']:g}", row["slope"], row["bound"]]
+            for name, rows in panels.items()
+            for row in rows
+        ],
+    )
+    if figure is not None:
+        print(f"figure: {figure}")

@@ -1,0 +1,73 @@
+"""`spacil tasks`: what is built in."""
+
+import json
+from dataclasses import dataclass
+
+from spacil.cli.arguments import parse
+
+
+@dataclass(frozen=True)
+class TasksArguments:
+    json: bool = False
+    """Print JSON instead of the table."""
+
+
+def run(arguments: list[str]) -> int:
+    parsed = parse(
+        TasksArguments, arguments, "spacil tasks", "Built-in tasks, with the paper's settings."
+    )
+    from spacil import paper
+    from spacil.cli.table import print_table
+    from spacil.demos.file import bundled_demos
+    from spacil.envs.registry import TASKS
+
+    bundled = bundled_demos()
+    rows = []
+    for name, task in TASKS.items():
+        column = paper.TASKS.get(name)
+        rows.append(
+            {
+                "task": name,
+                "num_states": task.num_states,
+                "num_actions": task.num_actions,
+                "horizon": task.horizon,
+                "paper_demonstrations": column.num_trajectories if column else None,
+                "paper_steps_per_iteration": column.imitation_steps_per_iteration
+                if column
+                else None,
+                "paper_lambda_policy": column.lambda_policy if column else None,
+                "paper_lambda_cost": column.lambda_cost if column else None,
+                "paper_expert_return": column.expert_return if column else None,
+                "has_bundled_demonstrations": name in bundled,
+            }
+        )
+    if parsed.json:
+        print(json.dumps(rows))
+        return 0
+    print_table(
+        [
+            "task",
+            "states",
+            "actions",
+            "horizon",
+            "demos (paper)",
+            "steps/iter",
+            "expert G",
+            "bundled",
+        ],
+        [
+            [
+                row["task"],
+                row["num_states"],
+                row["num_actions"],
+                row["horizon"],
+                row["paper_demonstrations"],
+                row["paper_steps_per_iteration"],
+                row["paper_expert_return"],
+                "yes" if row["has_bundled_demonstrations"] else None,
+            ]
+            for row in rows
+        ],
+    )
+    print("Any other Gymnasium env with Box observations and actions works too: --task ENV-ID")
+    return 0

@@ -1,0 +1,103 @@
+"""`spacil evaluate RUN|POLICY`: return G and smoothness J, on fresh seeds."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+from spacil.cli.arguments import parse
+
+
+@dataclass(frozen=True)
+class EvaluateArguments:
+    source: Annotated[Path, tyro.conf.Positional]
+    """A run folder, a saved agent, a checkpoint folder or a policy file."""
+    episodes: int = 100
+    """Whole episodes, mean actions."""
+    which: Literal["best", "last"] = "best"
+    """Which policy of a run folder."""
+    seed: int = 0
+    """Seed of the evaluation's own start states; no training run uses them."""
+    demos: str | None = None
+    """Demonstrations that define the common frame of J; by default the task's bundled ones."""
+    task: str | None = None
+    """Evaluate on another task of the same sizes."""
+    json: Path | None = None
+    """Write the numbers to this file as JSON too; `-` prints JSON instead of the table."""
+
+
+def run(arguments: list[str]) -> int:
+    parsed = parse(
+        EvaluateArguments,
+        arguments,
+        "spacil evaluate",
+        "Return G and smoothness J of a trained policy, with mean actions and fresh seeds.",
+    )
+    from spacil.demos.file import bundled_demos, load_demos
+    from spacil.envs.registry import task_named_in_file
+    from spacil.errors import ConfigError
+    from spacil.measuring.evaluate import evaluate_afresh
+    from spacil.policies.file import load_policy, require_fit
+
+    for flag, value, least in (("--episodes", parsed.episodes, 1), ("--seed", parsed.seed, 0)):
+        if value < least:
+            raise ConfigError(f"{flag} is {value}, expected {least} or more")
+    saved = load_policy(parsed.source, parsed.which)
+    task = parsed.task or task_named_in_file(saved.task, parsed.source)
+    demos_source = parsed.demos or (task if task in bundled_demos() else None)
+    demos = load_demos(demos_source) if demos_source is not None else None
+    result = evaluate_afresh(
+        saved.policy,
+        task,
+        parsed.episodes,
+        parsed.seed,
+        _num_cores(),
+        None if demos is None else demos.state_std,
+        check=lambda spec: require_fit(saved.policy, spec, parsed.source),
+    )
+    document = {
+        "source": str(parsed.source),
+        "task": task,
+        "seed": parsed.seed,
+        "provenance": dict(saved.provenance),
+        **asdict(result),
+    }
+    if parsed.json == Path("-"):
+        print(json.dumps(document))
+        return 0
+    if parsed.json is not None:
+        from spacil import storage
+
+        storage.write_json(parsed.json, document)
+    _print(document)
+    return 0
+
+
+def _print(document: dict[str, object]) -> None:
+    from spacil.cli.table import print_table
+
+    print(f"{document['task']}: {document['num_episodes']} episodes, seed {document['seed']}")
+    print_table(
+        ["", "value"],
+        [
+            ["return G", document["average_return"]],
+            ["  std over episodes", document["return_std"]],
+            ["  95 % interval of the mean, low", document["return_low"]],
+            ["  95 % interval of the mean, high", document["return_high"]],
+            ["episode length", document["mean_length"]],
+            ["J, common frame", document["smoothness_j_common"]],
+            ["J, effective (after clipping)", document["smoothness_j_effective"]],
+            ["J, own normalised frame", document["smoothness_j_own"]],
+            ["J, raw units", document["smoothness_j_raw"]],
+        ],
+    )
+    if document["smoothness_j_common"] is None:
+        print("no common frame: pass --demos to compare policies of this task")
+
+
+def _num_cores() -> int:
+    from spacil.config.groups import RunConfig
+
+    return RunConfig().simulation_threads

@@ -1,0 +1,1 @@
+"""Behaviour cloning, alone or as the start of an adversarial run."""

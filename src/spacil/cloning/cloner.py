@@ -1,0 +1,237 @@
+"""Behaviour cloning: the policy's mean regressed on demonstrated actions. No env is needed.
+
+The loss is the squared error of the mean action, and the spread is fitted to the residuals after
+each epoch. The likelihood with a learned spread clones as well, but its weight on the error is
+1 / std^2: it grows by hundreds as the fit improves, and a smoothness penalty beside it fades
+away. Beside the squared error a penalty weight keeps its meaning from the first epoch to the last.
+
+Whole episodes are held out, because the steps of one episode are too alike to tell a policy that
+generalises from one that remembers. The policy handed out is the one that did best on them.
+"""
+
+import copy
+import math
+import time
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from spacil.cloning.pairs import (
+    Pairs,
+    demonstrated_pairs,
+    held_out_episodes,
+    refuse_misfits,
+)
+from spacil.config.flat import default_config, with_settings
+from spacil.config.groups import TrainConfig
+from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.selection import episode_of_step
+from spacil.engine.adam import Adam
+from spacil.engine.device import resolve_device
+from spacil.envs.vector_env import EnvSpec
+from spacil.errors import DivergedError
+from spacil.nets.policy import GaussianPolicy
+from spacil.penalties.policy_terms import draw_share, policy_penalty, ramped_weight
+from spacil.seeding import Streams, stream
+from spacil.updates.objectives import PolicyLoss, total, with_policy_penalty
+
+STD_FLOOR = 1e-3
+"""Smallest fitted spread: the logarithm of a perfect fit's would be infinite."""
+
+
+@dataclass
+class CloneCounters:
+    """Plain numbers that a resumed run must find again."""
+
+    iteration: int = 0
+    """Epochs done"""
+    env_steps: int = 0
+    """Cloning takes none; here because every run reports them"""
+    chosen_iteration: int = 0
+    """The epoch that the policy handed out comes from"""
+    chosen_loss: float | None = None
+    """Its held-out loss; None before the first epoch, or with nothing held out"""
+
+
+@dataclass(frozen=True)
+class CloneReport:
+    """One epoch; `heldout_loss` is None when no episode is held out."""
+
+    loss_imitation: float
+    """Mean over the epoch's minibatches, E|a - mu|^2"""
+    loss_policy_penalty: float
+    """The same, of the weighted penalty"""
+    heldout_imitation: float | None
+    heldout_loss: float | None
+    """With the penalty at its full weight: what early stopping looks at"""
+    chosen_iteration: int
+    lambda_policy: float
+    policy_std: float
+
+
+class Cloner:
+    """What changes while cloning: a student in training, and the best policy it has been."""
+
+    def __init__(self, config: TrainConfig, spec: EnvSpec, demonstrations: Demonstrations) -> None:
+        refuse_misfits(demonstrations, spec)
+        self.config = config
+        self.demonstrations = demonstrations
+        self.streams = Streams.from_seed(config.run.seed)
+        self.counters = CloneCounters()
+        device = resolve_device(config.run.device)
+        nets = config.nets
+        self.student = GaussianPolicy(
+            spec.num_states,
+            spec.action_low,
+            spec.action_high,
+            nets.policy_hidden,
+            nets.init,
+            nets.initial_log_std,
+            self.streams.init,
+        )
+        self.student.normalizer.merge(demonstrations.states)
+        self.policy = copy.deepcopy(self.student).requires_grad_(False)
+        self.student.to(device)
+        # The spread has a closed form: it is fitted after each epoch, never by gradient.
+        self.student.log_std.requires_grad_(False)
+        self.optimizer = Adam(self.student.mean_net, config.bc.clone_learning_rate)
+        is_heldout = held_out_episodes(
+            demonstrations.num_episodes,
+            config.bc.holdout_fraction,
+            stream(config.run.seed, "holdout"),
+        )[episode_of_step(demonstrations.episode_lengths)].to(device)
+        pairs = demonstrated_pairs(self.student, demonstrations, config)
+        self.taught, self.heldout = pairs.pick(~is_heldout), pairs.pick(is_heldout)
+
+    @property
+    def has_heldout(self) -> bool:
+        return len(self.heldout.actions) > 0
+
+    @property
+    def is_done(self) -> bool:
+        """All epochs done, or the held-out loss has not improved for too long."""
+        epochs_in_vain = self.counters.iteration - self.counters.chosen_iteration
+        return (
+            self.counters.iteration >= self.config.run.iterations
+            or epochs_in_vain >= self.config.bc.clone_patience
+        )
+
+
+def clone(
+    demonstrations: Demonstrations, spec: EnvSpec, config: TrainConfig | None = None
+) -> GaussianPolicy:
+    """The demonstrator as cloned: a policy of its own on the CPU, no run folder and no env steps.
+
+    `config` is one of `default_config("bc", task)`, with a seed or a penalty of your choice.
+    """
+    cloner = Cloner(config or default_config("bc", spec.task), spec, demonstrations)
+    while not cloner.is_done:
+        run_epoch(cloner)
+    return cloner.policy
+
+
+def run_epoch(cloner: Cloner) -> dict[str, Any]:
+    """One pass over the taught pairs; then fit the spread, and keep the student if it did best."""
+    started = time.perf_counter()
+    weight = ramped_weight(cloner.config.policy_penalty, cloner.counters.iteration)
+    losses = _fit_epoch(cloner, weight)
+    _fit_spread(cloner)
+    cloner.counters.iteration += 1
+    heldout = _heldout_losses(cloner) if cloner.has_heldout else None
+    heldout_loss = None if heldout is None else sum(heldout.values())
+    _keep_if_best(cloner, heldout_loss)
+    report = CloneReport(
+        loss_imitation=losses["imitation"],
+        loss_policy_penalty=losses.get("policy_penalty", 0.0),
+        heldout_imitation=None if heldout is None else heldout["imitation"],
+        heldout_loss=heldout_loss,
+        chosen_iteration=cloner.counters.chosen_iteration,
+        lambda_policy=weight,
+        policy_std=float(cloner.student.log_std.detach().exp().mean()),
+    )
+    return {
+        "iteration": cloner.counters.iteration,
+        "env_steps": cloner.counters.env_steps,
+        **asdict(report),
+        "seconds_epoch": time.perf_counter() - started,
+    }
+
+
+def cloning_loss(actions: Tensor) -> PolicyLoss:
+    """E|a - mu(s)|^2 over demonstrated pairs."""
+
+    def loss(mean: Tensor, log_std: Tensor) -> dict[str, Tensor]:
+        del log_std  # fitted apart
+        return {"imitation": (mean - actions).square().sum(-1).mean()}
+
+    return loss
+
+
+def _fit_epoch(cloner: Cloner, weight: float) -> dict[str, float]:
+    """Adam on shuffled minibatches; the mean of each summand of the loss."""
+    taught, size = cloner.taught, len(cloner.taught.actions)
+    sums: dict[str, Tensor] = {}
+    order = torch.randperm(size, generator=cloner.streams.minibatch).to(taught.actions.device)
+    for rows in order.split(cloner.config.bc.clone_minibatch):
+        summands = _losses(cloner, taught.pick(rows), cloner.config, weight)
+        cloner.optimizer.zero_grad()
+        total(summands).backward()
+        cloner.optimizer.step()
+        for name, value in summands.items():
+            sums[name] = sums.get(name, 0) + value.detach() * len(rows)
+    return _finite({name: float(value) / size for name, value in sums.items()})
+
+
+@torch.no_grad()
+def _heldout_losses(cloner: Cloner) -> dict[str, float]:
+    """Each summand on the held-out pairs, the penalty at its full weight and on all of them.
+
+    At the ramp's weight the first epochs, hardly penalised, would look best and be kept; on a
+    share of the states chance would choose among the others.
+    """
+    config = with_settings(cloner.config, {"penalty_state_fraction": 1.0})
+    summands = _losses(cloner, cloner.heldout, config, config.policy_penalty.lambda_policy)
+    return _finite({name: float(value) for name, value in summands.items()})
+
+
+def _losses(cloner: Cloner, pairs: Pairs, config: TrainConfig, weight: float) -> dict[str, Tensor]:
+    """The summands of the loss on some pairs, the penalty composed on when it has weight."""
+    student, rows = cloner.student, pairs.rows
+    mean = student.mean_of_normalized(rows.states)
+    loss = cloning_loss(pairs.actions)
+    if weight > 0:
+        if config.policy_penalty.policy_penalty_estimator == "lcp":
+            # It averages over the policy's own actions, and demonstrated ones are not those.
+            noise = torch.randn(mean.shape, generator=cloner.streams.action).to(mean)
+            rows = replace(rows, actions=(mean + student.log_std.exp() * noise).detach())
+        share = draw_share(rows, config, cloner.streams)
+        loss = with_policy_penalty(loss, policy_penalty(student, share, config), weight)
+    return loss(mean, student.log_std)
+
+
+@torch.no_grad()
+def _fit_spread(cloner: Cloner) -> None:
+    """The spread of greatest likelihood given the mean, on pairs the mean was not fitted to."""
+    pairs = cloner.heldout if cloner.has_heldout else cloner.taught
+    residuals = pairs.actions - cloner.student.mean_of_normalized(pairs.rows.states)
+    std = residuals.square().mean(0).sqrt().clamp_min(STD_FLOOR)
+    cloner.student.log_std.copy_(std.log())
+
+
+def _keep_if_best(cloner: Cloner, heldout_loss: float | None) -> None:
+    """Hand out the student of this epoch; with nothing held out the newest is the best known."""
+    counters = cloner.counters
+    lowest = counters.chosen_loss
+    if heldout_loss is None or lowest is None or heldout_loss < lowest:
+        counters.chosen_iteration, counters.chosen_loss = counters.iteration, heldout_loss
+        cloner.policy.load_state_dict(cloner.student.state_dict())
+
+
+def _finite(losses: dict[str, float]) -> dict[str, float]:
+    if not all(math.isfinite(value) for value in losses.values()):
+        raise DivergedError(
+            f"cloning: the loss is {losses}; a smaller --clone-learning-rate may help"
+        )
+    return losses

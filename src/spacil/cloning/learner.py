@@ -1,0 +1,86 @@
+"""Behaviour cloning as a run: evaluated on an env, taken apart and put together bit for bit.
+
+Evaluations, checkpoints and `spacil evaluate` see the policy with the lowest held-out loss so
+far, under the name `policy`; the student in training travels beside it. A stopped run therefore
+needs no step back to its best epoch, and a longer one goes on as if it had never stopped.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor, nn
+
+from spacil.cloning.cloner import CloneCounters, Cloner
+from spacil.config.groups import TrainConfig
+from spacil.demos.demonstrations import Demonstrations
+from spacil.envs.registry import make_vector_env
+from spacil.envs.vector_env import ResetSeeds, VectorEnv
+from spacil.measuring.evaluate import Best, num_evaluation_envs
+from spacil.nets.policy import GaussianPolicy
+from spacil.runs.named_tensors import optimizer_tensors, restore_optimizer, with_prefix
+from spacil.runs.saved_state import optional_record_from, record_from, require_same_form
+
+
+class BCLearner(Cloner):
+    """A cloner with an evaluation env of its own."""
+
+    def __init__(
+        self, config: TrainConfig, env_source: Any, demonstrations: Demonstrations
+    ) -> None:
+        """`env_source` is what `make_vector_env` takes: a task name, an env, or a factory."""
+        seeds = ResetSeeds(config.run.seed, "eval")
+        # The horizon decides how many envs an evaluation takes, and only an env knows it.
+        probe = make_vector_env(env_source, 1, seeds, num_threads=1)
+        probe.close()
+        super().__init__(config, probe.spec, demonstrations)
+        self.eval_env: VectorEnv = make_vector_env(
+            env_source,
+            num_evaluation_envs(config.evaluation.evaluation_steps, probe.spec.horizon),
+            seeds,
+            config.run.simulation_threads,
+            config.run.env_timeout,
+        )
+        self.best: Best | None = None
+
+    @property
+    def acting_policy(self) -> GaussianPolicy:
+        """What is evaluated: the policy with the lowest held-out loss so far."""
+        return self.policy
+
+    @property
+    def demo_std(self) -> Tensor:
+        """Standard deviations [S] that define the common frame of J."""
+        return self.demonstrations.state_std
+
+    def close(self) -> None:
+        self.eval_env.close()
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Every number of the run, by name, on the CPU."""
+        named: dict[str, Tensor] = {}
+        for name, module in self._modules().items():
+            named |= {f"{name}.{key}": value for key, value in module.state_dict().items()}
+        named |= optimizer_tensors("student", self.student.mean_net, self.optimizer)
+        named |= {f"stream.{name}": value for name, value in self.streams.state().items()}
+        return {name: value.detach().cpu().contiguous().clone() for name, value in named.items()}
+
+    def document(self) -> dict[str, Any]:
+        """What is not a tensor, JSON-able and free of wall-clock time."""
+        return {
+            "counters": vars(self.counters).copy(),
+            "best": None if self.best is None else vars(self.best).copy(),
+        }
+
+    def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
+        """Continue exactly where `tensors()` and `document()` were taken."""
+        require_same_form(tensors, self.tensors())
+        counters = record_from(CloneCounters, document.get("counters"), "counters")
+        best = optional_record_from(Best, document.get("best"), "best evaluation")
+        for name, module in self._modules().items():
+            module.load_state_dict(with_prefix(tensors, f"{name}."))
+        restore_optimizer("student", self.student.mean_net, self.optimizer, tensors)
+        self.streams.restore(with_prefix(tensors, "stream."))
+        self.counters, self.best = counters, best
+
+    def _modules(self) -> dict[str, nn.Module]:
+        return {"policy": self.policy, "student": self.student}

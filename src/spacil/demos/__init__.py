@@ -1,0 +1,1 @@
+"""Demonstrations: record, check, edit, save, load, and the formats of other libraries."""

@@ -1,0 +1,1 @@
+"""What could be wrong with demonstrations, and whether they fit an env."""

@@ -1,0 +1,220 @@
+"""Everything that could be wrong with demonstrations, in one report.
+
+`check_demonstrations` never raises on content and changes nothing: it measures, and lists what it
+finds, each with its place and a remedy. `demos_for_training` refuses what holds an error.
+"""
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from spacil.demos.check.env_fit import (
+    bounds_findings,
+    fraction_out_of_bounds,
+    identity_findings,
+    size_findings,
+    state_findings,
+)
+from spacil.demos.check.findings import Finding, count, episode_findings, nonfinite_findings
+from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.file import load_demos
+from spacil.demos.variation import (
+    mean_action_change,
+    relative_action_change,
+    variation_findings,
+)
+from spacil.envs.vector_env import EnvSpec, FloatArray
+from spacil.errors import ConfigError, DataError
+
+
+@dataclass(frozen=True)
+class DemoReport:
+    """What demonstrations hold, and what is wrong with them. None: not known."""
+
+    source: str
+    task: str | None
+    content_hash: str
+    num_episodes: int
+    num_steps: int
+    num_states: int
+    num_actions: int
+    has_raw_actions: bool
+    has_start_states: bool
+    average_return: float | None
+    return_std: float | None
+    return_min: float | None
+    return_max: float | None
+    average_length: float | None
+    length_min: int | None
+    length_max: int | None
+    fraction_out_of_bounds: float | None
+    """Share of executed action entries outside the env's bounds."""
+    mean_action_change: float | None
+    """Mean |a_t - a_(t-1)| over executed action entries; lower is smoother."""
+    relative_action_change: float | None
+    """The same over the mean difference of any two steps: 1 for actions drawn anew each step."""
+    num_terminated: int
+    """Episodes that the task ended; the others were cut."""
+    findings: tuple[Finding, ...]
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.severity == "error")
+
+    @property
+    def is_usable(self) -> bool:
+        return not self.errors
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON with stable keys."""
+        document = dataclasses.asdict(self)
+        document["findings"] = list(document["findings"])
+        return {**document, "is_usable": self.is_usable}
+
+
+def check_demonstrations(
+    demos: Demonstrations,
+    spec: EnvSpec | None,
+    reset_states: FloatArray | None = None,
+    *,
+    allow_env_mismatch: bool = False,
+) -> DemoReport:
+    """The report on demonstrations for the task `spec`, or on their own.
+
+    `reset_states` [K, S], some tens of starts of the task, help to tell another task's states.
+    """
+    findings = episode_findings(demos) + nonfinite_findings(demos) + variation_findings(demos)
+    out_of_bounds = None
+    if reset_states is not None and spec is not None:
+        _check_reset_states(reset_states, spec)
+    if spec is None or spec.num_states != demos.num_states:
+        reset_states = None  # nothing to compare column by column
+    if spec is not None:
+        findings += size_findings(demos, spec)
+        findings += identity_findings(demos, spec, allow_env_mismatch)
+        if spec.num_actions == demos.num_actions:
+            out_of_bounds = fraction_out_of_bounds(demos, spec)
+            findings += bounds_findings(demos, spec)
+    findings += state_findings(demos, spec.task if spec else "the task", reset_states)
+    if demos.actions is None:
+        findings.append(
+            Finding(
+                "note",
+                "executed_actions_only",
+                f"{demos.source}: holds executed actions only, no raw ones; "
+                "training then uses executed actions on both sides",
+            )
+        )
+    lengths = demos.episode_lengths
+    return DemoReport(
+        source=demos.source,
+        task=demos.metadata.task,
+        content_hash=demos.content_hash,
+        num_episodes=demos.num_episodes,
+        num_steps=demos.num_steps,
+        num_states=demos.num_states,
+        num_actions=demos.num_actions,
+        has_raw_actions=demos.actions is not None,
+        has_start_states=demos.initial_qpos is not None,
+        fraction_out_of_bounds=out_of_bounds,
+        mean_action_change=_finite_or_none(mean_action_change(demos)),
+        relative_action_change=_finite_or_none(relative_action_change(demos)),
+        num_terminated=int(demos.terminations.sum()),
+        findings=tuple(findings),
+        average_length=_finite_or_none(lengths.double().mean()),
+        length_min=int(lengths.min()) if demos.num_episodes else None,
+        length_max=int(lengths.max()) if demos.num_episodes else None,
+        **_return_summary(demos),
+    )
+
+
+def demos_for_training(
+    source: str | Path | Demonstrations,
+    spec: EnvSpec,
+    reset_states: FloatArray | None = None,
+    *,
+    num_episodes: int | None = None,
+    drop_nonfinite: bool = False,
+    allow_env_mismatch: bool = False,
+) -> tuple[Demonstrations, DemoReport]:
+    """Demonstrations that training may use, with their report; a DataError lists every error.
+
+    All episodes by default; `num_episodes` takes the first ones and refuses fewer.
+    """
+    demos = source if isinstance(source, Demonstrations) else load_demos(source)
+    if drop_nonfinite:
+        demos = demos.without_nonfinite_episodes()
+    if num_episodes is not None:
+        demos = demos.first(num_episodes)
+    report = check_demonstrations(demos, spec, reset_states, allow_env_mismatch=allow_env_mismatch)
+    require_usable(report)
+    return demos, report
+
+
+def require_usable(report: DemoReport) -> None:
+    """Refuse demonstrations with an error, naming all of them at once."""
+    if not report.is_usable:
+        raise DataError("\n".join(finding.message for finding in report.errors))
+
+
+def report_lines(report: DemoReport) -> list[str]:
+    """The report as plain text."""
+    task = report.task or "an unnamed task"
+    lines = [
+        f"{report.source}: {count(report.num_episodes, 'episode')}, "
+        f"{count(report.num_steps, 'step')} of {task}",
+        f"  states   {report.num_states} dims",
+        f"  actions  {report.num_actions} dims, "
+        + ("raw and executed" if report.has_raw_actions else "executed only"),
+    ]
+    if report.mean_action_change is not None:
+        relative = report.relative_action_change
+        compared = "" if relative is None else f", {relative:.0%} of that between any two steps"
+        lines.append(f"           mean change per step {report.mean_action_change:.4g}{compared}")
+    if report.fraction_out_of_bounds is not None:
+        lines.append(f"           {report.fraction_out_of_bounds:.1%} of entries out of bounds")
+    if report.average_length is not None:
+        lines.append(
+            f"  lengths  mean {report.average_length:.1f}, "
+            f"{report.length_min} to {report.length_max}; "
+            f"{report.num_terminated} of {report.num_episodes} ended by the task"
+        )
+    if report.average_return is not None:
+        lines.append(
+            f"  returns  mean {report.average_return:.2f}, std {report.return_std:.2f}, "
+            f"{report.return_min:.2f} to {report.return_max:.2f}"
+        )
+    lines += [f"  {finding.severity}: {finding.message}" for finding in report.findings]
+    lines.append(
+        "usable" if report.is_usable else f"not usable: {count(len(report.errors), 'error')}"
+    )
+    return lines
+
+
+def _check_reset_states(reset_states: FloatArray, spec: EnvSpec) -> None:
+    if reset_states.ndim != 2 or reset_states.shape[1] != spec.num_states or len(reset_states) < 2:
+        raise ConfigError(
+            f"reset_states have shape {reset_states.shape}, expected two or more starts of "
+            f"{spec.task}, [K, {spec.num_states}]"
+        )
+
+
+def _return_summary(demos: Demonstrations) -> dict[str, float | None]:
+    returns = demos.returns
+    if returns is None or returns.numel() == 0:
+        return dict.fromkeys(("average_return", "return_std", "return_min", "return_max"))
+    return {
+        "average_return": _finite_or_none(returns.mean()),
+        "return_std": _finite_or_none(returns.std(correction=0)),
+        "return_min": _finite_or_none(returns.min()),
+        "return_max": _finite_or_none(returns.max()),
+    }
+
+
+def _finite_or_none(value: Tensor | float | None) -> float | None:
+    """JSON knows no NaN: a number that does not exist is null."""
+    return float(value) if value is not None and math.isfinite(value) else None

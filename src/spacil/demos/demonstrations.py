@@ -1,0 +1,285 @@
+"""Demonstrations: whole episodes of someone who can do the task.
+
+A `Demonstrations` record is checked when it is made and never changes; `first`, `subsample` and
+the other methods return new records whose provenance says what was done. States and actions are
+raw: nothing here normalises or clips. Reading and writing files is `demo_file`'s subject, judging
+the content is `demo_check`'s.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from spacil.demos.arrays import EpisodeArrays, tensors_from_arrays
+from spacil.demos.metadata import DemoMetadata
+from spacil.demos.schema import FIELDS, check_structure
+from spacil.demos.selection import (
+    acted_rows,
+    episode_of_step,
+    first_steps,
+    keep_every,
+    select_episodes,
+    sum_groups,
+)
+from spacil.errors import ConfigError, DataError
+from spacil.storage import content_hash
+from spacil.types import ExpertBatch
+
+ActionKind = Literal["raw", "executed"]
+
+
+@dataclass(frozen=True, eq=False)
+class Episode:
+    """One demonstrated episode: views into the record, nothing copied."""
+
+    observations: Tensor
+    """[T+1, S]; the last one is where the episode ended."""
+    executed_actions: Tensor
+    """[T, A]"""
+    actions: Tensor | None
+    """[T, A] raw"""
+    rewards: Tensor | None
+    """[T]"""
+    is_terminated: bool
+    is_truncated: bool
+    initial_qpos: Tensor | None
+    """[nq]"""
+    initial_qvel: Tensor | None
+    """[nv]"""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Demonstrations:
+    """E episodes with M steps in all, stored one after the other."""
+
+    observations: Tensor
+    """[M+E, S] raw states, float32 or float64, one more per episode than actions."""
+    executed_actions: Tensor
+    """[M, A] float32 or float64, what the env was given."""
+    terminations: Tensor
+    """[M] bool"""
+    truncations: Tensor
+    """[M] bool"""
+    episode_lengths: Tensor
+    """[E] int64"""
+    actions: Tensor | None = None
+    """[M, A] float32 or float64, the expert's unclipped mean action; None where not known."""
+    rewards: Tensor | None = None
+    """[M] float64 or float32, for reports; imitation never learns from them."""
+    initial_qpos: Tensor | None = None
+    """[E, nq] float64: with `initial_qvel`, the physics state an episode can be replayed from."""
+    initial_qvel: Tensor | None = None
+    """[E, nv] float64"""
+    metadata: DemoMetadata = field(default_factory=DemoMetadata)
+    source: str = "demonstrations"
+    """Where the record was read from, for messages; no part of the content."""
+
+    def __post_init__(self) -> None:
+        check_structure(self.tensors(), self.source)
+
+    def __repr__(self) -> str:
+        """One line; a notebook should not fill with tensors."""
+        steps = f"{self.num_episodes} episodes, {len(self.executed_actions)} steps"
+        returns = "" if self.returns is None else f", return {float(self.returns.mean()):.2f}"
+        return f"Demonstrations({self.metadata.task or 'no task'}: {steps}{returns})"
+
+    @classmethod
+    def from_arrays(
+        cls,
+        observations: EpisodeArrays,
+        executed_actions: EpisodeArrays,
+        *,
+        actions: EpisodeArrays | None = None,
+        rewards: EpisodeArrays | None = None,
+        terminations: EpisodeArrays | None = None,
+        truncations: EpisodeArrays | None = None,
+        initial_qpos: EpisodeArrays | None = None,
+        initial_qvel: EpisodeArrays | None = None,
+        metadata: DemoMetadata | None = None,
+        source: str = "demonstrations",
+    ) -> "Demonstrations":
+        """A record from one array per episode: as many observations as actions, or one more.
+
+        `executed_actions` are those the env was given; `actions` the expert's unclipped ones,
+        where known. Without flags every episode counts as truncated. Casts are recorded.
+        """
+        given = {
+            "observations": observations,
+            "executed_actions": executed_actions,
+            "actions": actions,
+            "rewards": rewards,
+            "terminations": terminations,
+            "truncations": truncations,
+            "initial_qpos": initial_qpos,
+            "initial_qvel": initial_qvel,
+        }
+        arrays = {name: episodes for name, episodes in given.items() if episodes is not None}
+        return cls.from_named_arrays(arrays, metadata or DemoMetadata(), source)
+
+    @classmethod
+    def from_named_arrays(
+        cls,
+        arrays: Mapping[str, EpisodeArrays],
+        metadata: DemoMetadata,
+        source: str = "demonstrations",
+    ) -> "Demonstrations":
+        """As `from_arrays`, for arrays that come in a map by field name."""
+        tensors, changes = tensors_from_arrays(arrays, source)
+        return cls(**tensors, metadata=metadata.with_changes(changes), source=source)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["Demonstrations"]) -> "Demonstrations":
+        """The episodes of all parts in order; the parts must come from one env.
+
+        Optional tensors stay when every part has them; what is left out is recorded.
+        """
+        if not parts:
+            raise DataError("nothing to concatenate: at least one record is needed")
+        metadata = DemoMetadata.of_parts([(part.metadata, part.num_episodes) for part in parts])
+        all_tensors = [part.tensors() for part in parts]
+        kept = [name for name in all_tensors[0] if all(name in part for part in all_tensors)]
+        left_out = sorted(set().union(*all_tensors) - set(kept))
+        if left_out:
+            metadata = metadata.with_change("leave_out_tensors_some_parts_lack", names=left_out)
+        tensors = {name: torch.cat([part[name] for part in all_tensors]) for name in kept}
+        return cls(**tensors, metadata=metadata, source=" + ".join(part.source for part in parts))
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors that are there, by field name."""
+        values = {field.name: getattr(self, field.name) for field in FIELDS}
+        return {name: value for name, value in values.items() if value is not None}
+
+    @property
+    def num_episodes(self) -> int:
+        return len(self.episode_lengths)
+
+    @property
+    def num_steps(self) -> int:
+        return len(self.executed_actions)
+
+    @property
+    def num_states(self) -> int:
+        return self.observations.shape[1]
+
+    @property
+    def num_actions(self) -> int:
+        return self.executed_actions.shape[1]
+
+    @property
+    def content_hash(self) -> str:
+        """SHA-256 over the metadata and every tensor: equal hash, equal demonstrations."""
+        return content_hash(self.tensors(), self.metadata.as_document())
+
+    @property
+    def states(self) -> Tensor:
+        """[M, S] float32, the observations that actions were taken in."""
+        return self.observations[acted_rows(self.episode_lengths)].float()
+
+    @property
+    def state_mean(self) -> Tensor:
+        """[S] float64"""
+        return self._states_for_statistics().mean(dim=0)
+
+    @property
+    def state_std(self) -> Tensor:
+        """[S] float64, of the population."""
+        return self._states_for_statistics().std(dim=0, correction=0)
+
+    @property
+    def returns(self) -> Tensor | None:
+        """[E] float64, the sum of each episode's rewards; None without rewards."""
+        if self.rewards is None:
+            return None
+        episodes = episode_of_step(self.episode_lengths)
+        return sum_groups(self.rewards.double(), episodes, self.num_episodes)
+
+    def episode(self, index: int) -> Episode:
+        if not 0 <= index < self.num_episodes:
+            raise DataError(f"{self.source}: no episode {index}; there are {self.num_episodes}")
+        length = int(self.episode_lengths[index])
+        first = int(first_steps(self.episode_lengths)[index])
+        steps = slice(first, first + length)
+        return Episode(
+            observations=self.observations[first + index : first + index + length + 1],
+            executed_actions=self.executed_actions[steps],
+            actions=None if self.actions is None else self.actions[steps],
+            rewards=None if self.rewards is None else self.rewards[steps],
+            is_terminated=bool(self.terminations[steps].any()),
+            is_truncated=bool(self.truncations[steps].any()),
+            initial_qpos=None if self.initial_qpos is None else self.initial_qpos[index],
+            initial_qvel=None if self.initial_qvel is None else self.initial_qvel[index],
+        )
+
+    def expert_batch(self, which: ActionKind) -> ExpertBatch:
+        """All state-action pairs, with raw or executed actions; never one for the other."""
+        if which == "executed":
+            return ExpertBatch(self.states, self.executed_actions.float())
+        if which != "raw":
+            raise ConfigError(f"no action kind '{which}'; choose raw or executed")
+        if self.actions is None:
+            raise DataError(
+                f"{self.source}: holds executed actions only, raw ones were asked for; "
+                "use executed actions on both sides, or record the expert anew"
+            )
+        return ExpertBatch(self.states, self.actions.float())
+
+    def first(self, num_episodes: int) -> "Demonstrations":
+        """The first episodes; asking for more than there are is refused, none is used twice."""
+        if num_episodes < 1:
+            raise ConfigError(f"cannot keep {num_episodes} episodes; ask for 1 or more")
+        if num_episodes > self.num_episodes:
+            raise DataError(
+                f"{self.source}: {num_episodes} episodes asked for, {self.num_episodes} there; "
+                "ask for fewer or bring more demonstrations"
+            )
+        if num_episodes == self.num_episodes:
+            return self
+        is_kept = torch.arange(self.num_episodes) < num_episodes
+        metadata = self.metadata.with_change("keep_first_episodes", num_episodes=num_episodes)
+        return self._with(select_episodes(self.tensors(), is_kept), metadata)
+
+    def subsample(self, every: int) -> "Demonstrations":
+        """Every so many steps of each episode, from the first; returns and ends are kept.
+
+        Fewer and less similar pairs from the same episodes, as in the GAIL paper's experiments.
+        """
+        if every < 1:
+            raise ConfigError(f"cannot keep every {every}-th step; ask for 1 or more")
+        if every == 1:
+            return self
+        metadata = self.metadata.with_change("subsample", every=every)
+        return self._with(keep_every(self.tensors(), every), metadata)
+
+    def without_nonfinite_episodes(self) -> "Demonstrations":
+        """The episodes whose observations and actions are all finite; the rest is recorded."""
+        is_bad = self.nonfinite_episodes()
+        if not is_bad.any():
+            return self
+        dropped = torch.nonzero(is_bad).flatten().tolist()
+        metadata = self.metadata.with_change("drop_nonfinite_episodes", episodes=dropped)
+        return self._with(select_episodes(self.tensors(), ~is_bad), metadata)
+
+    def nonfinite_episodes(self) -> Tensor:
+        """[E] bool, episodes with a NaN or an infinity where imitation would read it."""
+        lengths = self.episode_lengths
+        is_bad = torch.zeros(self.num_episodes, dtype=torch.bool)
+        for tensor, rows_per_episode in (
+            (self.observations, lengths + 1),
+            (self.executed_actions, lengths),
+            (self.actions, lengths),
+        ):
+            if tensor is not None:
+                episodes = episode_of_step(rows_per_episode)
+                is_bad[episodes[~tensor.float().isfinite().all(dim=1)]] = True
+        return is_bad
+
+    def _states_for_statistics(self) -> Tensor:
+        if self.num_steps == 0:
+            raise DataError(f"{self.source}: no steps, so the states have no mean")
+        return self.states.double()
+
+    def _with(self, tensors: Mapping[str, Tensor], metadata: DemoMetadata) -> "Demonstrations":
+        return Demonstrations(**tensors, metadata=metadata, source=self.source)

@@ -1,0 +1,1 @@
+"""How updates are computed fast: hand-written passes, Adam on one vector, recorded GPU work."""

@@ -1,0 +1,1 @@
+"""How good and how smooth a policy is. Reads policies, trains nothing."""

@@ -1,0 +1,107 @@
+"""Episodes in, numbers out: return, what the motors felt, and whether the policy acts at all."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from spacil.envs.joint_velocities import is_movement, joint_velocity_columns
+from spacil.envs.vector_env import EnvSpec
+from spacil.errors import ConfigError
+from spacil.measuring.evaluate import mean_interval
+from spacil.measuring.report import PlayedEpisodes
+from spacil.policies.source import PolicySource
+from spacil.sampling.episodes import Actor, Trajectory
+from spacil.smoothness.action_signal import ActionSignal, describe, mean_signal
+
+
+def played_episodes(trajectories: list[Trajectory], spec: EnvSpec) -> PlayedEpisodes:
+    """The summary of whole episodes; numbers of the signal are means over episodes."""
+    returns = np.array([trajectory.total_return for trajectory in trajectories])
+    low, high = mean_interval(returns)
+    return PlayedEpisodes(
+        average_return=float(returns.mean()),
+        return_std=float(returns.std(ddof=1)) if len(returns) > 1 else 0.0,
+        return_low=low,
+        return_high=high,
+        num_episodes=len(returns),
+        mean_length=float(np.mean([len(trajectory) for trajectory in trajectories])),
+        action_signal=mean_signal([_signal(trajectory, spec) for trajectory in trajectories]),
+    )
+
+
+def policy_actor(source: PolicySource, is_sampled: bool, generator: torch.Generator) -> Actor:
+    """Mean actions, or samples of the policy's own Gaussian."""
+
+    def mean(states: Tensor) -> Tensor:
+        return source.mean(states.to(source.dtype))
+
+    if not is_sampled:
+        return mean
+    std = source.std
+    if std is None:
+        raise ConfigError(
+            f"{source.name}: sampled actions need a Gaussian whose spread is known, and this "
+            "policy has none to read; leave --sampled out"
+        )
+
+    def sample(states: Tensor) -> Tensor:
+        actions = mean(states)
+        noise = torch.randn(actions.shape, generator=generator, dtype=actions.dtype)
+        return actions + std * noise
+
+    return sample
+
+
+def reference_actors(spec: EnvSpec, generator: torch.Generator) -> dict[str, Actor]:
+    """What a policy must beat: doing nothing, and doing anything.
+
+    Random actions are uniform within the bounds; standard normal where a bound is open.
+    """
+    low, high = torch.from_numpy(spec.action_low), torch.from_numpy(spec.action_high)
+    is_bounded = bool(torch.isfinite(low).all() and torch.isfinite(high).all())
+
+    def zero_action(states: Tensor) -> Tensor:
+        return torch.zeros(len(states), spec.num_actions)
+
+    def random_action(states: Tensor) -> Tensor:
+        shape = (len(states), spec.num_actions)
+        if not is_bounded:
+            return torch.randn(shape, generator=generator)
+        return torch.lerp(low, high, torch.rand(shape, generator=generator))
+
+    return {"zero_action": zero_action, "random": random_action}
+
+
+def action_spread(
+    trajectories: list[Trajectory],
+    source: PolicySource,
+    states: Tensor,
+    bounds: tuple[Tensor, Tensor] | None,
+) -> float:
+    """Root mean square over action dims of std / half range of the executed actions.
+
+    Of the actions played, or, where none were, of the clipped mean actions at `states`. An open
+    bound counts as a half range of 1. A constant policy has spread 0, whatever its constant.
+    """
+    if trajectories:
+        actions = torch.cat([trajectory.actions for trajectory in trajectories])
+    else:
+        with torch.no_grad():
+            actions = source.mean(states)
+    half_range: Tensor | float = 1.0
+    if bounds is not None:
+        low, high = (bound.to(actions) for bound in bounds)
+        actions = actions.clamp(low, high)
+        half_range = torch.where(torch.isfinite(high - low), (high - low) / 2, 1.0)
+    std = actions.double().std(0, correction=0) / half_range
+    return float(std.square().mean().sqrt())
+
+
+def _signal(trajectory: Trajectory, spec: EnvSpec) -> ActionSignal:
+    columns = joint_velocity_columns(spec.task)
+    return describe(
+        trajectory.actions,
+        torch.from_numpy(spec.action_high - spec.action_low),
+        None if columns is None else trajectory.states[:, list(columns)],
+        spec.dt if is_movement(spec.task) else None,
+    )

@@ -1,0 +1,179 @@
+"""What a policy is worth when the world is worse than in training: noise, attack, delay.
+
+Each disturbance wraps an actor and is played over whole episodes from the same starts. The env's
+state stays true; only what the policy sees, or when its action arrives, is disturbed. The attack
+is the maximal-action-difference attack: cheap, and weaker than one that knows the value of states
+(Robust Sarsa). So a return under it is no lower bound on what a worse enemy would leave.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from spacil.envs.vector_env import VectorEnv
+from spacil.functional.spectral import BatchFunction
+from spacil.sampling.episodes import Actor, MakeActor, play
+from spacil.seeding import stream
+from spacil.smoothness.action_signal import mean_of_known, spectrum_score
+
+NOISE_LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+"""Half widths of uniform noise, in standard deviations of each feature (the CATS protocol)."""
+DELAYS = (1, 2, 3)
+ATTACK_RADII = {"Hopper": 0.075, "Walker2d": 0.05, "HalfCheetah": 0.15, "Ant": 0.15}
+"""L-infinity radius in standard deviations, by the task's name without version (SA-PPO's)."""
+ATTACK_STEPS = 10
+_ATTACK_STEP = 0.25
+"""Of the radius: ten such steps cross the ball, and have time to come to rest on its faces."""
+
+
+@dataclass(frozen=True)
+class DisturbedReturn:
+    """Whole episodes under one disturbance."""
+
+    level: float
+    """Noise: half width, attack: radius, both in standard deviations; delay: steps"""
+    average_return: float
+    return_std: float
+    spectrum_score: float | None
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """Every disturbance; keys are stable."""
+
+    num_episodes: int
+    feature_std_from: str
+    """Whose standard deviations noise and attack are measured in"""
+    observation_noise: tuple[DisturbedReturn, ...]
+    action_difference_attack: DisturbedReturn | None
+    """None where no radius is known for the task and none was given"""
+    observation_delay: tuple[DisturbedReturn, ...]
+    action_delay: tuple[DisturbedReturn, ...]
+
+
+def attack_radius_of(task: str) -> float | None:
+    """The usual radius for a task, where there is one."""
+    return ATTACK_RADII.get(task.split("-v")[0])
+
+
+def measure_robustness(
+    env: VectorEnv,
+    act: Actor,
+    mean_action: BatchFunction,
+    feature_std: Tensor,
+    feature_std_from: str,
+    attack_radius: float | None,
+    num_episodes: int,
+    seed: int,
+) -> Robustness:
+    """All disturbances. `mean_action` is what acts, with gradients; `feature_std` is [S], raw."""
+
+    def under(level: float, make_actor: MakeActor) -> DisturbedReturn:
+        return _disturbed_return(env, make_actor, num_episodes, level)
+
+    def noisy(level: float) -> MakeActor:
+        # The same draws at every level, only wider: the curve shows the width, not the luck.
+        actor = with_noise(act, level * feature_std, stream(seed, "observation-noise"))
+        return lambda: actor
+
+    attack = None
+    if attack_radius is not None:
+        attacked = with_attack(
+            act, mean_action, attack_radius * feature_std, stream(seed, "attack")
+        )
+        attack = under(attack_radius, lambda: attacked)
+    return Robustness(
+        num_episodes=num_episodes,
+        feature_std_from=feature_std_from,
+        observation_noise=tuple(under(level, noisy(level)) for level in NOISE_LEVELS),
+        action_difference_attack=attack,
+        observation_delay=tuple(
+            under(steps, partial(with_observation_delay, act, steps)) for steps in DELAYS
+        ),
+        action_delay=tuple(
+            under(steps, partial(with_action_delay, act, steps)) for steps in DELAYS
+        ),
+    )
+
+
+def with_noise(act: Actor, half_width: Tensor, generator: torch.Generator) -> Actor:
+    """The policy sees s + u, u uniform in +-half_width [S], fresh at every step."""
+
+    def disturbed(states: Tensor) -> Tensor:
+        uniform = 2 * torch.rand(states.shape, generator=generator, dtype=states.dtype) - 1
+        return act(states + uniform * half_width.to(states))
+
+    return disturbed
+
+
+def with_attack(
+    act: Actor, mean_action: BatchFunction, radius: Tensor, generator: torch.Generator
+) -> Actor:
+    """The policy sees the state within +-radius [S] at which its mean action changes most."""
+
+    def disturbed(states: Tensor) -> Tensor:
+        return act(states + worst_offset(mean_action, states, radius.to(states), generator))
+
+    return disturbed
+
+
+def worst_offset(
+    mean_action: BatchFunction, states: Tensor, radius: Tensor, generator: torch.Generator
+) -> Tensor:
+    """Signed ascent on |mu(s + offset) - mu(s)|^2 in a box, [N, S].
+
+    From a random corner: at no offset the gradient is zero, and the ascent would not move.
+    """
+    with torch.no_grad():
+        centre = mean_action(states)
+    signs = torch.randint(2, states.shape, generator=generator).to(states) * 2 - 1
+    offset = signs * radius
+    for _ in range(ATTACK_STEPS):
+        with torch.enable_grad():
+            moving = offset.detach().requires_grad_()
+            change = (mean_action(states + moving) - centre).square().sum()
+            if not change.requires_grad:  # a constant policy: nothing to attack
+                return offset
+            (gradient,) = torch.autograd.grad(change, moving)
+        offset = offset + _ATTACK_STEP * radius * gradient.sign()
+        offset = offset.clamp(-radius, radius)
+    return offset.detach()
+
+
+def with_observation_delay(act: Actor, steps: int) -> Actor:
+    """The policy sees the state of `steps` steps ago; before that, the first one."""
+    seen: deque[Tensor] = deque(maxlen=steps + 1)
+
+    def delayed(states: Tensor) -> Tensor:
+        seen.append(states)
+        return act(seen[0])
+
+    return delayed
+
+
+def with_action_delay(act: Actor, steps: int) -> Actor:
+    """The env gets the action of `steps` steps ago; before that, none (zero)."""
+    decided: deque[Tensor] = deque(maxlen=steps + 1)
+
+    def delayed(states: Tensor) -> Tensor:
+        decided.append(act(states))
+        return decided[0] if len(decided) > steps else torch.zeros_like(decided[0])
+
+    return delayed
+
+
+def _disturbed_return(
+    env: VectorEnv, make_actor: MakeActor, num_episodes: int, level: float
+) -> DisturbedReturn:
+    trajectories = play(env, make_actor, num_episodes)
+    returns = np.array([trajectory.total_return for trajectory in trajectories])
+    return DisturbedReturn(
+        level=level,
+        average_return=float(returns.mean()),
+        return_std=float(returns.std(ddof=1)) if len(returns) > 1 else 0.0,
+        spectrum_score=mean_of_known([spectrum_score(each.actions) for each in trajectories]),
+    )

@@ -1,0 +1,1 @@
+"""Policies in files and in other libraries' formats; the home of onnx."""

@@ -1,0 +1,172 @@
+"""Policies on disk: one file of their own, or inside the checkpoints of a run.
+
+A policy file holds the networks' tensors, the normaliser among them, and a JSON document that
+says how to build it. Nothing in a file names code to import.
+"""
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import as_file
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from spacil.demos.file import bundled_files
+from spacil.envs.vector_env import EnvSpec
+from spacil.errors import DataError
+from spacil.nets.policy import GaussianPolicy
+from spacil.runs import checkpoint
+from spacil.runs.named_tensors import with_prefix
+from spacil.storage import sealed_file as single_file
+
+FORMAT = "spacil-policy"
+FORMAT_VERSION = 1
+SUFFIX = ".policy.safetensors"
+
+Which = Literal["best", "last"]
+
+_DOCUMENT_KEYS = {"task", "num_states", "hidden", "num_actions", "provenance"}
+
+
+@dataclass(frozen=True)
+class SavedPolicy:
+    """A policy and what is known of it."""
+
+    policy: GaussianPolicy
+    task: str
+    provenance: Mapping[str, Any]
+
+
+def policy_document(policy: GaussianPolicy, task: str) -> dict[str, Any]:
+    """What is needed to build the policy again, besides its tensors."""
+    return {
+        "task": task,
+        "num_states": policy.num_states,
+        "hidden": policy.hidden,
+        "num_actions": policy.num_actions,
+    }
+
+
+def save_policy(
+    policy: GaussianPolicy, path: str | Path, task: str, provenance: Mapping[str, Any]
+) -> None:
+    """Write one self-contained file, atomically."""
+    document = {**policy_document(policy, task), "provenance": dict(provenance)}
+    tensors = {name: value.cpu() for name, value in policy.state_dict().items()}
+    single_file.save(Path(path), tensors, document, FORMAT, FORMAT_VERSION)
+
+
+def load_expert(task: str) -> SavedPolicy:
+    """The policy that gave a task's bundled demonstrations: `load_expert("Hopper-v4")`."""
+    bundled = bundled_experts()
+    if task not in bundled:
+        names = ", ".join(sorted(bundled)) or "none"
+        raise DataError(f"no expert is bundled for '{task}'; bundled tasks: {names}")
+    with as_file(bundled[task]) as path:
+        return load_policy(path)
+
+
+def bundled_experts() -> dict[str, Traversable]:
+    """The packaged policies by task name."""
+    return bundled_files(SUFFIX)
+
+
+def load_policy(source: str | Path, which: Which = "best") -> SavedPolicy:
+    """The policy of a file, of a run folder (`best` or `last`), or of a checkpoint folder.
+
+    A task's name means its bundled expert.
+    """
+    path = Path(source)
+    if not path.exists() and str(source) in bundled_experts():
+        return load_expert(str(source))
+    if path.is_file():
+        tensors, document = single_file.load(path, FORMAT, FORMAT_VERSION)
+        policy = build_policy(document, tensors, path)
+        return SavedPolicy(policy, document["task"], document.get("provenance", {}))
+    return policy_of(checkpoint_of(path, which), path)
+
+
+def policy_of(found: checkpoint.Checkpoint, source: Path) -> SavedPolicy:
+    """The policy among everything that a checkpoint holds."""
+    document = found.document.get("policy")
+    if not isinstance(document, dict):
+        raise DataError(f"{source}: the checkpoint describes no policy")
+    provenance = {"iteration": found.iteration, "content_hash": found.content_hash}
+    policy = build_policy(document, with_prefix(found.tensors, "policy."), source)
+    return SavedPolicy(policy, document["task"], provenance)
+
+
+def require_fit(policy: GaussianPolicy, spec: EnvSpec, source: object) -> None:
+    """Refuse to run a policy in an env of other sizes."""
+    for noun, ours, theirs in (
+        ("state", policy.num_states, spec.num_states),
+        ("action", policy.num_actions, spec.num_actions),
+    ):
+        if ours != theirs:
+            raise DataError(
+                f"{source}: the policy has {ours} {noun} dims, {spec.task} has {theirs}: "
+                "wrong --task?"
+            )
+
+
+def build_policy(
+    document: Mapping[str, Any], tensors: Mapping[str, Tensor], source: Path
+) -> GaussianPolicy:
+    """A policy in evaluation shape; anything that does not fit is refused."""
+    try:
+        if unknown := sorted(document.keys() - _DOCUMENT_KEYS):
+            raise ValueError(f"unknown entries {unknown}: made by a newer spacil?")
+        num_states, num_actions = int(document["num_states"]), int(document["num_actions"])
+        hidden = [int(width) for width in document["hidden"]]
+        sizes = [num_states, *hidden, num_actions]
+        if min(sizes) < 1 or not isinstance(document["task"], str):
+            raise ValueError(f"sizes {sizes}, task {document['task']!r}")
+        # Before memory is taken for sizes that nothing but a number in a file vouches for.
+        num_needed = sum(map(math.prod, itertools.pairwise(sizes)))
+        if num_needed > sum(tensor.numel() for tensor in tensors.values()):
+            raise ValueError(f"sizes {sizes} need more numbers than there are")
+        policy = GaussianPolicy(num_states, [0.0] * num_actions, [0.0] * num_actions, hidden)
+        _require_same_types(tensors, policy.state_dict())
+        policy.load_state_dict(dict(tensors))
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise DataError(
+            f"{source}: the policy's tensors do not fit its description: {error}"
+        ) from None
+    policy.normalizer.refresh()
+    numbers = [*policy.parameters(), *policy.normalizer.buffers()]
+    if not all(bool(torch.isfinite(tensor).all()) for tensor in numbers):
+        raise DataError(f"{source}: the policy holds weights that are not finite")
+    if not bool((policy.action_low <= policy.action_high).all()):
+        raise DataError(f"{source}: a lower action bound of the policy is not below its upper one")
+    return policy.requires_grad_(False)
+
+
+def _require_same_types(found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
+    """Loading would cast in silence; names and shapes it checks itself."""
+    for name, tensor in expected.items():
+        if name in found and found[name].dtype != tensor.dtype:
+            raise ValueError(f"{name} is {found[name].dtype}, expected {tensor.dtype}")
+
+
+def checkpoint_of(path: Path, which: Which) -> checkpoint.Checkpoint:
+    """The checkpoint meant by a checkpoint folder, or by `which` of a run folder."""
+    if (path / "manifest.json").is_file():
+        return checkpoint.read(path)
+    checkpoints = path / "checkpoints"
+    if not checkpoints.is_dir():
+        raise DataError(
+            f"{path}: expected a run folder, a checkpoint folder or a policy file ({SUFFIX})"
+        )
+    found = (
+        checkpoint.read_best(checkpoints)
+        if which == "best"
+        else checkpoint.newest_valid(checkpoints)
+    )
+    if found is None:
+        raise DataError(f"{path}: this run has no {which} checkpoint yet")
+    return found

@@ -1,0 +1,162 @@
+"""From whatever a user has to a policy that can be measured.
+
+A run folder, a saved agent, a checkpoint folder, a policy file, an ONNX file; in memory one of our
+policies or agents, a `torch.nn.Module`, a Stable-Baselines3 model, a plain function; and, typed by
+the user, `module:name` of any of these.
+
+A file never causes code to be imported. The one thing that does is a `module:name` that somebody
+typed.
+"""
+
+import copy
+import importlib
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from spacil.errors import ConfigError, DataError
+from spacil.nets.discriminator import Discriminator
+from spacil.nets.normalizer import CLIP
+from spacil.nets.policy import GaussianPolicy
+from spacil.policies import third_party as foreign
+from spacil.policies.file import (
+    SavedPolicy,
+    Which,
+    bundled_experts,
+    checkpoint_of,
+    load_policy,
+    policy_of,
+)
+from spacil.policies.source import OwnFrame, PolicySource, guarded, refuse_nonfinite
+from spacil.runs import checkpoint
+from spacil.runs.named_tensors import with_prefix
+from spacil.smoothness.cost_metric import CostFunction
+
+_MODULE_AND_NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+_PICKLED = (".zip", ".pt", ".pth", ".pkl", ".pickle")
+
+
+def open_policy(policy: object, which: Which = "best") -> PolicySource:
+    """The record of any policy; `which` chooses in a run folder."""
+    if isinstance(policy, PolicySource):
+        return policy
+    if isinstance(policy, str | Path):
+        return _from_text(str(policy), which)
+    if isinstance(policy, GaussianPolicy):
+        return _of_policy(policy, "policy")
+    if isinstance(policy, SavedPolicy):
+        return _of_policy(policy.policy, "policy", policy.task, policy.provenance)
+    if isinstance(inner := getattr(policy, "policy", None), GaussianPolicy):
+        task = getattr(getattr(policy, "config", None), "task", None)
+        return _of_policy(inner, f"{type(policy).__name__} agent", task)
+    if foreign.is_sb3(policy):
+        return foreign.from_sb3(policy)
+    if isinstance(policy, nn.Module):
+        return foreign.from_module(policy)
+    if callable(policy):
+        return foreign.from_callable(policy)
+    raise ConfigError(
+        f"cannot measure a {type(policy).__name__}: give a run folder, a policy or ONNX file, a "
+        "torch module, a Stable-Baselines3 model, or a function from states to actions"
+    )
+
+
+def _from_text(text: str, which: Which) -> PolicySource:
+    path = Path(text)
+    if not path.exists() and _MODULE_AND_NAME.fullmatch(text):
+        return open_policy(_imported(text))
+    if path.suffix.lower() == ".onnx":
+        return foreign.from_onnx(path)
+    if path.is_file() and path.suffix.lower() in _PICKLED:
+        raise DataError(
+            f"{path}: files of this kind hold pickles, which can run code, and are never opened; "
+            "load it where you trust it and pass the model to spacil.measure_smoothness, or name "
+            "it as module:name"
+        )
+    if path.is_file() or (not path.exists() and text in bundled_experts()):
+        saved = load_policy(text)
+        return _of_policy(saved.policy, text, saved.task, saved.provenance)
+    found = checkpoint_of(path, which)
+    saved = policy_of(found, path)
+    cost = _cost_of(found, saved.policy, path)
+    return _of_policy(saved.policy, text, saved.task, saved.provenance, cost)
+
+
+def _of_policy(
+    policy: GaussianPolicy,
+    name: str,
+    task: str | None = None,
+    provenance: Mapping[str, Any] | None = None,
+    cost: CostFunction | None = None,
+) -> PolicySource:
+    policy = copy.deepcopy(policy).cpu().requires_grad_(False)
+    refuse_nonfinite(policy, name)
+    first, *rest = (weight for weight, _ in policy.mean_net.weights_and_biases)
+    return PolicySource(
+        name=name,
+        kind="spacil",
+        mean=guarded(policy.mean, name),
+        num_states=policy.num_states,
+        num_actions=policy.num_actions,
+        dtype=policy.log_std.dtype,
+        action_bounds=(policy.action_low, policy.action_high),
+        own=OwnFrame(
+            policy.normalize, policy.mean_of_normalized, policy.normalizer.scale, float(CLIP)
+        ),
+        std=policy.log_std.exp(),
+        weights=(first * policy.normalizer.mask, *rest),
+        cost=cost,
+        task=task,
+        provenance=dict(provenance or {}),
+    )
+
+
+def _cost_of(
+    found: checkpoint.Checkpoint, policy: GaussianPolicy, path: Path
+) -> CostFunction | None:
+    """The cost its discriminator learned; None for a run that has none."""
+    tensors = with_prefix(found.tensors, "discriminator.")
+    if not tensors:
+        return None
+    config = found.document["config"]
+    try:
+        discriminator = Discriminator(
+            policy.num_states,
+            policy.num_actions,
+            [int(width) for width in config["discriminator_hidden"]],
+            config["discriminator_activation"],
+        )
+        discriminator.load_state_dict(tensors)
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise DataError(
+            f"{path}: the discriminator's tensors do not fit its settings: {error}"
+        ) from None
+    refuse_nonfinite(discriminator, f"{path}, discriminator")
+    return discriminator.requires_grad_(False).cost
+
+
+def _imported(text: str) -> object:
+    """`module:name` as a user typed it, looked for in the working folder too."""
+    module_name, _, attribute = text.partition(":")
+    sys.path.insert(0, "")
+    try:
+        found: object = importlib.import_module(module_name)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except ImportError as error:
+        raise ConfigError(f"{text}: cannot import {module_name!r}: {error}") from error
+    except AttributeError:
+        raise ConfigError(f"{text}: module {module_name!r} has no {attribute!r}") from None
+    except Exception as error:
+        raise ConfigError(
+            f"{text}: importing {module_name!r} raised {type(error).__name__}: {error}"
+        ) from error
+    finally:
+        sys.path.remove("")
+    if isinstance(found, str | Path):
+        raise ConfigError(f"{text}: is a text, expected a policy or a function")
+    return found

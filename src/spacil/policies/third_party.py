@@ -1,0 +1,222 @@
+"""Policies of others: torch modules, Stable-Baselines3 models, ONNX files, plain functions.
+
+Each becomes a `PolicySource` on raw observations. Stable-Baselines3 is never imported: a model is
+known by what it can do. Its observation normaliser, when it has one, is part of the policy.
+"""
+
+import copy
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from spacil.errors import ConfigError, DataError
+from spacil.functional.spectral import BatchFunction
+from spacil.policies.onnx_policy import load_onnx_policy
+from spacil.policies.source import OwnFrame, PolicySource, guarded, refuse_nonfinite
+from spacil.sandbox.parent import read_foreign
+
+ONNX_PROBE = "spacil.policies.onnx_probe:try_once"
+
+_SLOPES_WITHIN_0_1 = (nn.Tanh, nn.ReLU, nn.Identity, nn.Dropout, nn.Flatten)
+"""Activations (dropout as it is in evaluation) under which the certificate is sound."""
+
+
+def from_module(module: nn.Module) -> PolicySource:
+    """A torch module that maps raw observations [B, S] to mean actions [B, A]."""
+    name = type(module).__name__
+    frozen = _frozen_copy(module, name)
+    dtype = _dtype_of(frozen)
+    weights = certifiable_weights(frozen)
+    return PolicySource(
+        name=name,
+        kind="module",
+        mean=guarded(lambda states: frozen(states.to(dtype)), name),
+        num_states=None if weights is None else weights[0].shape[1],
+        num_actions=None if weights is None else weights[-1].shape[0],
+        dtype=dtype,
+        weights=weights,
+    )
+
+
+def from_callable(function: Callable[..., object]) -> PolicySource:
+    """A function from states [B, S] to actions [B, A], float32 numpy arrays."""
+    name = getattr(function, "__name__", type(function).__name__)
+
+    def act(states: Tensor) -> object:
+        return _as_tensor(function(states.detach().numpy().astype(np.float32)))
+
+    return PolicySource(name, "callable", guarded(act, name), has_gradients=False)
+
+
+def from_onnx(path: Path) -> PolicySource:
+    """An ONNX file with one input, the raw observations, and one output, the actions."""
+    if path.is_file():
+        read_foreign(ONNX_PROBE, path)  # what crashes, stalls or swells does so elsewhere
+    opened = load_onnx_policy(path, torch.get_num_threads())
+
+    def act(states: Tensor) -> object:
+        return _as_tensor(opened.act(states.detach().numpy()))
+
+    return PolicySource(
+        name=str(path),
+        kind="onnx",
+        mean=guarded(act, str(path)),
+        num_states=opened.num_states,
+        num_actions=opened.num_actions,
+        has_gradients=False,
+    )
+
+
+# --- Stable-Baselines3 ------------------------------------------------------------------------
+
+
+def is_sb3(policy: object) -> bool:
+    """A Stable-Baselines3 model, or the policy inside one."""
+    inner = getattr(policy, "policy", policy)
+    return isinstance(inner, nn.Module) and all(
+        hasattr(inner, name) for name in ("obs_to_tensor", "observation_space", "action_space")
+    )
+
+
+def from_sb3(model: Any) -> PolicySource:
+    """The mean action of a model in memory, on raw observations.
+
+    A model trained behind VecNormalize reads normalised observations; its statistics are taken
+    along, or the policy measured would be another one.
+    """
+    inner = getattr(model, "policy", model)
+    name = f"{type(model).__name__} ({type(inner).__name__})"
+    num_states = _only_axis(inner.observation_space, "observations", name)
+    num_actions = _only_axis(inner.action_space, "actions", name)
+    policy: Any = _frozen_copy(inner, name)
+    mean = guarded(_sb3_mean(policy), name)
+    own = _vec_normalize_frame(model, mean)
+    return PolicySource(
+        name=name,
+        kind="stable-baselines3",
+        mean=mean if own is None else lambda states: own.mean(own.normalize(states)),
+        num_states=num_states,
+        num_actions=num_actions,
+        action_bounds=_bounds(policy.action_space),
+        own=own,
+        std=_sb3_std(policy, num_actions),
+        weights=_sb3_weights(policy),
+    )
+
+
+def _sb3_mean(policy: Any) -> BatchFunction:
+    """The mode of the action distribution, in the units of the env, before clipping."""
+    low, high = _bounds(policy.action_space)
+    has_distribution = hasattr(policy, "get_distribution")
+
+    def mean(states: Tensor) -> Tensor:
+        actions: Tensor = (
+            policy.get_distribution(states).mode()
+            if has_distribution
+            else policy(states, deterministic=True)
+        )
+        # Squashed policies answer in [-1, 1], and their `predict` rescales.
+        return low + 0.5 * (actions + 1) * (high - low) if policy.squash_output else actions
+
+    return mean
+
+
+def _vec_normalize_frame(model: Any, mean: BatchFunction) -> OwnFrame | None:
+    find = getattr(model, "get_vec_normalize_env", None)
+    wrapper = find() if callable(find) else None
+    if wrapper is None or not wrapper.norm_obs:
+        return None
+    shift = torch.as_tensor(wrapper.obs_rms.mean, dtype=torch.float32)
+    variance = torch.as_tensor(wrapper.obs_rms.var, dtype=torch.float64) + wrapper.epsilon
+    scale, clip = variance.rsqrt().float(), float(wrapper.clip_obs)
+
+    def normalize(states: Tensor) -> Tensor:
+        normalized: Tensor = ((states - shift) * scale).clamp(-clip, clip)
+        return normalized
+
+    return OwnFrame(normalize, mean, scale, clip)
+
+
+def _sb3_std(policy: Any, num_actions: int) -> Tensor | None:
+    """The spread where it is one number per action; state-dependent noise has none to give."""
+    log_std = getattr(policy, "log_std", None)
+    if not isinstance(log_std, Tensor) or log_std.shape != (num_actions,) or policy.squash_output:
+        return None
+    return log_std.detach().exp()
+
+
+def _sb3_weights(policy: Any) -> tuple[Tensor, ...] | None:
+    """Of the usual MlpPolicy, whose features are the observation itself; None for any other."""
+    extractor = getattr(policy, "mlp_extractor", None)
+    is_plain = type(getattr(policy, "features_extractor", None)).__name__ == "FlattenExtractor"
+    body, head = getattr(extractor, "policy_net", None), getattr(policy, "action_net", None)
+    if not is_plain or not isinstance(body, nn.Sequential) or policy.squash_output:
+        return None
+    return certifiable_weights(nn.Sequential(body, head)) if isinstance(head, nn.Linear) else None
+
+
+def _bounds(space: Any) -> tuple[Tensor, Tensor]:
+    return torch.as_tensor(space.low), torch.as_tensor(space.high)
+
+
+def _only_axis(space: Any, noun: str, name: str) -> int:
+    shape = getattr(space, "shape", None)
+    if shape is None or len(shape) != 1 or not hasattr(space, "low"):
+        raise ConfigError(f"{name}: its {noun} are {space}; supported is a Box of shape (n,)")
+    return int(shape[0])
+
+
+# --- torch ------------------------------------------------------------------------------------
+
+
+def certifiable_weights(module: nn.Module) -> tuple[Tensor, ...] | None:
+    """The weights of an MLP of linear layers, tanh and ReLU; None for anything else.
+
+    By exact type: a subclass may compute something else, and a bound must not guess.
+    """
+    layers = list(_flattened(module))
+    if not all(type(layer) is nn.Linear or type(layer) in _SLOPES_WITHIN_0_1 for layer in layers):
+        return None
+    weights = tuple(layer.weight.detach() for layer in layers if isinstance(layer, nn.Linear))
+    return weights or None
+
+
+def _flattened(module: nn.Module) -> list[nn.Module]:
+    if type(module) is not nn.Sequential:
+        return [module]
+    return list(chain.from_iterable(_flattened(child) for child in module))
+
+
+def _frozen_copy(module: nn.Module, name: str) -> nn.Module:
+    """Measured instead of the original: on the CPU, in evaluation mode, without gradients."""
+    refuse_nonfinite(module, name)
+    # Stable-Baselines3 keeps its last distribution, and with it a graph, which cannot be copied.
+    kept = (getattr(part, "action_dist", None) for part in module.modules())
+    memo = {id(last): copy.copy(last) for last in kept if last is not None}
+    try:
+        frozen = copy.deepcopy(module, memo)
+    except Exception as error:
+        raise DataError(
+            f"{name}: cannot be copied ({type(error).__name__}: {error}); "
+            "pass a function that calls it instead"
+        ) from error
+    return frozen.cpu().eval().requires_grad_(False)
+
+
+def _dtype_of(module: nn.Module) -> torch.dtype:
+    floats = (p.dtype for p in module.parameters() if p.dtype.is_floating_point)
+    return next(floats, torch.float32)
+
+
+def _as_tensor(actions: object) -> object:
+    """A numeric array as a tensor of its precision; anything else as it is, to be refused."""
+    array: NDArray[Any] = np.asarray(actions.detach() if isinstance(actions, Tensor) else actions)
+    if array.dtype.kind not in "fiu":
+        return actions
+    return torch.from_numpy(array.astype(np.float64 if array.dtype == np.float64 else np.float32))

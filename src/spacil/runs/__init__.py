@@ -1,0 +1,1 @@
+"""Run folders: who holds one, checkpoints, metrics, interruption, provenance."""

@@ -1,0 +1,306 @@
+"""Checkpoints: the whole state of a run, written so that a kill at any moment loses none.
+
+    checkpoints/iter-000120/{state.safetensors, state.json, manifest.json}
+    checkpoints/LATEST                  the name of the newest, a hint for people and scripts
+    checkpoints/best/iter-000090-1f2e3d4c/{the same three files}
+    checkpoints/best/LATEST             the name of the best
+
+A checkpoint is filled in a hidden stage folder, manifest last, and gets its name in one rename
+once all of it is on the disk; the ones before it are pruned after that. `best/` holds versions
+for the same reason: the new best is complete and named by LATEST before the old one goes, so a
+reader always finds a valid one. Its versions carry their content hash, because a run that was
+resumed inexactly may find another best at the same iteration.
+
+The two state files depend on the state alone, so equal runs have equal content hashes; what
+differs between hosts and days belongs into the manifest. Reading checks every byte against the
+manifest. This module never overwrites a checkpoint, never takes a file name from a manifest,
+and never answers "start from scratch" while there is something that it could not read.
+"""
+
+import hashlib
+import logging
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from spacil import storage
+from spacil.errors import StorageError
+from spacil.runs.failpoints import failpoint
+from spacil.runs.manifest import MANIFEST, read_manifest, sealed_manifest
+from spacil.storage import DamagedFileError
+
+NUM_KEPT = 3
+"""Checkpoints that stay, besides the best."""
+
+_TENSORS, _DOCUMENT = "state.safetensors", "state.json"
+_LATEST, _BEST, _CORRUPT = "LATEST", "best", ".corrupt-"
+_NAME = re.compile(r"iter-(\d{6,})(?:-[0-9a-f]{8})?")
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint as read: every byte has been checked."""
+
+    iteration: int
+    tensors: dict[str, Tensor]
+    document: dict[str, Any]
+    manifest: dict[str, Any]
+
+    @property
+    def content_hash(self) -> str:
+        """Hash of tensors and document: equal for equal states, wherever they were written."""
+        return str(self.manifest["content_hash"])
+
+
+def write(
+    checkpoints_dir: Path,
+    iteration: int,
+    tensors: Mapping[str, Tensor],
+    document: Mapping[str, Any],
+    manifest_extra: Mapping[str, Any],
+    keep: int = NUM_KEPT,
+) -> Path:
+    """Write `iter-<iteration>`, point LATEST at it, prune to the newest `keep`.
+
+    `manifest_extra` (hashes of settings, demonstrations, software) is kept as
+    `manifest["provenance"]`. Writing the same state twice is allowed and does nothing.
+    """
+    if keep < 1:
+        raise ValueError(f"keep is {keep}, expected 1 or more")
+    name = _folder_name(iteration)
+    newer = [other for other in _names(checkpoints_dir) if _iteration_of(other) > iteration]
+    if newer:
+        raise StorageError(
+            f"{str(checkpoints_dir)!r} holds {newer[0]}, newer than {name}: is another process "
+            "writing here? Resume from the newest checkpoint or use another run folder"
+        )
+    state = _State(iteration, tensors, document, manifest_extra)
+    return _write(checkpoints_dir, name, state, keep)
+
+
+def write_best(
+    checkpoints_dir: Path,
+    iteration: int,
+    tensors: Mapping[str, Tensor],
+    document: Mapping[str, Any],
+    manifest_extra: Mapping[str, Any],
+) -> Path:
+    """Make this state the best one; the former best goes once this one is safe."""
+    state = _State(iteration, tensors, document, manifest_extra)
+    name = f"{_folder_name(iteration)}-{state.content_hash[:8]}"
+    return _write(checkpoints_dir / _BEST, name, state, keep=1)
+
+
+def require_space(folder: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Refuse a run that the disk cannot hold: three checkpoints of this state, to begin with."""
+    num_bytes = sum(tensor.nbytes for tensor in tensors.values())
+    storage.require_free_space(folder, NUM_KEPT * num_bytes)
+
+
+def read(path: Path) -> Checkpoint:
+    """Read one checkpoint folder; anything not exactly as written is a `DamagedFileError`."""
+    manifest = read_manifest(path)
+    contents = {name: _read_part(path / name, part) for name, part in manifest["files"].items()}
+    tensors = storage.decode_tensors(contents[_TENSORS], path / _TENSORS)
+    document = storage.parse_json(contents[_DOCUMENT], path / _DOCUMENT)
+    is_object = isinstance(document, dict)
+    if not is_object or storage.content_hash(tensors, document) != manifest["content_hash"]:
+        raise DamagedFileError(f"{str(path)!r}: the content is not what the manifest describes")
+    return Checkpoint(manifest["iteration"], tensors, document, manifest)
+
+
+def newest_valid(checkpoints_dir: Path) -> Checkpoint | None:
+    """The checkpoint to resume from; None only if none was ever written.
+
+    Damaged ones are moved to `.corrupt-*` with a warning and the next older one is taken.
+    """
+    return _first_valid(checkpoints_dir, _names(checkpoints_dir))
+
+
+def read_best(checkpoints_dir: Path) -> Checkpoint | None:
+    """The best checkpoint; None if no best was ever written."""
+    folder = checkpoints_dir / _BEST
+    hint = _hinted_name(folder)
+    # A stable sort: the hinted one first, then newest to oldest.
+    return _first_valid(folder, sorted(_names(folder), key=lambda name: name != hint))
+
+
+# --- writing ----------------------------------------------------------------------------------
+
+
+class _State:
+    """What one checkpoint holds, in the bytes that go to the disk."""
+
+    def __init__(
+        self,
+        iteration: int,
+        tensors: Mapping[str, Tensor],
+        document: Mapping[str, Any],
+        provenance: Mapping[str, Any],
+    ) -> None:
+        document = dict(document)
+        self.iteration = iteration
+        self.content_hash = storage.content_hash(tensors, document)
+        self.files = {
+            _TENSORS: storage.encode_tensors(tensors),
+            _DOCUMENT: storage.canonical_json(document),
+        }
+        self.provenance = dict(provenance)
+
+
+def _write(folder: Path, name: str, state: _State, keep: int) -> Path:
+    with storage.os_errors_as(StorageError, "create", folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    storage.sweep_abandoned(folder)
+    target = folder / name
+    if not _is_written(target, state.content_hash):
+        _publish(target, state)
+        failpoint("checkpoint.after-publish")
+    storage.replace_file(folder / _LATEST, f"{name}\n".encode())
+    failpoint("checkpoint.after-latest")
+    others = [other for other in _names(folder) if other != name]
+    _prune(folder / other for other in others[keep - 1 :])
+    failpoint("checkpoint.after-prune")
+    return target
+
+
+def _publish(target: Path, state: _State) -> None:
+    manifest = sealed_manifest(
+        state.iteration,
+        state.content_hash,
+        _newest_hash(target.parent),
+        state.files,
+        state.provenance,
+    )
+    num_bytes = sum(len(content) for content in state.files.values()) + len(manifest)
+    storage.require_free_space(target.parent, num_bytes)
+    with storage.staged_folder(target.parent) as stage:
+        failpoint("checkpoint.after-stage")
+        storage.write_synced(stage / _TENSORS, state.files[_TENSORS])
+        failpoint("checkpoint.after-tensors")
+        storage.write_synced(stage / _DOCUMENT, state.files[_DOCUMENT])
+        failpoint("checkpoint.after-document")
+        storage.write_synced(stage / MANIFEST, manifest)
+        failpoint("checkpoint.after-manifest")
+        storage.publish(stage, target)
+
+
+def _is_written(target: Path, content_hash: str) -> bool:
+    if not os.path.lexists(target):
+        return False
+    try:
+        existing = read(target)
+    except DamagedFileError as damage:
+        _set_corrupt_aside(target, damage)
+        return False
+    if existing.content_hash != content_hash:
+        raise StorageError(
+            f"{str(target)!r} exists with another content and is not written over; "
+            "resume from the newest checkpoint or use another run folder"
+        )
+    return True
+
+
+def _prune(folders: Iterable[Path]) -> None:
+    for folder in folders:
+        try:
+            # Out of sight first: a kill in the deletion must not leave half a checkpoint behind.
+            trash = storage.move_aside(folder)
+            failpoint("checkpoint.during-prune")
+            storage.delete(trash)
+        except StorageError as error:
+            _logger.warning("an old checkpoint stays: %s", error)
+
+
+def _newest_hash(folder: Path) -> str | None:
+    for name in _names(folder):
+        try:
+            return str(read_manifest(folder / name)["content_hash"])
+        except StorageError as error:
+            _logger.warning("no parent recorded: %s", error)
+    return None
+
+
+# --- reading ----------------------------------------------------------------------------------
+
+
+def _first_valid(folder: Path, names: list[str]) -> Checkpoint | None:
+    for name in names:
+        path = folder / name
+        try:
+            if path.is_symlink():
+                raise DamagedFileError(f"{str(path)!r} is a symbolic link")
+            checkpoint = read(path)
+            if checkpoint.iteration != _iteration_of(name):
+                raise DamagedFileError(f"{str(path)!r} is of iteration {checkpoint.iteration}")
+            return checkpoint
+        except DamagedFileError as damage:
+            _set_corrupt_aside(path, damage)
+    if names or _has_corrupt(folder):
+        raise StorageError(
+            f"no checkpoint in {str(folder)!r} is valid, and the run is not started from scratch "
+            "in its place: restore a backup of that folder, or start a new run folder"
+        )
+    return None
+
+
+def _read_part(path: Path, part: Mapping[str, Any]) -> bytearray:
+    size = min(part["size"], storage.MAX_TENSOR_BYTES)
+    content = storage.read_bytes(path, size, follow_symlinks=False)
+    if len(content) != part["size"] or hashlib.sha256(content).hexdigest() != part["sha256"]:
+        raise DamagedFileError(
+            f"{str(path)!r} ({len(content):,} bytes) is not the file of {part['size']:,} bytes "
+            "that the manifest describes"
+        )
+    return content
+
+
+def _set_corrupt_aside(path: Path, damage: DamagedFileError) -> None:
+    _logger.warning("checkpoint %s is damaged and set aside: %s", path.name, damage)
+    try:
+        storage.move_aside(path, _CORRUPT)
+    except StorageError as error:  # a reader without the right to rename still finds older ones
+        _logger.warning("it stays where it is: %s", error)
+
+
+# --- names ------------------------------------------------------------------------------------
+
+
+def _folder_name(iteration: int) -> str:
+    return f"iter-{iteration:06d}"
+
+
+def _iteration_of(name: str) -> int:
+    match = _NAME.fullmatch(name)
+    return int(match[1]) if match else -1
+
+
+def _names(folder: Path) -> list[str]:
+    """Checkpoint names in a folder, newest first; other files are none of our business."""
+    return sorted(
+        (name for name in _listing(folder) if _NAME.fullmatch(name)),
+        key=lambda name: (_iteration_of(name), name),
+        reverse=True,
+    )
+
+
+def _has_corrupt(folder: Path) -> bool:
+    return any(name.startswith(_CORRUPT) for name in _listing(folder))
+
+
+def _listing(folder: Path) -> list[str]:
+    with storage.os_errors_as(StorageError, "list", folder):
+        return [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+
+
+def _hinted_name(folder: Path) -> str | None:
+    try:
+        return storage.read_bytes(folder / _LATEST, 255).decode("ascii").strip()
+    except (DamagedFileError, UnicodeDecodeError):
+        return None

@@ -1,0 +1,72 @@
+"""Which J a smoothness target means: a number, or a fraction of somebody's, in the common frame."""
+
+import logging
+from pathlib import Path
+
+from spacil.cloning.cloner import clone
+from spacil.config.flat import default_config, with_settings
+from spacil.config.groups import TrainConfig
+from spacil.demos.demonstrations import Demonstrations
+from spacil.envs.vector_env import VectorEnv
+from spacil.errors import ConfigError
+from spacil.measuring.evaluate import evaluate
+from spacil.nets.policy import GaussianPolicy
+from spacil.policies.file import load_policy, require_fit
+
+_logger = logging.getLogger(__name__)
+
+REFERENCE_EPISODE = 0
+"""Evaluations of the run itself count episodes from 1."""
+
+
+def wanted_j(
+    config: TrainConfig, demonstrations: Demonstrations | None, eval_env: VectorEnv
+) -> float:
+    """J*, in the common frame of the demonstrations. Policies are measured on `eval_env`."""
+    target, reference = config.target.smoothness_target, config.target.smoothness_target_reference
+    if demonstrations is None:
+        raise ConfigError("--smoothness-target is told in the demonstrations' units: pass --demos")
+    if reference == "none":
+        return target
+    if reference == "demonstrator":
+        reference_j = _demonstrator_j(config, demonstrations, eval_env)
+    else:
+        policy = _loaded(Path(reference), eval_env)
+        reference_j = _measured_j(policy, demonstrations, eval_env)
+    _logger.info("smoothness target: %g of %s's J %.4g", target, reference, reference_j)
+    return target * reference_j
+
+
+def _demonstrator_j(
+    config: TrainConfig, demonstrations: Demonstrations, eval_env: VectorEnv
+) -> float:
+    """As recorded with the demonstrations, or else as cloned from them."""
+    match demonstrations.metadata.provenance:
+        case {"evaluation": {"smoothness_j": float(recorded)}} if recorded > 0:
+            return recorded
+    _logger.warning("the demonstrations do not say how smooth their author is: cloning it first")
+    settings = with_settings(default_config("bc", config.task), {"seed": config.run.seed})
+    return _measured_j(clone(demonstrations, eval_env.spec, settings), demonstrations, eval_env)
+
+
+def _loaded(path: Path, eval_env: VectorEnv) -> GaussianPolicy:
+    if not path.exists():
+        raise ConfigError(
+            f"--smoothness-target-reference {path}: expected none, demonstrator, or a run folder "
+            "or policy file that exists"
+        )
+    policy = load_policy(path, "last").policy
+    require_fit(policy, eval_env.spec, path)
+    return policy
+
+
+def _measured_j(
+    policy: GaussianPolicy, demonstrations: Demonstrations, eval_env: VectorEnv
+) -> float:
+    result = evaluate(
+        policy, eval_env, REFERENCE_EPISODE, eval_env.num_envs, demonstrations.state_std
+    )
+    assert result.smoothness_j is not None
+    if result.smoothness_j == 0:
+        raise ConfigError("the reference policy does not react to the state: its J is 0")
+    return result.smoothness_j

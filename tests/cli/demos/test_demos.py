@@ -1,0 +1,269 @@
+"""`spacil demos`: what is collected can be checked and trained on, in every format."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from policies_of_others import make_module, write_onnx
+
+from spacil.demos.file import load_demos
+
+Spacil = Callable[..., Any]
+
+
+@pytest.mark.parametrize("suffix", [".demos.safetensors", ".npz"])
+def test_what_is_collected_can_be_checked_and_trained_on(
+    spacil: Spacil, train: Callable[..., Any], finished_run: Path, tmp_path: Path, suffix: str
+) -> None:
+    file = tmp_path / f"my{suffix}"
+    collected = spacil("demos", "collect", finished_run, "--num", 4, "--out", file)
+    assert collected.code == 0
+    assert collected.out.startswith(f"{file}: 4 episodes, 200 steps, return -")
+    assert collected.err == "recorded 4 of 4 episodes\n"
+    checked = spacil("demos", "check", file)
+    assert checked.code == 0
+    assert checked.out.startswith(f"{file}: 4 episodes, 200 steps of Reacher-v4\n")
+    assert "warning" not in checked.out and checked.out.endswith("\nusable\n")
+    report = spacil("demos", "check", file, "--json").result
+    assert report["is_usable"] and report["has_raw_actions"] and report["has_start_states"]
+    trained = train("gail", "--demos", file, "--run-dir", tmp_path / "again", iterations=1)
+    assert (trained.code, trained.err) == (0, "")
+
+
+def test_a_seed_collects_the_same_episodes_and_noise_others(
+    spacil: Spacil, finished_run: Path, tmp_path: Path
+) -> None:
+    def collect(name: str, *flags: object) -> Any:
+        file = tmp_path / f"{name}.demos.safetensors"
+        command = ("demos", "collect", finished_run, "--num", 2, "--out", file)
+        assert spacil(*command, *flags).code == 0
+        return load_demos(file)
+
+    first, again = collect("first"), collect("again")
+    assert again.content_hash == first.content_hash
+    other = collect("other", "--seed", 1)
+    assert not torch.equal(other.observations, first.observations)
+    noisy = collect("noisy", "--noise", 0.5)
+    assert torch.equal(noisy.initial_qpos, first.initial_qpos)
+    assert not torch.equal(noisy.executed_actions, first.executed_actions)
+    assert noisy.metadata.provenance["noise"] == 0.5
+    assert first.metadata.provenance["policy"]["iteration"] > 0
+
+
+def test_an_evaluation_is_kept_with_the_file_and_shown_beside_what_is_learned(
+    spacil: Spacil, train: Callable[..., Any], finished_run: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "my.demos.safetensors"
+    collect = ("demos", "collect", finished_run, "--num", 3, "--evaluation-episodes", 5)
+    assert spacil(*collect, "--out", file).code == 0
+    kept = load_demos(file).metadata.provenance["evaluation"]
+    assert kept["num_episodes"] == 5
+    assert kept["smoothness_j"] == kept["smoothness_j_common"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--out", "my.txt"], 65, "end the name in .safetensors or .npz"),
+        (["--out", "none/my.npz"], 74, "there is no folder of that name"),
+        (["--out", "run.npz"], 74, "it is a folder"),
+        (["--out", "my.npz", "--num", "0"], 2, "--num is 0, expected 1 or more"),
+        (["--out", "my.npz", "--seed", "-1"], 2, "--seed is -1, expected 0 or more"),
+        (["--out", "my.npz", "--noise", "-1"], 2, "--noise is -1.0, expected 0 or more"),
+        (["--out", "my.npz", "--noise", "nan"], 2, "--noise is nan, expected 0 or more"),
+        (["--out", "my.npz", "--evaluation-episodes", "-1"], 2, "--evaluation-episodes is -1"),
+        (["--out", "my.npz", "--task", "Hopper-v4"], 65, "the policy has 2 action dims"),
+        ([], 2, "--out"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_mistake_is_refused_before_anything_is_recorded(
+    spacil: Spacil,
+    finished_run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    code: int,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.npz").mkdir()
+    refusal = spacil("demos", "collect", finished_run, *arguments)
+    assert (refusal.code, refusal.out) == (code, "")
+    assert message in refusal.err
+    assert "recorded" not in refusal.err
+    assert not (tmp_path / "my.npz").exists()
+
+
+def test_bundled_demonstrations_are_good(spacil: Spacil) -> None:
+    for row in spacil("tasks", "--json").result:
+        if row["has_bundled_demonstrations"]:
+            checked = spacil("demos", "check", row["task"], "--json")
+            assert checked.code == 0
+            findings = [finding["check"] for finding in checked.result["findings"]]
+            assert findings == []
+            assert checked.result["num_episodes"] == row["paper_demonstrations"]
+
+
+def test_a_report_of_unusable_demonstrations_is_json_all_the_same(
+    spacil: Spacil, tmp_path: Path
+) -> None:
+    checked = spacil("demos", "check", "HalfCheetah-v4", "--task", "Walker2d-v4", "--json")
+    assert checked.code == 65
+    report = json.loads(checked.out)
+    assert report["is_usable"] is False
+    assert report["findings"][0]["check"] == "env_mismatch"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["colect"], 2, "expected collect, import, export, check or show"),
+        (["check"], 2, "required"),
+        (["check", "missing"], 65, "no such file; bundled tasks: "),
+        (["check", "Reacher-v4", "--task", "Reacher-v44"], 2, "did you mean Reacher-v4"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_another_mistake_is_refused_in_words(
+    spacil: Spacil, arguments: list[str], code: int, message: str
+) -> None:
+    refusal = spacil("demos", *arguments)
+    assert refusal.code == code
+    assert message in refusal.err
+
+
+@pytest.mark.parametrize(
+    ("target", "flags"),
+    [
+        ("my.npz", []),
+        ("my.hdf5", []),
+        ("minari:mine/reacher-v0", []),
+        ("my trajectories", ["--format", "imitation"]),
+    ],
+)
+def test_an_export_is_imported_checked_and_trained_on(
+    spacil: Spacil,
+    train: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    target: str,
+    flags: list[str],
+) -> None:
+    pytest.importorskip("h5py", reason="HDF5 and Minari need h5py")
+    pytest.importorskip("datasets", reason="imitation's trajectories need datasets")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
+    exported = spacil("demos", "export", "Reacher-v4", target, *flags)
+    assert exported.code == 0
+    assert exported.out.startswith(f"{target}: 50 episodes, 2500 steps, format ")
+    assert ("left out" in exported.err) == ("imitation" in flags)
+    imported = spacil("demos", "import", target, "my.demos.safetensors", "--task", "Reacher-v4")
+    assert imported.code == 0, imported.err
+    assert imported.out.endswith("usable\nwritten: my.demos.safetensors\n")
+    bundled = load_demos("Reacher-v4")
+    assert torch.equal(load_demos("my.demos.safetensors").observations, bundled.observations)
+    trained = train("gail", "--demos", target, "--run-dir", tmp_path / "run", iterations=1)
+    assert (trained.code, trained.err) == (0, "")
+
+
+def test_an_import_names_the_task_and_refuses_what_does_not_fit_it(
+    spacil: Spacil, tmp_path: Path
+) -> None:
+    demos = load_demos("Reacher-v4")
+    flat = {
+        "obs": demos.states.numpy(),
+        "acts": demos.executed_actions.numpy(),
+        "timeouts": demos.truncations.numpy(),
+    }
+    np.savez(tmp_path / "theirs.npz", **flat)
+    native = tmp_path / "my.demos.safetensors"
+    refused = spacil("demos", "import", tmp_path / "theirs.npz", native, "--task", "Hopper-v4")
+    assert refused.code == 65
+    assert "11 state dims" not in refused.err and "2 action dims, Hopper-v4 has 3" in refused.err
+    assert not native.exists()
+    done = spacil("demos", "import", tmp_path / "theirs.npz", native, "--task", "Reacher-v4")
+    assert done.code == 0
+    assert "warning" not in done.out
+    metadata = load_demos(native).metadata
+    assert metadata.task == "Reacher-v4"
+    assert metadata.provenance["changes"][-1] == {"operation": "name_task", "task": "Reacher-v4"}
+
+
+def test_a_name_that_tells_no_format_is_refused(spacil: Spacil, tmp_path: Path) -> None:
+    refused = spacil("demos", "export", "Reacher-v4", tmp_path / "folder")
+    assert refused.code == 65 and "name the format: native, npz, d4rl" in refused.err
+    refused = spacil("demos", "import", "Reacher-v4", tmp_path / "a.npz")
+    assert refused.code == 2 and "import writes native files" in refused.err
+
+
+def test_demonstrations_are_shown_in_text_and_as_a_picture(spacil: Spacil, tmp_path: Path) -> None:
+    shown = spacil("demos", "show", "Reacher-v4", "--figure", tmp_path / "a.png")
+    assert shown.code == 0
+    assert "returns: mean " in shown.out
+    assert "lengths: mean 50.00, std 0.00, 50.00 to 50.00\n" in shown.out
+    assert "0 ended by the task, 50 cut" in shown.out
+    assert shown.out.count("█") > 10
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    refused = spacil("demos", "show", "Reacher-v4", "--figure", tmp_path / "a.gif9")
+    assert refused.code == 2 and "a.gif9" in refused.err
+
+
+def test_an_expert_by_its_task_and_an_onnx_file_can_demonstrate(
+    spacil: Spacil, tmp_path: Path
+) -> None:
+    pytest.importorskip("onnxruntime", reason="ONNX files are computed by onnxruntime")
+    write_onnx(make_module(11, 2), tmp_path / "policy.onnx")
+    for source, flags in (("Reacher-v4", []), (tmp_path / "policy.onnx", ["--task", "Reacher-v4"])):
+        file = tmp_path / "my.demos.safetensors"
+        done = spacil("demos", "collect", source, "--num", 2, "--out", file, *flags)
+        assert done.code == 0, done.err
+        assert load_demos(file).num_episodes == 2
+    assert load_demos(file).metadata.provenance["policy"]["kind"] == "onnx"
+    refused = spacil("demos", "collect", tmp_path / "policy.onnx", "--out", file)
+    assert refused.code == 2 and "does not say which task it is for" in refused.err
+
+
+def test_several_files_subsampled_and_noisy_are_what_a_run_learns_from(
+    spacil: Spacil, train: Callable[..., Any], tmp_path: Path
+) -> None:
+    spacil("demos", "collect", "Reacher-v4", "--num", 2, "--out", tmp_path / "my.npz")
+    files = ("--demos", "Reacher-v4", tmp_path / "my.npz")
+    options = ("--num-demos", 51, "--demo-every", 10, "--demo-noise", 0.05)
+    run_dir = tmp_path / "run"
+    trained = train("gail", *files, *options, "--run-dir", run_dir, iterations=1)
+    assert (trained.code, trained.err) == (0, "")
+    for flags, code, message in (
+        (("--demo-every", 0), 2, "cannot keep every 0-th step"),
+        (("--demo-noise", -1), 2, "the observation noise is -1.0, expected 0 or more"),
+        (("--num-demos", 53), 65, "53 episodes asked for, 52 there"),
+    ):
+        refused = train("gail", *files, *flags, "--run-dir", tmp_path / "none", iterations=1)
+        assert refused.code == code
+        assert message in refused.err
+    refused = train("trpo", "--demo-every", 2, "--run-dir", tmp_path / "none")
+    assert refused.code == 2 and "takes no --demo-every" in refused.err
+
+
+def test_a_stable_baselines_model_in_a_module_can_demonstrate(
+    spacil: Spacil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("stable_baselines3", reason="its own model is what demonstrates")
+    (tmp_path / "their_model.py").write_text(
+        "from stable_baselines3 import PPO\n"
+        "model = PPO('MlpPolicy', 'Reacher-v5', seed=0, device='cpu')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    collect = ("demos", "collect", "their_model:model", "--task", "Reacher-v5")
+    done = spacil(*collect, "--num", 2, "--out", "my.npz")
+    assert done.code == 0, done.err
+    demos = load_demos("my.npz")
+    assert (demos.num_episodes, demos.num_steps) == (2, 100)
+    assert demos.metadata.provenance["policy"]["kind"] == "stable-baselines3"
+    (tmp_path / "theirs.zip").write_bytes(b"PK\x03\x04")
+    refused = spacil("demos", "collect", "theirs.zip", "--task", "Reacher-v5", "--out", "a.npz")
+    assert refused.code == 65 and "hold pickles" in refused.err

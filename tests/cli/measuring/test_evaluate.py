@@ -1,0 +1,99 @@
+"""`spacil evaluate`: numbers with stable keys, the same for the same seed."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spacil as library
+from spacil.measuring.evaluate import Evaluation
+
+Spacil = Callable[..., Any]
+
+
+def test_json_has_stable_keys_and_repeats_for_a_seed(spacil: Spacil, finished_run: Path) -> None:
+    command = ("evaluate", finished_run, "--episodes", 4, "--json", "-")
+    first = spacil(*command)
+    assert (first.code, first.err) == (0, "")
+    numbers = first.result
+    assert numbers.keys() == {
+        *("source", "task", "seed", "provenance"),
+        *Evaluation.__dataclass_fields__,
+    }
+    assert numbers["task"] == "Reacher-v4"
+    assert numbers["num_episodes"] == 4
+    assert numbers["return_low"] <= numbers["average_return"] <= numbers["return_high"] < 0
+    assert numbers["smoothness_j"] == numbers["smoothness_j_common"] > 0
+    assert spacil(*command).result == numbers
+    assert spacil(*command, "--seed", 1).result["average_return"] != numbers["average_return"]
+
+
+def test_the_table_and_a_file_hold_the_same_numbers(
+    spacil: Spacil, finished_run: Path, tmp_path: Path
+) -> None:
+    command = ("evaluate", finished_run, "--episodes", 2, "--json")
+    shown = spacil(*command, tmp_path / "numbers.json")
+    assert shown.code == 0
+    numbers = json.loads((tmp_path / "numbers.json").read_text())
+    assert numbers == spacil(*command, "-").result
+    assert f"{numbers['average_return']:.3f}" in shown.out
+    assert f"{numbers['smoothness_j_common']:.3f}" in shown.out
+
+
+def test_best_and_last_are_the_policies_of_their_iterations(
+    spacil: Spacil, finished_run: Path
+) -> None:
+    iterations = {
+        which: spacil(
+            "evaluate", finished_run, "--which", which, "--episodes", 1, "--json", "-"
+        ).result["provenance"]["iteration"]
+        for which in ("best", "last")
+    }
+    kept = json.loads((finished_run / "eval.json").read_text())
+    assert iterations == {"best": kept["best"]["iteration"], "last": 3}
+
+
+def test_without_demonstrations_there_is_no_common_frame_and_it_says_so(
+    spacil: Spacil, tiny: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    agent = library.TRPO("Pendulum-v1", **tiny())
+    agent.save(tmp_path / "agent")
+    shown = spacil("evaluate", tmp_path / "agent", "--episodes", 1)
+    assert shown.code == 0
+    assert "no common frame: pass --demos" in shown.out
+    numbers = spacil("evaluate", tmp_path / "agent", "--episodes", 1, "--json", "-").result
+    assert numbers["smoothness_j"] is None and numbers["smoothness_j_own"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--episodes", "0"], 2, "--episodes is 0, expected 1 or more"),
+        (["--seed", "-1"], 2, "--seed is -1, expected 0 or more"),
+        (["--task", "Hopper-v4"], 65, "the policy has 2 action dims, Hopper-v4 has 3"),
+        (["--task", "Recher-v4"], 2, "did you mean Reacher-v"),
+        (["--demos", "Walker2d-v4"], 65, "17 state dims, the policy has 11"),
+        (["--demos", "missing"], 65, "no such file"),
+        (["--json", "/proc/none/x.json", "--episodes", "1"], 74, "cannot write"),
+        (["--which", "worst"], 2, "worst"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_mistake_is_refused_in_words(
+    spacil: Spacil, finished_run: Path, arguments: list[str], code: int, message: str
+) -> None:
+    refusal = spacil("evaluate", finished_run, *arguments)
+    assert refusal.code == code
+    assert message in refusal.err
+    assert refusal.out == ""
+
+
+@pytest.mark.parametrize("name", ["missing", ".", "run/metrics.jsonl", "run/config.json"])
+def test_what_is_no_policy_is_refused(
+    spacil: Spacil, finished_run: Path, tmp_path: Path, name: str
+) -> None:
+    refusal = spacil("evaluate", tmp_path / name)
+    assert refusal.code == 65
+    assert f"{tmp_path / name}: " in refusal.err

@@ -1,0 +1,120 @@
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import policies_of_others as foreign
+import pytest
+
+from spacil.engine.torch_threads import one_torch_thread
+from spacil.errors import ConfigError, DataError
+
+Spacil = Callable[..., Any]
+REACHER = Path("src/spacil/demos/assets/Reacher-v4.policy.safetensors").absolute()
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    with one_torch_thread():
+        yield
+
+
+def test_the_tables_tell_everything_once(spacil: Spacil, tmp_path: Path) -> None:
+    done = spacil(
+        "smoothness", REACHER, "--episodes", 2, "--robustness", "--attack-radius", 0.1,
+        "--json", tmp_path / "report.json", "--pictures", tmp_path / "pictures",
+    )  # fmt: skip
+    assert done.code == 0 and done.err == ""
+    for words in (
+        "own trajectories, mean actions (100 states)",
+        "fixed states: bundled demonstrations of Reacher-v4 (2500 states)",
+        "common frame", "effective (after clipping)", "own normalised frame", "raw units",
+        "raw step, as printed", "power step", "Jeffreys", "layer product", "zero action", "random",
+        "spectrum score Sm", "Sm convention: ASAP", "SPARC", "observation noise", "attack",
+        "observation delay", "action delay", "Robust Sarsa attacks are stronger",
+    ):  # fmt: skip
+        assert words in done.out
+    assert "INACTIVE" not in done.out
+    document = json.loads((tmp_path / "report.json").read_text())
+    assert document["robustness"]["action_difference_attack"]["level"] == 0.1
+    names = {"j_along_episode.png", "actions_and_spectrum.png", "noise_curve.png"}
+    drawn = {picture.name: picture.read_bytes() for picture in (tmp_path / "pictures").iterdir()}
+    assert drawn.keys() == names
+    assert all(
+        content.startswith(b"\x89PNG") and len(content) > 5_000 for content in drawn.values()
+    )
+
+
+def test_every_kind_prints_the_same_json_keys(
+    spacil: Spacil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    module = foreign.make_module()
+    foreign.write_onnx(module, tmp_path / "policy.onnx")
+    (tmp_path / "typed_for_cli.py").write_text("def act(states):\n    return 0.1 * states[:, :2]\n")
+    try:
+        documents = [
+            spacil("smoothness", source, "--task", "Reacher-v4", "--episodes", 1, "--json", "-")
+            .result
+            for source in (REACHER, "policy.onnx", "typed_for_cli:act")
+        ]  # fmt: skip
+    finally:
+        sys.modules.pop("typed_for_cli", None)
+    assert [document["kind"] for document in documents] == ["spacil", "onnx", "callable"]
+    assert documents[0].keys() == documents[1].keys() == documents[2].keys()
+    assert documents[2]["smoothness_j_raw"] == pytest.approx(0.1, rel=0.01)
+    assert documents[1]["derivative"] == "finite differences"
+
+
+def test_fixed_states_alone_need_no_task(spacil: Spacil, tmp_path: Path) -> None:
+    foreign.write_onnx(foreign.make_module(), tmp_path / "policy.onnx")
+    np.savez(tmp_path / "states.npz", states=np.random.default_rng(0).normal(size=(50, 11)))
+    done = spacil("smoothness", tmp_path / "policy.onnx", "--states", tmp_path / "states.npz")
+    assert done.code == 0
+    assert "by finite differences" in done.out and "(50 states)" in done.out
+    assert "no common frame: pass --demos" in done.out
+    assert "only an MLP of linear layers with tanh or ReLU can be certified" in done.out
+
+
+def test_a_dead_policy_is_called_inactive(
+    spacil: Spacil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dead_for_cli.py").write_text(
+        "import numpy as np\ndef act(states):\n    return np.zeros((len(states), 2))\n"
+    )
+    try:
+        done = spacil("smoothness", "dead_for_cli:act", "--task", "Reacher-v4", "--episodes", 1)
+    finally:
+        sys.modules.pop("dead_for_cli", None)
+    assert done.code == 0 and "INACTIVE" in done.out
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "complaint"),
+    [
+        (["missing.onnx"], DataError.exit_code, "no such file"),
+        (["missing-folder"], DataError.exit_code, "expected a run folder"),
+        (["nowhere_module:act"], ConfigError.exit_code, "cannot import"),
+        ([REACHER, "--task", "Hopper-v4"], DataError.exit_code, "2 action dims, there are 3 in"),
+        ([REACHER, "--task", "Reachr-v4"], ConfigError.exit_code, "unknown task"),
+        ([REACHER, "--states", "missing.npz"], DataError.exit_code, "missing.npz"),
+        ([REACHER, "--demos", "missing"], DataError.exit_code, "no demonstrations 'missing'"),
+        ([REACHER, "--episodes", 0], ConfigError.exit_code, "expected 1 or more"),
+    ],
+)
+def test_bad_input_gets_a_clear_typed_error(
+    flags: list[object], code: int, complaint: str, spacil: Spacil
+) -> None:
+    done = spacil("smoothness", *flags)
+    assert done.code == code
+    assert complaint in done.err and done.out == ""
+
+
+def test_states_of_another_width_are_refused(spacil: Spacil, tmp_path: Path) -> None:
+    np.savez(tmp_path / "wide.npz", states=np.zeros((4, 17)))
+    done = spacil("smoothness", REACHER, "--states", tmp_path / "wide.npz")
+    assert done.code == DataError.exit_code
+    assert "the policy has 11 state dims" in done.err and "there are 17 in" in done.err

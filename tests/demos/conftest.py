@@ -1,0 +1,135 @@
+"""Small demonstrations and a small env that the tests of this folder share."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.metadata import DemoMetadata
+from spacil.envs.vector_env import ActionArray, BoolArray, EnvSpec, FloatArray, StepResult
+
+MakeDemos = Callable[..., Demonstrations]
+
+
+def _spec(task: str = "Toy-v0", num_states: int = 3, num_actions: int = 2) -> EnvSpec:
+    return EnvSpec(
+        task=task,
+        num_states=num_states,
+        num_actions=num_actions,
+        action_low=np.full(num_actions, -1.0, dtype=np.float32),
+        action_high=np.full(num_actions, 1.0, dtype=np.float32),
+        horizon=40,
+        dt=0.05,
+        fingerprint={
+            "gymnasium_id": task,
+            "version": 0,
+            "kwargs": {},
+            "num_states": num_states,
+            "num_actions": num_actions,
+            "model_sha256": f"hash of {task}",
+        },
+    )
+
+
+class ToyEnv:
+    """N envs whose episode k in env i lasts 2 + (i + k) % 4 steps; odd lengths terminate."""
+
+    def __init__(self, num_envs: int) -> None:
+        self.spec = _spec()
+        self.num_envs = num_envs
+        self._episodes = np.zeros(num_envs, dtype=np.int64)
+        self._elapsed = np.zeros(num_envs, dtype=np.int64)
+        self._shown = np.zeros((num_envs, 3))
+
+    def reset(self, first_episode: int = 0) -> FloatArray:
+        self._episodes[:] = first_episode
+        self._elapsed[:] = 0
+        return self._show()
+
+    def step(self, actions: ActionArray, active: BoolArray | None = None) -> StepResult:
+        assert actions.dtype == np.float32
+        assert np.abs(actions).max() <= 1.0
+        active = np.ones(self.num_envs, dtype=bool) if active is None else active
+        self._elapsed += active
+        final_states = self._states()
+        length = 2 + (np.arange(self.num_envs) + self._episodes) % 4
+        ended = active & (self._elapsed == length)
+        self._episodes += ended
+        self._elapsed[ended] = 0
+        rewards = np.where(active, 10.0 * self._episodes + actions.sum(axis=1), 0.0)
+        is_odd = length % 2 == 1
+        return StepResult(self._show(), final_states, rewards, ended & is_odd, ended & ~is_odd)
+
+    def positions_and_velocities(self) -> tuple[FloatArray, FloatArray]:
+        return self._states()[:, :1], self._states()[:, 1:]
+
+    def save_state(self) -> dict[str, NDArray[Any]]:
+        raise NotImplementedError
+
+    def load_state(self, state: Mapping[str, NDArray[Any]]) -> FloatArray:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        pass
+
+    def _show(self) -> FloatArray:
+        """The same array every time, as a simulator that spares memory would hand out."""
+        self._shown[:] = self._states()
+        return self._shown
+
+    def _states(self) -> FloatArray:
+        columns = (np.arange(self.num_envs), self._episodes, self._elapsed)
+        return np.stack(columns, axis=1).astype(np.float64)
+
+
+@pytest.fixture
+def toy_spec() -> EnvSpec:
+    return _spec()
+
+
+@pytest.fixture
+def other_spec() -> EnvSpec:
+    """Another task with the same sizes, as Walker2d is to HalfCheetah."""
+    return _spec("Other-v0")
+
+
+@pytest.fixture
+def wide_spec() -> EnvSpec:
+    return _spec("Wide-v0", num_states=11)
+
+
+@pytest.fixture
+def toy_env() -> Callable[[int], ToyEnv]:
+    return ToyEnv
+
+
+@pytest.fixture
+def make_demos(toy_spec: EnvSpec) -> MakeDemos:
+    """Demonstrations of the toy task from a seed; raw actions reach beyond the bounds."""
+
+    def make(
+        lengths: tuple[int, ...] = (7, 12, 5),
+        seed: int = 0,
+        metadata: DemoMetadata | None = None,
+        is_raw_known: bool = True,
+    ) -> Demonstrations:
+        rng = np.random.default_rng(seed)
+        observations = [rng.normal([1.0, -2.0, 0.5], 0.3, (length + 1, 3)) for length in lengths]
+        raw = [rng.normal(0.0, 1.5, (length, 2)).astype(np.float32) for length in lengths]
+        return Demonstrations.from_arrays(
+            observations,
+            [np.clip(actions, -1.0, 1.0) for actions in raw],
+            actions=raw if is_raw_known else None,
+            rewards=[rng.normal(size=length) for length in lengths],
+            terminations=[np.arange(length) == length - 1 for length in lengths],
+            truncations=[np.zeros(length, dtype=bool) for length in lengths],
+            initial_qpos=[rng.normal(size=4) for _ in lengths],
+            initial_qvel=[rng.normal(size=3) for _ in lengths],
+            metadata=metadata
+            or DemoMetadata("Toy-v0", toy_spec.fingerprint, {"policy": "expert", "seed": seed}),
+        )
+
+    return make

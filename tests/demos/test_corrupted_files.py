@@ -1,0 +1,99 @@
+"""Two thousand damaged and hostile files: no crash, no hang, and no other numbers in silence.
+
+A file of ours is refused, or a change lies where it changes nothing (a date in a zip). So is a
+file of others in npz, by the checksums of zip. HDF5 and Arrow, as other libraries write them, have
+no checksum over their numbers: a flip in there loads as other numbers, and only these two kinds of
+damage may, in only these formats. `docs/demonstrations.md` says so.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from spoiled_demos import Case, Spoiler, all_cases
+
+from spacil.demos.check.check import check_demonstrations
+from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.file import load_demos
+from spacil.envs.vector_env import EnvSpec
+from spacil.errors import DataError
+
+MakeDemos = Callable[..., Demonstrations]
+
+MAX_SECONDS = 1.0
+QUICK_STRIDE = 10
+WITHOUT_CHECKSUM = ("d4rl", "minari", "imitation")
+MUST_BE_REFUSED = ("cut", "shapes", "bomb", "pickle", "lie")
+
+
+@pytest.fixture
+def spoiler(make_demos: MakeDemos, tmp_path: Path) -> Spoiler:
+    return Spoiler(tmp_path, make_demos(lengths=(30, 35, 20)))
+
+
+def _loaded(case: Case, spoiler: Spoiler) -> tuple[Demonstrations | None, float]:
+    """The record of a spoiled file, None for a refusal, and the seconds it took."""
+    source = spoiler.spoiled(case)
+    started = time.perf_counter()
+    try:
+        loaded = load_demos(source)
+    except DataError as error:
+        assert str(source) in str(error)
+        loaded = None
+    return loaded, time.perf_counter() - started
+
+
+def _outcome(case: Case, spoiler: Spoiler, spec: EnvSpec) -> str:
+    """refused, unchanged, or changed: noticed by the check or not."""
+    loaded, seconds = _loaded(case, spoiler)
+    if seconds > MAX_SECONDS:  # once more: the machine may have been busy
+        assert _loaded(case, spoiler)[1] <= MAX_SECONDS, case
+    if loaded is None:
+        return "refused"
+    good = spoiler.good[case.format, case.origin]
+    if _same_numbers(loaded, good):
+        return "unchanged"
+    # A NaN or a huge number is found by the check; a digit that is a little off is not.
+    before, after = check_demonstrations(good, spec), check_demonstrations(loaded, spec)
+    is_noticed = {f.check for f in after.findings} - {f.check for f in before.findings}
+    return "changed, noticed by check" if is_noticed else "changed"
+
+
+def _same_numbers(ours: Demonstrations, theirs: Demonstrations) -> bool:
+    left, right = ours.tensors(), theirs.tensors()
+    return left.keys() == right.keys() and all(
+        torch.equal(tensor, right[name]) for name, tensor in left.items()
+    )
+
+
+def _campaign(cases: list[Case], spoiler: Spoiler, spec: EnvSpec) -> Counter[tuple[str, ...]]:
+    counts: Counter[tuple[str, ...]] = Counter()
+    for case in cases:
+        outcome = _outcome(case, spoiler, spec)
+        counts[case.format, case.origin, case.kind, outcome] += 1
+        if case.kind in MUST_BE_REFUSED:
+            assert outcome == "refused", case
+        elif outcome.startswith("changed"):
+            assert case.origin == "theirs" and case.format in WITHOUT_CHECKSUM, case
+    assert not spoiler.payload_ran.exists()
+    return counts
+
+
+def test_two_hundred_spoiled_files_are_refused(spoiler: Spoiler, toy_spec: EnvSpec) -> None:
+    counts = _campaign(all_cases()[::QUICK_STRIDE], spoiler, toy_spec)
+    assert counts.total() == 200
+
+
+@pytest.mark.slow
+def test_two_thousand_spoiled_files_are_refused(
+    spoiler: Spoiler, toy_spec: EnvSpec, capsys: pytest.CaptureFixture[str]
+) -> None:
+    counts = _campaign(all_cases(), spoiler, toy_spec)
+    assert counts.total() == 2000
+    with capsys.disabled():
+        print()
+        for key, count in sorted(counts.items()):
+            print(f"{' '.join(key[:2]):<18} {key[2]:<8} {key[3]:<28} {count:>4}")

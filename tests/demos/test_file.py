@@ -1,0 +1,293 @@
+"""The native file: bit for bit there and back, and no damage that goes unnoticed."""
+
+import errno
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors.torch
+import torch
+
+from spacil.demos import file as demo_file
+from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.file import load_demos, save_demos
+from spacil.errors import ConfigError, DataError, StorageError
+from spacil.storage import canonical_json, content_hash
+
+MakeDemos = Callable[..., Demonstrations]
+
+SEED = 20_240
+
+
+@pytest.fixture
+def native_file(make_demos: MakeDemos, tmp_path: Path) -> Path:
+    path = tmp_path / "toy.demos.safetensors"
+    save_demos(make_demos(), path)
+    return path
+
+
+def _with_header(path: Path, edit: Callable[[dict[str, Any]], None]) -> None:
+    """Rewrite the JSON header of a safetensors file, leaving the payload as it is."""
+    content = path.read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    edit(header)
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + content[8 + size :])
+
+
+def _forged(path: Path, tensors: dict[str, torch.Tensor], **changes: Any) -> Path:
+    """A native file with a correct hash and whatever content a forger likes."""
+    version = changes.pop("format_version", demo_file.FORMAT_VERSION)
+    metadata: dict[str, Any] = {"task": None, "env_fingerprint": None, "provenance": {}, **changes}
+    document = {
+        "format": demo_file.FORMAT,
+        "format_version": version,
+        "content_hash": content_hash(tensors, metadata),
+        **metadata,
+    }
+    text = canonical_json(document).decode()
+    path.write_bytes(safetensors.torch.save(tensors, {"spacil": text}))
+    return path
+
+
+def test_a_round_trip_keeps_every_bit(make_demos: MakeDemos, tmp_path: Path) -> None:
+    demos = make_demos()
+    demos.observations[0, 0] = torch.nan  # not valid for training, but no file's business
+    demos.executed_actions[0, 0] = -0.0
+    save_demos(demos, tmp_path / "a.safetensors")
+    loaded = load_demos(tmp_path / "a.safetensors")
+    assert list(loaded.tensors()) == list(demos.tensors())
+    for name, tensor in demos.tensors().items():
+        assert loaded.tensors()[name].dtype == tensor.dtype
+        assert loaded.tensors()[name].numpy().tobytes() == tensor.numpy().tobytes(), name
+    assert loaded.metadata == demos.metadata
+    assert loaded.content_hash == demos.content_hash
+    save_demos(loaded, tmp_path / "b.safetensors")
+    assert (tmp_path / "b.safetensors").read_bytes() == (tmp_path / "a.safetensors").read_bytes()
+
+
+def test_optional_tensors_stay_absent(tmp_path: Path) -> None:
+    demos = Demonstrations.from_arrays([np.zeros((3, 2))], [np.zeros((2, 1))])
+    save_demos(demos, tmp_path / "a.safetensors")
+    loaded = load_demos(str(tmp_path / "a.safetensors"))
+    assert loaded.actions is None
+    assert loaded.rewards is None
+    assert loaded.returns is None
+    assert loaded.metadata.task is None
+
+
+def test_every_cut_is_found(native_file: Path) -> None:
+    content = native_file.read_bytes()
+    rng = np.random.default_rng(SEED)
+    lengths = {0, 1, 7, 8, 9, len(content) - 1, *rng.integers(0, len(content), 150).tolist()}
+    for length in lengths:
+        native_file.write_bytes(content[:length])
+        with pytest.raises(DataError):
+            load_demos(native_file)
+    native_file.write_bytes(content + b"\0")
+    with pytest.raises(DataError):
+        load_demos(native_file)
+
+
+def test_every_flipped_bit_is_found(native_file: Path) -> None:
+    content = native_file.read_bytes()
+    header_end = 8 + int.from_bytes(content[:8], "little")
+    rng = np.random.default_rng(SEED)
+    # All of the length, and a sample of the header and of the payload.
+    bits = [
+        *range(64),
+        *rng.integers(64, 8 * header_end, 400).tolist(),
+        *rng.integers(8 * header_end, 8 * len(content), 200).tolist(),
+    ]
+    for bit in bits:
+        damaged = bytearray(content)
+        damaged[bit // 8] ^= 1 << (bit % 8)
+        native_file.write_bytes(damaged)
+        with pytest.raises(DataError):
+            load_demos(native_file)
+    native_file.write_bytes(content)
+    assert load_demos(native_file).num_episodes == 3
+
+
+def test_a_document_in_another_spelling_is_refused(native_file: Path) -> None:
+    def respell(header: dict[str, Any]) -> None:
+        document = json.loads(header["__metadata__"]["spacil"])
+        header["__metadata__"]["spacil"] = json.dumps(document)
+
+    _with_header(native_file, respell)
+    with pytest.raises(DataError, match="the document is not as it was written"):
+        load_demos(native_file)
+
+
+def test_changed_content_is_told_from_its_hash(native_file: Path) -> None:
+    content = bytearray(native_file.read_bytes())
+    content[-1] ^= 1
+    native_file.write_bytes(content)
+    with pytest.raises(DataError, match="does not match its hash"):
+        load_demos(native_file)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\x89HDF\r\n\x1a\n" + bytes(100), "looks like an HDF5 file: name it .hdf5"),
+        (b"PK\x03\x04" + bytes(100), "looks like a zip archive .*name it .npz"),
+        (b"\x93NUMPY\x01\x00" + bytes(100), "looks like a single numpy array"),
+        (b"\x1f\x8b\x08" + bytes(100), "looks like a gzip archive: unpack it"),
+        (b"obs,acts\n1,2\n", "damaged or of an unknown kind"),
+        (b"", "damaged or of an unknown kind"),
+    ],
+)
+def test_other_files_are_named_for_what_they_look_like(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    path = tmp_path / "demos.bin"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=f"demos.bin: not a demonstrations file; .*{message}"):
+        load_demos(path)
+
+
+class _Payload:
+    def __init__(self, target: Path) -> None:
+        self.target = target
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Path.touch, (self.target,))
+
+
+@pytest.mark.parametrize("name", ["demos.pkl", "demos.safetensors", "demos.npz"])
+@pytest.mark.parametrize("protocol", [2, 4, 5])
+def test_a_pickle_is_refused_and_its_payload_does_not_run(
+    tmp_path: Path, name: str, protocol: int
+) -> None:
+    target = tmp_path / "the payload ran"
+    content = pickle.dumps(_Payload(target), protocol=protocol)
+    pickle.loads(content)  # noqa: S301 - the payload does work where a pickle is opened
+    assert target.exists()
+    target.unlink()
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match="a pickle, which can run code and is never opened"):
+        load_demos(tmp_path / name)
+    assert not target.exists()
+
+
+def test_a_torch_save_file_is_refused_and_its_payload_does_not_run(tmp_path: Path) -> None:
+    target = tmp_path / "the payload ran"
+    torch.save({"observations": _Payload(target)}, tmp_path / "demos.pt")
+    with pytest.raises(DataError, match=r"torch\.save files hold pickles and are never opened"):
+        load_demos(tmp_path / "demos.pt")
+    assert not target.exists()
+
+
+def test_a_declared_100_gigabyte_tensor_takes_no_memory(native_file: Path) -> None:
+    def inflate(header: dict[str, Any]) -> None:
+        header["observations"]["shape"] = [25_000_000_000, 1]
+        header["observations"]["data_offsets"] = [0, 100_000_000_000]
+
+    _with_header(native_file, inflate)
+    with pytest.raises(DataError, match="observations"):
+        load_demos(native_file)
+
+
+def test_safetensors_of_something_else_are_told_apart(tmp_path: Path) -> None:
+    path = tmp_path / "weights.safetensors"
+    path.write_bytes(safetensors.torch.save({"layer.weight": torch.zeros(2, 2)}))
+    with pytest.raises(DataError, match="but not a demonstrations file"):
+        load_demos(path)
+
+
+def test_a_newer_format_is_refused_naming_both_versions(
+    make_demos: MakeDemos, tmp_path: Path
+) -> None:
+    path = _forged(tmp_path / "new.safetensors", make_demos().tensors(), format_version=2)
+    with pytest.raises(DataError, match="format version 2, this spacil reads 1"):
+        load_demos(path)
+
+
+def test_a_forged_file_with_a_correct_hash_still_meets_all_checks(
+    make_demos: MakeDemos, tmp_path: Path
+) -> None:
+    path = tmp_path / "forged.safetensors"
+    tensors = make_demos().tensors()
+    assert load_demos(_forged(path, tensors)).num_episodes == 3
+    with pytest.raises(DataError, match="unknown tensors \\['extra'\\]"):
+        load_demos(_forged(path, {**tensors, "extra": torch.zeros(1)}))
+    with pytest.raises(DataError, match="observations is float16, expected float32 or"):
+        load_demos(_forged(path, {**tensors, "observations": tensors["observations"].half()}))
+    lengths = tensors.pop("episode_lengths")
+    with pytest.raises(DataError, match="the tensor 'episode_lengths' is missing"):
+        load_demos(_forged(path, tensors))
+    with pytest.raises(DataError, match="episode 0 claims"):
+        load_demos(_forged(path, {**tensors, "episode_lengths": lengths * 2**60 + 2**59}))
+    with pytest.raises(DataError, match="document"):
+        load_demos(_forged(path, {**tensors, "episode_lengths": lengths}, surprise=1))
+
+
+def test_a_half_surrogate_in_the_document_is_refused(native_file: Path) -> None:
+    def break_text(header: dict[str, Any]) -> None:
+        header["__metadata__"]["spacil"] = "\ud800"
+
+    _with_header(native_file, break_text)
+    with pytest.raises(DataError, match="not valid JSON"):
+        load_demos(native_file)
+
+
+def test_a_task_name_loads_the_bundled_demonstrations(
+    make_demos: MakeDemos, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asset = tmp_path / "Toy-v0.demos.safetensors"
+    save_demos(make_demos(), asset)
+    monkeypatch.setattr(demo_file, "bundled_demos", lambda: {"Toy-v0": asset})
+    assert load_demos("Toy-v0").content_hash == make_demos().content_hash
+    with pytest.raises(DataError, match=r"no demonstrations 'Toi-v0': .* bundled tasks: Toy-v0"):
+        load_demos("Toi-v0")
+    with pytest.raises(DataError, match="no such file"):
+        load_demos(Path("Toy-v0"))  # a path is a path, whatever it is called
+
+
+def test_bundled_names_are_task_names() -> None:
+    for task, asset in demo_file.bundled_demos().items():
+        assert asset.name == f"{task}.demos.safetensors"
+        assert load_demos(task).metadata.task == task
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "nul\0nul", "", "no/such/folder.npz"])
+def test_odd_names_are_refused_in_words(name: str) -> None:
+    with pytest.raises(DataError, match=r"no demonstrations|cannot read"):
+        load_demos(name)
+
+
+@pytest.mark.parametrize("name", ["spaß mit umlaut.safetensors", "a'b \"c\n.safetensors"])
+def test_unusual_file_names_work(make_demos: MakeDemos, tmp_path: Path, name: str) -> None:
+    save_demos(make_demos(), tmp_path / name)
+    assert load_demos(tmp_path / name).num_episodes == 3
+
+
+def test_a_format_that_cannot_be_written_is_named(make_demos: MakeDemos, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"'a.csv': end the name in .safetensors or .npz or .hdf5"):
+        save_demos(make_demos(), tmp_path / "a.csv")
+    with pytest.raises(ConfigError, match=r"'a.csv': the name of a npz file ends in .npz"):
+        save_demos(make_demos(), tmp_path / "a.csv", "npz")
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(
+    make_demos: MakeDemos, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full_disk(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "a.safetensors"
+    save_demos(make_demos(seed=1), path)
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full_disk)
+        with pytest.raises(StorageError, match="the disk is full"):
+            save_demos(make_demos(seed=2), path)
+    assert load_demos(path).content_hash == make_demos(seed=1).content_hash
+    assert [child.name for child in tmp_path.iterdir()] == ["a.safetensors"]
+    save_demos(make_demos(seed=2), path)
+    assert load_demos(path).content_hash == make_demos(seed=2).content_hash

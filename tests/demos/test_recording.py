@@ -1,0 +1,148 @@
+"""Recording: whole episodes in a fixed order, both forms of actions, and exact replay."""
+
+import importlib.util
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from replay import assert_replays_exactly
+
+from spacil.demos.check.check import check_demonstrations
+from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.recording import record_demonstrations
+from spacil.envs.registry import make_vector_env
+from spacil.envs.vector_env import ActionArray, FloatArray, ResetSeeds
+from spacil.errors import ConfigError, DivergedError
+
+MakeEnv = Callable[[int], Any]
+
+
+def _expert(states: FloatArray) -> ActionArray:
+    """Raw actions well beyond the toy's bounds of 1, different for every state."""
+    env, episode, step = states.T
+    return np.stack([env - 1.5 * step, 3.0 - episode], axis=1).astype(np.float32)
+
+
+def test_episodes_are_numbered_by_wave_and_env(toy_env: MakeEnv) -> None:
+    demos = record_demonstrations(toy_env(3), _expert, 5, {"policy": "toy"})
+    first_states = [demos.episode(index).observations[0].tolist() for index in range(5)]
+    assert first_states == [[0, 0, 0], [1, 0, 0], [2, 0, 0], [0, 1, 0], [1, 1, 0]]
+    assert demos.episode_lengths.tolist() == [2, 3, 4, 3, 4]
+
+
+def test_an_episode_holds_its_own_steps_and_its_true_end(toy_env: MakeEnv) -> None:
+    demos = record_demonstrations(toy_env(3), _expert, 5, {})
+    episode = demos.episode(3)  # env 0, its second episode, 3 steps
+    assert episode.observations.tolist() == [[0, 1, 0], [0, 1, 1], [0, 1, 2], [0, 1, 3]]
+    assert episode.actions is not None
+    assert episode.actions.tolist() == [[0.0, 2.0], [-1.5, 2.0], [-3.0, 2.0]]
+    assert episode.executed_actions.tolist() == [[0.0, 1.0], [-1.0, 1.0], [-1.0, 1.0]]
+    assert episode.is_terminated
+    assert not episode.is_truncated
+    assert episode.initial_qpos is not None
+    assert episode.initial_qpos.tolist() == [0.0]
+    assert demos.episode(0).is_truncated
+
+
+def test_metadata_names_the_env_and_the_expert(toy_env: MakeEnv) -> None:
+    env = toy_env(2)
+    demos = record_demonstrations(env, _expert, 2, {"policy": "toy", "seed": 7})
+    assert demos.metadata.task == "Toy-v0"
+    assert demos.metadata.env_fingerprint == env.spec.fingerprint
+    assert demos.metadata.provenance["seed"] == 7
+
+
+def test_progress_is_told_after_every_wave(toy_env: MakeEnv) -> None:
+    calls: list[tuple[int, int]] = []
+    record_demonstrations(toy_env(2), _expert, 5, {}, lambda *counts: calls.append(counts))
+    assert calls == [(2, 5), (4, 5), (5, 5)]
+
+
+def test_an_env_without_start_states_is_recorded_without_them(toy_env: MakeEnv) -> None:
+    class Bare:
+        def __init__(self) -> None:
+            env = toy_env(2)
+            self.spec, self.num_envs = env.spec, env.num_envs
+            self.reset, self.step = env.reset, env.step
+            self.save_state, self.load_state, self.close = env.save_state, env.load_state, env.close
+
+    demos = record_demonstrations(Bare(), _expert, 2, {})
+    assert demos.initial_qpos is None
+    assert demos.num_episodes == 2
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_policy_that_gives_no_number_is_caught_before_clipping_hides_it(
+    toy_env: MakeEnv, value: float
+) -> None:
+    def broken(states: FloatArray) -> ActionArray:
+        return np.full((len(states), 2), value, dtype=np.float32)
+
+    with pytest.raises(DivergedError, match="nothing was stepped"):
+        record_demonstrations(toy_env(2), broken, 2, {})
+
+
+def test_endless_episodes_and_empty_requests_are_refused(toy_env: MakeEnv) -> None:
+    with pytest.raises(ConfigError, match="cannot record 0 episodes"):
+        record_demonstrations(toy_env(2), _expert, 0, {})
+    env = toy_env(2)
+    object.__setattr__(env.spec, "horizon", None)
+    with pytest.raises(ConfigError, match="no time limit, so an episode may never end"):
+        record_demonstrations(env, _expert, 1, {})
+
+
+# --- the real simulator -------------------------------------------------------------------------
+
+
+def _record(task: str, num_episodes: int, num_threads: int = 1) -> Demonstrations:
+    """A linear policy that leaves the action bounds often; bits do not depend on the batch."""
+    env = make_vector_env(task, 3, ResetSeeds(0, "demos"), num_threads)
+    weights = np.random.default_rng(0).normal(size=(env.spec.num_states, env.spec.num_actions))
+
+    def act(states: FloatArray) -> ActionArray:
+        actions: ActionArray = (states[:, :, None] * weights).sum(axis=1).astype(np.float32)
+        return actions
+
+    try:
+        return record_demonstrations(env, act, num_episodes, {"policy": "linear", "seed": 0})
+    finally:
+        env.close()
+
+
+@pytest.fixture
+def _gymnasium_without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gymnasium imports imageio beside its physics; a replay draws nothing."""
+    if importlib.util.find_spec("imageio") is None:
+        monkeypatch.setitem(sys.modules, "imageio", types.ModuleType("imageio"))
+
+
+@pytest.mark.filterwarnings("ignore:.*out of date.*")
+@pytest.mark.usefixtures("_gymnasium_without_pictures")
+@pytest.mark.parametrize("task", ["Hopper-v4", "Reacher-v4", "Ant-v4"])
+def test_replay_in_gymnasium_gives_the_stored_rewards_exactly(task: str) -> None:
+    assert_replays_exactly(_record(task, num_episodes=4), task, [0, 1, 2, 3])
+
+
+def test_a_seed_repeats_bit_for_bit_on_any_number_of_threads() -> None:
+    once, again = _record("Hopper-v4", 4), _record("Hopper-v4", 4, num_threads=2)
+    assert once.content_hash == again.content_hash
+    assert torch.equal(_record("Hopper-v4", 2).observations, once.first(2).observations)
+
+
+def test_the_real_tasks_tell_each_others_demonstrations_apart() -> None:
+    resets, specs = {}, {}
+    for task in ("Walker2d-v4", "HalfCheetah-v4"):
+        env = make_vector_env(task, 20, ResetSeeds(1, "check"))
+        resets[task], specs[task] = env.reset(), env.spec
+        env.close()
+    for task, other in (("Walker2d-v4", "HalfCheetah-v4"), ("HalfCheetah-v4", "Walker2d-v4")):
+        demos = _record(task, 3)
+        right = check_demonstrations(demos, specs[task], resets[task])
+        assert right.findings == ()
+        wrong = check_demonstrations(demos, specs[other], resets[other])
+        assert [finding.check for finding in wrong.findings] == ["env_mismatch", "strange_starts"]
+        assert not wrong.is_usable

@@ -1,0 +1,66 @@
+"""How demonstrations vary: worked by hand, and told where something stands out."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.variation import relative_action_change, variation_findings
+
+
+def _demos(actions: list[Any], returns: list[float] | None = None) -> Demonstrations:
+    """Episodes of one-dimensional actions; an episode's return is paid at its first step."""
+    columns = [np.asarray(episode, dtype=np.float64).reshape(-1, 1) for episode in actions]
+    rewards = None
+    if returns is not None:
+        pairs = zip(columns, returns, strict=True)
+        rewards = [np.r_[paid, np.zeros(len(column) - 1)] for column, paid in pairs]
+    observations = [np.arange(2.0 * len(column) + 2).reshape(-1, 2) for column in columns]
+    return Demonstrations.from_arrays(observations, columns, rewards=rewards)
+
+
+def _checks(demos: Demonstrations) -> list[tuple[str, int | None]]:
+    return [(finding.check, finding.episode) for finding in variation_findings(demos)]
+
+
+def test_the_relative_change_of_a_ramp_and_of_a_zigzag() -> None:
+    # 0 1 2 3: changes of 1; the six pairs differ by 1 1 1 2 2 3, 10/6 in the mean.
+    assert relative_action_change(_demos([[0, 1, 2, 3]])) == pytest.approx(6 / 10)
+    # 0 1 0 1: changes of 1; the six pairs differ by 1 0 1 1 0 1, 4/6 in the mean.
+    assert relative_action_change(_demos([[0, 1, 0, 1]])) == pytest.approx(6 / 4)
+    # A jump between episodes is no change of action.
+    assert relative_action_change(_demos([[0, 0], [5, 5]])) == 0.0
+
+
+def test_what_does_not_vary_has_no_relative_change() -> None:
+    assert relative_action_change(_demos([[2, 2, 2]])) is None
+    assert relative_action_change(_demos([[2]])) is None
+
+
+def test_sampled_actions_are_told_from_smooth_ones() -> None:
+    sampled = np.random.default_rng(0).normal(size=300)
+    assert relative_action_change(_demos([sampled])) == pytest.approx(1.0, abs=0.1)
+    assert _checks(_demos([np.tile([0.0, 1.0], 150)])) == [("jerky_actions", None)]
+    assert _checks(_demos([np.sin(np.arange(300) / 10)])) == []
+    assert _checks(_demos([np.tile([0.0, 1.0], 20)])) == []  # too few steps to say
+
+
+@pytest.mark.parametrize(
+    ("returns", "expected"),
+    [
+        ([100, 101, 99, 100, 30], [("low_return", 4)]),
+        ([100, 101, 99, 100, 70], []),
+        ([-4, -5, -3, -4, -9], []),  # a task of negative returns that spread anyway
+        ([-4, -4.1, -4, -4.1, -30], [("low_return", 4)]),
+        ([100, 30, 100], []),  # too few to call one odd
+        ([100, 101, np.nan, 100, 30], []),
+    ],
+)
+def test_a_failed_episode_among_good_ones_is_told(returns: list[float], expected: Any) -> None:
+    assert _checks(_demos([[0, 0, 0]] * len(returns), returns)) == expected
+
+
+def test_an_episode_much_shorter_than_the_others_is_told() -> None:
+    assert _checks(_demos([[0] * 10, [0] * 2, [0] * 10, [0] * 12])) == [("short_episode", 1)]
+    assert _checks(_demos([[0] * 10, [0] * 3, [0] * 10, [0] * 12])) == []

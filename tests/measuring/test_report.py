@@ -1,0 +1,200 @@
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import policies_of_others as foreign
+import pytest
+import torch
+
+import spacil
+from spacil.engine.torch_threads import one_torch_thread
+from spacil.envs.joint_velocities import joint_velocity_columns
+from spacil.envs.mujoco_model import model_path
+from spacil.envs.registry import TASKS
+from spacil.errors import ConfigError, DataError
+from spacil.measuring.evaluate import evaluate
+from spacil.measuring.fixed_states import load_states
+from spacil.measuring.measure import measure_smoothness
+from spacil.policies.file import load_policy
+from spacil.policies.open import open_policy
+
+ASSETS = Path("src/spacil/demos/assets")
+REACHER = ASSETS / "Reacher-v4.policy.safetensors"
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    with one_torch_thread():
+        yield
+
+
+@pytest.fixture(scope="module")
+def report() -> Any:
+    with one_torch_thread():
+        return measure_smoothness(REACHER, episodes=3)
+
+
+def test_the_library_call_is_exported() -> None:
+    assert spacil.measure_smoothness is measure_smoothness
+
+
+def test_the_headline_equals_that_of_evaluate(report: Any) -> None:
+    from spacil.envs.registry import make_vector_env
+    from spacil.envs.vector_env import ResetSeeds
+
+    saved = load_policy(REACHER)
+    env = make_vector_env("Reacher-v4", 3, ResetSeeds(0, "evaluate"))
+    try:
+        std = spacil.load_demos("Reacher-v4").state_std
+        result = evaluate(saved.policy, env, 0, 3, std)
+    finally:
+        env.close()
+    document = report.as_document()
+    for key in ("average_return", "return_std", "return_low", "mean_length", "num_episodes"):
+        assert document[key] == pytest.approx(getattr(result, key))
+    for key in ("smoothness_j", *(f"smoothness_j_{f}" for f in ("own", "raw", "common"))):
+        assert document[key] == pytest.approx(getattr(result, key), rel=1e-5)
+    assert document["smoothness_j_effective"] == pytest.approx(result.smoothness_j_effective)
+
+
+def test_the_document_is_plain_json_with_every_key(report: Any) -> None:
+    document = json.loads(json.dumps(report.as_document(), allow_nan=False))
+    assert document["fixed_states_from"] == "bundled demonstrations of Reacher-v4"
+    assert document["on_fixed_states"]["num_states"] == 2500
+    assert document["references"].keys() == {"zero_action", "random"}
+    assert document["references"]["zero_action"]["action_signal"]["action_fluctuation"] == 0
+    assert document["action_signal"]["spectral_arc_length"] < 0
+    assert "2/n" in document["conventions"]["spectrum_score"]
+    nowhere = measure_smoothness(foreign.make_module(), torch.zeros(3, 11)).as_document()
+    assert nowhere.keys() == document.keys()
+    assert nowhere["average_return"] is None and nowhere["references"] is None
+    assert nowhere["measured_on"] == "fixed states"
+    assert nowhere["smoothness_j"] is None  # no demonstrations: never silently another frame
+
+
+def test_the_certificate_bounds_everything_that_was_measured(report: Any) -> None:
+    certificate = report.certificate
+    for measured in (report.on_trajectories, report.on_fixed_states):
+        assert measured.own.max <= certificate.own_bound <= certificate.own_layer_product
+        assert measured.common.max <= certificate.common_bound <= certificate.common_layer_product
+    assert certificate.own_looseness >= 1 and certificate.common_looseness >= 1
+
+
+def test_power_ascent_is_near_exact_and_the_papers_step_is_not(report: Any) -> None:
+    found = report.estimators
+    assert found.power == pytest.approx(found.exact, rel=0.01)
+    assert found.raw < 0.7 * found.exact  # this policy is smooth: the raw step hardly moves
+    assert found.jeffreys == pytest.approx(found.radius**2 / 2 * found.power**2, rel=0.1)
+
+
+def test_sampled_actions_visit_other_states() -> None:
+    sampled = measure_smoothness(REACHER, episodes=2, sampled=True)
+    mean = measure_smoothness(REACHER, episodes=2)
+    assert sampled.acting == "sampled" and mean.acting == "mean"
+    assert sampled.played is not None and mean.played is not None
+    assert sampled.played.average_return != mean.played.average_return
+    assert sampled.on_fixed_states == mean.on_fixed_states
+    with pytest.raises(ConfigError, match="whose spread is known"):
+        measure_smoothness(foreign.make_module(), env="Reacher-v4", sampled=True)
+
+
+@pytest.mark.parametrize("constant", [0.0, 0.4])
+def test_a_constant_policy_is_perfectly_smooth_and_flagged_inactive(constant: float) -> None:
+    module = torch.nn.Linear(11, 2)
+    with torch.no_grad():
+        module.weight.zero_()
+        module.bias.fill_(constant)
+    report = measure_smoothness(module, env="Reacher-v4", episodes=2)
+    assert report.is_inactive
+    assert report.smoothness_j == report.smoothness_j_own == 0
+    assert report.played is not None
+    signal = report.played.action_signal
+    assert signal.action_fluctuation == 0 and signal.spectrum_score == pytest.approx(0, abs=1e-12)
+    assert report.certificate is not None
+    assert report.certificate.own_bound == 0 and report.certificate.own_looseness is None
+
+
+def test_a_policy_that_acts_is_not_flagged(report: Any) -> None:
+    assert not report.is_inactive and report.action_spread > 0.01
+
+
+def test_a_run_folder_tells_the_smoothness_of_its_cost(
+    train: Callable[..., Any], tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    assert train("gail", "--run-dir", run, iterations=2).code == 0
+    source = open_policy(run)
+    assert source.cost is not None and source.task == "Reacher-v4"
+    report = measure_smoothness(run, episodes=2)
+    cost = report.cost
+    assert cost is not None
+    assert cost.in_state.mean > 0 and cost.in_action.mean > 0 and cost.response.mean > 0
+    assert cost.in_state_common is not None and cost.response_common is not None
+    # Along the response the cost can change no faster than in the action times the policy's J.
+    assert report.on_trajectories is not None
+    assert cost.response.max <= cost.in_action.max * report.on_trajectories.own.max * (1 + 1e-4)
+    assert measure_smoothness(run, episodes=2, which="last").cost is not None
+    assert measure_smoothness(REACHER, torch.zeros(2, 11)).cost is None
+
+
+def test_states_come_from_npz_files_and_demonstrations(tmp_path: Path) -> None:
+    states = np.random.default_rng(0).normal(size=(4, 5, 11))
+    np.savez(tmp_path / "s.npz", states=states, other=np.zeros(3))
+    assert torch.equal(
+        load_states(tmp_path / "s.npz").states, torch.from_numpy(states.reshape(20, 11))
+    )
+    assert load_states(ASSETS / "Reacher-v4.demos.safetensors").states.shape == (2500, 11)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "complaint"),
+    [
+        ({"weights": np.zeros((3, 2))}, r"has no array named states or observations.*weights"),
+        ({"states": np.zeros(3)}, r"shape \(3,\), expected \(B, S\)"),
+        ({"states": np.zeros((0, 4))}, r"shape \(0, 4\)"),
+        ({"obs": np.array([[1.0], [np.nan]])}, "1 of 2 states are not finite, first in row 1"),
+    ],
+)
+def test_files_without_usable_states_are_refused(
+    arrays: dict[str, Any], complaint: str, tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "s.npz", **arrays)
+    with pytest.raises(DataError, match=complaint):
+        load_states(tmp_path / "s.npz")
+
+
+def test_nowhere_to_measure_and_impossible_settings_are_refused() -> None:
+    module = foreign.make_module()
+    with pytest.raises(ConfigError, match="nowhere to measure"):
+        measure_smoothness(module)
+    with pytest.raises(ConfigError, match="--robustness plays episodes"):
+        measure_smoothness(module, torch.zeros(2, 11), robustness=True)
+    with pytest.raises(ConfigError, match="--episodes is 0"):
+        measure_smoothness(module, torch.zeros(2, 11), episodes=0)
+    with pytest.raises(ConfigError, match="--attack-radius is -1"):
+        measure_smoothness(module, torch.zeros(2, 11), attack_radius=-1.0)
+    with pytest.raises(DataError, match="the policy has 2 action dims"):
+        measure_smoothness(module, env="Hopper-v4", demonstrations=None)
+
+
+def test_demonstrations_of_another_task_are_refused() -> None:
+    with pytest.raises(DataError, match="the policy has 11 state dims"):
+        measure_smoothness(REACHER, env="Reacher-v4", demonstrations="Walker2d-v4", episodes=1)
+
+
+@pytest.mark.parametrize(
+    "task", ["Reacher-v4", "Hopper-v4", "Walker2d-v4", "HalfCheetah-v4", "Ant-v4"]
+)
+def test_the_velocity_columns_are_those_of_the_joints_that_the_motors_drive(task: str) -> None:
+    columns = joint_velocity_columns(task)
+    assert columns is not None
+    model = mujoco.MjModel.from_xml_path(str(model_path(TASKS[task])))
+    driven = [int(model.jnt_dofadr[joint]) for joint in model.actuator_trnid[:, 0]]
+    # In every observation the velocities of all joints follow the positions; Reacher shows only
+    # those of its arm, before the offset to the target.
+    num_shown = {"Reacher-v4": 8, "Ant-v4": 27}.get(task, TASKS[task].num_states)
+    first = num_shown - (2 if task == "Reacher-v4" else model.nv)
+    assert [first + dof for dof in driven] == list(columns)

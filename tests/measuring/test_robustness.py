@@ -1,0 +1,154 @@
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from spacil.engine.torch_threads import one_torch_thread
+from spacil.envs.registry import make_vector_env
+from spacil.envs.vector_env import ResetSeeds, VectorEnv
+from spacil.measuring.robustness import (
+    attack_radius_of,
+    measure_robustness,
+    with_action_delay,
+    with_noise,
+    with_observation_delay,
+    worst_offset,
+)
+from spacil.nets.mlp import MLP
+from spacil.sampling.episodes import all_states, play
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    with one_torch_thread():
+        yield
+
+
+@pytest.fixture
+def reacher() -> Iterator[VectorEnv]:
+    env = make_vector_env("Reacher-v4", 2, ResetSeeds(0, "test"))
+    yield env
+    env.close()
+
+
+def identity(states: Tensor) -> Tensor:
+    return states
+
+
+def make_policy() -> MLP:
+    return MLP([11, 16, 2], generator=torch.Generator().manual_seed(0)).requires_grad_(False)
+
+
+# --- playing ----------------------------------------------------------------------------------
+
+
+def test_episodes_come_whole_in_order_and_add_up(reacher: VectorEnv) -> None:
+    played = play(reacher, make_policy, 3)
+    assert [len(trajectory) for trajectory in played] == [50, 50, 50]
+    assert all_states(played).shape == (150, 11)
+    again = play(reacher, make_policy, 3)
+    assert all(torch.equal(a.rewards, b.rewards) for a, b in zip(played, again, strict=True))
+    assert played[0].total_return == pytest.approx(float(played[0].rewards.sum()))
+    # episode 1 of env 0 is the third; it differs from episode 0
+    assert not torch.equal(played[2].states[0], played[0].states[0])
+
+
+def test_actions_are_recorded_as_the_env_executed_them(reacher: VectorEnv) -> None:
+    (played,) = play(reacher, lambda: lambda s: torch.full((len(s), 2), 7.0), 1)
+    assert bool((played.actions == 1.0).all())
+
+
+def test_an_episode_ends_where_the_env_ends_it() -> None:
+    env = make_vector_env("Hopper-v4", 3, ResetSeeds(0, "test"))
+    try:
+        played = play(env, lambda: lambda s: torch.zeros(len(s), 3), 3)
+    finally:
+        env.close()
+    assert all(len(trajectory) < 1000 for trajectory in played)
+    assert len({len(trajectory) for trajectory in played}) > 1
+
+
+# --- disturbances -----------------------------------------------------------------------------
+
+
+def test_noise_is_uniform_within_its_half_widths() -> None:
+    half_width = torch.tensor([0.5, 0.0, 2.0])
+    disturbed = with_noise(identity, half_width, torch.Generator().manual_seed(0))
+    seen = torch.cat([disturbed(torch.zeros(100, 3)) for _ in range(100)])
+    assert bool((seen.abs() <= half_width).all())
+    assert torch.allclose(seen.std(0), half_width / 3**0.5, atol=0.02)
+    assert seen[:, 1].abs().max() == 0
+
+
+def test_a_delayed_observation_is_the_one_of_so_many_steps_ago() -> None:
+    delayed = with_observation_delay(identity, 2)
+    seen = [float(delayed(torch.tensor([[float(t)]]))) for t in range(6)]
+    assert seen == [0, 0, 0, 1, 2, 3]
+
+
+def test_a_delayed_action_arrives_so_many_steps_later_and_nothing_before() -> None:
+    delayed = with_action_delay(lambda s: s + 10, 2)
+    executed = [float(delayed(torch.tensor([[float(t)]]))) for t in range(5)]
+    assert executed == [0, 0, 10, 11, 12]
+
+
+def test_the_attack_finds_the_worst_corner_of_a_linear_policy() -> None:
+    """max |W d| over |d_i| <= r_i is at d = r sign(w), for one action."""
+    weight = torch.tensor([[3.0, -2.0, 0.5]])
+    radius = torch.tensor([0.1, 0.2, 0.3])
+    states = torch.randn(20, 3, generator=torch.Generator().manual_seed(0))
+    offset = worst_offset(lambda s: s @ weight.T, states, radius, torch.Generator().manual_seed(1))
+    assert torch.allclose(offset.abs(), radius.expand(20, 3))
+    reached = (offset @ weight.T).abs().squeeze(-1)
+    assert torch.allclose(reached, (weight.abs() @ radius).expand(20), atol=1e-6)
+
+
+def test_the_attack_stays_in_its_box_and_beats_random_corners() -> None:
+    policy, generator = make_policy(), torch.Generator().manual_seed(0)
+    states, radius = torch.randn(100, 11, generator=generator), torch.full((11,), 0.1)
+    offset = worst_offset(policy, states, radius, generator)
+    assert bool((offset.abs() <= radius * (1 + 1e-6)).all())
+    attacked = (policy(states + offset) - policy(states)).norm(dim=-1)
+    signs = torch.randint(2, offset.shape, generator=generator) * 2 - 1
+    at_random = (policy(states + radius * signs) - policy(states)).norm(dim=-1)
+    assert attacked.mean() > 1.5 * at_random.mean()
+
+
+def test_a_constant_policy_cannot_be_attacked() -> None:
+    offset = worst_offset(
+        lambda s: torch.ones(len(s), 2),
+        torch.zeros(4, 3),
+        torch.ones(3),
+        torch.Generator().manual_seed(0),
+    )
+    assert bool((offset.abs() <= 1).all())
+
+
+def test_all_disturbances_are_measured_and_none_is_free(reacher: VectorEnv) -> None:
+    policy = make_policy()
+    std = torch.ones(11)
+    found = measure_robustness(reacher, policy, policy, std, "ones", 0.2, 2, seed=0)
+    assert [point.level for point in found.observation_noise] == [0, 0.1, 0.2, 0.3, 0.4, 0.5]
+    assert [point.level for point in found.observation_delay] == [1, 2, 3]
+    assert [point.level for point in found.action_delay] == [1, 2, 3]
+    assert found.action_difference_attack is not None
+    clean = np.mean([t.total_return for t in play(reacher, lambda: policy, 2)])
+    assert found.observation_noise[0].average_return == pytest.approx(clean)
+    others = [*found.observation_noise[1:], found.action_difference_attack, *found.action_delay]
+    assert all(point.average_return != pytest.approx(clean, abs=1e-9) for point in others)
+    again = measure_robustness(reacher, policy, policy, std, "ones", 0.2, 2, seed=0)
+    assert again == found
+    assert (
+        measure_robustness(
+            reacher, policy, policy, std, "ones", None, 2, seed=0
+        ).action_difference_attack
+        is None
+    )
+
+
+def test_the_usual_radii_belong_to_task_families() -> None:
+    assert attack_radius_of("Hopper-v4") == attack_radius_of("Hopper-v5") == 0.075
+    assert attack_radius_of("Ant-v4-no-contact") == 0.15
+    assert attack_radius_of("Reacher-v4") is None

@@ -1,0 +1,287 @@
+"""The Python face: the verbs people know, and what they promise."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+
+import spacil as library
+from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.recording import record_demonstrations
+from spacil.envs.registry import make_vector_env
+from spacil.envs.vector_env import ResetSeeds
+from spacil.errors import ConfigError, DataError
+from spacil.runs import checkpoint
+
+Tiny = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="session")
+def pendulum_demos() -> Demonstrations:
+    """Of somebody who pushes against the motion."""
+    env = make_vector_env("Pendulum-v1", 4, ResetSeeds(0, "demos"))
+    demos = record_demonstrations(
+        env, lambda states: (-states[:, 2:]).astype(np.float32), 4, {"policy": "a brake"}
+    )
+    env.close()
+    return demos
+
+
+def saved_state(agent: Any, folder: Path) -> checkpoint.Checkpoint:
+    agent.save(folder)
+    found = checkpoint.read_best(folder / "checkpoints")
+    assert found is not None
+    return found
+
+
+# --- envs
+
+
+def make_pendulum() -> Any:
+    return gymnasium.make("Pendulum-v1")
+
+
+@pytest.mark.parametrize("kind", ["id", "instance", "factory"])
+def test_an_env_may_be_an_id_an_instance_or_a_function(
+    tiny: Tiny, pendulum_demos: Demonstrations, tmp_path: Path, kind: str
+) -> None:
+    env = {"id": "Pendulum-v1", "instance": make_pendulum(), "factory": make_pendulum}[kind]
+    agent = library.GAIL(env=env, demonstrations=pendulum_demos, **tiny())
+    agent.learn(2)
+    expected_name = "make_pendulum" if kind == "factory" else "Pendulum-v1"
+    assert agent.config.task == expected_name
+    # However the env was given, it is the same env and the same run.
+    reference = library.GAIL("Pendulum-v1", pendulum_demos, **tiny()).learn(2)
+    for name, value in reference.policy.state_dict().items():
+        assert torch.equal(agent.policy.state_dict()[name], value)
+    agent.save(tmp_path / "agent")
+    loaded = library.GAIL.load(tmp_path / "agent", env=env, demonstrations=pendulum_demos)
+    assert loaded.learn(1).policy.predict([1.0, 0.0, 0.0]).shape == (1,)
+
+
+def test_an_env_that_cannot_be_served_is_refused() -> None:
+    with pytest.raises(ConfigError, match="actions are Discrete"):
+        library.TRPO("CartPole-v1")
+    with pytest.raises(ConfigError, match="did you mean Pendulum-v1"):
+        library.TRPO("Pendulum-v11")
+    with pytest.raises(ConfigError, match="cannot make an env from a int"):
+        library.TRPO(5)
+
+
+# --- settings
+
+
+def test_settings_are_those_of_the_command_line() -> None:
+    agent = library.SPaCIL("Reacher-v4", max_kl=0.02, policy_hidden=[8, 8], num_envs=10, seed=3)
+    assert agent.config.trust_region.max_kl == 0.02
+    assert agent.config.nets.policy_hidden == (8, 8)
+    assert agent.config.run.seed == 3
+    assert agent.policy.hidden == [8, 8]
+    assert library.GAIL("Reacher-v4", preset="paper-mean", num_envs=10).config.discriminator == (
+        library.SPaCIL("Reacher-v4", preset="paper-mean", num_envs=10).config.discriminator
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"max_kll": 0.02}, r"unknown setting 'max_kll': did you mean max_kl\?"),
+        ({"lambda_polcy": 0.02}, "did you mean lambda_policy"),
+        ({"xyzzy": 1}, "unknown setting 'xyzzy'$"),
+        ({"max_kl": "0.02"}, "setting max_kl is '0.02', expected like 0.01"),
+        ({"max_kl": True}, "setting max_kl is True"),
+        ({"num_envs": 10.0}, r"setting num_envs is 10\.0"),
+        ({"init": "zeros"}, "setting init is 'zeros', expected one of fan-in, paper-numel"),
+        ({"policy_hidden": (16, "8")}, "setting policy_hidden is"),
+        ({"gamma": 1.5}, r"--gamma is 1\.5, expected in \(0, 1\]"),
+        ({"seed": -1}, "--seed is -1, expected 0 or more"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_settings_that_do_not_exist_or_fit_are_refused(
+    settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        library.GAIL("Reacher-v4", **settings)
+
+
+# --- learning
+
+
+def test_learning_twice_is_learning_once_for_as_long(tiny: Tiny, tmp_path: Path) -> None:
+    # Evaluated every time, so that the end of a call is no evaluation more.
+    settings = tiny(evaluation_interval=1)
+    twice = library.SPaCIL("Reacher-v4", **settings).learn(2).learn(1)
+    once = library.SPaCIL("Reacher-v4", **settings).learn(3)
+    states = [
+        saved_state(agent, tmp_path / name) for name, agent in zip("ab", (twice, once), strict=True)
+    ]
+    assert states[0].content_hash == states[1].content_hash
+
+
+@pytest.mark.parametrize("iterations", [0, -1])
+def test_learning_for_no_iterations_is_refused(tiny: Tiny, iterations: int) -> None:
+    with pytest.raises(ConfigError, match=f"iterations is {iterations}, expected 1 or more"):
+        library.TRPO("Reacher-v4", **tiny()).learn(iterations)
+
+
+def test_a_callback_sees_every_iteration_and_may_stop(tiny: Tiny) -> None:
+    seen: list[dict[str, Any]] = []
+
+    def watch(agent: Any, metrics: dict[str, Any]) -> bool | None:
+        seen.append(metrics)
+        assert agent.policy.predict(np.zeros(11)).shape == (2,)
+        return False if metrics["iteration"] == 2 else None
+
+    agent = library.GAIL("Reacher-v4", **tiny(iterations=50))
+    agent.learn(callback=watch)
+    assert [metrics["iteration"] for metrics in seen] == [1, 2]
+    assert seen[0].keys() >= {
+        *("iteration", "env_steps", "episodes_finished", "train_return", "reward_mean"),
+        *("kl", "improvement", "is_accepted", "line_search_reason", "policy_std"),
+        *("value_loss", "explained_variance", "disc_loss", "disc_acc", "warn_saturated"),
+    }
+    assert seen[1].keys() >= {"average_return", "smoothness_j", "is_best"}
+    agent.learn(1, callback=watch)
+    assert seen[-1]["iteration"] == 3
+
+
+def test_a_run_folder_keeps_the_run_and_goes_on_up_to_the_same_total(
+    tiny: Tiny, tmp_path: Path
+) -> None:
+    def script() -> Any:
+        return library.TRPO("Reacher-v4", **tiny()).learn(4, run_dir=tmp_path / "run")
+
+    def die(agent: Any, metrics: dict[str, Any]) -> None:
+        if metrics["iteration"] == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        library.TRPO("Reacher-v4", **tiny()).learn(4, callback=die, run_dir=tmp_path / "run")
+    again, undisturbed = script(), library.TRPO("Reacher-v4", **tiny()).learn(4)
+    for name, value in undisturbed.policy.state_dict().items():
+        assert torch.equal(again.policy.state_dict()[name], value)
+    assert (tmp_path / "run" / "metrics.jsonl").read_bytes().count(b"\n") == 4
+    with pytest.raises(ConfigError, match=r"max_kl: 0\.01 -> 0\.02"):
+        library.TRPO("Reacher-v4", **tiny(max_kl=0.02)).learn(4, run_dir=tmp_path / "run")
+
+
+# --- saving and loading
+
+
+@pytest.mark.parametrize("agent_type", [library.TRPO, library.GAIL, library.SPaCIL])
+def test_a_loaded_agent_goes_on_as_if_there_had_been_no_break(
+    tiny: Tiny, tmp_path: Path, agent_type: type[Any]
+) -> None:
+    going_on = agent_type("Reacher-v4", **tiny(seed=4)).learn(2)
+    going_on.save(tmp_path / "saved")
+    loaded = agent_type.load(tmp_path / "saved")
+    assert loaded.config == going_on.config
+    going_on.learn(2)
+    loaded.learn(2)
+    first, second = (
+        saved_state(agent, tmp_path / name) for name, agent in (("a", going_on), ("b", loaded))
+    )
+    assert first.content_hash == second.content_hash
+
+
+def test_saving_over_a_former_save_replaces_it(tiny: Tiny, tmp_path: Path) -> None:
+    agent = library.GAIL("Reacher-v4", **tiny())
+    iterations = []
+    for _ in range(3):
+        agent.learn(1).save(tmp_path / "saved")
+        agent.save(tmp_path / "saved")  # also when nothing has changed
+        iterations.append(library.GAIL.load(tmp_path / "saved")._learner.counters.iteration)
+    assert iterations == [1, 2, 3]
+    assert len(list((tmp_path / "saved" / "checkpoints" / "best").glob("iter-*"))) == 1
+
+
+def test_a_run_folder_can_be_loaded_but_not_saved_over(finished_run: Path) -> None:
+    best = checkpoint.read_best(finished_run / "checkpoints")
+    assert best is not None
+    agent = library.GAIL.load(finished_run)
+    assert agent._learner.counters.iteration == best.iteration
+    with pytest.raises(ConfigError, match="is a run folder, with a best policy of its own"):
+        agent.save(finished_run)
+
+
+def test_loading_what_is_not_there_or_of_another_kind_is_refused(
+    tiny: Tiny, pendulum_demos: Demonstrations, tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match="no saved agent here"):
+        library.GAIL.load(tmp_path)
+    library.GAIL("Reacher-v4", **tiny()).save(tmp_path / "saved")
+    with pytest.raises(ConfigError, match="holds a gail agent, not a trpo one"):
+        library.TRPO.load(tmp_path / "saved")
+    with pytest.raises(ConfigError, match="cannot resume with other demonstrations"):
+        library.GAIL.load(
+            tmp_path / "saved", demonstrations=library.load_demos("Reacher-v4").first(3)
+        )
+    library.GAIL(make_pendulum, pendulum_demos, **tiny()).save(tmp_path / "pendulum")
+    with pytest.raises(ConfigError, match="unknown task 'make_pendulum'"):
+        library.GAIL.load(tmp_path / "pendulum", demonstrations=pendulum_demos)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+def test_an_agent_of_a_gpu_is_loaded_without_one_on_request(tiny: Tiny, tmp_path: Path) -> None:
+    agent = library.TRPO("Reacher-v4", **tiny()).learn(1)
+    state = saved_state(agent, tmp_path / "cpu")
+    provenance = dict(state.manifest["provenance"])
+    provenance["free_settings"] = provenance["free_settings"] | {"device": "cuda"}
+    gpu = (state.tensors, state.document, provenance)
+    checkpoint.write_best(tmp_path / "gpu" / "checkpoints", 1, *gpu)
+    with pytest.raises(ConfigError, match="no CUDA device here"):
+        library.TRPO.load(tmp_path / "gpu")
+    loaded = library.TRPO.load(tmp_path / "gpu", device="cpu")
+    assert saved_state(loaded, tmp_path / "loaded").tensors.keys() == state.tensors.keys()
+    assert loaded.learn(1).config.run.device == "cpu"
+
+
+# --- acting
+
+
+def test_predictions_are_within_bounds_for_one_observation_and_for_many(tiny: Tiny) -> None:
+    policy = library.TRPO("Reacher-v4", **tiny()).policy
+    observations = np.random.default_rng(0).normal(size=(7, 11))
+    actions = policy.predict(observations)
+    assert actions.shape == (7, 2) and actions.dtype == np.float32
+    assert (np.abs(actions) <= 1).all()
+    assert np.allclose(policy.predict(observations[3]), actions[3], atol=1e-6)
+    assert policy.predict(list(observations[3])).shape == (2,)
+    assert np.array_equal(policy.predict(observations), actions)
+    sampled = policy.predict(observations, deterministic=False)
+    assert not np.array_equal(sampled, actions)
+
+
+@pytest.mark.parametrize("shape", [(10,), (12,), (0,), (2, 3, 11), ()], ids=str)
+def test_observations_of_another_shape_are_refused(tiny: Tiny, shape: tuple[int, ...]) -> None:
+    policy = library.TRPO("Reacher-v4", **tiny()).policy
+    with pytest.raises(DataError, match=r"this policy takes \(11,\) or \(batch, 11\)"):
+        policy.predict(np.zeros(shape))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_no_action_follows_from_nan(tiny: Tiny, value: float) -> None:
+    observations = np.zeros((3, 11))
+    observations[1, 4] = value
+    with pytest.raises(DataError, match="NaN or infinity"):
+        library.TRPO("Reacher-v4", **tiny()).policy.predict(observations)
+
+
+def test_an_evaluation_repeats_for_its_seed_and_leaves_the_agent_alone(
+    tiny: Tiny, tmp_path: Path
+) -> None:
+    agent = library.GAIL("Reacher-v4", **tiny()).learn(1)
+    before = saved_state(agent, tmp_path / "before").content_hash
+    result = agent.evaluate(episodes=60)
+    assert result.num_episodes == 60 and result.mean_length == 50
+    assert result == agent.evaluate(episodes=60)
+    assert result != agent.evaluate(episodes=60, seed=1)
+    assert saved_state(agent, tmp_path / "after").content_hash == before
+    for arguments in ({"episodes": 0}, {"seed": -1}):
+        with pytest.raises(ConfigError):
+            agent.evaluate(**arguments)

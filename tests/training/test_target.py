@@ -1,0 +1,307 @@
+"""The dual variable on plants whose answer is known, and in short real runs."""
+
+import json
+import math
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from spacil.config.flat import default_config, with_settings
+from spacil.config.groups import TrainConfig
+from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.file import load_demos
+from spacil.demos.metadata import DemoMetadata
+from spacil.engine.torch_threads import one_torch_thread
+from spacil.errors import ConfigError, DataError
+from spacil.measuring.evaluate import evaluate, policy_frames
+from spacil.nets.policy import GaussianPolicy
+from spacil.policies.file import save_policy
+from spacil.smoothness.metric import local_constants
+from spacil.training.learner import Learner
+from spacil.training.loop import Metrics, train
+from spacil.training.target import (
+    MAX_LOG_WEIGHT,
+    MIN_LOG_WEIGHT,
+    Dual,
+    measure_j,
+    verdict,
+)
+from spacil.training.target_reference import wanted_j
+
+REACHER = "Reacher-v4"
+DEMOS = load_demos(REACHER)
+DEMONSTRATOR_J = DEMOS.metadata.provenance["evaluation"]["smoothness_j"]
+
+
+@pytest.fixture(autouse=True)
+def _one_torch_thread() -> Iterator[None]:
+    with one_torch_thread():
+        yield
+
+
+# --- the controller on a plant
+
+
+def play(
+    target: float,
+    iterations: int = 300,
+    gain: float = 0.35,
+    lag: float = 15.0,
+    bias: float = 1.0,
+    floor: float = 0.0,
+) -> tuple[Dual, float]:
+    """A policy that learns: J rises to 2, and falls as a power of the weight; slowly, with noise.
+
+    Evaluations, every tenth iteration, see `bias` times the J of the batch. Returns the dual and
+    the J an evaluation sees at the end.
+    """
+    rng = random.Random(0)
+    start = 0.3
+    dual, log_j = Dual.starting(target, 0.03), math.log(start)
+    for iteration in range(iterations):
+        learned = math.log(start) + math.log(2 / start) * (1 - math.exp(-iteration / 30))
+        rest = max(learned - gain * math.log(1 + dual.weight / 0.003), math.log(floor + 1e-9))
+        log_j += (rest - log_j) / lag
+        batch_j = math.exp(log_j + rng.gauss(0, 0.05))
+        dual = dual.after_batch(batch_j)
+        if iteration % 10 == 9:
+            dual = dual.after_evaluation(bias * math.exp(log_j + rng.gauss(0, 0.02)))
+    return dual, bias * math.exp(log_j)
+
+
+@pytest.mark.parametrize("gain", [0.2, 0.35, 0.6])
+@pytest.mark.parametrize("lag", [3.0, 15.0, 40.0])
+@pytest.mark.parametrize("target", [0.6, 1.2, 1.8])
+def test_a_reachable_target_is_reached_within_a_tenth(
+    gain: float, lag: float, target: float
+) -> None:
+    dual, j = play(target, gain=gain, lag=lag)
+    assert abs(j / target - 1) < 0.1
+    assert verdict(dual, j).is_target_met and verdict(dual, j).target_verdict == "met"
+
+
+@pytest.mark.parametrize("bias", [0.7, 1.4])
+def test_the_controller_aims_at_what_evaluations_see(bias: float) -> None:
+    dual, j = play(1.0, bias=bias)
+    assert abs(j - 1) < 0.1
+    assert math.exp(dual.log_bias) == pytest.approx(bias, rel=0.1)
+
+
+def test_a_target_that_no_weight_reaches_is_reported_at_the_upper_bound() -> None:
+    dual, j = play(0.1, floor=0.4)
+    found = verdict(dual, j)
+    assert math.log(dual.weight) == pytest.approx(MAX_LOG_WEIGHT)
+    assert not found.is_target_met and found.target_gap_evaluated > 2
+    assert "above it with the weight at its bound" in found.target_verdict
+
+
+def test_a_target_that_needs_no_weight_is_reported_at_the_lower_bound() -> None:
+    dual, j = play(5.0, iterations=600)
+    found = verdict(dual, j)
+    assert math.log(dual.weight) == pytest.approx(MIN_LOG_WEIGHT)
+    assert not found.is_target_met and found.target_gap_evaluated < -0.5
+    assert "below it with the weight at its bound" in found.target_verdict
+
+
+def test_a_run_that_ends_too_early_says_that_the_weight_still_moves() -> None:
+    dual, j = play(0.2, iterations=60)
+    assert "still above it, and the weight still moving" in verdict(dual, j).target_verdict
+
+
+def test_the_weight_rises_while_j_is_above_its_target_and_falls_while_below() -> None:
+    start = Dual.starting(1.0, 0.03)
+    assert start.weight == pytest.approx(0.03) and start.gap == 0
+    above, below = start.after_batch(1.3), start.after_batch(0.9)
+    assert above.weight > 0.03 > below.weight
+    assert above.gap == pytest.approx(0.3) and below.gap == pytest.approx(-0.1)
+    assert above.after_batch(1.3).weight > above.weight
+    # An untrained policy is smooth for another reason: far below, it falls no faster.
+    assert start.after_batch(0.01).weight == start.after_batch(0.6).weight < below.weight
+
+
+def test_a_policy_that_does_not_react_at_all_breaks_nothing() -> None:
+    dual = Dual.starting(1.0, 0.03).after_batch(0.0).after_evaluation(0.0)
+    assert math.isfinite(dual.weight) and dual.log_bias == 0
+
+
+def test_a_dual_survives_a_trip_through_json() -> None:
+    dual, _ = play(1.0, iterations=25)
+    assert Dual(**json.loads(json.dumps(vars(dual)))) == dual
+
+
+# --- in a run
+
+SMALL = {
+    "num_envs": 10,
+    "steps_per_iteration": 500,
+    "simulation_threads": 1,
+    "torch_threads": 1,
+    "policy_hidden": (16, 8),
+    "value_hidden": (16,),
+    "discriminator_hidden": (16,),
+    "evaluation_steps": 100,
+    "evaluation_interval": 2,
+    "penalty_ramp_iterations": 0,
+    "smoothness_target_states": 50,
+}
+
+
+def make_config(**settings: Any) -> TrainConfig:
+    return with_settings(default_config("spacil", REACHER), {**SMALL, **settings})
+
+
+@pytest.fixture
+def learners() -> Iterator[Callable[..., Learner]]:
+    made: list[Learner] = []
+
+    def make(demos: Demonstrations = DEMOS, **settings: Any) -> Learner:
+        made.append(Learner(make_config(**settings), REACHER, demos))
+        return made[-1]
+
+    yield make
+    for learner in made:
+        learner.close()
+
+
+def train_all(learner: Learner) -> list[Metrics]:
+    rows: list[Metrics] = []
+    train(learner, rows.append)
+    return rows
+
+
+def test_a_run_moves_the_weight_the_right_way_and_logs_it(
+    learners: Callable[..., Learner],
+) -> None:
+    strict = train_all(learners(iterations=8, smoothness_target=1e-3))
+    loose = train_all(learners(iterations=8, smoothness_target=100.0))
+    start = 0.03
+    assert strict[0]["lambda_policy"] == loose[0]["lambda_policy"] == pytest.approx(start)
+    assert strict[-1]["lambda_policy"] > 3 * start
+    assert loose[-1]["lambda_policy"] < 0.9 * start
+    assert strict[-1]["smoothness_j"] < 0.8 * loose[-1]["smoothness_j"]
+    assert strict[-1]["target_gap"] > 0 > loose[-1]["target_gap"]
+    assert all(row["smoothness_j_batch"] > 0 for row in strict)
+    assert [("target_verdict" in row) for row in strict] == [False, True] * 4
+    assert not strict[-1]["is_target_met"]
+
+
+def test_a_run_without_a_target_measures_and_logs_nothing(
+    learners: Callable[..., Learner],
+) -> None:
+    rows = train_all(learners(iterations=2))
+    assert not {"smoothness_j_batch", "target_gap", "target_verdict"} & rows[-1].keys()
+
+
+def test_a_run_with_a_target_resumes_bit_for_bit(learners: Callable[..., Learner]) -> None:
+    settings = {
+        "iterations": 6,
+        "smoothness_target": 0.5,
+        "smoothness_target_reference": "demonstrator",
+    }
+    whole, first, second = (learners(**settings) for _ in range(3))
+    rows = train_all(whole)
+    train(first, lambda row: row["iteration"] < 4)
+    second.restore(first.tensors(), json.loads(json.dumps(first.document())))
+    assert second.dual is not None and second.dual.log_bias != 0
+    assert [timeless(row) for row in train_all(second)] == [timeless(row) for row in rows[4:]]
+    assert second.document() == whole.document()
+    ours, theirs = second.tensors(), whole.tensors()
+    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+
+
+def timeless(row: Metrics) -> Metrics:
+    return {name: value for name, value in row.items() if not name.startswith("seconds")}
+
+
+def test_the_batchs_j_is_the_evaluations_j_on_the_same_states() -> None:
+    policy = GaussianPolicy(11, [-1.0] * 2, [1.0] * 2, (16, 8), generator=torch.Generator())
+    states = DEMOS.states[:60]
+    policy.normalizer.merge(states)
+    constants = local_constants(
+        policy.mean_of_normalized,
+        policy.normalize(states),
+        policy_frames(policy, DEMOS.state_std),
+    )
+    assert constants.common is not None
+    measured = measure_j(policy, states, DEMOS.state_std, 60, torch.Generator())
+    assert measured == pytest.approx(float(constants.common.mean()), rel=1e-5)
+
+
+# --- what the target refers to
+
+
+def wanted(learner: Learner) -> float:
+    return wanted_j(learner.config, learner.demonstrations, learner.eval_env)
+
+
+def test_a_target_without_a_reference_is_j_itself(learners: Callable[..., Learner]) -> None:
+    assert wanted(learners(smoothness_target=0.25)) == 0.25
+
+
+def test_the_demonstrators_recorded_j_is_the_reference(learners: Callable[..., Learner]) -> None:
+    learner = learners(smoothness_target=0.5, smoothness_target_reference="demonstrator")
+    assert wanted(learner) == pytest.approx(0.5 * DEMONSTRATOR_J)
+
+
+def test_an_unrecorded_demonstrator_is_cloned(learners: Callable[..., Learner]) -> None:
+    silent = replace(DEMOS.first(8), metadata=DemoMetadata(DEMOS.metadata.task))
+    settings = {"smoothness_target": 0.5, "smoothness_target_reference": "demonstrator"}
+    learner = learners(silent, **settings)
+    clones_j = wanted(learner) / 0.5
+    assert 0.2 * DEMONSTRATOR_J < clones_j < 2 * DEMONSTRATOR_J
+    assert wanted(learner) / 0.5 == clones_j  # seeded
+
+
+def test_a_policy_file_is_a_reference(learners: Callable[..., Learner], tmp_path: Path) -> None:
+    learner = learners(smoothness_target=0.5)
+    path = tmp_path / "reference.policy.safetensors"
+    save_policy(learner.policy, path, REACHER, {})
+    j = evaluate(learner.policy, learner.eval_env, 0, 2, DEMOS.state_std).smoothness_j
+    assert j is not None
+    relative = learners(smoothness_target=0.5, smoothness_target_reference=str(path))
+    assert wanted(relative) == pytest.approx(0.5 * j, rel=0.2)
+
+
+def test_a_reference_that_does_not_fit_is_refused(
+    learners: Callable[..., Learner], tmp_path: Path
+) -> None:
+    missing = learners(smoothness_target=0.5, smoothness_target_reference="gail-run")
+    with pytest.raises(ConfigError, match="expected none, demonstrator, or a run folder"):
+        wanted(missing)
+    other = tmp_path / "other.policy.safetensors"
+    save_policy(GaussianPolicy(4, [-1.0], [1.0]), other, "Other-v0", {})
+    with pytest.raises(DataError, match="4 state dims"):
+        wanted(learners(smoothness_target=0.5, smoothness_target_reference=str(other)))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "settings"),
+    [
+        ("spacil", {"smoothness_target": -0.1}),
+        ("spacil", {"smoothness_target_reference": "demonstrator"}),
+        ("spacil", {"smoothness_target": 1.0, "lambda_policy": 0.0}),
+        ("spacil", {"smoothness_target": 1.0, "smoothness_target_states": 0}),
+        ("gail", {"smoothness_target": 1.0}),
+        ("trpo", {"smoothness_target": 1.0}),
+        ("bc", {"smoothness_target": 1.0}),
+    ],
+)
+def test_targets_that_mean_nothing_are_refused(algorithm: Any, settings: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        with_settings(default_config(algorithm, REACHER), settings)
+
+
+def test_the_command_line_says_what_became_of_the_target(
+    spacil: Callable[..., Any], tiny_flags: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    flags = tiny_flags(smoothness_target=1e-3, iterations=2)
+    command = ["train", "spacil", "--task", REACHER, "--quiet", *flags]
+    printed = spacil(*command, "--run-dir", tmp_path / "a").out
+    assert "smoothness target J 0.001: not met: J is still above it" in printed
+    result = spacil(*command, "--run-dir", tmp_path / "b", "--json").result
+    assert result["is_target_met"] is False and result["target_gap_evaluated"] > 1
