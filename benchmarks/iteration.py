@@ -35,7 +35,7 @@ from measuring import (
     timed_calls,
 )
 from simulation import Script, floor_of, record_script
-from spacil.config.groups import TrainConfig
+from spacil.config.train_config import TrainConfig
 from spacil.engine.torch_threads import one_torch_thread
 from spacil.envs.registry import TASKS
 from spacil.envs.threaded_mujoco import ThreadedMujocoEnv

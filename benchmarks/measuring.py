@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from spacil.config.flat import default_config, with_settings
+from spacil.config.defaults import default_config
+from spacil.config.flat import with_settings
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import bundled_demos, load_demos
 from spacil.envs.registry import TASKS

@@ -20,7 +20,8 @@ from typing import Any
 import torch
 
 from measuring import demonstrations_or_noise, record
-from spacil.config.flat import default_config, with_settings
+from spacil.config.defaults import default_config
+from spacil.config.flat import with_settings
 from spacil.training.learner import Learner
 from spacil.training.loop import run_iteration
 

@@ -12,7 +12,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from spacil.agents import BC, GAIL, TRPO, SPaCIL
+    from spacil.agents import AIRL, BC, GAIL, TRPO, SPaCIL
     from spacil.demos.demonstrations import Demonstrations
     from spacil.demos.file import load_demos, save_demos
     from spacil.errors import SpacilError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from spacil.policies.file import load_expert, load_policy, save_policy
 
 _HOMES = {
+    "AIRL": "spacil.agents",
     "BC": "spacil.agents",
     "GAIL": "spacil.agents",
     "SPaCIL": "spacil.agents",
@@ -35,6 +36,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "AIRL",
     "BC",
     "GAIL",
     "TRPO",

@@ -1,12 +1,14 @@
-"""The Python face: TRPO, GAIL, SPaCIL and BC with the verbs people know."""
+"""The Python face: TRPO, GAIL, SPaCIL, AIRL and BC with the verbs people know."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from spacil.config.flat import default_config, with_settings
-from spacil.config.groups import Algorithm, Preset, TrainConfig
+from spacil.config.algorithms import ALGORITHMS, Preset
+from spacil.config.defaults import default_config
+from spacil.config.flat import with_settings, with_user_settings
+from spacil.config.train_config import TrainConfig
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.registry import task_name, task_named_in_file
 from spacil.errors import ConfigError, DataError
@@ -15,9 +17,9 @@ from spacil.nets.policy import GaussianPolicy
 from spacil.runs import checkpoint
 from spacil.runs.folder import is_run_folder, open_run
 from spacil.runs.progress import Silent, progress_for
-from spacil.training.algorithms import make_learner
 from spacil.training.intake import demonstrations_for
 from spacil.training.iteration_metrics import Metrics
+from spacil.training.learner import make_learner
 from spacil.training.loop import train
 from spacil.training.run import restore, saved_config, state_to_save, train_recorded
 
@@ -26,9 +28,9 @@ Callback = Callable[["Agent", Metrics], bool | None]
 
 
 class Agent:
-    """A policy in training. Use TRPO, GAIL, SPaCIL or BC."""
+    """A policy in training. Use TRPO, GAIL, SPaCIL, AIRL or BC."""
 
-    algorithm: ClassVar[Algorithm]
+    algorithm: ClassVar[str]
 
     def __init__(
         self,
@@ -46,7 +48,7 @@ class Agent:
         """
         task = task_name(env)
         config = default_config(self.algorithm, task, preset)
-        config = with_settings(config, {"seed": seed, **settings})
+        config = with_user_settings(config, {"seed": seed, **settings})
         self._start(config, env, demonstrations)
 
     def _start(
@@ -54,7 +56,7 @@ class Agent:
     ) -> None:
         self._env_source = env
         demonstrations = None
-        if self.algorithm != "trpo":
+        if ALGORITHMS[self.algorithm].needs_demonstrations:
             demonstrations, config = demonstrations_for(config, env, source)
         self._learner = make_learner(config, env, demonstrations)
 
@@ -179,6 +181,12 @@ class SPaCIL(Agent):
     """GAIL with smoothness penalties on policy and cost."""
 
     algorithm = "spacil"
+
+
+class AIRL(Agent):
+    """Adversarial inverse reinforcement learning: learns a reward beside the policy."""
+
+    algorithm = "airl"
 
 
 class BC(Agent):

@@ -59,3 +59,7 @@ class ExpertBatch:
     """[M, S] float32"""
     actions: Tensor
     """[M, A] float32"""
+
+    def to(self, device: torch.device) -> "ExpertBatch":
+        """The same batch in a device's memory."""
+        return ExpertBatch(**{name: tensor.to(device) for name, tensor in vars(self).items()})

@@ -12,8 +12,9 @@ import torch
 import spacil as library
 from spacil.cloning.cloner import STD_FLOOR, Cloner, clone, run_epoch
 from spacil.cloning.pairs import held_out_episodes
-from spacil.config.flat import default_config, with_settings
-from spacil.config.groups import TrainConfig
+from spacil.config.defaults import default_config
+from spacil.config.flat import with_settings
+from spacil.config.train_config import TrainConfig
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import load_demos
 from spacil.engine.torch_threads import one_torch_thread

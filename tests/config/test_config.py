@@ -7,14 +7,9 @@ from typing import Any
 import pytest
 
 from spacil import paper
-from spacil.config.flat import (
-    FREE_TO_CHANGE_ON_RESUME,
-    default_config,
-    flat_settings,
-    from_flat_settings,
-    with_settings,
-)
-from spacil.config.groups import Settings, TrainConfig
+from spacil.config.defaults import default_config
+from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings, from_flat_settings, with_settings
+from spacil.config.train_config import ConfigGroups, TrainConfig
 from spacil.errors import ConfigError
 
 IMITATION = ("gail", "spacil")

@@ -9,7 +9,8 @@ from tests.support.replay_on_cpu import ReplayOnCpu
 from tests.support.tiny_runs import DRAWS_FROM_EVERY_STREAM, TINY
 from torch import Tensor
 
-from spacil.config.flat import default_config, with_settings
+from spacil.config.defaults import default_config
+from spacil.config.flat import with_settings
 from spacil.demos.file import load_demos
 from spacil.engine.recorder import Recorder
 from spacil.engine.torch_threads import one_torch_thread

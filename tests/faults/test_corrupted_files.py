@@ -33,7 +33,8 @@ from figures import record_figure
 from tiny_runs import TINY
 
 import spacil
-from spacil.config.flat import default_config, with_settings
+from spacil.config.defaults import default_config
+from spacil.config.flat import with_settings
 from spacil.errors import SpacilError
 from spacil.policies.file import FORMAT, FORMAT_VERSION, load_policy, save_policy
 from spacil.runs import checkpoint, metrics_log

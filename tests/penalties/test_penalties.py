@@ -7,8 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from spacil.config.flat import default_config, flat_settings, with_settings
-from spacil.config.groups import TrainConfig
+from spacil.config.defaults import default_config
+from spacil.config.flat import flat_settings, with_settings
+from spacil.config.train_config import TrainConfig
 from spacil.demos.file import load_demos
 from spacil.engine.torch_threads import one_torch_thread
 from spacil.errors import ConfigError

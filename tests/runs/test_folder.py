@@ -12,13 +12,9 @@ from typing import Any
 import pytest
 
 from spacil import storage
-from spacil.config.flat import (
-    FREE_TO_CHANGE_ON_RESUME,
-    default_config,
-    flat_settings,
-    with_settings,
-)
-from spacil.config.groups import TrainConfig
+from spacil.config.defaults import default_config
+from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings, with_settings
+from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError, RunDirError
 from spacil.runs import folder as run_dir
 from spacil.runs.folder import RunDir, find_unfinished_run, safe_folder_name
@@ -215,7 +211,8 @@ def test_overwrite_without_a_folder_or_with_resume_is_refused(options: dict[str,
 OWNER = """
 import sys, time
 from pathlib import Path
-from spacil.config.flat import default_config, with_settings
+from spacil.config.defaults import default_config
+from spacil.config.flat import with_settings
 from spacil.runs.folder import open_run
 config = with_settings(default_config("spacil", "Hopper-v4"), {"seed": 3})
 run = open_run(config, run_dir=Path(sys.argv[1]))

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from spacil.config.groups import ReturnsConfig
+from spacil.config.learning import ReturnsConfig
 from spacil.nets.policy import GaussianPolicy
 from spacil.training.advantages import estimate_advantages, values_outside
 from spacil.types import RolloutBatch

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 import torch
 
-from spacil.config.flat import default_config, with_settings
+from spacil.config.defaults import default_config
+from spacil.config.flat import with_settings
 from spacil.demos.file import load_demos
 from spacil.engine.torch_threads import one_torch_thread, torch_threads
 from spacil.training import loop

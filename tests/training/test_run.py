@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, default_config, with_settings
-from spacil.config.groups import TrainConfig
+from spacil.config.defaults import default_config
+from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, with_settings
+from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError, RunDirError
 from spacil.runs import checkpoint, provenance
 from spacil.runs.progress import Silent

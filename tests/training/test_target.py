@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 import torch
 
-from spacil.config.flat import default_config, with_settings
-from spacil.config.groups import TrainConfig
+from spacil.config.defaults import default_config
+from spacil.config.flat import with_settings
+from spacil.config.train_config import TrainConfig
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import load_demos
 from spacil.demos.metadata import DemoMetadata

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from spacil.cloning.cloner import clone
-from spacil.config.flat import default_config, with_settings
+from spacil.config.defaults import default_config
+from spacil.config.flat import with_settings
 from spacil.demos.file import load_demos
 from spacil.errors import ConfigError
 from spacil.training import loop

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from spacil.config.groups import TrustRegionConfig
+from spacil.config.learning import TrustRegionConfig
 from spacil.functional import flat_params
 from spacil.functional.gaussian import kl_old_new
 from spacil.nets.policy import GaussianPolicy

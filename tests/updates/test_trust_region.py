@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.func import functional_call
 
-from spacil.config.groups import TrustRegionConfig
+from spacil.config.learning import TrustRegionConfig
 from spacil.errors import DivergedError
 from spacil.functional import flat_params
 from spacil.functional.gaussian import kl_old_new

@@ -12,6 +12,7 @@ generalises from one that remembers. The policy handed out is the one that did b
 import copy
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -24,8 +25,10 @@ from spacil.cloning.pairs import (
     held_out_episodes,
     refuse_misfits,
 )
-from spacil.config.flat import default_config, with_settings
-from spacil.config.groups import TrainConfig
+from spacil.config.defaults import default_config
+from spacil.config.flat import with_settings
+from spacil.config.penalty_terms import POLICY_PENALTIES, PenaltyKind, WeightedTerm
+from spacil.config.train_config import TrainConfig
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.selection import episode_of_step
 from spacil.engine.adam import Adam
@@ -33,11 +36,14 @@ from spacil.engine.device import resolve_device
 from spacil.envs.vector_env import EnvSpec
 from spacil.errors import DivergedError
 from spacil.nets.policy import GaussianPolicy
-from spacil.penalties.policy_terms import draw_share, policy_penalty, ramped_weight
+from spacil.penalties.policy_terms import PenaltyRows, build_terms, draw_terms
+from spacil.penalties.weights import terms_at
 from spacil.seeding import Streams, stream
-from spacil.updates.objectives import PolicyLoss, total, with_policy_penalty
+from spacil.updates.objectives import total, with_penalties
 
-STD_FLOOR = 1e-3
+Terms = Sequence[WeightedTerm]
+
+SPREAD_FLOOR = 1e-3
 """Smallest fitted spread: the logarithm of a perfect fit's would be infinite."""
 
 
@@ -135,8 +141,8 @@ def clone(
 def run_epoch(cloner: Cloner) -> dict[str, Any]:
     """One pass over the taught pairs; then fit the spread, and keep the student if it did best."""
     started = time.perf_counter()
-    weight = ramped_weight(cloner.config.policy_penalty, cloner.counters.iteration)
-    losses = _fit_epoch(cloner, weight)
+    terms = terms_at(cloner.config.policy_penalty, cloner.counters.iteration)
+    losses = _fit_epoch(cloner, terms)
     _fit_spread(cloner)
     cloner.counters.iteration += 1
     heldout = _heldout_losses(cloner) if cloner.has_heldout else None
@@ -144,11 +150,11 @@ def run_epoch(cloner: Cloner) -> dict[str, Any]:
     _keep_if_best(cloner, heldout_loss)
     report = CloneReport(
         loss_imitation=losses["imitation"],
-        loss_policy_penalty=losses.get("policy_penalty", 0.0),
+        loss_policy_penalty=sum(loss for name, loss in losses.items() if name != "imitation"),
         heldout_imitation=None if heldout is None else heldout["imitation"],
         heldout_loss=heldout_loss,
         chosen_iteration=cloner.counters.chosen_iteration,
-        lambda_policy=weight,
+        lambda_policy=terms[0].weight if terms else 0.0,
         policy_std=float(cloner.student.log_std.detach().exp().mean()),
     )
     return {
@@ -159,23 +165,25 @@ def run_epoch(cloner: Cloner) -> dict[str, Any]:
     }
 
 
-def cloning_loss(actions: Tensor) -> PolicyLoss:
+@dataclass(frozen=True)
+class CloningLoss:
     """E|a - mu(s)|^2 over demonstrated pairs."""
 
-    def loss(mean: Tensor, log_std: Tensor) -> dict[str, Tensor]:
+    actions: Tensor
+    """[B, A]"""
+
+    def __call__(self, mean: Tensor, log_std: Tensor) -> dict[str, Tensor]:
         del log_std  # fitted apart
-        return {"imitation": (mean - actions).square().sum(-1).mean()}
-
-    return loss
+        return {"imitation": (mean - self.actions).square().sum(-1).mean()}
 
 
-def _fit_epoch(cloner: Cloner, weight: float) -> dict[str, float]:
+def _fit_epoch(cloner: Cloner, terms: Terms) -> dict[str, float]:
     """Adam on shuffled minibatches; the mean of each summand of the loss."""
     taught, size = cloner.taught, len(cloner.taught.actions)
     sums: dict[str, Tensor] = {}
     order = torch.randperm(size, generator=cloner.streams.minibatch).to(taught.actions.device)
     for rows in order.split(cloner.config.bc.clone_minibatch):
-        summands = _losses(cloner, taught.pick(rows), cloner.config, weight)
+        summands = _losses(cloner, taught.pick(rows), cloner.config, terms)
         cloner.optimizer.zero_grad()
         total(summands).backward()
         cloner.optimizer.step()
@@ -189,25 +197,29 @@ def _heldout_losses(cloner: Cloner) -> dict[str, float]:
     """Each summand on the held-out pairs, the penalty at its full weight and on all of them.
 
     At the ramp's weight the first epochs, hardly penalised, would look best and be kept; on a
-    share of the states chance would choose among the others.
+    subset of the states chance would choose among the others.
     """
     config = with_settings(cloner.config, {"penalty_state_fraction": 1.0})
-    summands = _losses(cloner, cloner.heldout, config, config.policy_penalty.lambda_policy)
+    terms = tuple(term for term in config.policy_penalty.terms if term.weight > 0)
+    summands = _losses(cloner, cloner.heldout, config, terms)
     return _finite({name: float(value) for name, value in summands.items()})
 
 
-def _losses(cloner: Cloner, pairs: Pairs, config: TrainConfig, weight: float) -> dict[str, Tensor]:
-    """The summands of the loss on some pairs, the penalty composed on when it has weight."""
-    student, rows = cloner.student, pairs.rows
-    mean = student.mean_of_normalized(rows.states)
-    loss = cloning_loss(pairs.actions)
-    if weight > 0:
-        if config.policy_penalty.policy_penalty_estimator == "lcp":
-            # It averages over the policy's own actions, and demonstrated ones are not those.
-            noise = torch.randn(mean.shape, generator=cloner.streams.action).to(mean)
-            rows = replace(rows, actions=(mean + student.log_std.exp() * noise).detach())
-        share = draw_share(rows, config, cloner.streams)
-        loss = with_policy_penalty(loss, policy_penalty(student, share, config), weight)
+def _losses(cloner: Cloner, pairs: Pairs, config: TrainConfig, terms: Terms) -> dict[str, Tensor]:
+    """The summands of the loss on some pairs, with the penalties composed onto it."""
+    student = cloner.student
+    mean = student.mean_of_normalized(pairs.rows.states)
+
+    def rows_for(kind: PenaltyKind) -> PenaltyRows:
+        if kind is not POLICY_PENALTIES["lcp"]:
+            return pairs.rows
+        # It averages over the policy's own actions, and demonstrated ones are not those.
+        noise = torch.randn(mean.shape, generator=cloner.streams.action).to(mean)
+        return replace(pairs.rows, actions=(mean + student.log_std.exp() * noise).detach())
+
+    drawn = draw_terms(terms, rows_for, student, config, cloner.streams)
+    penalties = build_terms(student, drawn, config)
+    loss = with_penalties(CloningLoss(pairs.actions), penalties, drawn.weights)
     return loss(mean, student.log_std)
 
 
@@ -216,7 +228,7 @@ def _fit_spread(cloner: Cloner) -> None:
     """The spread of greatest likelihood given the mean, on pairs the mean was not fitted to."""
     pairs = cloner.heldout if cloner.has_heldout else cloner.taught
     residuals = pairs.actions - cloner.student.mean_of_normalized(pairs.rows.states)
-    std = residuals.square().mean(0).sqrt().clamp_min(STD_FLOOR)
+    std = residuals.square().mean(0).sqrt().clamp_min(SPREAD_FLOOR)
     cloner.student.log_std.copy_(std.log())
 
 

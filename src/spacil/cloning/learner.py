@@ -10,18 +10,18 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from spacil.cloning.cloner import CloneCounters, Cloner
-from spacil.config.groups import TrainConfig
+from spacil.cloning.cloner import CloneCounters, Cloner, run_epoch
+from spacil.config.train_config import TrainConfig
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds, VectorEnv
-from spacil.measuring.evaluate import Best, num_evaluation_envs
+from spacil.measuring.evaluate import Best, Evaluation, num_evaluation_envs
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs.named_tensors import optimizer_tensors, restore_optimizer, with_prefix
 from spacil.runs.saved_state import optional_record_from, record_from, require_same_form
 
 
-class BCLearner(Cloner):
+class CloningLearner(Cloner):
     """A cloner with an evaluation env of its own."""
 
     def __init__(
@@ -51,6 +51,18 @@ class BCLearner(Cloner):
     def demo_std(self) -> Tensor:
         """Standard deviations [S] that define the common frame of J."""
         return self.demonstrations.state_std
+
+    def iterate(self) -> dict[str, Any]:
+        """One epoch."""
+        return run_epoch(self)
+
+    def where(self) -> str:
+        """The epoch under way."""
+        return f"iteration {self.counters.iteration + 1}"
+
+    def after_evaluation(self, evaluation: Evaluation) -> dict[str, Any]:
+        """Nothing of cloning follows an evaluation."""
+        return {}
 
     def close(self) -> None:
         self.eval_env.close()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from spacil.config.groups import TrainConfig
+from spacil.config.train_config import TrainConfig
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.selection import acted_rows, episode_of_step, first_steps
 from spacil.envs.vector_env import EnvSpec

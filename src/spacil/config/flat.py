@@ -1,17 +1,19 @@
-"""A config from a task, a preset and a user's own settings; and to and from flat names.
+"""Settings by their flat names, as on the command line: `max_kl=0.02`.
 
-`default_config` knows the task; a preset changes that default; a flag or keyword wins over both.
+`with_settings` changes any field; `with_user_settings` is the door for people, and refuses what
+the algorithm does not read.
 """
 
 import dataclasses
 import difflib
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from spacil import paper
-from spacil.config.groups import Algorithm, Preset, Settings, TrainConfig
+from spacil.config.algorithms import ALGORITHMS, READ_WITH
+from spacil.config.penalty_terms import words_of
+from spacil.config.train_config import ConfigGroups, TrainConfig
 from spacil.errors import ConfigError
 
 CHANGES_ROUNDING = frozenset({"device", "torch_threads"})
@@ -25,96 +27,60 @@ FREE_TO_CHANGE_ON_RESUME = CHANGES_ROUNDING | {
 }
 """Settings that do not make it another run: a long one may be made in pieces on many machines."""
 
-
-FAST_MAX_KL = 0.03
-"""Trust region of `--preset fast`, three times the paper's: docs/results/fast.md"""
-
-_FAST_IMITATION = {
-    "warm_start_epochs": 40,
-    "initial_log_std": -1.5,
-    "fisher_state_fraction": 0.2,
-}
-"""What the preset adds where there is a demonstrator to start from."""
-
-_BC_SETTINGS = {
-    "iterations": 100,
-    "checkpoint_interval": 10,  # an epoch takes less time than its checkpoint is worth
-}
+SHORT_FORM = "lambda_policy"
+"""`lambda_policy=W` is short for `penalty=("exact=W",)`."""
 
 
-def default_config(algorithm: Algorithm, task: str, preset: Preset = "none") -> TrainConfig:
-    """The settings of an algorithm on a task, before a user's own."""
-    config = TrainConfig(algorithm=algorithm, task=task)
-    column = paper.settings_for(task)
-    if column is not None:
-        expert = algorithm == "trpo"
-        config = with_settings(
-            config,
-            {
-                "gamma": column.gamma,
-                "gae_lambda": column.gae_lambda,
-                "steps_per_iteration": column.expert_steps_per_iteration
-                if expert
-                else column.imitation_steps_per_iteration,
-                "iterations": column.expert_iterations,
-            },
-        )
-    if algorithm != "spacil":
-        config = with_settings(config, {"lambda_policy": 0.0, "lambda_cost": 0.0})
-    if algorithm == "bc":
-        config = with_settings(config, _BC_SETTINGS)
-    if preset != "none":
-        config = with_settings(config, _preset_settings(algorithm, task, preset))
+def with_user_settings(config: TrainConfig, settings: Mapping[str, Any]) -> TrainConfig:
+    """A copy with a user's own settings; one that the algorithm does not read is refused."""
+    config = with_settings(config, _without_short_form(settings))
+    require_read(config, settings)
     return config
 
 
-def _preset_settings(algorithm: Algorithm, task: str, preset: Preset) -> dict[str, Any]:
-    if preset == "fast":
-        if algorithm == "bc":
-            raise ConfigError("--preset fast sets the trust region, and bc has none")
-        return {"max_kl": FAST_MAX_KL, **({} if algorithm == "trpo" else _FAST_IMITATION)}
-    if algorithm in ("trpo", "bc"):
-        raise ConfigError(f"--preset {preset} is for gail and spacil, not for {algorithm}")
-    return _paper_settings(algorithm, task, preset)
-
-
-def _paper_settings(algorithm: Algorithm, task: str, preset: Preset) -> dict[str, Any]:
-    """The paper's printed scaling and discriminator, and nothing else."""
-    settings: dict[str, Any] = {
-        "discriminator_activation": "tanh",
-        "discriminator_learning_rate": paper.DISCRIMINATOR_LEARNING_RATE,
-        "discriminator_actions": "raw",
-        "standardize_actions": False,
-    }
-    if algorithm == "gail":
-        return settings
-    column = paper.settings_for(task)
-    if column is None:
+def require_read(config: TrainConfig, names: Iterable[str]) -> None:
+    """Refuse settings that would be accepted and ignored."""
+    algorithm, groups = ALGORITHMS[config.algorithm], group_of_setting()
+    read = set(settings_read(config.algorithm))
+    for name in names:
+        flag = f"--{name.replace('_', '-')}"
+        known = "penalty" if name == SHORT_FORM else name
+        if known not in read:
+            remedy = algorithm.instead.get(name) or f"it is for {_readers_of(known)}"
+            raise ConfigError(f"{flag}: {config.algorithm} does not read it; {remedy}")
+        if groups[known] in READ_WITH:
+            switch, value = READ_WITH[groups[known]]
+            if getattr(getattr(config, groups[switch]), switch) != value:
+                raise ConfigError(f"{flag} is read with --{switch.replace('_', '-')} {value} only")
+    form = config.cost_penalty.cost_penalty_form
+    if algorithm.cost_penalty_forms and form not in algorithm.cost_penalty_forms:
         raise ConfigError(
-            f"--preset {preset}: the paper prints no weights for {task}; it has "
-            + ", ".join(paper.TASKS)
+            f"--cost-penalty-form {form}: {config.algorithm} takes "
+            f"{' or '.join(algorithm.cost_penalty_forms)}; the other forms are spacil's"
         )
-    return settings | {
-        "lambda_policy": column.lambda_policy,
-        "lambda_cost": column.lambda_cost,
-        "policy_penalty_scale": preset,
-        "cost_penalty_scale": preset,
-        "policy_penalty_estimator": "pgd",
-        "cost_penalty_estimator": "pgd",
-        "penalty_ramp_iterations": 0,
-        "ball_step_rule": "raw",
-    }
+
+
+def settings_read(algorithm: str) -> list[str]:
+    """The settings an algorithm reads, most used first."""
+    row, groups = ALGORITHMS[algorithm], get_type_hints(ConfigGroups)
+    return [
+        member.name
+        for group in row.reads
+        for member in dataclasses.fields(groups[group])
+        if member.name not in row.ignores
+    ]
 
 
 def with_settings(config: TrainConfig, settings: Mapping[str, Any]) -> TrainConfig:
-    """A copy with some fields replaced, named flat as on the command line: `max_kl=0.02`."""
-    groups = _group_of_field()
+    """A copy with some fields replaced, whoever reads them."""
+    groups = group_of_setting()
     changes: dict[str, dict[str, Any]] = {}
     for name, value in settings.items():
         if name not in groups:
             raise ConfigError(f"unknown setting {name!r}{_did_you_mean(name, groups)}")
+        value = words_of(value) if name == "penalty" else value
         value = tuple(value) if isinstance(value, list) else value
-        _check_type(name, value, getattr(getattr(config, groups[name]), name))
+        _check_type(name, value)
         changes.setdefault(groups[name], {})[name] = value
     replaced = {
         group: dataclasses.replace(getattr(config, group), **values)
@@ -124,34 +90,36 @@ def with_settings(config: TrainConfig, settings: Mapping[str, Any]) -> TrainConf
 
 
 def flat_settings(config: TrainConfig) -> dict[str, Any]:
-    """Every setting by its flat name, JSON-able, in declaration order."""
+    """Every setting that the run reads by its flat name, JSON-able, most used first."""
     flat: dict[str, Any] = {"algorithm": config.algorithm, "task": config.task}
-    for name, group in _group_of_field().items():
-        value = getattr(getattr(config, group), name)
+    groups = group_of_setting()
+    for name in settings_read(config.algorithm):
+        value = getattr(getattr(config, groups[name]), name)
         flat[name] = list(value) if isinstance(value, tuple) else value
     return flat
 
 
 def from_flat_settings(flat: Mapping[str, Any]) -> TrainConfig:
     """The inverse of `flat_settings`; unknown or missing names are refused."""
-    groups = _group_of_field()
-    names = {"algorithm", "task", *groups}
+    algorithm, task = flat.get("algorithm"), flat.get("task")
+    if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
+        raise ConfigError(f"algorithm is {algorithm!r}, expected one of {', '.join(ALGORITHMS)}")
+    if not isinstance(task, str):
+        raise ConfigError(f"task is {task!r}, expected a name")
+    names = {"algorithm", "task", *settings_read(algorithm)}
     if set(flat) != names:
         missing, unknown = sorted(names - set(flat)), sorted(set(flat) - names)
         raise ConfigError(f"config does not fit this version: missing {missing}, unknown {unknown}")
-    if flat["algorithm"] not in get_args(Algorithm):
-        raise ConfigError(f"algorithm is {flat['algorithm']!r}, expected {get_args(Algorithm)}")
-    if not isinstance(flat["task"], str):
-        raise ConfigError(f"task is {flat['task']!r}, expected a name")
-    config = TrainConfig(algorithm=flat["algorithm"], task=flat["task"])
-    return with_settings(config, {name: flat[name] for name in groups})
+    defaults = TrainConfig(algorithm=algorithm, task=task)
+    config = with_settings(defaults, ALGORITHMS[algorithm].defaults)
+    return with_settings(config, {k: v for k, v in flat.items() if k not in ("algorithm", "task")})
 
 
 @functools.cache
-def _group_of_field() -> dict[str, str]:
-    """Flat field name -> name of the group that holds it. Names are unique across groups."""
+def group_of_setting() -> dict[str, str]:
+    """Flat setting name -> name of the group that holds it. Names are unique across groups."""
     groups: dict[str, str] = {}
-    for group, group_type in get_type_hints(Settings).items():
+    for group, group_type in get_type_hints(ConfigGroups).items():
         for member in dataclasses.fields(group_type):
             assert member.name not in groups, f"two settings are named {member.name}"
             groups[member.name] = group
@@ -159,27 +127,46 @@ def _group_of_field() -> dict[str, str]:
 
 
 @functools.cache
-def _choices(name: str) -> tuple[str, ...]:
-    """The words a Literal setting accepts; empty for other settings."""
-    group_type = get_type_hints(Settings)[_group_of_field()[name]]
-    hint = get_type_hints(group_type)[name]
-    return get_args(hint) if get_origin(hint) is Literal else ()
+def _type_of(name: str) -> Any:
+    return get_type_hints(get_type_hints(ConfigGroups)[group_of_setting()[name]])[name]
 
 
-def _check_type(name: str, value: object, default: object) -> None:
+def _check_type(name: str, value: object) -> None:
     """Settings come from files and keywords too, where nothing has checked them yet."""
+    hint = _type_of(name)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if isinstance(default, float):
-        fits = is_number and math.isfinite(value)  # type: ignore[arg-type]  # is_number says so
-    elif isinstance(default, tuple):
-        fits = isinstance(value, tuple) and all(type(item) is int for item in value)
-    else:
-        fits = type(value) is type(default)
-    if choices := _choices(name):
+    choices = get_args(hint) if get_origin(hint) is Literal else ()
+    if choices:
         fits = value in choices
+    elif get_origin(hint) is tuple:
+        item = get_args(hint)[0]
+        fits = isinstance(value, tuple) and all(type(part) is item for part in value)
+    elif hint is float:
+        fits = is_number and math.isfinite(value)  # type: ignore[arg-type]  # is_number says so
+    else:
+        fits = type(value) is hint
     if not fits:
-        expectation = f"one of {', '.join(choices)}" if choices else f"like {default!r}"
-        raise ConfigError(f"setting {name} is {value!r}, expected {expectation}")
+        expected = f"one of {', '.join(choices)}" if choices else getattr(hint, "__name__", hint)
+        if get_origin(hint) is tuple:
+            expected = f"a tuple of {get_args(hint)[0].__name__}"
+        raise ConfigError(f"setting {name} is {value!r}, expected {expected}")
+
+
+def _without_short_form(settings: Mapping[str, Any]) -> dict[str, Any]:
+    named = dict(settings)
+    if SHORT_FORM not in named:
+        return named
+    weight = named.pop(SHORT_FORM)
+    if "penalty" in named:
+        raise ConfigError("--lambda-policy is short for --penalty exact=W: give one of the two")
+    if not isinstance(weight, int | float) or isinstance(weight, bool) or not weight >= 0:
+        raise ConfigError(f"--lambda-policy is {weight}, expected 0 or more")
+    return named | {"penalty": (f"exact={float(weight)!r}",)}
+
+
+def _readers_of(name: str) -> str:
+    readers = [algorithm for algorithm in ALGORITHMS if name in settings_read(algorithm)]
+    return ", ".join(readers) or "no algorithm"
 
 
 def _did_you_mean(name: str, known: Mapping[str, str]) -> str:

@@ -27,16 +27,16 @@ class _Recording:
 class Recorder:
     """Calls pieces of work by name; on a GPU, what one has done before is replayed.
 
-    A round is one update. Its pieces come in the same order in every round, and a piece
+    A round is one update. Its pieces are plain functions, called in the same order in every round
+    as `recorder(name, function, lasting, *fresh)`, which is `function(*lasting, *fresh)`:
 
-    - reads networks and optimisers that live as long as the recorder, what earlier pieces of the
-      round returned, and its arguments (tensors, dataclasses of tensors); whatever else is new in
-      a round must be an argument;
-    - never waits for the device, and never copies from the host;
-    - returns what holds until the same piece of the next round.
+    - `lasting` is bound when the piece is recorded: networks, optimisers and settings that live as
+      long as the recorder, and what earlier pieces of the round returned;
+    - `fresh` is whatever else is new in a round (tensors, dataclasses of tensors), copied in.
 
-    On a CPU, and in the first round of a kind, pieces are plain calls. Recording executes
-    nothing, so the results are those of the plain calls.
+    A piece never waits for the device, never copies from the host, and returns records that hold
+    until the same piece of the next round. On a CPU, and in the first round of a kind, pieces are
+    plain calls. Recording executes nothing, so the results are those of the plain calls.
     """
 
     def __init__(self, device: torch.device | None = None) -> None:
@@ -60,18 +60,21 @@ class Recorder:
         self._has_run.clear()
         self._recordings.clear()
 
-    def __call__(self, name: str, work: Callable[..., _Value], *arguments: Any) -> _Value:
+    def __call__(
+        self, name: str, function: Callable[..., _Value], lasting: tuple[Any, ...], *fresh: Any
+    ) -> _Value:
         if self._device is None:
-            return work(*arguments)
+            return function(*lasting, *fresh)
         if self._is_first_round or name not in self._has_run:
             # A plain run makes what may not be made while recording: optimiser state, handles.
             self._has_run.add(name)
-            return work(*arguments)
+            return function(*lasting, *fresh)
         if name not in self._recordings:
-            self._recordings[name] = _record(work, arguments, self._device)
+            bound = functools.partial(function, *lasting)
+            self._recordings[name] = _record(bound, fresh, self._device)
         recording = self._recordings[name]
-        for kept, argument in zip(recording.arguments, arguments, strict=True):
-            _refill(kept, argument)
+        for kept, argument in zip(recording.arguments, fresh, strict=True):
+            refill(kept, argument)
         recording.graph.replay()
         return cast(_Value, recording.result)
 
@@ -79,7 +82,7 @@ class Recorder:
 def _record(
     work: Callable[..., Any], arguments: tuple[Any, ...], device: torch.device
 ) -> _Recording:
-    kept = tuple(_copy(argument) for argument in arguments)
+    kept = tuple(copied(argument) for argument in arguments)
     # Not `with torch.cuda.graph(...)`: that also empties the memory cache, every time.
     graph, stream = torch.cuda.CUDAGraph(), _recording_stream(device)
     stream.wait_stream(torch.cuda.current_stream(device))
@@ -97,21 +100,27 @@ def _recording_stream(device: torch.device) -> torch.cuda.Stream:
     return torch.cuda.Stream(device)
 
 
-def _copy(value: Any) -> Any:
+def copied(value: Any) -> Any:
+    """A copy of every tensor in an argument."""
     if isinstance(value, Tensor):
         return value.detach().clone()
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{f.name: _copy(getattr(value, f.name)) for f in fields(value)})
+        return replace(value, **{f.name: copied(getattr(value, f.name)) for f in fields(value)})
+    if isinstance(value, tuple):
+        return tuple(copied(part) for part in value)
     return value
 
 
-def _refill(kept: Any, value: Any) -> None:
+def refill(kept: Any, value: Any) -> None:
     """Write new numbers into what a graph reads."""
     if isinstance(kept, Tensor):
         assert kept.shape == value.shape, "a round of another kind: begin_round must know"
         kept.copy_(value)
     elif is_dataclass(kept) and not isinstance(kept, type):
         for field in fields(kept):
-            _refill(getattr(kept, field.name), getattr(value, field.name))
+            refill(getattr(kept, field.name), getattr(value, field.name))
+    elif isinstance(kept, tuple):
+        for part, other in zip(kept, value, strict=True):
+            refill(part, other)
     else:
         assert kept == value, "a round of another kind: begin_round must know"

@@ -13,13 +13,22 @@ Start = Literal["sphere", "ball", "gauss"]
 GAUSS_START_STD = 1e-5
 
 
-def random_offset(like: Tensor, radius: float, start: Start, generator: torch.Generator) -> Tensor:
+def random_offset(
+    like: Tensor,
+    radius: float,
+    start: Start,
+    generator: torch.Generator,
+    mask: Tensor | None = None,
+) -> Tensor:
     """A start for the ascent, [B, S].
 
     Never zero: a divergence from the state to itself has zero gradient, so ascent from a zero
     offset would not move. Drawn on the CPU, so that every device starts from the same bits.
+    `mask` [S], 0 or 1: dims that nothing reads take no part of the radius.
     """
     noise = torch.randn(like.shape, generator=generator, dtype=like.dtype).to(like.device)
+    if mask is not None:
+        noise = noise * mask
     if start == "gauss":
         return GAUSS_START_STD * noise
     direction = torch.nn.functional.normalize(noise, dim=-1)

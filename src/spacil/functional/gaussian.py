@@ -2,6 +2,7 @@
 
 import math
 
+import torch
 from torch import Tensor
 
 
@@ -10,6 +11,22 @@ def log_prob(actions: Tensor, mean: Tensor, log_std: Tensor) -> Tensor:
     standardized = (actions - mean) * (-log_std).exp()
     constant = log_std.sum() + 0.5 * math.log(2 * math.pi) * log_std.numel()
     return -0.5 * standardized.square().sum(-1) - constant
+
+
+def clipped_log_prob(
+    executed: Tensor, mean: Tensor, log_std: Tensor, low: Tensor, high: Tensor
+) -> Tensor:
+    """Log-likelihood of a clipped Gaussian action, summed over action dims: [B]
+
+    A density inside the bounds; on a bound, the probability of everything beyond it.
+    """
+    inverse_std = (-log_std).exp()
+    standardized = (executed - mean) * inverse_std
+    density = -0.5 * standardized.square() - log_std - 0.5 * math.log(2 * math.pi)
+    below = torch.special.log_ndtr((low - mean) * inverse_std)
+    above = torch.special.log_ndtr((mean - high) * inverse_std)
+    per_dim = torch.where(executed <= low, below, torch.where(executed >= high, above, density))
+    return per_dim.sum(-1)
 
 
 def kl_old_new(old_mean: Tensor, old_log_std: Tensor, mean: Tensor, log_std: Tensor) -> Tensor:

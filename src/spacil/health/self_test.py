@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spacil import storage
-from spacil.config.flat import default_config, with_settings
+from spacil.config.defaults import default_config
+from spacil.config.flat import with_settings
 from spacil.engine.torch_threads import torch_threads
 from spacil.errors import SpacilError
 from spacil.runs import checkpoint
 from spacil.training.intake import demonstrations_for
-from spacil.training.learner import Learner
-from spacil.training.loop import run_iteration
+from spacil.training.learner import Learner, make_learner
 from spacil.training.run import restore, state_to_save
 
 MIN_SPEED_SHARE = 0.3
@@ -121,13 +121,13 @@ def _timed(name: str, check: Callable[[], str]) -> CheckResult:
 def _learner() -> Learner:
     config = with_settings(default_config("spacil", "Reacher-v4"), _TINY)
     demonstrations, config = demonstrations_for(config, "Reacher-v4", None)
-    return Learner(config, "Reacher-v4", demonstrations)
+    return make_learner(config, "Reacher-v4", demonstrations)
 
 
 def _iterate(learner: Learner, iterations: int) -> None:
     with torch_threads(learner.config.run.torch_threads):
         for _ in range(iterations):
-            run_iteration(learner)
+            learner.iterate()
 
 
 def _state_after(iterations: int) -> str:

@@ -19,7 +19,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from spacil.config.groups import RunConfig
+from spacil.config.general import RunConfig
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import bundled_demos, load_demos
 from spacil.envs.registry import make_vector_env, task_named_in_file

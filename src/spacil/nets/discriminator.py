@@ -10,11 +10,11 @@ from spacil.nets.mlp import MLP, Activation, Init
 from spacil.nets.normalizer import STD_FLOOR
 
 
-class Discriminator(nn.Module):
-    """x(s, a) on normalised states and raw actions; high where it sees the agent.
+class ActionReadingNet(nn.Module):
+    """A network that reads actions, clipped as executed and standardised, or as they are.
 
-    How actions are read (clipped as executed, standardised) is decided here, once, so that both
-    sides of the comparison and every penalty are always treated alike.
+    How they are read is decided here, once, so that both sides of a comparison and every penalty
+    are always treated alike.
     """
 
     action_low: Tensor
@@ -22,17 +22,8 @@ class Discriminator(nn.Module):
     action_mean: Tensor
     action_std: Tensor
 
-    def __init__(
-        self,
-        num_states: int,
-        num_actions: int,
-        hidden: Sequence[int] = (100, 100),
-        activation: Activation = "relu",
-        init: Init = "fan-in",
-        generator: torch.Generator | None = None,
-    ) -> None:
+    def __init__(self, num_actions: int) -> None:
         super().__init__()
-        self.net = MLP([num_states + num_actions, *hidden, 1], activation, init, generator)
         self.register_buffer("action_low", torch.full((num_actions,), -torch.inf))
         self.register_buffer("action_high", torch.full((num_actions,), torch.inf))
         self.register_buffer("action_mean", torch.zeros(num_actions))
@@ -51,11 +42,31 @@ class Discriminator(nn.Module):
         self.action_mean.copy_(read.mean(0))
         self.action_std.copy_(read.std(0, correction=0).clamp_min(STD_FLOOR))
 
+    def as_read(self, actions: Tensor) -> Tensor:
+        """[B, A] raw -> as the network sees them"""
+        read = actions.clamp(self.action_low, self.action_high)
+        return (read - self.action_mean) / self.action_std
+
+
+class Discriminator(ActionReadingNet):
+    """x(s, a) on normalised states and raw actions; high where it sees the agent."""
+
+    def __init__(
+        self,
+        num_states: int,
+        num_actions: int,
+        hidden: Sequence[int] = (100, 100),
+        activation: Activation = "relu",
+        init: Init = "fan-in",
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__(num_actions)
+        self.net = MLP([num_states + num_actions, *hidden, 1], activation, init, generator)
+
     def logits_agent_is_high(self, normalized_states: Tensor, actions: Tensor) -> Tensor:
         """x, [B]"""
-        read = actions.clamp(self.action_low, self.action_high)
-        read = (read - self.action_mean) / self.action_std
-        logits: Tensor = self.net(torch.cat([normalized_states, read], dim=-1)).squeeze(-1)
+        inputs = torch.cat([normalized_states, self.as_read(actions)], dim=-1)
+        logits: Tensor = self.net(inputs).squeeze(-1)
         return logits
 
     def cost(self, normalized_states: Tensor, actions: Tensor) -> Tensor:

@@ -46,6 +46,15 @@ class MLP(nn.Module):
     def weights_and_biases(self) -> list[Layer]:
         return [(layer.weight, layer.bias) for layer in self.layers]  # type: ignore[misc]  # ModuleList forgets that its members are Linear
 
+    @property
+    def tanh_layers(self) -> list[Layer]:
+        """The layers, for the passes of `engine/mlp_passes.py`, which are written for tanh."""
+        if self.activation != "tanh":
+            raise ValueError(
+                f"the derivatives are written for tanh, this MLP has {self.activation}"
+            )
+        return self.weights_and_biases
+
     @torch.no_grad()
     def initialize(self, init: Init, generator: torch.Generator | None) -> None:
         """Uniform(-k, k); last layer times 0.1 with zero bias (app:exp_setup_hyper_params)."""

@@ -1,16 +1,17 @@
-"""R^c as a config asks for it: form, estimator, units, mixing and state subset."""
+"""R^c as a run's settings name it: form, estimator, units, mixing and state subset."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from torch import Tensor
 
-from spacil.config.groups import TrainConfig
+from spacil.config.train_config import TrainConfig
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.policy import GaussianPolicy
-from spacil.penalties.policy_terms import ball_start, num_summed, per_state, random_share, times
+from spacil.penalties.state_subset import ball_start, num_summed, per_state, random_subset
 from spacil.seeding import Streams
 from spacil.smoothness.cost_penalty import (
+    CostFunction,
     Path,
     along_both,
     along_response,
@@ -21,20 +22,9 @@ from spacil.smoothness.cost_penalty import (
     pgd_cost_penalty,
     r1_penalty,
 )
-from spacil.smoothness.policy_penalty import Penalty
 
-Pairs = tuple[Tensor, Tensor]
+StatesAndActions = tuple[Tensor, Tensor]
 """normalised states [B, S] and actions [B, A] of the same rows"""
-
-
-@dataclass(frozen=True)
-class Sides:
-    """Who is judged by whom: a discriminator between a policy's pairs and the demonstrations'."""
-
-    discriminator: Discriminator
-    policy: GaussianPolicy
-    agent: Pairs
-    expert: Pairs
 
 
 @dataclass(frozen=True)
@@ -51,78 +41,91 @@ class DrawnPairs:
     """For how many pairs of the agent these stand"""
 
 
-def draw_pairs(sides: Sides, config: TrainConfig, streams: Streams) -> DrawnPairs:
-    """A random share of the agent's pairs, mixed with demonstrations; for r1, of these alone."""
+def draw_pairs(
+    discriminator: Discriminator,
+    policy: GaussianPolicy,
+    agent: StatesAndActions,
+    expert: StatesAndActions,
+    config: TrainConfig,
+    streams: Streams,
+) -> DrawnPairs:
+    """A random subset of the agent's pairs, mixed with demonstrations; for r1, of these alone."""
     settings = config.cost_penalty
     if settings.cost_penalty_form == "r1":
-        states, actions = _share(sides.expert, sides.discriminator, config, streams)
+        states, actions = _subset(expert, discriminator, config, streams)
     else:
-        agent = _share(sides.agent, sides.discriminator, config, streams)
-        mixing = settings.cost_penalty_mixing
-        states, actions = mix(agent, sides.expert, mixing, streams.mixing)
+        ours = _subset(agent, discriminator, config, streams)
+        states, actions = mix(ours, expert, settings.cost_penalty_mixing, streams.mixing)
     offset = None
     if settings.cost_penalty_estimator == "pgd" and settings.cost_penalty_form in _PATHS:
-        offset = ball_start(states, config.ball, streams)
-    return DrawnPairs(states, actions, offset, len(sides.agent[0]))
+        offset = ball_start(states, policy.normalizer.mask, config.ball, streams)
+    return DrawnPairs(states, actions, offset, len(agent[0]))
 
 
 def cost_penalty(
     discriminator: Discriminator, policy: GaussianPolicy, drawn: DrawnPairs, config: TrainConfig
-) -> Penalty:
-    """R^c on drawn pairs, in the form the config asks for."""
-    states, actions = drawn.states, drawn.actions
+) -> Tensor:
+    """R^c on drawn pairs, in the form the config asks for, with a graph."""
+    states, actions, mask = drawn.states, drawn.actions, policy.normalizer.mask
+    logits = on_live_dims(discriminator.logits_agent_is_high, mask)
     match config.cost_penalty.cost_penalty_form:
         case "gp":
-            return lambda: gradient_penalty(discriminator.logits_agent_is_high, states, actions)
+            return gradient_penalty(logits, states, actions)
         case "r1":
-            return lambda: r1_penalty(discriminator.logits_agent_is_high, states, actions)
+            return r1_penalty(logits, states, actions)
         case form:
-            return _in_ball(discriminator, _PATHS[form](policy, (states, actions)), drawn, config)
+            cost = on_live_dims(discriminator.cost, mask)
+            return _in_ball(cost, _PATHS[form](policy, (states, actions)), drawn, config)
 
 
-_PATHS: Mapping[str, Callable[[GaussianPolicy, Pairs], Path]] = {
+def on_live_dims(function: CostFunction, mask: Tensor) -> CostFunction:
+    """The function without slope in state dims that the normaliser masks to 0."""
+    return lambda states, actions: function(states * mask, actions)
+
+
+_PATHS: Mapping[str, Callable[[GaussianPolicy, StatesAndActions], Path]] = {
     "response": lambda policy, pairs: along_response(policy.mean_of_normalized, pairs[0]),
     "both": lambda policy, pairs: along_both(policy.mean_of_normalized),
     "state": lambda policy, pairs: along_state(pairs[1]),
 }
 
 
-def _in_ball(
-    discriminator: Discriminator, path: Path, drawn: DrawnPairs, config: TrainConfig
-) -> Penalty:
+def _in_ball(cost: CostFunction, path: Path, drawn: DrawnPairs, config: TrainConfig) -> Tensor:
     """The worst change of the cost along a path, exactly or by ascent."""
-    cost, states, offset = discriminator.cost, drawn.states, drawn.offset
+    states, offset = drawn.states, drawn.offset
     scale, ball = config.cost_penalty.cost_penalty_scale, config.ball
     factor: float = num_summed(scale, drawn.num_meant)
     if offset is None:
         factor *= 1.0 if scale == "lipschitz" else ball.ball_radius
-        return times(factor, lambda: exact_cost_penalty(cost, path, states))
-    return times(
-        factor,
-        lambda: pgd_cost_penalty(
-            cost,
-            path,
-            states,
-            offset,
-            ball.ball_radius,
-            ball.ball_num_steps,
-            ball.ball_step_rule,
-            ball.ball_step_size,
-            per_state(scale),
-        ),
+        return _times(factor, exact_cost_penalty(cost, path, states))
+    found = pgd_cost_penalty(
+        cost,
+        path,
+        states,
+        offset,
+        ball.ball_radius,
+        ball.ball_num_steps,
+        ball.ball_step_rule,
+        ball.ball_step_size,
+        per_state(scale),
     )
+    return _times(factor, found)
 
 
-def _share(
-    pairs: Pairs, discriminator: Discriminator, config: TrainConfig, streams: Streams
-) -> Pairs:
-    """A random share of the pairs, with the actions as the discriminator reads them.
+def _times(factor: float, value: Tensor) -> Tensor:
+    return value if factor == 1 else factor * value
+
+
+def _subset(
+    pairs: StatesAndActions, discriminator: Discriminator, config: TrainConfig, streams: Streams
+) -> StatesAndActions:
+    """A random subset of the pairs, with the actions as the discriminator reads them.
 
     Outside the action bounds it reads a constant: no gradient there would say anything.
     """
     states, actions = pairs
-    fraction = config.policy_penalty.penalty_state_fraction
-    rows = random_share(len(states), fraction, streams.subset)
+    fraction = config.penalty_states.penalty_state_fraction
+    rows = random_subset(len(states), fraction, streams.subset)
     if rows is not None:
         rows = rows.to(states.device)
         states, actions = states[rows], actions[rows]

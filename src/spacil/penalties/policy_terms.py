@@ -1,28 +1,32 @@
-"""R^pi as a config asks for it: estimator, units, spread, discount, ramp and state subset.
+"""R^pi as a run's settings name it: which terms, on which states, in which units.
 
-A penalty without weight is never built, so it draws nothing from any stream.
+A term without weight is never drawn for and never built, so it costs nothing and draws nothing.
+What is random about a term is drawn outside an update (`draw_rows`) and handed in (`build`).
 """
 
-from collections.abc import Callable, Mapping
+import functools
+import importlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from spacil.config.groups import BallConfig, PolicyPenaltyConfig, TrainConfig
+from spacil.config.penalty_terms import PenaltyKind, WeightedTerm
+from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError
-from spacil.functional.ball import random_offset
 from spacil.functional.gaussian import log_prob
 from spacil.nets.policy import GaussianPolicy
+from spacil.penalties.state_subset import ball_start, num_summed, per_state, random_subset
 from spacil.seeding import Streams
 from spacil.smoothness.policy_penalty import (
     Penalty,
-    Scale,
     exact_policy_penalty,
     frobenius_policy_penalty,
     lcp_policy_penalty,
     pgd_policy_penalty,
+    times,
 )
 from spacil.smoothness.temporal_penalty import (
     caps_penalty,
@@ -33,97 +37,139 @@ from spacil.smoothness.temporal_penalty import (
 )
 from spacil.types import RolloutBatch
 
-TEMPORAL_ESTIMATORS = frozenset({"cats", "caps"})
-
-
-def ramped_weight(config: PolicyPenaltyConfig, iteration: int) -> float:
-    """lambda_policy, reached linearly from 0 over the ramp."""
-    return config.lambda_policy * ramp(config, iteration)
-
-
-def ramp(config: PolicyPenaltyConfig, iteration: int) -> float:
-    """The share of its weight that the policy penalty has, from 0 to 1."""
-    if iteration >= config.penalty_ramp_iterations:
-        return 1.0
-    return iteration / config.penalty_ramp_iterations
-
 
 @dataclass(frozen=True)
 class PenaltyRows:
-    """States that may carry the policy penalty, and what an estimator may read beside them."""
+    """States that may carry a policy penalty, and what a term may read beside them."""
 
     states: Tensor
     """[B, S] normalised"""
     actions: Tensor | None = None
     """[B, A] raw, as sampled there; lcp reads them"""
     successors: Tensor | None = None
-    """[B, S] normalised, one step later in the same episode; cats and caps read them"""
+    """[B, S] normalised, one step later in the same episode; temporal terms read them"""
     weights: Tensor | None = None
     """[B] of mean 1, or None: all states alike"""
     noise: Tensor | None = None
-    """[B, S], what the estimator draws at random: where pgd starts, the noise of caps"""
+    """[B, S], what the term draws at random: where pgd starts, the noise of caps"""
     num_meant: int | None = None
-    """Of how many states these are a random share; None: they are all"""
+    """How many states these are a random subset of; None: they are all"""
 
     def pick(self, rows: Tensor) -> "PenaltyRows":
-        """Some of the rows. Weights keep their size, so that a random share stays unbiased."""
+        """Some of the rows. Weights keep their size, so that a random subset stays unbiased."""
         named: dict[str, Any] = vars(self)
         tensors = {name: value for name, value in named.items() if isinstance(value, Tensor)}
         picked: dict[str, Any] = {name: value[rows] for name, value in tensors.items()}
         return replace(self, **picked)
 
 
-def penalty_rows(
+@dataclass(frozen=True)
+class DrawnTerms:
+    """The terms of one iteration: names, the rows each was drawn, their weights."""
+
+    names: tuple[str, ...] = ()
+    rows: tuple[PenaltyRows, ...] = ()
+    weights: tuple[float | Tensor, ...] = ()
+
+    def on(self, device: torch.device) -> "DrawnTerms":
+        """With weights that a recorded piece can read anew in each round."""
+        weights = tuple(torch.full((), float(w), device=device) for w in self.weights)
+        return replace(self, weights=weights)
+
+
+def rows_of_batch(
     rollout: RolloutBatch, normalized_states: Tensor, steps_before: Tensor, config: TrainConfig
-) -> PenaltyRows:
-    """The rows of a batch that the config's estimator can use.
+) -> Callable[[PenaltyKind], PenaltyRows]:
+    """The rows of a batch that a kind of penalty can use.
 
     `steps_before` [N] is how far the live episodes were when the batch began.
     """
-    settings, device = config.policy_penalty, normalized_states.device
+    device = normalized_states.device
     is_cut = (rollout.terminated | rollout.truncated).to(device)
-    ages = weights = None
-    if settings.penalty_discount:
-        ages = steps_into_episode(is_cut, steps_before).flatten()
-    found = PenaltyRows(normalized_states, rollout.flat_actions.to(device))
-    if settings.policy_penalty_estimator in TEMPORAL_ESTIMATORS:
-        rows = rows_with_successor(is_cut)
-        successors = normalized_states[rows + is_cut.shape[1]]
-        found = replace(found.pick(rows), successors=successors)
-        ages = None if ages is None else ages[rows]
-    if ages is not None:
-        weights = discount_weights(ages, config.returns.gamma).to(normalized_states)
-    return replace(found, weights=weights)
+
+    def rows_for(kind: PenaltyKind) -> PenaltyRows:
+        ages = weights = None
+        if config.policy_penalty.penalty_discount:
+            ages = steps_into_episode(is_cut, steps_before).flatten()
+        found = PenaltyRows(normalized_states, rollout.flat_actions.to(device))
+        if kind.rows == "with_successor":
+            rows = rows_with_successor(is_cut)
+            successors = normalized_states[rows + is_cut.shape[1]]
+            found = replace(found.pick(rows), successors=successors)
+            ages = None if ages is None else ages[rows]
+        if ages is not None:
+            weights = discount_weights(ages, config.returns.gamma).to(normalized_states)
+        return replace(found, weights=weights)
+
+    return rows_for
 
 
-def draw_share(rows: PenaltyRows, config: TrainConfig, streams: Streams) -> PenaltyRows:
-    """All that is random about R^pi: a share of the rows, and the estimator's own draws on it."""
-    settings = config.policy_penalty
+def draw_terms(
+    terms: Sequence[WeightedTerm],
+    rows_for: Callable[[PenaltyKind], PenaltyRows],
+    policy: GaussianPolicy,
+    config: TrainConfig,
+    streams: Streams,
+) -> DrawnTerms:
+    """All that is random about the terms: a subset of rows each, and their own draws on it."""
+    drawn = [draw_rows(rows_for(term.kind), term.kind, policy, config, streams) for term in terms]
+    names = tuple(term.name for term in terms)
+    return DrawnTerms(names, tuple(drawn), tuple(term.weight for term in terms))
+
+
+def draw_rows(
+    rows: PenaltyRows,
+    kind: PenaltyKind,
+    policy: GaussianPolicy,
+    config: TrainConfig,
+    streams: Streams,
+) -> PenaltyRows:
+    """A random subset of the rows, and what the kind draws for each of them."""
     num_rows = len(rows.states)
-    share = random_share(num_rows, settings.penalty_state_fraction, streams.subset)
-    if share is not None:
-        rows = replace(rows.pick(share.to(rows.states.device)), num_meant=num_rows)
-    match settings.policy_penalty_estimator:
-        case "pgd":
-            return replace(rows, noise=ball_start(rows.states, config.ball, streams))
-        case "caps":
-            noise = torch.randn(rows.states.shape, generator=streams.ball).to(rows.states)
-            return replace(rows, noise=settings.caps_noise_std * noise)
+    fraction = config.penalty_states.penalty_state_fraction
+    subset = random_subset(num_rows, fraction, streams.subset)
+    if subset is not None:
+        rows = replace(rows.pick(subset.to(rows.states.device)), num_meant=num_rows)
+    if kind.draws == "ball_start":
+        start = ball_start(rows.states, policy.normalizer.mask, config.ball, streams)
+        return replace(rows, noise=start)
+    if kind.draws == "noise":
+        noise = torch.randn(rows.states.shape, generator=streams.ball).to(rows.states)
+        return replace(rows, noise=config.policy_penalty.caps_noise_std * noise)
     return rows
 
 
-def policy_penalty(policy: GaussianPolicy, share: PenaltyRows, config: TrainConfig) -> Penalty:
-    """R^pi on a drawn share, what it maximises over frozen at the current policy."""
-    settings = config.policy_penalty
-    is_own = settings.penalty_sigma == "policy"
-    subject = _Subject(policy, policy.log_std if is_own else torch.zeros_like(policy.log_std))
-    penalty = _POLICY_ESTIMATORS[settings.policy_penalty_estimator](subject, share, config)
-    num_states = share.num_meant or len(share.states)
-    return times(num_summed(settings.policy_penalty_scale, num_states), penalty)
+def build_terms(
+    policy: GaussianPolicy, drawn: DrawnTerms, config: TrainConfig
+) -> dict[str, Penalty]:
+    """Each term on its rows, what it maximises over frozen at the current policy."""
+    is_own = config.policy_penalty.penalty_sigma == "policy"
+    log_std = policy.log_std if is_own else torch.zeros_like(policy.log_std)
+    subject = PenalizedPolicy(policy, log_std)
+    return {
+        name: _build(name, subject, rows, config)
+        for name, rows in zip(drawn.names, drawn.rows, strict=True)
+    }
+
+
+def _build(
+    name: str, subject: "PenalizedPolicy", rows: PenaltyRows, config: TrainConfig
+) -> Penalty:
+    build = WeightedTerm(name, 0).kind.build
+    if not isinstance(build, str):
+        return OwnPenalty(build, subject.mean_in_stds, rows)
+    return _imported(build)(subject, rows, config)
+
+
+@functools.cache
+def _imported(path: str) -> Callable[..., Penalty]:
+    module, _, function = path.partition(":")
+    found: Callable[..., Penalty] = getattr(importlib.import_module(f"spacil.{module}"), function)
+    return found
 
 
 @dataclass(frozen=True)
-class _Subject:
+class PenalizedPolicy:
     """The policy whose smoothness is asked for, with the spread it has inside the penalty."""
 
     policy: GaussianPolicy
@@ -144,21 +190,41 @@ class _Subject:
         return mean + (actions - mean) * (self.log_std - self.policy.log_std).exp()
 
 
-PolicyEstimator = Callable[[_Subject, PenaltyRows, TrainConfig], Penalty]
+@dataclass(frozen=True)
+class OwnPenalty:
+    """A user's own function of the policy and the states."""
+
+    function: Callable[..., Tensor]
+    mean_action: Callable[[Tensor], Tensor]
+    rows: PenaltyRows
+
+    def __call__(self) -> Tensor:
+        if not len(self.rows.states):
+            return self.rows.states.new_zeros(())
+        successors = () if self.rows.successors is None else (self.rows.successors,)
+        value = self.function(self.mean_action, self.rows.states, *successors)
+        if not isinstance(value, Tensor) or value.numel() != 1:
+            name = getattr(self.function, "__name__", "penalty")
+            raise ConfigError(f"penalty {name!r} returned {value!r}, expected one number")
+        return value.reshape(())
 
 
-def _exact(subject: _Subject, rows: PenaltyRows, config: TrainConfig) -> Penalty:
+# --- the rows of the table in config/penalty_terms.py
+
+
+def exact(subject: PenalizedPolicy, rows: PenaltyRows, config: TrainConfig) -> Penalty:
     penalty = exact_policy_penalty(subject.mean_in_stds, rows.states, rows.weights)
-    is_printed = config.policy_penalty.policy_penalty_scale != "lipschitz"
-    return times(config.ball.ball_radius**2 if is_printed else 1.0, penalty)
+    scale = config.policy_penalty.policy_penalty_scale
+    factor = config.ball.ball_radius**2 if scale != "lipschitz" else 1.0
+    return times(_num_summed(rows, config), times(factor, penalty))
 
 
-def _pgd(subject: _Subject, rows: PenaltyRows, config: TrainConfig) -> Penalty:
+def pgd(subject: PenalizedPolicy, rows: PenaltyRows, config: TrainConfig) -> Penalty:
     ball = config.ball
-    return pgd_policy_penalty(
+    penalty = pgd_policy_penalty(
         subject.mean_in_stds,
         rows.states,
-        _given(rows.noise, "a start for its ascent", config),
+        _given(rows.noise, "pgd", "a start for its ascent", config),
         ball.ball_radius,
         ball.ball_num_steps,
         ball.ball_step_rule,
@@ -166,80 +232,46 @@ def _pgd(subject: _Subject, rows: PenaltyRows, config: TrainConfig) -> Penalty:
         per_state(config.policy_penalty.policy_penalty_scale),
         rows.weights,
     )
+    return times(_num_summed(rows, config), penalty)
 
 
-def _frobenius(subject: _Subject, rows: PenaltyRows, config: TrainConfig) -> Penalty:
+def frobenius(subject: PenalizedPolicy, rows: PenaltyRows, config: TrainConfig) -> Penalty:
     return frobenius_policy_penalty(subject.mean_in_stds, rows.states, rows.weights)
 
 
-def _lcp(subject: _Subject, rows: PenaltyRows, config: TrainConfig) -> Penalty:
-    sampled = _given(rows.actions, "sampled actions", config)
+def lcp(subject: PenalizedPolicy, rows: PenaltyRows, config: TrainConfig) -> Penalty:
+    sampled = _given(rows.actions, "lcp", "sampled actions", config)
     actions = subject.with_this_spread(rows.states, sampled)
     return lcp_policy_penalty(subject.log_prob, rows.states, actions, rows.weights)
 
 
-def _cats(subject: _Subject, rows: PenaltyRows, config: TrainConfig) -> Penalty:
-    successors = _given(rows.successors, "the states one step later", config)
+def cats(subject: PenalizedPolicy, rows: PenaltyRows, config: TrainConfig) -> Penalty:
+    successors = _given(rows.successors, "cats", "the states one step later", config)
     return cats_penalty(subject.mean_in_stds, rows.states, successors, rows.weights)
 
 
-def _caps(subject: _Subject, rows: PenaltyRows, config: TrainConfig) -> Penalty:
-    successors = _given(rows.successors, "the states one step later", config)
+def caps(subject: PenalizedPolicy, rows: PenaltyRows, config: TrainConfig) -> Penalty:
     settings = config.policy_penalty
     return caps_penalty(
         subject.mean_in_stds,
         rows.states,
-        successors,
-        _given(rows.noise, "noise", config),
+        _given(rows.successors, "caps", "the states one step later", config),
+        _given(rows.noise, "caps", "noise", config),
         settings.caps_temporal_weight,
         settings.caps_spatial_weight,
         rows.weights,
     )
 
 
-def _given(rows: Tensor | None, what: str, config: TrainConfig) -> Tensor:
-    if rows is None:
-        estimator = config.policy_penalty.policy_penalty_estimator
+def _num_summed(rows: PenaltyRows, config: TrainConfig) -> int:
+    num_states = rows.num_meant or len(rows.states)
+    return num_summed(config.policy_penalty.policy_penalty_scale, num_states)
+
+
+def _given(values: Tensor | None, name: str, what: str, config: TrainConfig) -> Tensor:
+    if values is None:
         raise ConfigError(
-            f"--policy-penalty-estimator {estimator} reads {what}, which {config.algorithm} "
-            "does not have: use exact, pgd or frobenius"
+            f"--penalty {name} reads {what}, which {config.algorithm} does not have: "
+            "use exact, pgd or frobenius"
         )
-    return rows
-
-
-_POLICY_ESTIMATORS: Mapping[str, PolicyEstimator] = {
-    "exact": _exact,
-    "pgd": _pgd,
-    "frobenius": _frobenius,
-    "lcp": _lcp,
-    "cats": _cats,
-    "caps": _caps,
-}
-
-
-# --- what both penalties share
-
-
-def random_share(size: int, fraction: float, generator: torch.Generator) -> Tensor | None:
-    """A fresh random share of `size` rows: a mean over them is unbiased. All of them: None."""
-    if fraction == 1 or size == 0:
-        return None
-    return torch.randperm(size, generator=generator)[: max(1, round(fraction * size))]
-
-
-def ball_start(states: Tensor, ball: BallConfig, streams: Streams) -> Tensor:
-    return random_offset(states, ball.ball_radius, ball.ball_start, streams.ball)
-
-
-def per_state(scale: Scale) -> Scale:
-    """The unit of one state's term: a printed sum is a number of states times a printed mean."""
-    return "paper-mean" if scale == "paper-sum" else scale
-
-
-def num_summed(scale: Scale, num_states: int) -> int:
-    """By what a mean over states is multiplied; a share of them stands for them all."""
-    return num_states if scale == "paper-sum" else 1
-
-
-def times(factor: float, penalty: Penalty) -> Penalty:
-    return penalty if factor == 1 else lambda: factor * penalty()
+    return values

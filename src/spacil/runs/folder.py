@@ -24,7 +24,8 @@ from typing import Any, Literal, get_args
 
 from spacil import storage
 from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings, from_flat_settings
-from spacil.config.groups import TrainConfig
+from spacil.config.train_config import TrainConfig
+from spacil.config.upgrade import upgraded
 from spacil.errors import ConfigError, RunDirError, StorageError
 from spacil.runs.ownership import LOCK, OWNER, owner_of, take_lock, write_owner
 
@@ -152,7 +153,7 @@ def saved_config(path: Path) -> TrainConfig:
     """The settings a run folder was last started with."""
     flat = storage.read_json(path / _CONFIG)
     try:
-        return from_flat_settings(flat)
+        return from_flat_settings(upgraded(flat))
     except (TypeError, ValueError, AttributeError) as error:
         raise ConfigError(
             f"{str(path / _CONFIG)!r} holds a value of a wrong type: {error}"
@@ -278,7 +279,7 @@ def _settings_of_run(path: Path) -> dict[str, Any] | None:
             case {"algorithm": str(), "task": str(), "seed": int()} as flat if (
                 path / LOCK
             ).is_file():
-                return dict(flat)
+                return upgraded(flat)
     except StorageError as error:
         _logger.debug("%s is no run folder: %s", path, error)
     return None
@@ -304,7 +305,7 @@ def _refuse(path: Path, settings: dict[str, Any], *, resume: bool, overwrite: bo
     if resume and is_blank:
         _logger.warning("nothing to resume in %s: starting a new run there", path)
     elif resume:
-        check_resumable(storage.read_json(path / _CONFIG), settings)
+        check_resumable(upgraded(storage.read_json(path / _CONFIG)), settings)
         if saved_status(path) == "running":
             _logger.warning("%s ended without a word: going on in its place", owner_of(path))
 

@@ -1,8 +1,8 @@
 """R^pi: how much the mean action can change when the state moves a little (eq:policy_reg).
 
 Each builder freezes what it needs at the current parameters (worst directions, offsets, sampled
-actions) and returns a penalty that can be evaluated again and again as the parameters move: once
-with a graph for the gradient, then without one in the line search.
+actions) and returns a record that can be called again and again as the parameters move: once with
+a graph for the gradient, then without one in the line search.
 
     exact, pgd        E[sigma_max^2] of the mean action's Jacobian J
     frobenius, lcp    E[|J|_F^2], between sigma_max^2 and min(A, S) * sigma_max^2
@@ -13,6 +13,7 @@ of another spread than 1 is the penalty of `mean_action / std`.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -27,59 +28,103 @@ LogProb = Callable[[Tensor, Tensor], Tensor]
 Scale = Literal["lipschitz", "paper-mean", "paper-sum"]
 
 
+@dataclass(frozen=True)
+class SquaredSlopes:
+    """E sum_k |J^T v_k|^2 for frozen directions v."""
+
+    function: BatchFunction
+    states: Tensor
+    """[B, S]"""
+    directions: Tensor
+    """[K, B, A]"""
+    weights: Tensor | None
+
+    def __call__(self) -> Tensor:
+        slopes = _squared_slopes(self.function, self.states, self.directions)
+        return expectation(slopes.sum(0), self.weights)
+
+
+@dataclass(frozen=True)
+class LogProbSlopes:
+    """E |grad_s log pi(a | s)|^2 at frozen actions."""
+
+    log_prob: LogProb
+    states: Tensor
+    """[B, S]"""
+    actions: Tensor
+    """[B, A]"""
+    weights: Tensor | None
+
+    def __call__(self) -> Tensor:
+        def column(points: Tensor) -> Tensor:
+            return self.log_prob(points, self.actions).unsqueeze(-1)
+
+        ones = self.states.new_ones(1, len(self.states), 1)
+        return expectation(_squared_slopes(column, self.states, ones)[0], self.weights)
+
+
+@dataclass(frozen=True)
+class ChangeAtOffset:
+    """factor * E[|mu(s + offset) - mu(s)|^2 / divisor] for frozen offsets."""
+
+    mean_action: BatchFunction
+    states: Tensor
+    """[B, S]"""
+    offset: Tensor
+    """[B, S]"""
+    divisor: Tensor
+    """[B]"""
+    factor: int
+    weights: Tensor | None
+
+    def __call__(self) -> Tensor:
+        moved = self.mean_action(self.states + self.offset) - self.mean_action(self.states)
+        return self.factor * expectation(moved.square().sum(-1) / self.divisor, self.weights)
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """factor * penalty"""
+
+    factor: float
+    penalty: Penalty
+
+    def __call__(self) -> Tensor:
+        return self.factor * self.penalty()
+
+
 def exact_policy_penalty(
     mean_action: BatchFunction, states: Tensor, weights: Tensor | None = None
-) -> Penalty:
+) -> SquaredSlopes:
     """E[sigma_max(d mu / d s)^2] with its exact gradient (Danskin).
 
     The left singular vector u is frozen at the current parameters; |J^T u|^2 then has the
     value and the gradient of sigma_max^2 there, and can only under-state it elsewhere.
     """
     worst = top_left_vector(batch_jacobian(mean_action, states)).unsqueeze(0)
-    return lambda: expectation(_squared_slopes(mean_action, states, worst)[0], weights)
+    return SquaredSlopes(mean_action, states, worst, weights)
 
 
 def frobenius_policy_penalty(
     mean_action: BatchFunction, states: Tensor, weights: Tensor | None = None
-) -> Penalty:
+) -> SquaredSlopes:
     """E[|d mu / d s|_F^2], exactly: one vector-Jacobian product per action."""
     with torch.no_grad():
         num_actions = mean_action(states[:1]).shape[-1]
     axes = torch.eye(num_actions, dtype=states.dtype, device=states.device)
     axes = axes.unsqueeze(1).expand(-1, len(states), -1)
-    return lambda: expectation(_squared_slopes(mean_action, states, axes).sum(0), weights)
-
-
-def hutchinson_policy_penalty(
-    mean_action: BatchFunction, states: Tensor, probes: Tensor, weights: Tensor | None = None
-) -> Penalty:
-    """E_v |J^T v|^2 = |J|_F^2, over probes v [K, B, A] of zero mean and unit covariance.
-
-    For policies with more actions than one cares to differentiate.
-    """
-    return lambda: expectation(_squared_slopes(mean_action, states, probes).mean(0), weights)
-
-
-def random_signs(shape: tuple[int, ...], like: Tensor, generator: torch.Generator) -> Tensor:
-    """Probes of +1 and -1: of all those with unit covariance, the ones of least variance."""
-    bits = torch.randint(2, shape, generator=generator)
-    return (2 * bits - 1).to(like)
+    return SquaredSlopes(mean_action, states, axes, weights)
 
 
 def lcp_policy_penalty(
     log_prob: LogProb, states: Tensor, actions: Tensor, weights: Tensor | None = None
-) -> Penalty:
+) -> LogProbSlopes:
     """E |grad_s log pi(a | s)|^2 at sampled actions, the penalty of LCP (Chen et al. 2024).
 
     Over a ~ pi it is |Sigma^(-1/2) J|_F^2: Hutchinson's estimate with the action noise as probe.
     The actions are given, so a spread that log_prob reads feels the likelihood's own gradient.
     """
-    ones = states.new_ones(1, len(states), 1)
-
-    def slope(points: Tensor) -> Tensor:
-        return log_prob(points, actions).unsqueeze(-1)
-
-    return lambda: expectation(_squared_slopes(slope, states, ones)[0], weights)
+    return LogProbSlopes(log_prob, states, actions, weights)
 
 
 def pgd_policy_penalty(
@@ -92,7 +137,7 @@ def pgd_policy_penalty(
     step_size: float = 0.02,
     scale: Scale = "lipschitz",
     weights: Tensor | None = None,
-) -> Penalty:
+) -> ChangeAtOffset:
     """The paper's estimator: ascent on |mu(s + offset) - mu(s)|^2 (algo:reg_maximization).
 
     lipschitz   E[|dmu|^2 / |offset|^2], always by the actual offset length
@@ -109,12 +154,12 @@ def pgd_policy_penalty(
     squared_length = offset.square().sum(-1).clamp_min(torch.finfo(offset.dtype).tiny)
     divisor = squared_length if scale == "lipschitz" else torch.ones_like(squared_length)
     factor = len(states) if scale == "paper-sum" else 1
+    return ChangeAtOffset(mean_action, states, offset, divisor, factor, weights)
 
-    def penalty() -> Tensor:
-        moved = (mean_action(states + offset) - mean_action(states)).square().sum(-1)
-        return factor * expectation(moved / divisor, weights)
 
-    return penalty
+def times(factor: float, penalty: Penalty) -> Penalty:
+    """A penalty in other units."""
+    return penalty if factor == 1 else Scaled(factor, penalty)
 
 
 def expectation(values: Tensor, weights: Tensor | None) -> Tensor:

@@ -5,23 +5,49 @@ units are squared action per step, not Lipschitz units. Also here: what a batch 
 envs tells about time, i.e. which states follow each other and how old each episode is.
 """
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
 from spacil.functional.spectral import BatchFunction
-from spacil.smoothness.policy_penalty import Penalty, expectation
+from spacil.smoothness.policy_penalty import expectation
+
+
+@dataclass(frozen=True)
+class ChangeToward:
+    """E |mu(s') - mu(s)|^2 from each state to another one."""
+
+    mean_action: BatchFunction
+    states: Tensor
+    """[B, S]"""
+    other_states: Tensor
+    """[B, S]"""
+    weights: Tensor | None
+
+    def __call__(self) -> Tensor:
+        change = self.mean_action(self.other_states) - self.mean_action(self.states)
+        return expectation(change.square().sum(-1), self.weights)
+
+
+@dataclass(frozen=True)
+class CapsPenalty:
+    """The two terms of CAPS with their weights."""
+
+    temporal_weight: float
+    temporal: ChangeToward
+    spatial_weight: float
+    spatial: ChangeToward
+
+    def __call__(self) -> Tensor:
+        return self.temporal_weight * self.temporal() + self.spatial_weight * self.spatial()
 
 
 def cats_penalty(
     mean_action: BatchFunction, states: Tensor, next_states: Tensor, weights: Tensor | None = None
-) -> Penalty:
+) -> ChangeToward:
     """E |mu(s_t) - mu(s_t+1)|^2, the penalty of CATS (Ahn et al.)."""
-
-    def penalty() -> Tensor:
-        change = mean_action(next_states) - mean_action(states)
-        return expectation(change.square().sum(-1), weights)
-
-    return penalty
+    return ChangeToward(mean_action, states, next_states, weights)
 
 
 def caps_penalty(
@@ -32,7 +58,7 @@ def caps_penalty(
     temporal_weight: float = 0.1,
     spatial_weight: float = 0.5,
     weights: Tensor | None = None,
-) -> Penalty:
+) -> CapsPenalty:
     """The two terms of CAPS (Mysore et al. 2021), as squared norms.
 
     temporal_weight * E |mu(s_t) - mu(s_t+1)|^2 + spatial_weight * E |mu(s) - mu(s + noise)|^2
@@ -40,9 +66,12 @@ def caps_penalty(
     `noise` [B, S] is drawn once by the caller (CAPS: Gaussian, std 0.2), so that the line search
     compares like with like.
     """
-    temporal = cats_penalty(mean_action, states, next_states, weights)
-    spatial = cats_penalty(mean_action, states, states + noise, weights)
-    return lambda: temporal_weight * temporal() + spatial_weight * spatial()
+    return CapsPenalty(
+        temporal_weight,
+        ChangeToward(mean_action, states, next_states, weights),
+        spatial_weight,
+        ChangeToward(mean_action, states, states + noise, weights),
+    )
 
 
 def rows_with_successor(is_cut: Tensor) -> Tensor:

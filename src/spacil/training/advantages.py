@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from spacil.config.groups import ReturnsConfig
+from spacil.config.learning import ReturnsConfig
 from spacil.functional.returns import gae
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.value import ValueNet

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from spacil.config.flat import with_settings
-from spacil.config.groups import TrainConfig
+from spacil.config.train_config import TrainConfig
 from spacil.demos.check.check import demos_for_training
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.edits import with_observation_noise

@@ -1,4 +1,4 @@
-"""Where training meets a limit: told with what was going on, and what to do about it."""
+"""Where training meets a limit: errors that say what was going on and what to do about it."""
 
 import contextlib
 import resource
@@ -7,22 +7,18 @@ from collections.abc import Iterator
 
 import torch
 
-from spacil.cloning.learner import BCLearner
-from spacil.config.groups import TrainConfig
+from spacil.config.train_config import TrainConfig
 from spacil.errors import DivergedError, RetryableError
-from spacil.training.algorithms import AnyLearner
+from spacil.training.learner import Learner
 
 
 @contextlib.contextmanager
-def divergence_located(learner: AnyLearner) -> Iterator[None]:
+def divergence_located(learner: Learner) -> Iterator[None]:
     """Add iteration and batch to an error that names a tensor or a loss."""
-    counters, num_steps = learner.counters, learner.config.run.steps_per_iteration
-    iteration, first_step = counters.iteration + 1, counters.env_steps + 1
+    where = learner.where()
     try:
         yield
     except DivergedError as error:
-        batch = f" (batch: env steps {first_step:,} to {first_step + num_steps - 1:,})"
-        where = f"iteration {iteration}{'' if isinstance(learner, BCLearner) else batch}"
         raise DivergedError(f"in {where}: {error}") from error
 
 
@@ -34,12 +30,12 @@ def memory_named(config: TrainConfig) -> Iterator[None]:
     except (MemoryError, RuntimeError) as error:
         if not _is_out_of_memory(error):
             raise
-        run = config.run
+        run, sampling = config.run, config.sampling
         raise RetryableError(
             f"out of memory: {peak_memory_gb():.1f} GB were in use at most, with batches of "
-            f"{run.steps_per_iteration:,} steps in {run.num_envs} envs on {run.device}. Close "
-            "other programs, or choose a smaller --steps-per-iteration; what was saved is intact "
-            f"({_first_line(error)})"
+            f"{sampling.steps_per_iteration:,} steps in {sampling.num_envs} envs on {run.device}. "
+            "Close other programs, or choose a smaller --steps-per-iteration; what was saved is "
+            f"intact ({_first_line(error)})"
         ) from error
 
 

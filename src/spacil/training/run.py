@@ -12,7 +12,8 @@ from torch import Tensor
 
 from spacil import storage
 from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings, from_flat_settings
-from spacil.config.groups import TrainConfig
+from spacil.config.train_config import TrainConfig
+from spacil.config.upgrade import upgraded
 from spacil.errors import ConfigError, DivergedError, StorageError
 from spacil.policies.file import policy_document
 from spacil.runs import checkpoint, metrics_log
@@ -22,8 +23,8 @@ from spacil.runs.metrics_log import MetricsLog
 from spacil.runs.progress import Progress
 from spacil.runs.provenance import deciding_last_bits, provenance_of
 from spacil.runs.saved_state import first_non_finite
-from spacil.training.algorithms import AnyLearner
 from spacil.training.iteration_metrics import Metrics
+from spacil.training.learner import Learner
 from spacil.training.limits import memory_named
 from spacil.training.loop import OnIteration, train
 
@@ -60,7 +61,7 @@ class Outcome:
 
 def train_in_folder(
     config: TrainConfig,
-    start: Callable[[], AnyLearner],
+    start: Callable[[], Learner],
     progress: Progress,
     *,
     root: Path = DEFAULT_ROOT,
@@ -84,7 +85,7 @@ def train_in_folder(
 
 
 def train_recorded(
-    run: RunDir, learner: AnyLearner, progress: Progress, on_iteration: OnIteration | None = None
+    run: RunDir, learner: Learner, progress: Progress, on_iteration: OnIteration | None = None
 ) -> Outcome:
     """Train in an opened run folder: go on from its newest checkpoint, keep every iteration."""
     found = None if run.is_overwritten else checkpoint.newest_valid(run.checkpoints)
@@ -114,9 +115,11 @@ def train_recorded(
     return outcome
 
 
-def restore(learner: AnyLearner, found: checkpoint.Checkpoint) -> None:
+def restore(learner: Learner, found: checkpoint.Checkpoint) -> None:
     """Put a checkpoint into a learner of the same settings, demonstrations and env."""
-    check_resumable(found.document.get("config") or {}, flat_settings(learner.config))
+    free = found.manifest["provenance"].get("free_settings") or {}
+    settings = upgraded({**free, **(found.document.get("config") or {})})
+    check_resumable(settings, flat_settings(learner.config))
     now = run_document(learner)
     for name in ("demonstrations", "env"):
         saved = found.document.get(name)
@@ -137,7 +140,7 @@ def restore(learner: AnyLearner, found: checkpoint.Checkpoint) -> None:
     learner.restore(found.tensors, found.document)
 
 
-def save(learner: AnyLearner, checkpoints: Path, metrics: Metrics, *, is_last: bool) -> None:
+def save(learner: Learner, checkpoints: Path, metrics: Metrics, *, is_last: bool) -> None:
     """Write what is due after an iteration: the new best, then the checkpoint."""
     iteration, config = learner.counters.iteration, learner.config.run
     is_due = iteration % config.checkpoint_interval == 0 or learner.is_done
@@ -152,7 +155,7 @@ def save(learner: AnyLearner, checkpoints: Path, metrics: Metrics, *, is_last: b
 
 
 def state_to_save(
-    learner: AnyLearner,
+    learner: Learner,
 ) -> tuple[dict[str, Tensor], dict[str, Any], dict[str, Any]]:
     """Tensors, document and provenance of a checkpoint; a state that cannot go on is refused."""
     tensors = learner.tensors()
@@ -165,7 +168,7 @@ def state_to_save(
     return tensors, run_document(learner), provenance_of(flat_settings(learner.config))
 
 
-def run_document(learner: AnyLearner) -> dict[str, Any]:
+def run_document(learner: Learner) -> dict[str, Any]:
     """The JSON half of a checkpoint: what decides every later iteration, and nothing else."""
     demonstrations = learner.demonstrations
     settings = flat_settings(learner.config)
@@ -183,7 +186,7 @@ def saved_config(found: checkpoint.Checkpoint) -> TrainConfig:
     free, fixed = found.manifest["provenance"].get("free_settings"), found.document.get("config")
     if not isinstance(free, dict) or not isinstance(fixed, dict):
         raise StorageError("the checkpoint does not tell the settings it was written under")
-    return from_flat_settings({**fixed, **free})
+    return from_flat_settings(upgraded({**fixed, **free}))
 
 
 def _stop_reason(interruption: Interruption) -> str:

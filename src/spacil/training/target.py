@@ -19,8 +19,9 @@ from spacil.nets.policy import GaussianPolicy
 
 MIN_LOG_WEIGHT = -12.0
 MAX_LOG_WEIGHT = 4.0
-TOLERANCE = 0.1
-"""A target counts as met when J is within this share of it."""
+TOLERANCE = 0.05
+"""A target means "at most"; J counts as there when it is no further above, which an evaluation
+cannot tell apart."""
 
 # With these gains a Hopper run of 400 iterations and a HalfCheetah run of 500 ended within 1 % of
 # their targets (docs/results/imitation.md).
@@ -98,7 +99,7 @@ def measure_j(
 ) -> float:
     """J in the common frame, on a random choice of raw states [B, S]."""
     rows = torch.randperm(len(states), generator=generator)[:num_states]
-    chosen = policy.normalize(states[rows.to(states.device)])
+    chosen = policy.normalize(states[rows.to(states.device)].to(policy.log_std.device))
     frames = policy_frames(policy, demo_std)
     assert frames.common_std is not None
     jacobians = batch_jacobian(policy.mean_of_normalized, chosen)
@@ -117,16 +118,14 @@ class Verdict:
 
 
 def verdict(dual: Dual, evaluated_j: float) -> Verdict:
-    """Within a tenth of the target, or not and why."""
+    """Whether J is at most what was asked for, and if not, why."""
     gap = evaluated_j / dual.target - 1
-    return Verdict(gap, abs(gap) <= TOLERANCE, _reason(dual, gap))
+    return Verdict(gap, gap <= TOLERANCE, _reason(dual, gap))
 
 
 def _reason(dual: Dual, gap: float) -> str:
-    if abs(gap) <= TOLERANCE:
+    if gap <= TOLERANCE:
         return "met"
-    side = "above" if gap > 0 else "below"
-    bound = MAX_LOG_WEIGHT if gap > 0 else MIN_LOG_WEIGHT
-    if abs(math.log(dual.weight) - bound) < 1e-9:
-        return f"not met: J stays {side} it with the weight at its bound"
-    return f"not met: J is still {side} it, and the weight still moving"
+    if math.log(dual.weight) >= MAX_LOG_WEIGHT - 1e-9:
+        return "not met: J stays above it with the weight at its bound"
+    return "not met: J is still above it, and the weight still moving"

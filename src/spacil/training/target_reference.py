@@ -4,8 +4,9 @@ import logging
 from pathlib import Path
 
 from spacil.cloning.cloner import clone
-from spacil.config.flat import default_config, with_settings
-from spacil.config.groups import TrainConfig
+from spacil.config.defaults import default_config
+from spacil.config.flat import with_settings
+from spacil.config.train_config import TrainConfig
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.vector_env import VectorEnv
 from spacil.errors import ConfigError
@@ -19,13 +20,13 @@ REFERENCE_EPISODE = 0
 """Evaluations of the run itself count episodes from 1."""
 
 
-def wanted_j(
+def target_j(
     config: TrainConfig, demonstrations: Demonstrations | None, eval_env: VectorEnv
 ) -> float:
     """J*, in the common frame of the demonstrations. Policies are measured on `eval_env`."""
-    target, reference = config.target.smoothness_target, config.target.smoothness_target_reference
+    target, reference = config.wish.smoothness_target, config.wish.smoothness_target_reference
     if demonstrations is None:
-        raise ConfigError("--smoothness-target is told in the demonstrations' units: pass --demos")
+        raise ConfigError("--smoothness-target is in the demonstrations' units: pass --demos")
     if reference == "none":
         return target
     if reference == "demonstrator":

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from spacil.config.groups import TrustRegionConfig
+from spacil.config.learning import TrustRegionConfig
+from spacil.config.train_config import TrainConfig
 from spacil.engine.host_reads import read_together
 from spacil.engine.mlp_passes import ParameterJacobian, forward
 from spacil.engine.recorder import Recorder
@@ -17,7 +18,11 @@ from spacil.functional.conjugate_gradient import Solution, conjugate_gradient
 from spacil.functional.gaussian import kl_old_new
 from spacil.functional.line_search import SearchResult, search
 from spacil.nets.policy import GaussianPolicy
-from spacil.updates.objectives import PolicyLoss, total
+from spacil.penalties.policy_terms import DrawnTerms, build_terms
+from spacil.penalties.state_subset import random_subset
+from spacil.seeding import Streams
+from spacil.updates.objectives import PolicyLoss, surrogate_loss, total, with_penalties
+from spacil.updates.policy_step import DrawPenalties, PolicyBatch
 
 MAX_SENSITIVITY_BYTES = 512 * 2**20
 """Above this the Fisher products walk through the layers instead."""
@@ -42,6 +47,11 @@ class TrustRegionReport:
     summands: dict[str, float]
     """The loss before the step, by name"""
 
+    @property
+    def refusal(self) -> str:
+        """Why the policy did not move; empty when it did."""
+        return "" if self.is_accepted else self.line_search_reason
+
 
 class OldPolicy:
     """The policy before its step, evaluated on the batch once.
@@ -57,7 +67,7 @@ class OldPolicy:
         fisher_rows: Tensor | None = None,
     ) -> None:
         """`fisher_rows`: which of the states the curvature is measured on; None, all of them."""
-        layers = policy.mean_net.weights_and_biases
+        layers = policy.mean_net.tanh_layers
         self.inputs = normalized_states * policy.normalizer.mask
         """[B, S], as the mean network reads them"""
         self.log_std = policy.log_std.detach().clone()
@@ -102,11 +112,58 @@ class Direction:
     """Onto the KL bound, by the quadratic model; not finite without a positive length"""
 
 
-def step(
-    policy: GaussianPolicy, loss: PolicyLoss, old: OldPolicy, config: TrustRegionConfig
-) -> TrustRegionReport:
-    """Move the policy to lower `loss` within KL(old, new) <= max_kl, or leave it bit for bit."""
-    return follow(policy, find_direction(policy, loss, old, config), config, Recorder())
+class TrustRegionStep:
+    """The paper's policy step: lower the penalised loss within KL(old, new) <= max_kl."""
+
+    optimizer = None
+
+    def __init__(self, policy: GaussianPolicy, config: TrainConfig) -> None:
+        self.policy, self.config = policy, config
+
+    def take(
+        self,
+        batch: PolicyBatch,
+        draw_penalties: DrawPenalties,
+        streams: Streams,
+        recorder: Recorder,
+    ) -> TrustRegionReport:
+        """Move the policy, or leave it bit for bit."""
+        region, device = self.config.trust_region, batch.states.device
+        rows = random_subset(len(batch.states), region.fisher_state_fraction, streams.subset)
+        fisher_rows = None if rows is None else rows.to(device)
+        lasting = (self.policy, self.config, batch)
+        drawn = draw_penalties().on(device)
+        direction = recorder("direction", _direction, lasting, fisher_rows, drawn)
+        return follow(self.policy, direction, region, recorder)
+
+    def stay(self) -> TrustRegionReport:
+        """What an iteration reports that leaves the policy as it is."""
+        return TrustRegionReport(
+            kl=0.0,
+            improvement=0.0,
+            step_fraction=0.0,
+            line_search_tries=0,
+            line_search_reason="only critic and discriminator train: warm start",
+            is_accepted=True,  # no search has failed
+            cg_steps=0,
+            cg_residual=0.0,
+            has_positive_curvature=True,
+            summands={},
+        )
+
+
+def _direction(
+    policy: GaussianPolicy,
+    config: TrainConfig,
+    batch: PolicyBatch,
+    fisher_rows: Tensor | None,
+    drawn: DrawnTerms,
+) -> Direction:
+    """The natural gradient of the surrogate with the penalties composed onto it."""
+    old = OldPolicy(policy, batch.states, config.trust_region, fisher_rows)
+    surrogate = surrogate_loss(batch.actions, batch.advantages, old.mean, old.log_std)
+    loss = with_penalties(surrogate, build_terms(policy, drawn, config), drawn.weights)
+    return find_direction(policy, loss, old, config.trust_region)
 
 
 def find_direction(
@@ -211,36 +268,47 @@ def _search(
     recorder: Recorder,
 ) -> SearchResult:
     """Walk along the step; the parameters end where the search does, or where they were."""
-    old, theta = direction.old, direction.theta
-    parameters = policy.update_parameters()
-    layers = policy.mean_net.weights_and_biases
-    mean = old.mean
-
-    @torch.no_grad()
-    def candidate(fraction: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean actions and KL of the policy so far along the step; the policy is it now."""
-        flat_params.assign(parameters, torch.addcmul(theta, direction.full_step, fraction))
-        moved = forward(layers, old.inputs)
-        return moved, kl_old_new(old.mean, old.log_std, moved, policy.log_std).mean()
-
-    @torch.no_grad()
-    def candidate_loss() -> Tensor:
-        return total(direction.loss(mean, policy.log_std))
+    here = _Candidate(direction.old.mean, direction.squared_length)
 
     def move(fraction: float) -> float:
-        nonlocal mean
-        share = torch.full((), fraction, device=theta.device)
-        mean, kl = recorder("candidate", candidate, share)
-        return float(kl)
+        nonlocal here
+        along = torch.full((), fraction, device=direction.theta.device)
+        here = recorder("candidate", _move_to, (policy, direction), along)
+        return float(here.kl)
 
     def loss_here() -> float:
-        return float(recorder("candidate loss", candidate_loss))
+        return float(recorder("candidate loss", _loss_at, (policy, direction, here)))
 
     tries, shrink = config.line_search_tries, config.line_search_shrink
     result = search(move, loss_here, loss_before, config.max_kl, tries, shrink)
     if not result.is_accepted:
-        flat_params.assign(parameters, theta)
+        flat_params.assign(policy.update_parameters(), direction.theta)
     return result
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """The policy part of the way along the step."""
+
+    mean: Tensor
+    """[B, A]"""
+    kl: Tensor
+    """Mean KL(old, new), a number"""
+
+
+@torch.no_grad()
+def _move_to(policy: GaussianPolicy, direction: Direction, fraction: Tensor) -> _Candidate:
+    """Move the policy so far along the step."""
+    old = direction.old
+    theta = torch.addcmul(direction.theta, direction.full_step, fraction)
+    flat_params.assign(policy.update_parameters(), theta)
+    mean = forward(policy.mean_net.tanh_layers, old.inputs)
+    return _Candidate(mean, kl_old_new(old.mean, old.log_std, mean, policy.log_std).mean())
+
+
+@torch.no_grad()
+def _loss_at(policy: GaussianPolicy, direction: Direction, candidate: _Candidate) -> Tensor:
+    return total(direction.loss(candidate.mean, policy.log_std))
 
 
 def _pays_to_keep_sensitivities(policy: GaussianPolicy, num_rows: int, cg_steps: int) -> bool:

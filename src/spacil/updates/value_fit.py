@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from spacil.config.groups import ValueConfig
+from spacil.config.learning import ValueConfig
 from spacil.engine.adam import Adam
 from spacil.engine.host_reads import read_together
 from spacil.engine.mlp_passes import add_parameter_cotangent, forward_trace
@@ -13,6 +13,7 @@ from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
 from spacil.functional.returns import explained_variance
 from spacil.nets.value import ValueNet
+from spacil.updates.minibatches import shuffled_orders
 
 
 @dataclass(frozen=True)
@@ -36,27 +37,9 @@ def step(
 ) -> ValueReport:
     """A few epochs of Adam on shuffled minibatches."""
     size = len(targets)
-
-    def descend(orders: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Squared errors of the last epoch, largest target, and what was explained before."""
-        squared_errors = torch.zeros((), device=targets.device)
-        layers = value.net.weights_and_biases
-        slopes = optimizer.gradients
-        gradients = list(zip(slopes[::2], slopes[1::2], strict=True))
-        for order in orders:
-            squared_errors.zero_()
-            for rows in order.split(config.value_minibatch):
-                trace = forward_trace(layers, normalized_states.index_select(0, rows))
-                errors = trace.output.squeeze(-1) - targets.index_select(0, rows)
-                squared_errors.add_(errors.square().sum())
-                optimizer.zero_grad()
-                cotangent = (2 / len(rows)) * errors.unsqueeze(-1)
-                add_parameter_cotangent(layers, trace, cotangent, gradients)
-                optimizer.step()
-        return squared_errors, targets.abs().max(), explained_variance(old_values, targets)
-
-    orders = _shuffles(size, config.value_epochs, minibatch_generator).to(targets.device)
-    loss_sum, largest, explained = read_together(*recorder("value", descend, orders))
+    orders = shuffled_orders(size, config.value_epochs, minibatch_generator).to(targets.device)
+    lasting = (value, optimizer, config, normalized_states, targets, old_values)
+    loss_sum, largest, explained = read_together(*recorder("value", _descend, lasting, orders))
     if not loss_sum < float("inf"):
         raise DivergedError(
             f"value fit: loss is {loss_sum / size} on targets up to {largest:.3g}; "
@@ -66,9 +49,29 @@ def step(
     return ValueReport(loss_sum / size, explained)
 
 
-def _shuffles(size: int, count: int, generator: torch.Generator) -> Tensor:
-    """Random orders of so many rows, [count, size]."""
-    orders = torch.empty(count, size, dtype=torch.int64)
+@torch.no_grad()
+def _descend(
+    value: ValueNet,
+    optimizer: Adam,
+    config: ValueConfig,
+    normalized_states: Tensor,
+    targets: Tensor,
+    old_values: Tensor,
+    orders: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Squared errors of the last epoch, largest target, and what was explained before."""
+    squared_errors = torch.zeros((), device=targets.device)
+    layers = value.net.tanh_layers
+    slopes = optimizer.gradients
+    gradients = list(zip(slopes[::2], slopes[1::2], strict=True))
     for order in orders:
-        torch.randperm(size, generator=generator, out=order)
-    return orders
+        squared_errors.zero_()
+        for rows in order.split(config.value_minibatch):
+            trace = forward_trace(layers, normalized_states.index_select(0, rows))
+            errors = trace.output.squeeze(-1) - targets.index_select(0, rows)
+            squared_errors.add_(errors.square().sum())
+            optimizer.zero_grad()
+            cotangent = (2 / len(rows)) * errors.unsqueeze(-1)
+            add_parameter_cotangent(layers, trace, cotangent, gradients)
+            optimizer.step()
+    return squared_errors, targets.abs().max(), explained_variance(old_values, targets)

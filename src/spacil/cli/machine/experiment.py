@@ -51,7 +51,7 @@ def run(arguments: list[str]) -> int:
 def _experts(parsed: ExpertsArguments) -> int:
     from spacil import storage
     from spacil.cli.table import print_table
-    from spacil.config.groups import RunConfig
+    from spacil.config.general import RunConfig
     from spacil.experiments.experts import evaluate_expert
 
     unknown = set(parsed.tasks) - paper.TASKS.keys()

@@ -98,6 +98,6 @@ def _print(document: dict[str, object]) -> None:
 
 
 def _num_cores() -> int:
-    from spacil.config.groups import RunConfig
+    from spacil.config.general import RunConfig
 
     return RunConfig().simulation_threads

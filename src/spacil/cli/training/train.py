@@ -1,4 +1,4 @@
-"""`spacil train {trpo,gail,spacil,bc} --task NAME`: learn a policy and keep the run."""
+"""`spacil train ALGORITHM --task NAME`: learn a policy and keep the run."""
 
 import json
 import sys
@@ -7,25 +7,23 @@ from pathlib import Path
 from typing import Any, get_args
 
 from spacil.cli.arguments import parse, value_of
-from spacil.config.flat import default_config
-from spacil.config.groups import Algorithm, Preset, Settings, TrainConfig
+from spacil.cli.training.settings_help import help_text, usage
+from spacil.config.algorithms import ALGORITHMS, Preset
+from spacil.config.defaults import default_config
+from spacil.config.flat import SHORT_FORM, group_of_setting, require_read, with_user_settings
+from spacil.config.train_config import ConfigGroups, TrainConfig
 from spacil.errors import ConfigError, StorageError
-
-DESCRIPTIONS = {
-    "trpo": "Learn from the env's reward: how demonstrators are made (eq:TRPO).",
-    "gail": "Learn from demonstrations against a discriminator, without smoothness penalties.",
-    "spacil": "Learn a smooth policy from demonstrations: GAIL with penalties on policy and cost.",
-    "bc": "Clone the demonstrations by regression, without env steps; --lambda-policy smooths.",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainArguments(Settings):
+class TrainArguments(ConfigGroups):
     task: str
     """Task name (see `spacil tasks`), or any Gymnasium id with Box spaces."""
     preset: Preset = "none"
     """paper-mean or paper-sum: the paper's printed penalty scaling and discriminator. fast: a
     start from a clone, and a larger trust region. Flags win."""
+    lambda_policy: float | None = None
+    """Short for --penalty exact=W: the weight of the policy penalty (lambda_1)."""
     demos: tuple[str, ...] = ()
     """Demonstrations: files or folders of any format, minari:ID, or a task name for the bundled
     ones (the default). Several are put together."""
@@ -52,60 +50,58 @@ class TrainArguments(Settings):
 
 
 def run(arguments: list[str]) -> int:
-    algorithms = get_args(Algorithm)
     if not arguments or arguments[0] in ("-h", "--help"):
-        print(_usage())
+        print(usage())
         return 0
     algorithm, *rest = arguments
-    if algorithm not in algorithms:
-        raise ConfigError(f"train {algorithm!r}: expected one of {', '.join(algorithms)}")
-    parsed = _parse(algorithm, rest)  # type: ignore[arg-type]  # checked just above
-    config = TrainConfig(
-        algorithm=algorithm,  # type: ignore[arg-type]  # checked above
-        task=parsed.task,
-        **{group.name: getattr(parsed, group.name) for group in fields(Settings)},
-    )
-    return _train(config, parsed)
-
-
-def _parse(algorithm: Algorithm, arguments: list[str]) -> TrainArguments:
-    """Defaults depend on task and preset, so these two are read first; then flags win."""
-    task = value_of("--task", arguments)
-    preset = value_of("--preset", arguments) or "none"
+    if algorithm not in ALGORITHMS:
+        raise ConfigError(f"train {algorithm!r}: expected one of {', '.join(ALGORITHMS)}")
+    task, preset = value_of("--task", rest), value_of("--preset", rest) or "none"
     if preset not in get_args(Preset):
         raise ConfigError(f"--preset {preset}: expected one of {', '.join(get_args(Preset))}")
-    default = None
-    if task is not None:
-        config = default_config(algorithm, task, preset)  # type: ignore[arg-type]  # checked above
-        groups = {group.name: getattr(config, group.name) for group in fields(Settings)}
-        default = TrainArguments(task=task, **groups)
-    prog = f"spacil train {algorithm}"
-    return parse(TrainArguments, arguments, prog, DESCRIPTIONS[algorithm], default)
+    default = default_config(algorithm, task or "TASK", preset)  # type: ignore[arg-type]  # checked
+    if {"-h", "--help", "--help-all"} & set(rest):
+        print(help_text(default, TrainArguments, is_whole="--help-all" in rest))
+        return 0
+    return _train(*_parse(default, rest))
 
 
-def _usage() -> str:
-    lines = ["usage: spacil train ALGORITHM --task NAME [options]", ""]
-    lines += [f"  {name:<8} {text}" for name, text in DESCRIPTIONS.items()]
-    lines += [
-        "",
-        "`spacil train ALGORITHM --task NAME --help` shows every option with that task's defaults.",
-    ]
-    return "\n".join(lines)
+def _parse(default: TrainConfig, arguments: list[str]) -> tuple[TrainConfig, TrainArguments]:
+    """Defaults depend on task and preset, so these two were read first; then flags win."""
+    groups = {group.name: getattr(default, group.name) for group in fields(ConfigGroups)}
+    has_task = value_of("--task", arguments) is not None
+    parsed = parse(
+        TrainArguments,
+        arguments,
+        f"spacil train {default.algorithm}",
+        ALGORITHMS[default.algorithm].summary,
+        TrainArguments(task=default.task, **groups) if has_task else None,
+    )
+    chosen = {group.name: getattr(parsed, group.name) for group in fields(ConfigGroups)}
+    config = TrainConfig(algorithm=default.algorithm, task=parsed.task, **chosen)
+    flags = {word.split("=")[0] for word in arguments if word.startswith("--")}
+    given = {flag[2:].removeprefix("no-").replace("-", "_") for flag in flags}
+    if parsed.lambda_policy is not None:
+        if "penalty" in given:
+            raise ConfigError("--lambda-policy is short for --penalty exact=W: give one of the two")
+        config = with_user_settings(config, {SHORT_FORM: parsed.lambda_policy})
+    require_read(config, sorted(given & {SHORT_FORM, *group_of_setting()}))
+    return config, parsed
 
 
 def _train(config: TrainConfig, parsed: TrainArguments) -> int:
     from spacil.runs.progress import Silent, progress_for
-    from spacil.training.algorithms import AnyLearner, make_learner
     from spacil.training.intake import checked_demonstrations, found_demonstrations
+    from spacil.training.learner import Learner, make_learner
     from spacil.training.run import Outcome, train_in_folder
 
     demonstrations = None
-    if config.algorithm == "trpo":
-        _refuse_demonstrations(parsed)
+    if not ALGORITHMS[config.algorithm].needs_demonstrations:
+        _refuse_demonstrations(config.algorithm, parsed)
     else:
         demonstrations, config = found_demonstrations(config, config.task, parsed.demos)
 
-    def start() -> AnyLearner:
+    def start() -> Learner:
         nonlocal demonstrations
         if demonstrations is not None:
             demonstrations = checked_demonstrations(
@@ -139,7 +135,7 @@ def _train(config: TrainConfig, parsed: TrainArguments) -> int:
     return outcome.exit_code
 
 
-def _refuse_demonstrations(parsed: TrainArguments) -> None:
+def _refuse_demonstrations(algorithm: str, parsed: TrainArguments) -> None:
     flags = {
         "--demos": bool(parsed.demos),
         "--num-demos": parsed.num_demos is not None,
@@ -150,7 +146,8 @@ def _refuse_demonstrations(parsed: TrainArguments) -> None:
     }
     given = [flag for flag, is_given in flags.items() if is_given]
     if given:
-        raise ConfigError(f"trpo learns from the env's reward and takes no {', '.join(given)}")
+        refused = ", ".join(given)
+        raise ConfigError(f"{algorithm} learns from the env's reward and takes no {refused}")
 
 
 def _demonstrator_row(task: str, demonstrations: Any) -> dict[str, Any] | None:

@@ -4,19 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from spacil.engine.adam import Adam
 from spacil.engine.host_reads import read_together
 from spacil.errors import DivergedError
-from spacil.nets.discriminator import Discriminator
 
 SATURATED_LOGIT = 50.0
 PENALTY = "cost_penalty"
-
-CostLoss = Callable[[Tensor, Tensor], dict[str, Tensor]]
-"""logits on the agent [B], logits on the demonstrations [M] -> summands, all minimised"""
 
 
 @dataclass(frozen=True)
@@ -40,65 +36,53 @@ def gail_loss(agent_logits: Tensor, expert_logits: Tensor) -> dict[str, Tensor]:
     }
 
 
-def with_cost_penalty(loss: CostLoss, penalty: Callable[[], Tensor], weight: float) -> CostLoss:
-    """loss + weight * R^c (eq:final_cost_opti); with weight 0, the loss itself."""
-    if weight == 0:
-        return loss
-
-    def penalized(agent_logits: Tensor, expert_logits: Tensor) -> dict[str, Tensor]:
-        return {**loss(agent_logits, expert_logits), PENALTY: weight * penalty()}
-
-    return penalized
-
-
 def descend(
-    discriminator: Discriminator,
+    network: nn.Module,
     optimizer: Adam,
-    agent: tuple[Tensor, Tensor],
-    expert: tuple[Tensor, Tensor],
-    loss: CostLoss,
+    logits: Callable[[], tuple[Tensor, Tensor]],
+    penalty: Callable[[], Tensor] | None,
     num_steps: int,
 ) -> dict[str, Tensor]:
-    """Full-batch Adam steps on (normalised states, actions) of both sides, on the device.
+    """Full-batch Adam steps on the loss and, where there is one, the weighted cost penalty.
 
-    Returned is what `report` needs, one number each; it describes the discriminator that judged
-    this batch, before its first step.
+    `logits` are those on the agent [B] and on the demonstrations [M]. Returned is what `report`
+    needs, one number each; it describes the network that rewarded this batch, before its first
+    step.
     """
-    sizes = [len(agent[0]), len(expert[0])]
-    states, actions = (torch.cat(sides) for sides in zip(agent, expert, strict=True))
     measured: dict[str, Tensor] = {}
     for _ in range(max(num_steps, 1)):
-        logits = discriminator.logits_agent_is_high(states, actions)
-        agent_logits, expert_logits = logits.split(sizes)
-        summands = loss(agent_logits, expert_logits)
+        agent_logits, expert_logits = logits()
+        summands = gail_loss(agent_logits, expert_logits)
+        if penalty is not None:
+            summands[PENALTY] = penalty()
         measured = measured or _measure(agent_logits.detach(), expert_logits.detach(), summands)
         if num_steps == 0:
             break
         optimizer.zero_grad()
         torch.stack(list(summands.values())).sum().backward()
         optimizer.step()
-    return {**measured, "is_finite": _all_finite(discriminator)}
+    return {**measured, "is_finite": _all_finite(network)}
 
 
 def report(
-    discriminator: Discriminator, measured: dict[str, Tensor], num_agent: int, num_expert: int
+    network: nn.Module, measured: dict[str, Tensor], num_agent: int, num_expert: int
 ) -> DiscriminatorReport:
     """What `descend` measured; a discriminator that is no longer finite is refused."""
     numbers = dict(zip(measured, read_together(*measured.values()), strict=True))
     found = _report(numbers, num_agent, num_expert)
     if not numbers["is_finite"]:
         raise DivergedError(
-            f"discriminator step: {_first_not_finite(discriminator)} is not finite after it; "
+            f"discriminator step: {_first_not_finite(network)} is not finite after it; "
             "a smaller --discriminator-learning-rate may help"
         )
     return found
 
 
-def _all_finite(module: torch.nn.Module) -> Tensor:
+def _all_finite(module: nn.Module) -> Tensor:
     return torch.cat([p.detach().flatten() for p in module.parameters()]).isfinite().all()
 
 
-def _first_not_finite(module: torch.nn.Module) -> str:
+def _first_not_finite(module: nn.Module) -> str:
     return next(n for n, p in module.named_parameters() if not bool(p.isfinite().all()))
 
 
@@ -106,7 +90,7 @@ def _first_not_finite(module: torch.nn.Module) -> str:
 def _measure(
     agent_logits: Tensor, expert_logits: Tensor, summands: dict[str, Tensor]
 ) -> dict[str, Tensor]:
-    """Of the discriminator that judged the batch."""
+    """Of the network that rewarded the batch."""
     return {
         **{name: value.detach() for name, value in summands.items()},
         "acc_agent": (agent_logits > 0).float().mean(),

@@ -1,0 +1,1 @@
+"""What an imitator is paid by: networks that tell agent from demonstrator."""

@@ -1,0 +1,144 @@
+"""The help of `spacil train`: what an algorithm reads, most used first.
+
+`--help` fits on two screens; `--help-all` explains every setting in full.
+"""
+
+import ast
+import functools
+import inspect
+import textwrap
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, get_type_hints
+
+from spacil.config.algorithms import ALGORITHMS
+from spacil.config.flat import group_of_setting, settings_read
+from spacil.config.penalty_terms import POLICY_PENALTIES
+from spacil.config.train_config import ConfigGroups, TrainConfig
+
+WIDTH = 96
+_MOST_USED = (
+    "penalty",
+    "lambda_cost",
+    "cost_penalty_form",
+    "smoothness_target",
+    "warm_start_epochs",
+    "iterations",
+    "seed",
+    "steps_per_iteration",
+    "policy_step",
+    "max_kl",
+    "imitation_reward",
+    "airl_reward",
+    "holdout_fraction",
+    "policy_hidden",
+    "evaluation_interval",
+    "device",
+)
+
+
+def usage() -> str:
+    """What `spacil train --help` says."""
+    return "\n".join(
+        [
+            "usage: spacil train ALGORITHM --task NAME [options]",
+            "",
+            *(f"  {name:<8} {row.summary}" for name, row in ALGORITHMS.items()),
+            "",
+            "`spacil train ALGORITHM --task NAME --help` shows the options with that task's "
+            "defaults,",
+            "`--help-all` every one of them in full.",
+        ]
+    )
+
+
+def help_text(config: TrainConfig, arguments: type, *, is_whole: bool) -> str:
+    """The help of one algorithm, with the defaults of `config`."""
+    lines = [
+        f"usage: spacil train {config.algorithm} --task NAME [options]",
+        "",
+        *textwrap.wrap(ALGORITHMS[config.algorithm].summary, WIDTH),
+        "",
+        "about the run",
+        *_run_options(config.algorithm, arguments, is_whole=is_whole),
+    ]
+    if is_whole:
+        for group in ALGORITHMS[config.algorithm].reads:
+            lines += ["", *_group(config, group)]
+        lines += ["", "policy penalties (--penalty)", *_penalties()]
+    else:
+        read = settings_read(config.algorithm)
+        names = [name for name in _MOST_USED if name in read]
+        lines += ["", "settings used most", *(_line(config, name) for name in names)]
+        lines += ["", f"{len(read) - len(names)} more settings: --help-all"]
+    return "\n".join(lines)
+
+
+def _run_options(algorithm: str, arguments: type, *, is_whole: bool) -> list[str]:
+    """The flags that are no settings: task, demonstrations, folder, output."""
+    docs, lines = docs_of(arguments), []
+    groups = {field.name for field in fields(ConfigGroups)}
+    for field in fields(arguments):
+        is_demo = field.name.startswith("demo") or field.name in ("num_demos", "first_demo")
+        if field.name in groups or (is_demo and not ALGORITHMS[algorithm].needs_demonstrations):
+            continue
+        default = "" if field.default in (MISSING, None, (), False) else f" ({field.default})"
+        lines += _entry(f"--{field.name.replace('_', '-')}{default}", docs[field.name], is_whole)
+    return lines
+
+
+def _group(config: TrainConfig, group: str) -> list[str]:
+    kind = get_type_hints(ConfigGroups)[group]
+    title = (inspect.getdoc(kind) or group).split("\n\n")[0]
+    lines = textwrap.wrap(title, WIDTH)
+    ignored = ALGORITHMS[config.algorithm].ignores
+    docs = docs_of(kind)
+    for field in fields(kind):
+        if field.name not in ignored:
+            lines += _entry(_flag(config, field.name), docs[field.name], True)
+    return lines
+
+
+def _penalties() -> list[str]:
+    rows = []
+    for name, kind in POLICY_PENALTIES.items():
+        rows += _entry(f"{name}={kind.default_weight:g}", kind.summary, True)
+    return rows
+
+
+def _line(config: TrainConfig, name: str) -> str:
+    docs = docs_of(get_type_hints(ConfigGroups)[group_of_setting()[name]])
+    (line,) = _entry(_flag(config, name), docs[name], False)
+    return line
+
+
+def _flag(config: TrainConfig, name: str) -> str:
+    value = getattr(getattr(config, group_of_setting()[name]), name)
+    shown = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return f"--{name.replace('_', '-')} ({shown or 'none'})"
+
+
+def _entry(flag: str, text: str, is_whole: bool) -> list[str]:
+    """One option; its first sentence on one line, or all of it."""
+    text = " ".join(text.split())
+    if not is_whole:
+        room = WIDTH - 38
+        first = text.split(". ")[0].split(": ")[0].rstrip(".")
+        return [f"  {flag:<35} {textwrap.shorten(first, room, placeholder=' ...')}"]
+    return [f"  {flag}", *textwrap.indent(textwrap.fill(text, WIDTH - 8), " " * 8).splitlines()]
+
+
+@functools.cache
+def docs_of(kind: type) -> dict[str, str]:
+    """The docstring below each field of a dataclass."""
+    assert is_dataclass(kind)
+    tree = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+    assert isinstance(tree, ast.ClassDef)
+    docs: dict[str, Any] = {}
+    for statement, following in zip(tree.body, tree.body[1:], strict=False):
+        match statement, following:
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
+                docs[name] = text
+    return docs

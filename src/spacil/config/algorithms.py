@@ -1,0 +1,115 @@
+"""The algorithms, one row each: what it reads, its defaults, what learns, its help.
+
+An algorithm is offered the settings it reads and refuses the others with a message. To add one,
+add a row; an adversary of its own is one file in `spacil/adversaries` (docs/extending.md).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Preset = Literal["none", "paper-mean", "paper-sum", "fast"]
+
+_ON_POLICY = ("policy_step", "trust_region", "ppo", "returns", "value", "nets")
+_POLICY_LEARNER = "spacil.training.policy_learner:PolicyLearner"
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One row of the table."""
+
+    summary: str
+    reads: tuple[str, ...]
+    """Groups of settings, most used first"""
+    learner: str
+    """`module:class` of what learns"""
+    adversary: str | None = None
+    """`module:function` that makes what rewards the policy; None: the env's own reward"""
+    needs_demonstrations: bool = True
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Settings that differ from the groups' own defaults"""
+    ignores: frozenset[str] = frozenset()
+    """Settings inside those groups that it does not read"""
+    presets: tuple[Preset, ...] = ("none",)
+    instead: Mapping[str, str] = field(default_factory=dict)
+    """Setting it does not read -> what to do instead"""
+    cost_penalty_forms: tuple[str, ...] = ()
+    """Forms of the cost penalty that it takes; empty: it has no cost penalty"""
+
+
+ALGORITHMS: Mapping[str, Algorithm] = {
+    "spacil": Algorithm(
+        "Learn a smooth policy from demonstrations: GAIL with penalties on policy and cost.",
+        reads=(
+            "run", "policy_penalty", "cost_penalty", "penalty_states", "wish", "warm_start",
+            "sampling", "discriminator", *_ON_POLICY, "bc", "ball", "evaluation",
+        ),
+        learner=_POLICY_LEARNER,
+        adversary="spacil.adversaries.gail:GailAdversary",
+        presets=("none", "fast", "paper-mean", "paper-sum"),
+        cost_penalty_forms=("response", "both", "state", "gp", "r1"),
+    ),
+    "gail": Algorithm(
+        "Learn from demonstrations against a discriminator, without a penalty on the policy.",
+        reads=(
+            "run", "warm_start", "sampling", "discriminator", "cost_penalty", "penalty_states",
+            *_ON_POLICY, "bc", "evaluation",
+        ),
+        learner=_POLICY_LEARNER,
+        adversary="spacil.adversaries.gail:GailAdversary",
+        defaults={"penalty": (), "lambda_cost": 0.0, "cost_penalty_form": "r1"},
+        ignores=frozenset({"cost_penalty_scale", "cost_penalty_estimator"}),
+        presets=("none", "fast", "paper-mean", "paper-sum"),
+        instead=dict.fromkeys(
+            ("penalty", "lambda_policy", "smoothness_target"),
+            "GAIL with a policy penalty is spacil: `train spacil`",
+        ),
+        cost_penalty_forms=("gp", "r1"),
+    ),
+    "airl": Algorithm(
+        "Learn a reward and a policy from demonstrations (adversarial inverse RL).",
+        reads=(
+            "run", "airl", "policy_penalty", "penalty_states", "wish", "warm_start", "sampling",
+            "discriminator", *_ON_POLICY, "bc", "ball", "evaluation",
+        ),
+        learner=_POLICY_LEARNER,
+        adversary="spacil.adversaries.airl:AirlAdversary",
+        defaults={"penalty": (), "lambda_cost": 0.0, "imitation_reward": "logit"},
+        ignores=frozenset({"discriminator_actions"}),
+        presets=("none", "fast"),
+        instead={"discriminator_actions": "airl always reads actions as executed"},
+    ),
+    "trpo": Algorithm(
+        "Learn from the env's reward: how demonstrators are made (eq:TRPO).",
+        reads=(
+            "run", "sampling", *_ON_POLICY, "policy_penalty", "penalty_states", "ball",
+            "evaluation",
+        ),
+        learner=_POLICY_LEARNER,
+        needs_demonstrations=False,
+        defaults={"penalty": (), "lambda_cost": 0.0},
+        presets=("none", "fast"),
+    ),
+    "bc": Algorithm(
+        "Clone the demonstrations by regression, without env steps; --lambda-policy smooths.",
+        reads=(
+            "run", "bc", "policy_penalty", "penalty_states", "nets", "returns", "ball",
+            "evaluation",
+        ),
+        learner="spacil.cloning.learner:CloningLearner",
+        defaults={
+            "penalty": (),
+            "lambda_cost": 0.0,
+            "iterations": 100,
+            "checkpoint_interval": 10,  # an epoch takes less time than its checkpoint is worth
+        },
+        ignores=frozenset({"gae_lambda", "initial_log_std"}),
+        instead={"smoothness_target": "bc takes a weight, --lambda-policy"},
+    ),
+}  # fmt: skip
+
+READ_WITH: Mapping[str, tuple[str, str]] = {
+    "trust_region": ("policy_step", "trpo"),
+    "ppo": ("policy_step", "ppo"),
+}
+"""Group -> the setting and value without which nothing reads it."""

@@ -1,0 +1,179 @@
+"""Settings of what learns: policy step, value network, adversary, cloning."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from spacil.config.checks import require
+from spacil.config.general import require_widths
+
+
+@dataclass(frozen=True)
+class ReturnsConfig:
+    """Generalised advantage estimation."""
+
+    gamma: float = 0.995
+    """Discount (gamma)."""
+    gae_lambda: float = 0.97
+    """Weight of longer advantage estimates (tau in the paper's appendix)."""
+
+    def __post_init__(self) -> None:
+        require(0 < self.gamma <= 1, "gamma", self.gamma, "in (0, 1]")
+        require(0 <= self.gae_lambda <= 1, "gae_lambda", self.gae_lambda, "in [0, 1]")
+
+
+@dataclass(frozen=True)
+class PolicyStepConfig:
+    """Which step moves the policy; the smoothness penalties compose with either."""
+
+    policy_step: Literal["trpo", "ppo"] = "trpo"
+    """trpo: one natural-gradient step inside a KL bound, as in the paper. ppo: epochs of Adam on
+    the clipped surrogate (Schulman et al. 2017)."""
+
+
+@dataclass(frozen=True)
+class TrustRegionConfig:
+    """The TRPO step (eq:TRPO)."""
+
+    max_kl: float = 0.01
+    """Bound on the mean KL(old, new) of the accepted step (delta)."""
+    cg_steps: int = 10
+    """Conjugate gradient steps."""
+    cg_damping: float = 0.01
+    """Added to the curvature's diagonal inside conjugate gradient."""
+    fisher_state_fraction: float = 1.0
+    """Fraction of the states in the Fisher products; KL is always checked on all of them."""
+    line_search_tries: int = 15
+    """Candidates tried before the step is given up and the old parameters are restored."""
+    line_search_shrink: float = 0.9
+    """Factor on the step when the penalised objective did not improve."""
+
+    def __post_init__(self) -> None:
+        require(self.max_kl > 0, "max_kl", self.max_kl, "above 0")
+        require(self.cg_steps >= 1, "cg_steps", self.cg_steps, "1 or more")
+        require(self.cg_damping >= 0, "cg_damping", self.cg_damping, "0 or more")
+        fraction = self.fisher_state_fraction
+        require(0 < fraction <= 1, "fisher_state_fraction", fraction, "in (0, 1]")
+        require(self.line_search_tries >= 1, "line_search_tries", self.line_search_tries, ">= 1")
+        shrink = self.line_search_shrink
+        require(0 < shrink < 1, "line_search_shrink", shrink, "in (0, 1)")
+
+
+@dataclass(frozen=True)
+class PPOConfig:
+    """The PPO step; read with --policy-step ppo."""
+
+    ppo_clip: float = 0.2
+    """The probability ratio counts within 1 +- this."""
+    ppo_epochs: int = 10
+    """Passes over the batch per iteration, at most."""
+    ppo_minibatch: int = 1_000
+    """States per Adam step."""
+    ppo_learning_rate: float = 3e-4
+    """Adam step size of the policy."""
+    ppo_target_kl: float = 0.02
+    """No further epoch once the mean KL(old, new) exceeds this."""
+
+    def __post_init__(self) -> None:
+        require(0 < self.ppo_clip < 1, "ppo_clip", self.ppo_clip, "in (0, 1)")
+        for name in ("ppo_epochs", "ppo_minibatch"):
+            require(getattr(self, name) >= 1, name, getattr(self, name), "1 or more")
+        for name in ("ppo_learning_rate", "ppo_target_kl"):
+            require(getattr(self, name) > 0, name, getattr(self, name), "above 0")
+
+
+@dataclass(frozen=True)
+class ValueConfig:
+    """The value network and its regression."""
+
+    value_hidden: tuple[int, ...] = (100, 100)
+    """Hidden widths of the value network."""
+    value_learning_rate: float = 1e-3
+    """Adam step size."""
+    value_epochs: int = 5
+    """Passes over the batch per iteration."""
+    value_minibatch: int = 1_000
+    """States per Adam step."""
+
+    def __post_init__(self) -> None:
+        require_widths("value_hidden", self.value_hidden)
+        rate = self.value_learning_rate
+        require(rate > 0, "value_learning_rate", rate, "above 0")
+        require(self.value_epochs >= 0, "value_epochs", self.value_epochs, "0 or more")
+        require(self.value_minibatch >= 1, "value_minibatch", self.value_minibatch, "1 or more")
+
+
+@dataclass(frozen=True)
+class DiscriminatorConfig:
+    """The adversary: D -> 1 on the agent, cost c = log D, reward -log D (eq:cost_opti)."""
+
+    imitation_reward: Literal["positive", "negative", "logit"] = "positive"
+    """What the policy is paid, with D high on the agent: positive: -log D, the paper's, which pays
+    for staying alive; negative: log(1 - D), which charges for it; logit: log(1 - D) - log D, the
+    form of AIRL."""
+    discriminator_learning_rate: float = 0.003
+    """Adam step size; the paper's is 0.01."""
+    discriminator_steps: int = 1
+    """Full-batch Adam steps per iteration."""
+    discriminator_hidden: tuple[int, ...] = (100, 100)
+    """Hidden widths of the discriminator."""
+    discriminator_activation: Literal["relu", "tanh"] = "relu"
+    """Non-linearity; the paper's is tanh."""
+    discriminator_actions: Literal["executed", "raw"] = "executed"
+    """Which actions it compares, on both sides: as executed (clipped to the bounds), or raw."""
+    standardize_actions: bool = True
+    """Give it actions in units of the demonstrations' standard deviation; the paper does not."""
+
+    def __post_init__(self) -> None:
+        require_widths("discriminator_hidden", self.discriminator_hidden)
+        rate = self.discriminator_learning_rate
+        require(rate > 0, "discriminator_learning_rate", rate, "above 0")
+        steps = self.discriminator_steps
+        require(steps >= 0, "discriminator_steps", steps, "0 or more")
+
+
+@dataclass(frozen=True)
+class AIRLConfig:
+    """The structure of AIRL's discriminator (Fu et al. 2018)."""
+
+    airl_reward: Literal["state-action", "state"] = "state-action"
+    """What the learned reward g reads. state: the form whose reward transfers to other dynamics."""
+
+    # The shaping term h(s) always reads states alone.
+
+
+@dataclass(frozen=True)
+class BCConfig:
+    """Behaviour cloning; an iteration is one pass over the demonstrations."""
+
+    clone_learning_rate: float = 1e-3
+    """Adam step size of behaviour cloning."""
+    clone_minibatch: int = 128
+    """State-action pairs per Adam step of behaviour cloning."""
+    holdout_fraction: float = 0.2
+    """Fraction of the demonstrated episodes that cloning is tested on instead of learning from
+    them; 0: learn from all, and never stop early."""
+    clone_patience: int = 20
+    """Cloning ends after so many epochs without a lower loss on the held-out episodes."""
+
+    def __post_init__(self) -> None:
+        rate = self.clone_learning_rate
+        require(rate > 0, "clone_learning_rate", rate, "above 0")
+        require(self.clone_minibatch >= 1, "clone_minibatch", self.clone_minibatch, "1 or more")
+        fraction = self.holdout_fraction
+        require(0 <= fraction < 1, "holdout_fraction", fraction, "in [0, 1)")
+        require(self.clone_patience >= 1, "clone_patience", self.clone_patience, "1 or more")
+
+
+@dataclass(frozen=True)
+class WarmStartConfig:
+    """A start from a clone of the demonstrator instead of from an untrained policy."""
+
+    warm_start_epochs: int = 0
+    """Epochs of behaviour cloning before the first iteration; 0: start untrained. The policy then
+    keeps the normaliser of the demonstrations, and starts at initial_log_std."""
+    warm_start_iterations: int = 5
+    """First iterations in which only critic and discriminator train, on what the clone does."""
+
+    def __post_init__(self) -> None:
+        for name in ("warm_start_epochs", "warm_start_iterations"):
+            require(getattr(self, name) >= 0, name, getattr(self, name), "0 or more")

@@ -1,0 +1,69 @@
+"""What one iteration does, resolved once before it begins.
+
+The update reads the plan and asks nothing about warm starts, wishes or weights.
+"""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+
+from spacil.config.learning import ValueConfig
+from spacil.config.penalty_terms import WeightedTerm
+from spacil.config.train_config import TrainConfig
+from spacil.penalties.weights import terms_at
+from spacil.types import RolloutBatch
+
+CRITIC_EPOCH_FACTOR = 5
+DISCRIMINATOR_STEP_FACTOR = 10
+"""On value epochs and discriminator steps while the policy waits: a critic that starts at zero
+explains nothing of the returns after five usual fits, and half of them after five of these."""
+
+
+@dataclass(frozen=True)
+class IterationPlan:
+    """One iteration."""
+
+    begins_with_clone: bool
+    """Whether a clone takes the place of the untrained policy first"""
+    moves_policy: bool
+    """False: only critic and discriminator train"""
+    moves_normalizer: bool
+    terms: tuple[WeightedTerm, ...]
+    """The policy penalties that have weight"""
+    value: ValueConfig
+    discriminator_steps: int
+
+    @property
+    def lambda_policy(self) -> float:
+        """Weight of the first penalty, the one that a wish moves; 0 without any."""
+        return self.terms[0].weight if self.terms else 0.0
+
+    def round_kind(self, played: RolloutBatch) -> Hashable:
+        """What decides the shapes and branches of an update, for the recorder.
+
+        Pairs of successive states come in any number, so no two such rounds are alike.
+        """
+        if self.moves_policy and any(term.kind.rows == "with_successor" for term in self.terms):
+            return object()
+        names = tuple(term.name for term in self.terms)
+        return (*played.actions.shape, names, self.moves_policy)
+
+
+def plan_iteration(
+    config: TrainConfig, num_done: int, found_weight: float | None = None
+) -> IterationPlan:
+    """The plan after `num_done` iterations; `found_weight` is what a wish has found so far."""
+    starts_from_clone = config.warm_start.warm_start_epochs > 0
+    moves_policy = not starts_from_clone or num_done >= config.warm_start.warm_start_iterations
+    value, steps = config.value, config.discriminator.discriminator_steps
+    if not moves_policy:
+        value = replace(value, value_epochs=CRITIC_EPOCH_FACTOR * value.value_epochs)
+        steps *= DISCRIMINATOR_STEP_FACTOR
+    return IterationPlan(
+        begins_with_clone=starts_from_clone and num_done == 0,
+        moves_policy=moves_policy,
+        # A clone is a function of the states as the demonstrations normalise them.
+        moves_normalizer=not starts_from_clone,
+        terms=terms_at(config.policy_penalty, num_done, found_weight),
+        value=value,
+        discriminator_steps=steps,
+    )

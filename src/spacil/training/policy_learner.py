@@ -1,0 +1,290 @@
+"""Everything that changes during a run: networks, optimisers, live envs, streams, counters.
+
+A learner can be built from a config, taken apart into named tensors and a JSON document, and
+put together again bit for bit. TRPO, GAIL, SPaCIL and AIRL are settings of this one.
+"""
+
+import copy
+import functools
+import logging
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from spacil.adversaries.adversary import Adversary
+from spacil.config.algorithms import ALGORITHMS
+from spacil.config.train_config import TrainConfig
+from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.file import bundled_demos, load_demos
+from spacil.engine.adam import Adam
+from spacil.engine.device import resolve_device
+from spacil.engine.recorder import Recorder
+from spacil.envs.registry import make_vector_env
+from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, VectorEnv
+from spacil.measuring.evaluate import Best, Evaluation, num_evaluation_envs
+from spacil.nets.policy import GaussianPolicy
+from spacil.nets.value import ValueNet
+from spacil.runs.named_tensors import optimizer_tensors, restore_optimizer, with_prefix
+from spacil.runs.saved_state import optional_record_from, record_from, require_same_form
+from spacil.sampling.rollout import collect
+from spacil.seeding import Streams
+from spacil.smoothness.cost_metric import cost_constants
+from spacil.training.iteration_metrics import Counters, Metrics, OpenEpisodes, Stopwatch
+from spacil.training.learner import from_table
+from spacil.training.plan import plan_iteration
+from spacil.training.target import Dual, measure_j, verdict
+from spacil.training.target_reference import target_j
+from spacil.training.update import update
+from spacil.training.warm_start import start_from_clone
+from spacil.types import RolloutBatch
+from spacil.updates.policy_step import PolicyStep
+from spacil.updates.ppo import ClippedStep
+from spacil.updates.trust_region import TrustRegionStep
+
+_logger = logging.getLogger(__name__)
+
+
+NUM_COST_STATES = 1_000
+"""Demonstrated states, evenly spaced, on which the cost's smoothness is logged."""
+
+
+class PolicyLearner:
+    """A policy that learns from what it plays."""
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        env_source: Any,
+        demonstrations: Demonstrations | None,
+    ) -> None:
+        """`env_source` is what `make_vector_env` takes: a task name, an env, or a factory."""
+        run, num_envs = config.run, config.sampling.num_envs
+        self.config = config
+        self.device = resolve_device(run.device)
+        self.recorder = Recorder(self.device)
+        self.streams = Streams.from_seed(run.seed)
+        self.demonstrations = demonstrations
+        self.env: VectorEnv = make_vector_env(
+            env_source,
+            num_envs,
+            ResetSeeds(run.seed, "env"),
+            run.simulation_threads,
+            run.env_timeout,
+        )
+        if not self.env.repeats_exactly():
+            _logger.warning(
+                "%s does not repeat: one seed and the same actions gave other numbers the second "
+                "time. No run on it can be repeated or resumed bit for bit",
+                self.env.spec.task,
+            )
+        horizon = self.env.spec.horizon
+        self.eval_env: VectorEnv = make_vector_env(
+            env_source,
+            num_evaluation_envs(config.evaluation.evaluation_steps, horizon),
+            ResetSeeds(run.seed, "eval"),
+            run.simulation_threads,
+            run.env_timeout,
+        )
+        self.env_states: FloatArray = self.env.reset()
+        self.counters = Counters()
+        self.best: Best | None = None
+        self.dual: Dual | None = None
+        """The weight's dual variable, from the first iteration of a run with a target on."""
+        self.open_episodes = OpenEpisodes(num_envs)
+        self._build_networks(self.env.spec)
+
+    def _build_networks(self, spec: EnvSpec) -> None:
+        nets, start = self.config.nets, self.streams.init
+        self.policy = GaussianPolicy(
+            spec.num_states,
+            spec.action_low,
+            spec.action_high,
+            nets.policy_hidden,
+            nets.init,
+            nets.initial_log_std,
+            start,
+        ).to(self.device)
+        self.value = ValueNet(spec.num_states, self.config.value.value_hidden, nets.init, start).to(
+            self.device
+        )
+        self.value_optimizer = Adam(self.value, self.config.value.value_learning_rate)
+        # Simulation reads a copy on the CPU; on the CPU it is the policy itself.
+        self.acting_policy = self.policy
+        if self.device.type != "cpu":
+            self.acting_policy = copy.deepcopy(self.policy).cpu()
+        is_ppo = self.config.policy_step.policy_step == "ppo"
+        make_step = ClippedStep if is_ppo else TrustRegionStep
+        self.policy_step: PolicyStep = make_step(self.policy, self.config)
+        self.adversary: Adversary | None = None
+        adversary = ALGORITHMS[self.config.algorithm].adversary
+        if adversary is not None:
+            assert self.demonstrations is not None
+            kind = self.config.discriminator.discriminator_actions
+            expert = self.demonstrations.expert_batch(kind).to(self.device)
+            self.adversary = from_table(adversary)(self.config, self.policy, expert, start)
+
+    # --- the paper's iteration
+
+    def iterate(self) -> Metrics:
+        """Sample, smooth policy update, value fit, smooth cost update (algo:Safe-FW)."""
+        clock = Stopwatch()
+        if self.config.wish.smoothness_target > 0 and self.dual is None:
+            j = target_j(self.config, self.demonstrations, self.eval_env)
+            self.dual = Dual.starting(j, self.config.policy_penalty.first_weight)
+        found_weight = None if self.dual is None else self.dual.weight
+        plan = plan_iteration(self.config, self.counters.iteration, found_weight)
+        if plan.begins_with_clone:
+            assert self.demonstrations is not None
+            with clock("warm_start"):
+                start_from_clone(self.policy, self.config, self.env.spec, self.demonstrations)
+                self.sync_acting_policy()
+        with clock("simulation"):
+            rollout, self.env_states = collect(
+                self.env,
+                self.acting_policy,
+                self.env_states,
+                self.config.sampling.steps_per_iteration,
+                self.streams.action,
+            )
+        metrics = update(self, plan, rollout, clock)
+        if plan.moves_policy:
+            metrics |= self._follow_target(rollout)
+        self.sync_acting_policy()
+        self.counters.iteration += 1
+        self.counters.env_steps += rollout.num_steps
+        progress = {"iteration": self.counters.iteration, "env_steps": self.counters.env_steps}
+        return progress | self.open_episodes.count(rollout) | metrics | clock.seconds
+
+    def _follow_target(self, rollout: RolloutBatch) -> Metrics:
+        """Measure J of the updated policy on the batch, and move the dual variable."""
+        if self.dual is None:
+            return {}
+        assert self.demo_std is not None
+        num_states = self.config.wish.smoothness_target_states
+        batch_j = measure_j(
+            self.policy, rollout.flat_states, self.demo_std, num_states, self.streams.target
+        )
+        self.dual = self.dual.after_batch(batch_j)
+        return {
+            "smoothness_target": self.dual.target,
+            "smoothness_j_batch": batch_j,
+            "target_gap": self.dual.gap,
+        }
+
+    def where(self) -> str:
+        """The iteration under way, and its batch."""
+        first = self.counters.env_steps + 1
+        last = self.counters.env_steps + self.config.sampling.steps_per_iteration
+        return f"iteration {self.counters.iteration + 1} (batch: env steps {first:,} to {last:,})"
+
+    def after_evaluation(self, evaluation: Evaluation) -> Metrics:
+        """Correct the dual variable by the J of mean actions; how smooth the cost is."""
+        metrics: Metrics = {}
+        if self.dual is not None:
+            assert evaluation.smoothness_j is not None
+            self.dual = self.dual.after_evaluation(evaluation.smoothness_j)
+            metrics |= asdict(verdict(self.dual, evaluation.smoothness_j))
+        if self.adversary is not None:
+            expert = self.adversary.expert.states
+            stride = max(1, len(expert) // NUM_COST_STATES)
+            states = self.policy.normalize(expert[::stride])
+            mean_action = self.policy.mean_of_normalized
+            metrics |= asdict(cost_constants(self.adversary.cost, mean_action, states))
+        return metrics
+
+    @property
+    def is_done(self) -> bool:
+        """All iterations done."""
+        return self.counters.iteration >= self.config.run.iterations
+
+    @functools.cached_property
+    def demo_std(self) -> Tensor | None:
+        """Standard deviations [S] that define the common frame of J.
+
+        Of the run's demonstrations, else of those bundled with its task; None without either.
+        """
+        demonstrations = self.demonstrations
+        if demonstrations is None and self.config.task in bundled_demos():
+            demonstrations = load_demos(self.config.task)
+        # An env under a task's name may have been wrapped, with other observations.
+        if demonstrations is None or demonstrations.num_states != self.env.spec.num_states:
+            return None
+        return demonstrations.state_std
+
+    def sync_acting_policy(self) -> None:
+        if self.acting_policy is not self.policy:
+            self.acting_policy.load_state_dict(self.policy.state_dict())
+            self.acting_policy.normalizer.refresh()
+
+    def close(self) -> None:
+        self.env.close()
+        self.eval_env.close()
+
+    # --- taking it apart, and putting it together again
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Every number of the run, by name, on the CPU."""
+        named: dict[str, Tensor] = {}
+        for name, module in self._modules().items():
+            named |= {f"{name}.{key}": value for key, value in module.state_dict().items()}
+        for name, optimizer in self._optimizers().items():
+            named |= optimizer_tensors(name, self._modules()[name], optimizer)
+        named |= {f"stream.{name}": value for name, value in self.streams.state().items()}
+        named |= {
+            f"env.{name}": torch.from_numpy(value) for name, value in self.env.save_state().items()
+        }
+        named["episode.returns"] = torch.from_numpy(self.open_episodes.returns)
+        named["episode.lengths"] = torch.from_numpy(self.open_episodes.lengths)
+        return {name: value.detach().cpu().contiguous().clone() for name, value in named.items()}
+
+    def document(self) -> dict[str, Any]:
+        """What is not a tensor, JSON-able and free of wall-clock time."""
+        return {
+            "counters": vars(self.counters).copy(),
+            "best": None if self.best is None else vars(self.best).copy(),
+            "dual": None if self.dual is None else vars(self.dual).copy(),
+        }
+
+    def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
+        """Continue exactly where `tensors()` and `document()` were taken."""
+        require_same_form(tensors, self.tensors())
+        counters = record_from(Counters, document.get("counters"), "counters")
+        best = optional_record_from(Best, document.get("best"), "best evaluation")
+        dual = optional_record_from(Dual, document.get("dual"), "dual variable")
+        for name, module in self._modules().items():
+            module.load_state_dict(with_prefix(tensors, f"{name}."))
+        self.policy.normalizer.refresh()
+        for name, optimizer in self._optimizers().items():
+            restore_optimizer(name, self._modules()[name], optimizer, tensors)
+        self.streams.restore(with_prefix(tensors, "stream."))
+        env_state = {key: value.numpy() for key, value in with_prefix(tensors, "env.").items()}
+        self.env_states = self.env.load_state(env_state)
+        if self.env.spec.restores_exactly:
+            self.open_episodes.returns = tensors["episode.returns"].numpy().copy()
+            self.open_episodes.lengths = tensors["episode.lengths"].numpy().copy()
+        else:
+            _logger.warning(
+                "%s cannot be saved within an episode: the run continues with new episodes, "
+                "not bit for bit",
+                self.env.spec.task,
+            )
+        self.counters, self.best, self.dual = counters, best, dual
+        self.recorder.forget()
+        self.sync_acting_policy()
+
+    def _modules(self) -> dict[str, nn.Module]:
+        modules: dict[str, nn.Module] = {"policy": self.policy, "value": self.value}
+        if self.adversary is not None:
+            modules["discriminator"] = self.adversary.network
+        return modules
+
+    def _optimizers(self) -> dict[str, Adam]:
+        optimizers = {"value": self.value_optimizer}
+        if self.adversary is not None:
+            optimizers["discriminator"] = self.adversary.optimizer
+        if self.policy_step.optimizer is not None:
+            optimizers["policy"] = self.policy_step.optimizer
+        return optimizers
