@@ -124,7 +124,7 @@ class Learner:
         config, nets = self.config.discriminator, self.config.nets
         assert self.demonstrations is not None
         batch = self.demonstrations.expert_batch(config.discriminator_actions)
-        self.expert = ExpertBatch(batch.states.to(self.device), batch.actions.to(self.device))
+        self.expert = batch.to(self.device)
         discriminator = Discriminator(
             spec.num_states,
             spec.num_actions,

@@ -73,12 +73,13 @@ def episode_findings(demos: Demonstrations) -> list[Finding]:
 
 def nonfinite_findings(demos: Demonstrations) -> list[Finding]:
     """NaN and infinities, counted, with the place of the first one, per tensor."""
-    lengths, raw = demos.episode_lengths, demos.actions
+    lengths, raw, following = demos.episode_lengths, demos.actions, demos.next_observations
     # In float32, which networks read: a double may be finite and too large.
     subjects: tuple[tuple[str, Tensor | None, Tensor, Severity], ...] = (
         ("observations", demos.observations.float(), lengths + 1, "error"),
         ("executed_actions", demos.executed_actions.float(), lengths, "error"),
         ("actions", None if raw is None else raw.float(), lengths, "error"),
+        ("next_observations", None if following is None else following.float(), lengths, "error"),
         ("rewards", demos.rewards, lengths, "warning"),
     )
     return [
