@@ -55,7 +55,8 @@ class Agent:
         self._env_source = env
         demonstrations = None
         if self.algorithm != "trpo":
-            demonstrations, config = demonstrations_for(config, env, source)
+            intake, config = demonstrations_for(config, env, source)
+            demonstrations = intake.used
         self._learner = make_learner(config, env, demonstrations)
 
     @property

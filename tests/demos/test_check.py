@@ -128,10 +128,10 @@ def test_non_finite_rewards_only_warn_since_imitation_does_not_read_them(
 def test_demonstrations_of_other_sizes_are_refused(
     make_demos: MakeDemos, wide_spec: EnvSpec, toy_spec: EnvSpec
 ) -> None:
-    with pytest.raises(DataError, match=r"demos have 3 state dims, Wide-v0 has 11: wrong --task\?"):
+    with pytest.raises(DataError, match=r"3 state dims, Wide-v0 has 11: wrong file or --task\?"):
         demos_for_training(make_demos(), wide_spec)
     narrow = Demonstrations.from_arrays([np.zeros((9, 3))] * 3, [np.zeros((8, 1))] * 3)
-    with pytest.raises(DataError, match="demos have 1 action dims, Toy-v0 has 2"):
+    with pytest.raises(DataError, match="1 action dims, Toy-v0 has 2"):
         demos_for_training(narrow, toy_spec)
 
 

@@ -163,7 +163,7 @@ def test_episodes_from_the_middle_are_chosen_and_recorded(make_demos: MakeDemos)
     assert torch.equal(chosen.executed_actions, demos.executed_actions[7:])
     expected = {"operation": "keep_first_episodes", "num_episodes": 2, "start": 1}
     assert _last_change(chosen) == expected
-    with pytest.raises(DataError, match=r"2 episodes asked for, counted from episode 2"):
+    with pytest.raises(DataError, match=r"2 episodes from episode 2 on .* asked for, 3 there"):
         demos.first(2, start=2)
     with pytest.raises(ConfigError, match="the first episode is -1, expected 0 or more"):
         demos.first(1, start=-1)

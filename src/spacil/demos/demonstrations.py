@@ -234,10 +234,10 @@ class Demonstrations:
         if start < 0:
             raise ConfigError(f"the first episode is {start}, expected 0 or more")
         if start + num_episodes > self.num_episodes:
-            counted = f", counted from episode {start} (the first is 0)" if start else ""
+            noun = "episode" if num_episodes == 1 else "episodes"
+            where = f" from episode {start} on (the first is 0)" if start else ""
             raise DataError(
-                f"{self.source}: {num_episodes} episodes asked for{counted}, "
-                f"{max(self.num_episodes - start, 0)} there; ask for fewer or add demonstrations"
+                f"{self.source}: {num_episodes} {noun}{where} asked for, {self.num_episodes} there"
             )
         if num_episodes == self.num_episodes:
             return self

@@ -108,7 +108,7 @@ def _train(config: TrainConfig, parsed: TrainArguments) -> int:
     def start() -> AnyLearner:
         nonlocal demonstrations
         if demonstrations is not None:
-            demonstrations = checked_demonstrations(
+            intake = checked_demonstrations(
                 demonstrations,
                 config,
                 config.task,
@@ -118,6 +118,7 @@ def _train(config: TrainConfig, parsed: TrainArguments) -> int:
                 every=parsed.demo_every,
                 noise=parsed.demo_noise,
             )
+            demonstrations = intake.used
         return make_learner(config, config.task, demonstrations)
 
     progress = Silent() if parsed.quiet else progress_for(config.run.iterations)

@@ -137,19 +137,21 @@ def demos_for_training(
     spec: EnvSpec,
     reset_states: FloatArray | None = None,
     *,
+    first_episode: int = 0,
     num_episodes: int | None = None,
     drop_nonfinite: bool = False,
     allow_env_mismatch: bool = False,
 ) -> tuple[Demonstrations, DemoReport]:
     """Demonstrations that training may use, with their report; a DataError lists every error.
 
-    All episodes by default; `num_episodes` takes the first ones and refuses fewer.
+    All episodes by default; else `num_episodes` from `first_episode` on, and fewer are refused.
     """
     demos = source if isinstance(source, Demonstrations) else load_demos(source)
     if drop_nonfinite:
         demos = demos.without_nonfinite_episodes()
-    if num_episodes is not None:
-        demos = demos.first(num_episodes)
+    if num_episodes is not None or first_episode:
+        num_following = max(demos.num_episodes - first_episode, 1)
+        demos = demos.first(num_following if num_episodes is None else num_episodes, first_episode)
     report = check_demonstrations(demos, spec, reset_states, allow_env_mismatch=allow_env_mismatch)
     require_usable(report)
     return demos, report

@@ -13,7 +13,7 @@ from spacil.demos.check.findings import Finding, Severity
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.metadata import plain_json
 from spacil.demos.selection import episode_of_step, first_steps
-from spacil.envs.vector_env import EnvSpec, FloatArray
+from spacil.envs.vector_env import EnvSpec, FloatArray, dims_misfits
 
 MAX_FRACTION_OUT_OF_BOUNDS = 0.5
 _BOUND_TOLERANCE = 1e-6
@@ -23,17 +23,11 @@ _MIN_STEPS_FOR_STATISTICS = 20
 
 def size_findings(demos: Demonstrations, spec: EnvSpec) -> list[Finding]:
     """State and action dims that are not the task's; episodes longer than its time limit."""
-    findings = []
-    for kind, found, expected in (
-        ("state", demos.num_states, spec.num_states),
-        ("action", demos.num_actions, spec.num_actions),
-    ):
-        if found != expected:
-            message = (
-                f"{demos.source}: demos have {found} {kind} dims, {spec.task} has {expected}: "
-                "wrong --task?"
-            )
-            findings.append(Finding("error", f"{kind}_dims", message))
+    found, expected = (demos.num_states, demos.num_actions), (spec.num_states, spec.num_actions)
+    findings = [
+        Finding("error", f"{noun}_dims", f"{demos.source}: {misfit}")
+        for noun, misfit in dims_misfits(found, expected, spec.task).items()
+    ]
     longest = int(demos.episode_lengths.max()) if demos.num_episodes else 0
     if spec.horizon is not None and longest > spec.horizon:
         episode = int(demos.episode_lengths.argmax())
