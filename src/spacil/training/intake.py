@@ -9,6 +9,7 @@ from typing import Any
 from spacil.config.flat import with_settings
 from spacil.config.groups import TrainConfig
 from spacil.demos.check.check import demos_for_training
+from spacil.demos.check.findings import scarcity_findings
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.edits import with_observation_noise
 from spacil.demos.file import bundled_demos, load_demos
@@ -111,7 +112,9 @@ def checked_demonstrations(
     finally:
         probe.close()
     used = with_observation_noise(chosen.subsample(every, offset), noise, config.run.seed)
-    for finding in report.findings:
+    # Thinning may leave few pairs of many, so the count that matters is that of the used ones.
+    findings = [finding for finding in report.findings if finding.check != "few_pairs"]
+    for finding in findings + scarcity_findings(used):
         if finding.severity == "warning":
             _logger.warning("%s", finding.message)
     return Intake(used, demos.without_nonfinite_episodes())

@@ -17,6 +17,8 @@ Severity = Literal["error", "warning", "note"]
 
 FEW_EPISODES = 3
 """Three demonstrations must train; with fewer the result depends on luck."""
+FEW_PAIRS = 100
+"""So many state-action pairs a discriminator can learn by heart."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,25 @@ def episode_findings(demos: Demonstrations) -> list[Finding]:
             )
         )
     return findings + _duplicate_findings(demos)
+
+
+def scarcity_findings(demos: Demonstrations) -> list[Finding]:
+    """Too few pairs to generalise from; steps whose successors were lost in thinning."""
+    findings = []
+    if 0 < demos.num_steps <= FEW_PAIRS:
+        message = (
+            f"{demos.source}: {count(demos.num_steps, 'state-action pair')} only; a discriminator "
+            "can learn so few by heart, and its reward then says little. Use more trajectories, or "
+            "more steps of each"
+        )
+        findings.append(Finding("warning", "few_pairs", message))
+    if not demos.has_true_successors:
+        message = (
+            f"{demos.source}: was thinned and does not hold the states that followed its steps; "
+            "airl, cats and caps would read later ones. Thin the whole record again"
+        )
+        findings.append(Finding("warning", "lost_successors", message))
+    return findings
 
 
 def nonfinite_findings(demos: Demonstrations) -> list[Finding]:
