@@ -126,8 +126,8 @@ def make_learner(algorithm: str, task: str, settings: Mapping[str, Any]) -> Lear
     if algorithm == "trpo":
         return Learner(config, task, None)
     if task in bundled_demos():
-        demonstrations, config = demonstrations_for(config, task)
-        return Learner(config, task, demonstrations)
+        intake, config = demonstrations_for(config, task)
+        return Learner(config, task, intake.used)
     return Learner(config, task, noise_demonstrations(task))
 
 

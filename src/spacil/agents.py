@@ -57,7 +57,8 @@ class Agent:
         self._env_source = env
         demonstrations = None
         if ALGORITHMS[self.algorithm].needs_demonstrations:
-            demonstrations, config = demonstrations_for(config, env, source)
+            intake, config = demonstrations_for(config, env, source)
+            demonstrations = intake.used
         self._learner = make_learner(config, env, demonstrations)
 
     @property

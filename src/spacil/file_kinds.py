@@ -1,10 +1,5 @@
 """What a file looks like by its first bytes, and what to do with it. Nothing is opened here."""
 
-from typing import Literal
-
-FormatName = Literal["native", "npz", "d4rl", "minari", "imitation"]
-"""The formats demonstrations can be read from and written to."""
-
 _KINDS = (
     (
         b"PK\x03\x04",

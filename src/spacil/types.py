@@ -53,12 +53,16 @@ class RolloutBatch:
 
 @dataclass(frozen=True)
 class ExpertBatch:
-    """Demonstrated state-action pairs, raw, in the action form the discriminator reads."""
+    """Demonstrated steps: raw states, and actions in the form the discriminator reads."""
 
     states: Tensor
     """[M, S] float32"""
     actions: Tensor
     """[M, A] float32"""
+    next_states: Tensor
+    """[M, S] float32, the state one step later, also where only some steps were kept."""
+    terminated: Tensor
+    """[M] bool, whether the task ended in `next_states`; a time limit is no such end."""
 
     def to(self, device: torch.device) -> "ExpertBatch":
         """The same batch in a device's memory."""

@@ -200,25 +200,6 @@ def test_more_episodes_than_there_are_cannot_be_asked_for(make_demos: MakeDemos)
         make_demos().first(0)
 
 
-def test_subsampling_keeps_every_kth_pair_the_ends_and_the_returns(make_demos: MakeDemos) -> None:
-    demos = make_demos()
-    thin = demos.subsample(5)
-    assert thin.episode_lengths.tolist() == [2, 3, 1]
-    kept = [0, 5, 7, 12, 17, 19]
-    assert torch.equal(thin.executed_actions, demos.executed_actions[kept])
-    assert torch.equal(thin.states, demos.states[kept])
-    assert thin.terminations.tolist() == [False, True, False, False, True, True]
-    for index in range(3):
-        final = thin.episode(index).observations[-1]
-        assert torch.equal(final, demos.episode(index).observations[-1])
-    assert demos.returns is not None
-    torch.testing.assert_close(thin.returns, demos.returns, rtol=1e-14, atol=1e-14)
-    assert _changes(thin)[-1] == {"operation": "subsample", "every": 5}
-    assert demos.subsample(1) is demos
-    with pytest.raises(ConfigError, match="every 0-th step"):
-        demos.subsample(0)
-
-
 def test_concatenation_is_undone_by_first(make_demos: MakeDemos) -> None:
     one, two = make_demos(seed=1), make_demos((4, 3), seed=2)
     both = Demonstrations.concatenate([one, two])

@@ -142,7 +142,8 @@ def test_the_real_tasks_tell_each_others_demonstrations_apart() -> None:
     for task, other in (("Walker2d-v4", "HalfCheetah-v4"), ("HalfCheetah-v4", "Walker2d-v4")):
         demos = _record(task, 3)
         right = check_demonstrations(demos, specs[task], resets[task])
-        assert right.findings == ()
+        assert {finding.check for finding in right.findings} <= {"few_pairs"}
         wrong = check_demonstrations(demos, specs[other], resets[other])
-        assert [finding.check for finding in wrong.findings] == ["env_mismatch", "strange_starts"]
+        checks = [finding.check for finding in wrong.findings if finding.check != "few_pairs"]
+        assert checks == ["env_mismatch", "strange_starts"]
         assert not wrong.is_usable

@@ -130,8 +130,8 @@ def test_dropping_every_episode_is_refused(
         ({"actions": np.zeros((249, 2))}, "add up to 250, but there are 249 actions"),
         ({"episode_lengths": np.array([50, 50])}, "add up to 100, but there are 250 actions"),
         ({"observations": np.zeros((250, 0))}, "observations has shape (255, 0): no columns"),
-        ({"observations": np.zeros((250, 12))}, "demos have 12 state dims, Reacher-v4 has 11"),
-        ({"actions": np.zeros((250, 3))}, "demos have 3 action dims, Reacher-v4 has 2"),
+        ({"observations": np.zeros((250, 12))}, "12 state dims, Reacher-v4 has 11"),
+        ({"actions": np.zeros((250, 3))}, "3 action dims, Reacher-v4 has 2"),
         ({"actions": np.zeros(250, dtype="i8")}, "actions must be continuous vectors"),
         ({"actions": np.array([None] * 250)}, "an object array, which only pickle can read"),
         ({"actions": np.zeros((250, 2), dtype="c8")}, "type 'c8', expected numbers"),
@@ -157,7 +157,7 @@ def test_wrong_sizes_are_refused_before_an_env_is_made(
     monkeypatch.setattr(intake, "make_vector_env", lambda *_: pytest.fail("an env was made"))
     refusal = train("gail", "--demos", saved(good_demos), task="Hopper-v4")
     assert refusal.code == 65
-    assert "demos have 2 action dims, Hopper-v4 has 3: wrong --task?" in refusal.err
+    assert "2 action dims, Hopper-v4 has 3: wrong file or --task?" in refusal.err
 
 
 @pytest.mark.parametrize("dtype", ["f2", "i4"])
@@ -185,7 +185,7 @@ def test_demonstrations_of_another_env_of_the_same_sizes_are_refused(
 def test_demonstrations_of_another_version_are_refused(refused: Callable[..., str]) -> None:
     assert "version 4 there, 5 here" in refused("Hopper-v4", task="Hopper-v5")
     message = refused("Reacher-v4", task="Reacher-v5")
-    assert "demos have 11 state dims, Reacher-v5 has 10: wrong --task?" in message
+    assert "11 state dims, Reacher-v5 has 10: wrong file or --task?" in message
 
 
 def test_another_env_of_the_same_sizes_is_used_on_request_with_a_warning(both: Any) -> None:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from spacil.config.train_config import TrainConfig
 from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.selection import acted_rows, episode_of_step, first_steps
+from spacil.demos.selection import episode_of_step, first_steps
 from spacil.envs.vector_env import EnvSpec
 from spacil.errors import DataError
 from spacil.nets.policy import GaussianPolicy
@@ -66,13 +66,14 @@ def demonstrated_pairs(
     still say how the expert leans, where the executed ones are all alike.
     """
     device, lengths = policy.log_std.device, demonstrations.episode_lengths
-    rows, actions = acted_rows(lengths), demonstrations.actions
-    observations = policy.normalize(demonstrations.observations.float().to(device))
+    actions = demonstrations.actions
+    states = policy.normalize(demonstrations.states.to(device))
+    successors = policy.normalize(demonstrations.next_states.to(device))
     weights = None
     if config.policy_penalty.penalty_discount:
-        ages = torch.arange(len(rows)) - first_steps(lengths)[episode_of_step(lengths)]
-        weights = discount_weights(ages, config.returns.gamma).to(observations)
+        ages = torch.arange(len(states)) - first_steps(lengths)[episode_of_step(lengths)]
+        weights = discount_weights(ages, config.returns.gamma).to(states)
     return Pairs(
-        PenaltyRows(observations[rows], successors=observations[rows + 1], weights=weights),
+        PenaltyRows(states, successors=successors, weights=weights),
         (demonstrations.executed_actions if actions is None else actions).float().to(device),
     )

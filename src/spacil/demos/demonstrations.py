@@ -2,18 +2,18 @@
 
 A `Demonstrations` record is checked when it is made and never changes; `first`, `subsample` and
 the other methods return new records whose provenance says what was done. States and actions are
-raw: nothing here normalises or clips. Reading and writing files is `demo_file`'s subject, judging
-the content is `demo_check`'s.
+raw: nothing here normalises or clips. `file` reads and writes files, `check` looks at the content.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
 from spacil.demos.arrays import EpisodeArrays, tensors_from_arrays
+from spacil.demos.episode import Episode
 from spacil.demos.metadata import DemoMetadata
 from spacil.demos.schema import FIELDS, check_structure
 from spacil.demos.selection import (
@@ -22,6 +22,7 @@ from spacil.demos.selection import (
     first_steps,
     keep_every,
     select_episodes,
+    successors,
     sum_groups,
 )
 from spacil.errors import ConfigError, DataError
@@ -29,26 +30,6 @@ from spacil.storage import content_hash
 from spacil.types import ExpertBatch
 
 ActionKind = Literal["raw", "executed"]
-
-
-@dataclass(frozen=True, eq=False)
-class Episode:
-    """One demonstrated episode: views into the record, nothing copied."""
-
-    observations: Tensor
-    """[T+1, S]; the last one is where the episode ended."""
-    executed_actions: Tensor
-    """[T, A]"""
-    actions: Tensor | None
-    """[T, A] raw"""
-    rewards: Tensor | None
-    """[T]"""
-    is_terminated: bool
-    is_truncated: bool
-    initial_qpos: Tensor | None
-    """[nq]"""
-    initial_qvel: Tensor | None
-    """[nv]"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,6 +50,11 @@ class Demonstrations:
     """[M, A] float32 or float64, the expert's unclipped mean action; None where not known."""
     rewards: Tensor | None = None
     """[M] float64 or float32, for reports; imitation never learns from them."""
+    next_observations: Tensor | None = None
+    """[M, S] float32 or float64, what followed each step of a thinned record, whose next row is
+    that of a later step; None where the next row is the next observation."""
+    next_is_terminal: Tensor | None = None
+    """[M] bool, beside `next_observations`: whether the task ended there."""
     initial_qpos: Tensor | None = None
     """[E, nq] float64: with `initial_qvel`, the physics state an episode can be replayed from."""
     initial_qvel: Tensor | None = None
@@ -140,8 +126,13 @@ class Demonstrations:
             raise DataError("nothing to concatenate: at least one record is needed")
         metadata = DemoMetadata.of_parts([(part.metadata, part.num_episodes) for part in parts])
         all_tensors = [part.tensors() for part in parts]
-        kept = [name for name in all_tensors[0] if all(name in part for part in all_tensors)]
-        left_out = sorted(set().union(*all_tensors) - set(kept))
+        if any(part.next_observations is not None for part in parts):
+            all_tensors = [
+                {**tensors, **successors(tensors)} if part.has_true_successors else tensors
+                for part, tensors in zip(parts, all_tensors, strict=True)
+            ]
+        kept = set(all_tensors[0]).intersection(*all_tensors)
+        left_out = sorted(set().union(*all_tensors) - kept)
         if left_out:
             metadata = metadata.with_change("leave_out_tensors_some_parts_lack", names=left_out)
         tensors = {name: torch.cat([part[name] for part in all_tensors]) for name in kept}
@@ -179,6 +170,16 @@ class Demonstrations:
         return self.observations[acted_rows(self.episode_lengths)].float()
 
     @property
+    def next_states(self) -> Tensor:
+        """[M, S] float32, the observation that followed each of `states`."""
+        return successors(self.tensors())["next_observations"].float()
+
+    @property
+    def has_true_successors(self) -> bool:
+        """False where a record was thinned and what followed its steps was not kept."""
+        return self.next_observations is not None or not self.metadata.is_thinned
+
+    @property
     def state_mean(self) -> Tensor:
         """[S] float64"""
         return self._states_for_statistics().mean(dim=0)
@@ -214,44 +215,56 @@ class Demonstrations:
         )
 
     def expert_batch(self, which: ActionKind) -> ExpertBatch:
-        """All state-action pairs, with raw or executed actions; never one for the other."""
-        if which == "executed":
-            return ExpertBatch(self.states, self.executed_actions.float())
-        if which != "raw":
+        """All steps, with raw or executed actions; never one for the other."""
+        if which not in get_args(ActionKind):
             raise ConfigError(f"no action kind '{which}'; choose raw or executed")
-        if self.actions is None:
+        actions = self.executed_actions if which == "executed" else self.actions
+        if actions is None:
             raise DataError(
                 f"{self.source}: holds executed actions only, raw ones were asked for; "
-                "use executed actions on both sides, or record the expert anew"
+                "use executed actions on both sides, or record the expert again"
             )
-        return ExpertBatch(self.states, self.actions.float())
+        terminated = successors(self.tensors())["next_is_terminal"]
+        return ExpertBatch(self.states, actions.float(), self.next_states, terminated)
 
-    def first(self, num_episodes: int) -> "Demonstrations":
-        """The first episodes; asking for more than there are is refused, none is used twice."""
+    def first(self, num_episodes: int, start: int = 0) -> "Demonstrations":
+        """So many episodes from episode `start` on; more than there are is refused."""
         if num_episodes < 1:
             raise ConfigError(f"cannot keep {num_episodes} episodes; ask for 1 or more")
-        if num_episodes > self.num_episodes:
+        if start < 0:
+            raise ConfigError(f"the first episode is {start}, expected 0 or more")
+        if start + num_episodes > self.num_episodes:
+            noun = "episode" if num_episodes == 1 else "episodes"
+            where = f" from episode {start} on (the first is 0)" if start else ""
             raise DataError(
-                f"{self.source}: {num_episodes} episodes asked for, {self.num_episodes} there; "
-                "ask for fewer or bring more demonstrations"
+                f"{self.source}: {num_episodes} {noun}{where} asked for, {self.num_episodes} there"
             )
         if num_episodes == self.num_episodes:
             return self
-        is_kept = torch.arange(self.num_episodes) < num_episodes
-        metadata = self.metadata.with_change("keep_first_episodes", num_episodes=num_episodes)
+        indices = torch.arange(self.num_episodes)
+        is_kept = (indices >= start) & (indices < start + num_episodes)
+        details = {"num_episodes": num_episodes, **({"start": start} if start else {})}
+        metadata = self.metadata.with_change("keep_first_episodes", **details)
         return self._with(select_episodes(self.tensors(), is_kept), metadata)
 
-    def subsample(self, every: int) -> "Demonstrations":
-        """Every so many steps of each episode, from the first; returns and ends are kept.
+    def subsample(self, every: int, offset: int = 0) -> "Demonstrations":
+        """Every n-th step of each episode, from step `offset`; returns and ends are kept.
 
-        Fewer and less similar pairs from the same episodes, as in the GAIL paper's experiments.
+        Fewer and less similar steps from the same episodes, as in the GAIL paper's experiments.
+        What followed each kept step is kept beside it.
         """
         if every < 1:
             raise ConfigError(f"cannot keep every {every}-th step; ask for 1 or more")
+        if not 0 <= offset < every:
+            raise ConfigError(
+                f"the first step to keep is {offset}, expected 0 to {every - 1} "
+                f"where every {every}-th step is kept"
+            )
         if every == 1:
             return self
-        metadata = self.metadata.with_change("subsample", every=every)
-        return self._with(keep_every(self.tensors(), every), metadata)
+        details = {"every": every, **({"offset": offset} if offset else {})}
+        metadata = self.metadata.with_change("subsample", **details)
+        return self._with(keep_every(self.tensors(), every, offset), metadata)
 
     def without_nonfinite_episodes(self) -> "Demonstrations":
         """The episodes whose observations and actions are all finite; the rest is recorded."""
@@ -270,6 +283,7 @@ class Demonstrations:
             (self.observations, lengths + 1),
             (self.executed_actions, lengths),
             (self.actions, lengths),
+            (self.next_observations, lengths),
         ):
             if tensor is not None:
                 episodes = episode_of_step(rows_per_episode)

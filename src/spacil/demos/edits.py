@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import torch
+from torch import Tensor
 
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.selection import episode_of_step
@@ -55,18 +56,27 @@ def without_tensors(demos: Demonstrations, names: Iterable[str]) -> Demonstratio
 def with_observation_noise(demos: Demonstrations, noise: float, seed: int) -> Demonstrations:
     """Gaussian noise on every observation, `noise` standard deviations of its column.
 
-    Actions stay those taken in the undisturbed state, as a sensor would see it.
+    Actions stay those taken in the undisturbed state, as a sensor would see it. The successors
+    of a thinned record are observations of their own, with draws of their own.
     """
     if not 0 <= noise < float("inf"):
         raise ConfigError(f"the observation noise is {noise}, expected 0 or more")
     if noise == 0:
         return demos
     generator = stream(seed, "demonstration-noise")
-    observations = demos.observations
-    draws = torch.randn(observations.shape, generator=generator, dtype=torch.float64)
-    noisy = observations + noise * demos.state_std * draws
-    metadata = demos.metadata.with_change("add_observation_noise", noise=noise, seed=seed)
-    return replace(demos, observations=noisy.to(observations.dtype), metadata=metadata)
+    scale = noise * demos.state_std
+
+    def noisy(observations: Tensor) -> Tensor:
+        draws = torch.randn(observations.shape, generator=generator, dtype=torch.float64)
+        return (observations + scale * draws).to(observations.dtype)
+
+    following = demos.next_observations
+    return replace(
+        demos,
+        observations=noisy(demos.observations),
+        next_observations=None if following is None else noisy(following),
+        metadata=demos.metadata.with_change("add_observation_noise", noise=noise, seed=seed),
+    )
 
 
 def with_task(demos: Demonstrations, task: str) -> Demonstrations:

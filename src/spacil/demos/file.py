@@ -15,6 +15,7 @@ from pathlib import Path
 
 from spacil import storage
 from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.edits import without_tensors
 from spacil.demos.formats import imitation, minari
 from spacil.demos.formats.d4rl import export_d4rl, import_d4rl
 from spacil.demos.formats.npz import export_npz, import_npz
@@ -22,7 +23,6 @@ from spacil.demos.metadata import DemoMetadata
 from spacil.demos.schema import check_structure
 from spacil.demos.seal import FORMAT
 from spacil.errors import ConfigError, DataError, StorageError
-from spacil.file_kinds import FormatName
 from spacil.storage import sealed_file as single_file
 
 NATIVE_SUFFIX = ".demos.safetensors"
@@ -49,18 +49,25 @@ def load_demos(source: str | Path) -> Demonstrations:
     return _FORMATS[name].load(path)
 
 
-def save_demos(demos: Demonstrations, target: str | Path, form: FormatName | None = None) -> None:
-    """Write demonstrations atomically, in the given format or the one the target's name tells.
+def save_demos(demos: Demonstrations, target: str | Path, form: str | None = None) -> None:
+    """Write demonstrations atomically, in the given format or the one that the target names.
 
-    `.safetensors` is the native format, `.npz` and `.hdf5` are files of others, `minari:ID` is a
-    new dataset in the local Minari root.
+    `.safetensors` is the native format, any other ending that of its format, `minari:ID` a new
+    dataset in the local Minari root. What the format has no place for is left out (`left_out`).
     """
-    name = require_savable(target, form)
-    _FORMATS[name].save(demos, _path_of(target))
+    known = _FORMATS[require_savable(target, form)]
+    known.save(without_tensors(demos, known.leaves_out), _path_of(target))
 
 
-def require_savable(target: str | Path, form: FormatName | None = None) -> FormatName:
+def left_out(demos: Demonstrations, form: str) -> list[str]:
+    """The tensors of a record that a format has no place for."""
+    return [name for name in _FORMATS[form].leaves_out if getattr(demos, name) is not None]
+
+
+def require_savable(target: str | Path, form: str | None = None) -> str:
     """Refuse a target that cannot be written: worth asking before hours of recording."""
+    if form is not None and form not in _FORMATS:
+        raise ConfigError(f"no format '{form}'; choose {', '.join(_FORMATS)}")
     path = _path_of(target)
     name = form or _format_of_target(target)
     if name is None:
@@ -122,42 +129,50 @@ def _is_minari_id(source: str | Path) -> bool:
     return isinstance(source, str) and source.startswith(minari.PREFIX)
 
 
-def _format_of_file(path: Path) -> FormatName:
-    """By the name; one that tells nothing is read as native, whose reader says what it is."""
+def _format_of_file(path: Path) -> str:
+    """By its ending; any other is read as native, whose reader says what it is."""
     return _SUFFIXES.get(path.suffix.lower(), "native")
 
 
-def _format_of_target(target: str | Path) -> FormatName | None:
+def _format_of_target(target: str | Path) -> str | None:
     return "minari" if _is_minari_id(target) else _SUFFIXES.get(Path(target).suffix.lower())
 
 
-def _format_of_folder(path: Path) -> FormatName:
-    if (path / "data" / minari.METADATA_FILE).is_file():
-        return "minari"
-    if (path / imitation.INFO_FILE).is_file():
-        return "imitation"
-    raise DataError(
-        f"{path}: a folder that holds no demonstrations: neither a Minari dataset (data/"
-        f"{minari.METADATA_FILE}) nor trajectories of the imitation library ({imitation.INFO_FILE})"
-    )
+def _format_of_folder(path: Path) -> str:
+    markers = {name: known.marker for name, known in _FORMATS.items() if known.marker}
+    for name, marker in markers.items():
+        if (path / marker).is_file():
+            return name
+    expected = " nor ".join(f"{marker} ({name})" for name, marker in markers.items())
+    raise DataError(f"{path}: a folder that holds no demonstrations: neither {expected} is there")
 
 
 @dataclass(frozen=True)
 class _Format:
-    """How one format is read and written; without suffixes it is a folder."""
+    """How one format is read and written: a file by its suffixes, else a folder by its marker."""
 
     load: Callable[[Path], Demonstrations]
     save: Callable[[Demonstrations, Path], None]
     suffixes: tuple[str, ...] = ()
+    marker: str = ""
+    """A file that every folder of this format holds."""
+    leaves_out: tuple[str, ...] = ()
+    """Optional tensors of a record that it has no place for."""
 
 
-_FORMATS: dict[FormatName, _Format] = {
+# A new format is one file in `formats` and one line here.
+_FORMATS = {
     "native": _Format(_load_native, _save_native, (".safetensors",)),
     "npz": _Format(import_npz, export_npz, (".npz",)),
     "d4rl": _Format(import_d4rl, export_d4rl, (".hdf5", ".h5")),
-    "minari": _Format(minari.import_minari, minari.export_minari),
-    "imitation": _Format(imitation.import_imitation, imitation.export_imitation),
+    "minari": _Format(
+        minari.import_minari, minari.export_minari, marker=f"data/{minari.METADATA_FILE}"
+    ),
+    "imitation": _Format(
+        imitation.import_imitation,
+        imitation.export_imitation,
+        marker=imitation.INFO_FILE,
+        leaves_out=imitation.LEAVES_OUT,
+    ),
 }
-_SUFFIXES: dict[str, FormatName] = {
-    suffix: name for name, known in _FORMATS.items() for suffix in known.suffixes
-}
+_SUFFIXES = {suffix: name for name, known in _FORMATS.items() for suffix in known.suffixes}

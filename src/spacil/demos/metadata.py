@@ -42,6 +42,18 @@ class DemoMetadata:
             "provenance": self.provenance,
         }
 
+    @property
+    def is_thinned(self) -> bool:
+        """Whether steps of some episodes were left out since they were recorded."""
+        histories: list[Any] = [self.provenance]
+        while histories:  # a file may say anything here, so nothing is taken for granted
+            match histories.pop():
+                case {"changes": [*changes]} if any(map(_is_thinning, changes)):
+                    return True
+                case {"parts": [*parts]}:
+                    histories += parts
+        return False
+
     def with_changes(self, changes: Sequence[Mapping[str, Any]]) -> "DemoMetadata":
         """The same metadata with more entries at the end of the provenance's `changes`."""
         if not changes:
@@ -72,6 +84,10 @@ class DemoMetadata:
             for metadata, num_episodes in parts
         ]
         return cls(task, fingerprint, {"parts": histories})
+
+
+def _is_thinning(change: Any) -> bool:
+    return isinstance(change, Mapping) and change.get("operation") == "subsample"
 
 
 def _differ(ours: Mapping[str, Any] | None, theirs: Mapping[str, Any] | None) -> bool:

@@ -41,9 +41,14 @@ FIELDS = (
     TensorField("terminations", (torch.bool,), 1, "step"),
     TensorField("truncations", (torch.bool,), 1, "step"),
     TensorField("episode_lengths", (torch.int64,), 1, "episode"),
+    TensorField("next_observations", _SINGLE_OR_DOUBLE, 2, "step", is_optional=True),
+    TensorField("next_is_terminal", (torch.bool,), 1, "step", is_optional=True),
     TensorField("initial_qpos", (torch.float64,), 2, "episode", is_optional=True),
     TensorField("initial_qvel", (torch.float64,), 2, "episode", is_optional=True),
 )
+
+SUCCESSOR_FIELDS = ("next_observations", "next_is_terminal")
+"""Held by thinned records only: elsewhere the next observation is the next row."""
 
 
 def check_structure(tensors: Mapping[str, Tensor], source: str) -> None:
@@ -56,7 +61,8 @@ def check_structure(tensors: Mapping[str, Tensor], source: str) -> None:
         _check_field(field, tensors, source)
     _check_lengths(tensors, source)
     _check_rows(tensors, source)
-    _check_pairs(tensors, source)
+    _check_companions(tensors, source)
+    _check_successors(tensors, source)
     _check_episode_ends(tensors, source)
 
 
@@ -113,16 +119,36 @@ def _check_rows(tensors: Mapping[str, Tensor], source: str) -> None:
             )
 
 
-def _check_pairs(tensors: Mapping[str, Tensor], source: str) -> None:
+def _check_companions(tensors: Mapping[str, Tensor], source: str) -> None:
     raw, executed = tensors.get("actions"), tensors["executed_actions"]
     if raw is not None and raw.shape != executed.shape:
         raise DataError(
             f"{source}: actions have shape {tuple(raw.shape)}, "
             f"executed_actions {tuple(executed.shape)}; they describe the same steps"
         )
-    if ("initial_qpos" in tensors) != ("initial_qvel" in tensors):
+    for subject, names in (
+        ("a start state", ("initial_qpos", "initial_qvel")),
+        ("a successor", SUCCESSOR_FIELDS),
+    ):
+        if (names[0] in tensors) != (names[1] in tensors):
+            raise DataError(f"{source}: {subject} needs {' and '.join(names)}; only one is there")
+
+
+def _check_successors(tensors: Mapping[str, Tensor], source: str) -> None:
+    """Successors are observations, and end an episode only where its flags say that it ended."""
+    following = tensors.get("next_observations")
+    if following is None:
+        return
+    if following.shape[1] != tensors["observations"].shape[1]:
         raise DataError(
-            f"{source}: a start state needs initial_qpos and initial_qvel; only one is there"
+            f"{source}: next_observations have shape {tuple(following.shape)}, "
+            f"observations {tuple(tensors['observations'].shape)}; they have the same columns"
+        )
+    early = torch.nonzero(tensors["next_is_terminal"] & ~tensors["terminations"]).flatten()
+    if early.numel():
+        raise DataError(
+            f"{source}: next_is_terminal is true at step {int(early[0])}, terminations is not: "
+            "the task ends an episode only where terminations say so"
         )
 
 

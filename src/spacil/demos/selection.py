@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from spacil.demos.schema import FIELDS, TensorField
+from spacil.demos.schema import FIELDS, SUCCESSOR_FIELDS, TensorField
 
 
 def first_steps(lengths: Tensor) -> Tensor:
@@ -44,17 +44,35 @@ def select_episodes(tensors: Mapping[str, Tensor], is_chosen: Tensor) -> dict[st
     return {field.name: tensors[field.name][rows[field.row]] for field in _present(tensors)}
 
 
-def keep_every(tensors: Mapping[str, Tensor], every: int) -> dict[str, Tensor]:
-    """Steps 0, every, 2*every, ... of each episode, and its final observation.
+def successors(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What followed each step: the next observation [M, S], and whether the task ended there [M].
 
-    A kept step stands for the steps up to the next kept one: it carries the sum of their rewards
-    and their end flags, so that returns and ends stay what they were.
+    Within an episode and its final observation, so that no step is followed by another episode.
+    """
+    if "next_observations" in tensors:
+        return {name: tensors[name] for name in SUCCESSOR_FIELDS}
+    rows = acted_rows(tensors["episode_lengths"])
+    return {
+        "next_observations": tensors["observations"][rows + 1],
+        "next_is_terminal": tensors["terminations"],
+    }
+
+
+def keep_every(tensors: Mapping[str, Tensor], every: int, offset: int = 0) -> dict[str, Tensor]:
+    """Steps offset, offset + every, ... of each episode, and its final observation.
+
+    An episode that ends before `offset` keeps its last step. A kept step carries the rewards and
+    end flags of the steps up to the next kept one, the first also of those before it, so that
+    returns and ends stay what they were. What followed the step itself stays beside it.
     """
     lengths = tensors["episode_lengths"]
+    tensors = {**tensors, **successors(tensors)}
     episodes = episode_of_step(lengths)
-    steps = torch.arange(len(episodes))
-    is_kept = (steps - first_steps(lengths)[episodes]) % every == 0
-    block_of_step = is_kept.cumsum(0) - 1
+    times = torch.arange(len(episodes)) - first_steps(lengths)[episodes]
+    first_kept = (lengths - 1).clamp(max=offset)
+    is_kept = (times >= first_kept[episodes]) & ((times - first_kept[episodes]) % every == 0)
+    num_kept_steps = sum_groups(is_kept.long(), episodes, len(lengths))
+    block_of_step = (is_kept.cumsum(0) - 1).maximum(first_steps(num_kept_steps)[episodes])
     num_kept = int(is_kept.sum())
 
     final_rows = lengths.cumsum(0) + torch.arange(len(lengths))
@@ -68,7 +86,7 @@ def keep_every(tensors: Mapping[str, Tensor], every: int) -> dict[str, Tensor]:
         "observation": observation_is_kept,
     }
     kept = {field.name: tensors[field.name][rows[field.row]] for field in _present(tensors)}
-    kept["episode_lengths"] = (lengths + every - 1) // every
+    kept["episode_lengths"] = num_kept_steps
     for name in ("terminations", "truncations"):
         flags = torch.zeros(num_kept, dtype=torch.bool)
         flags[block_of_step[tensors[name]]] = True

@@ -20,7 +20,12 @@ _MIN_EPISODES = 4
 
 
 def mean_action_change(demos: Demonstrations) -> float | None:
-    """Mean |a_t - a_(t-1)| within episodes, over steps and entries of the executed actions."""
+    """Mean |a_t - a_(t-1)| within episodes, over steps and entries of the executed actions.
+
+    None where it is not defined, as in a thinned record: its steps do not follow each other.
+    """
+    if demos.metadata.is_thinned:
+        return None
     changes = demos.executed_actions.double().diff(dim=0).abs()
     is_within = episode_of_step(demos.episode_lengths).diff() == 0
     return float(changes[is_within].mean()) if is_within.any() else None

@@ -120,8 +120,8 @@ def _timed(name: str, check: Callable[[], str]) -> CheckResult:
 
 def _learner() -> Learner:
     config = with_settings(default_config("spacil", "Reacher-v4"), _TINY)
-    demonstrations, config = demonstrations_for(config, "Reacher-v4", None)
-    return make_learner(config, "Reacher-v4", demonstrations)
+    intake, config = demonstrations_for(config, "Reacher-v4", None)
+    return make_learner(config, "Reacher-v4", intake.used)
 
 
 def _iterate(learner: Learner, iterations: int) -> None:

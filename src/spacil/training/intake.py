@@ -2,18 +2,20 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from spacil.config.flat import with_settings
 from spacil.config.train_config import TrainConfig
 from spacil.demos.check.check import demos_for_training
+from spacil.demos.check.findings import scarcity_findings
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.edits import with_observation_noise
 from spacil.demos.file import bundled_demos, load_demos
 from spacil.envs.registry import TASKS, make_vector_env
-from spacil.envs.vector_env import ResetSeeds
-from spacil.errors import ConfigError, DataError
+from spacil.envs.vector_env import ResetSeeds, require_dims
+from spacil.errors import ConfigError
 
 _logger = logging.getLogger(__name__)
 
@@ -24,9 +26,19 @@ DemoSource = Demonstrations | str | Path
 """A record, a file or folder of any format, `minari:ID`, or a task's name."""
 
 
+@dataclass(frozen=True)
+class Intake:
+    """The demonstrations of a run: those it learns from, and those it was given."""
+
+    used: Demonstrations
+    given: Demonstrations
+    """Every finite episode, before episodes and steps were chosen and noise was added: their
+    spread is the common frame of J, which must not move with those choices."""
+
+
 def demonstrations_for(
     config: TrainConfig, env_source: Any, source: DemoSource | Sequence[DemoSource] | None = None
-) -> tuple[Demonstrations, TrainConfig]:
+) -> tuple[Intake, TrainConfig]:
     """Demonstrations a run may learn from, and the config fitted to what they hold."""
     demos, config = found_demonstrations(config, env_source, source)
     return checked_demonstrations(demos, config, env_source), config
@@ -51,8 +63,10 @@ def found_demonstrations(
             )
         sources = [config.task]
     parts = [part if isinstance(part, Demonstrations) else load_demos(part) for part in sources]
-    for part in parts:
-        _refuse_other_sizes(part, config.task)
+    if (task := TASKS.get(config.task)) is not None:  # sizes known before any env is made
+        for part in parts:
+            sizes = (part.num_states, part.num_actions)
+            require_dims(part.source, sizes, (task.num_states, task.num_actions), task.name)
     demos = parts[0] if len(parts) == 1 else _together(parts)
     if demos.actions is None and config.discriminator.discriminator_actions == "raw":
         _logger.warning(
@@ -68,39 +82,46 @@ def checked_demonstrations(
     config: TrainConfig,
     env_source: Any,
     *,
+    first_episode: int = 0,
     num_episodes: int | None = None,
     drop_nonfinite: bool = False,
     allow_env_mismatch: bool = False,
     every: int = 1,
+    offset: int = 0,
     noise: float = 0.0,
-) -> Demonstrations:
-    """What to learn from, checked against a probe of the env; what is odd is told.
+) -> Intake:
+    """What to learn from, checked against a probe of the env; warnings are logged.
 
-    Every `every`-th step is kept, and observations get Gaussian noise of `noise` of their standard
-    deviations: after the check, which knows whole and undisturbed episodes.
+    `num_episodes` from `first_episode` on, all that follow by default; of each, every n-th step
+    from step `offset` on; observations get Gaussian noise of `noise` of their standard deviations.
+    Thinning and noise come after the check, which knows whole and undisturbed episodes.
     """
     probe = make_vector_env(
         env_source, NUM_PROBE_ENVS, ResetSeeds(config.run.seed, "probe"), num_threads=1
     )
     try:
-        demos, report = demos_for_training(
+        chosen, report = demos_for_training(
             demos,
             probe.spec,
             probe.reset(),
+            first_episode=first_episode,
             num_episodes=num_episodes,
             drop_nonfinite=drop_nonfinite,
             allow_env_mismatch=allow_env_mismatch,
         )
     finally:
         probe.close()
-    for finding in report.findings:
+    used = with_observation_noise(chosen.subsample(every, offset), noise, config.run.seed)
+    # Thinning may leave few pairs of many, so the count that matters is that of the used ones.
+    findings = [finding for finding in report.findings if finding.check != "few_pairs"]
+    for finding in findings + scarcity_findings(used):
         if finding.severity == "warning":
             _logger.warning("%s", finding.message)
-    return with_observation_noise(demos.subsample(every), noise, config.run.seed)
+    return Intake(used, demos.without_nonfinite_episodes())
 
 
 def _together(parts: list[Demonstrations]) -> Demonstrations:
-    """One record of several; those that do not name their env are told."""
+    """One record of several, with a warning for each that does not name its env."""
     known = [part for part in parts if part.metadata.task is not None]
     for part in parts:
         if known and part.metadata.task is None:
@@ -111,18 +132,3 @@ def _together(parts: list[Demonstrations]) -> Demonstrations:
                 known[0].source,
             )
     return Demonstrations.concatenate(parts)
-
-
-def _refuse_other_sizes(demos: Demonstrations, task: str) -> None:
-    """A built-in task's sizes are known before any env is made."""
-    sizes = TASKS.get(task)
-    if sizes is None:
-        return
-    for noun, ours, theirs in (
-        ("state", demos.num_states, sizes.num_states),
-        ("action", demos.num_actions, sizes.num_actions),
-    ):
-        if ours != theirs:
-            raise DataError(
-                f"{demos.source}: demos have {ours} {noun} dims, {task} has {theirs}: wrong --task?"
-            )

@@ -22,7 +22,7 @@ class CollectArguments:
     checkpoint folder, a policy file, an .onnx file, or module:name of a function from raw states
     to actions, of a torch module or of a Stable-Baselines3 model."""
     out: str
-    """Where to: .safetensors (native), .npz, .hdf5 (D4RL), or minari:ID."""
+    """Where to: a file whose ending names the format, e.g. .safetensors (native), or minari:ID."""
     num: int = 10
     """Whole episodes to record."""
     seed: int = 0

@@ -8,7 +8,6 @@ import tyro
 
 from spacil.cli.arguments import parse
 from spacil.errors import ConfigError
-from spacil.file_kinds import FormatName
 
 
 @dataclass(frozen=True)
@@ -30,9 +29,9 @@ class ExportArguments:
     source: Annotated[str, tyro.conf.Positional]
     """A file or folder of any format, minari:ID, or a task name for the bundled ones."""
     out: Annotated[str, tyro.conf.Positional]
-    """A file (.npz, .hdf5, .safetensors), minari:ID, or a new folder with --format."""
-    format: FormatName | None = None
-    """By default told by the name of OUT; needed for imitation, which is a folder."""
+    """A file whose ending names the format, minari:ID, or a new folder with --format."""
+    format: str | None = None
+    """By default the one that OUT names; needed for imitation, which is a folder."""
 
 
 def run_import(arguments: list[str]) -> int:
@@ -67,24 +66,15 @@ def run_export(arguments: list[str]) -> int:
         ExportArguments,
         arguments,
         "spacil demos export",
-        "Write demonstrations in the format of others.",
+        "Write demonstrations in any format.",
     )
-    from spacil.demos.file import load_demos, require_savable, save_demos
+    from spacil.demos.file import left_out, load_demos, require_savable, save_demos
 
     name = require_savable(parsed.out, parsed.format)
     demos = load_demos(parsed.source)
     save_demos(demos, parsed.out, name)
     print(f"{parsed.out}: {demos.num_episodes} episodes, {demos.num_steps} steps, format {name}")
-    for left_out in _left_out(demos, name):
-        print(f"spacil: {left_out}", file=sys.stderr)
+    if missing := left_out(demos, name):
+        names = ", ".join(missing)
+        print(f"spacil: left out, {name} has no place for them: {names}", file=sys.stderr)
     return 0
-
-
-def _left_out(demos: object, name: FormatName) -> list[str]:
-    """What the format has no place for."""
-    from spacil.demos.formats.imitation import LEFT_OUT
-
-    present = [field for field in LEFT_OUT if getattr(demos, field) is not None]
-    if name != "imitation" or not present:
-        return []
-    return [f"left out, the imitation library has no place for them: {', '.join(present)}"]

@@ -104,7 +104,7 @@ def _train(config: TrainConfig, parsed: TrainArguments) -> int:
     def start() -> Learner:
         nonlocal demonstrations
         if demonstrations is not None:
-            demonstrations = checked_demonstrations(
+            intake = checked_demonstrations(
                 demonstrations,
                 config,
                 config.task,
@@ -114,6 +114,7 @@ def _train(config: TrainConfig, parsed: TrainArguments) -> int:
                 every=parsed.demo_every,
                 noise=parsed.demo_noise,
             )
+            demonstrations = intake.used
         return make_learner(config, config.task, demonstrations)
 
     progress = Silent() if parsed.quiet else progress_for(config.run.iterations)

@@ -14,12 +14,19 @@ from torch import Tensor
 
 from spacil.demos.check.env_fit import (
     bounds_findings,
+    clipping_findings,
     fraction_out_of_bounds,
     identity_findings,
     size_findings,
     state_findings,
 )
-from spacil.demos.check.findings import Finding, count, episode_findings, nonfinite_findings
+from spacil.demos.check.findings import (
+    Finding,
+    count,
+    episode_findings,
+    nonfinite_findings,
+    scarcity_findings,
+)
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import load_demos
 from spacil.demos.variation import (
@@ -87,7 +94,8 @@ def check_demonstrations(
 
     `reset_states` [K, S], some tens of starts of the task, help to tell another task's states.
     """
-    findings = episode_findings(demos) + nonfinite_findings(demos) + variation_findings(demos)
+    findings = episode_findings(demos) + scarcity_findings(demos)
+    findings += nonfinite_findings(demos) + variation_findings(demos)
     out_of_bounds = None
     if reset_states is not None and spec is not None:
         _check_reset_states(reset_states, spec)
@@ -98,7 +106,7 @@ def check_demonstrations(
         findings += identity_findings(demos, spec, allow_env_mismatch)
         if spec.num_actions == demos.num_actions:
             out_of_bounds = fraction_out_of_bounds(demos, spec)
-            findings += bounds_findings(demos, spec)
+            findings += bounds_findings(demos, spec) + clipping_findings(demos, spec)
     findings += state_findings(demos, spec.task if spec else "the task", reset_states)
     if demos.actions is None:
         findings.append(
@@ -137,19 +145,21 @@ def demos_for_training(
     spec: EnvSpec,
     reset_states: FloatArray | None = None,
     *,
+    first_episode: int = 0,
     num_episodes: int | None = None,
     drop_nonfinite: bool = False,
     allow_env_mismatch: bool = False,
 ) -> tuple[Demonstrations, DemoReport]:
     """Demonstrations that training may use, with their report; a DataError lists every error.
 
-    All episodes by default; `num_episodes` takes the first ones and refuses fewer.
+    All episodes by default; else `num_episodes` from `first_episode` on, and fewer are refused.
     """
     demos = source if isinstance(source, Demonstrations) else load_demos(source)
     if drop_nonfinite:
         demos = demos.without_nonfinite_episodes()
-    if num_episodes is not None:
-        demos = demos.first(num_episodes)
+    if num_episodes is not None or first_episode:
+        num_following = max(demos.num_episodes - first_episode, 1)
+        demos = demos.first(num_following if num_episodes is None else num_episodes, first_episode)
     report = check_demonstrations(demos, spec, reset_states, allow_env_mismatch=allow_env_mismatch)
     require_usable(report)
     return demos, report

@@ -13,9 +13,11 @@ from spacil.demos.check.findings import Finding, Severity
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.metadata import plain_json
 from spacil.demos.selection import episode_of_step, first_steps
-from spacil.envs.vector_env import EnvSpec, FloatArray
+from spacil.envs.vector_env import EnvSpec, FloatArray, dims_misfits
 
 MAX_FRACTION_OUT_OF_BOUNDS = 0.5
+MAX_FRACTION_AT_BOUNDS = 0.1
+"""Beyond it, actions that were clipped before they were stored hide what the expert wanted."""
 _BOUND_TOLERANCE = 1e-6
 """Relative: a bound stored in another precision is still that bound."""
 _MIN_STEPS_FOR_STATISTICS = 20
@@ -23,17 +25,11 @@ _MIN_STEPS_FOR_STATISTICS = 20
 
 def size_findings(demos: Demonstrations, spec: EnvSpec) -> list[Finding]:
     """State and action dims that are not the task's; episodes longer than its time limit."""
-    findings = []
-    for kind, found, expected in (
-        ("state", demos.num_states, spec.num_states),
-        ("action", demos.num_actions, spec.num_actions),
-    ):
-        if found != expected:
-            message = (
-                f"{demos.source}: demos have {found} {kind} dims, {spec.task} has {expected}: "
-                "wrong --task?"
-            )
-            findings.append(Finding("error", f"{kind}_dims", message))
+    found, expected = (demos.num_states, demos.num_actions), (spec.num_states, spec.num_actions)
+    findings = [
+        Finding("error", f"{noun}_dims", f"{demos.source}: {misfit}")
+        for noun, misfit in dims_misfits(found, expected, spec.task).items()
+    ]
     longest = int(demos.episode_lengths.max()) if demos.num_episodes else 0
     if spec.horizon is not None and longest > spec.horizon:
         episode = int(demos.episode_lengths.argmax())
@@ -109,6 +105,23 @@ def fraction_out_of_bounds(demos: Demonstrations, spec: EnvSpec) -> float:
     if demos.num_steps == 0:
         return 0.0
     return float(_is_out_of_bounds(demos, spec).double().mean())
+
+
+def clipping_findings(demos: Demonstrations, spec: EnvSpec) -> list[Finding]:
+    """Actions known only as the env's bounds left them, where they often lie on a bound."""
+    executed, raw = demos.executed_actions, demos.actions
+    if demos.num_steps == 0 or not (raw is None or torch.equal(raw, executed)):
+        return []
+    low, high = torch.from_numpy(spec.action_low), torch.from_numpy(spec.action_high)
+    fraction = float(((executed <= low) | (executed >= high)).double().mean())
+    if fraction <= MAX_FRACTION_AT_BOUNDS:
+        return []
+    message = (
+        f"{demos.source}: {fraction:.0%} of the action entries lie on {spec.task}'s bounds, and "
+        "what the expert asked for beyond them is not known: a clone learns to stop at the bound. "
+        "Store the unclipped actions too, where you have them"
+    )
+    return [Finding("warning", "clipped_actions", message)]
 
 
 def state_findings(

@@ -17,6 +17,8 @@ Severity = Literal["error", "warning", "note"]
 
 FEW_EPISODES = 3
 """Three demonstrations must train; with fewer the result depends on luck."""
+FEW_PAIRS = 100
+"""So many state-action pairs a discriminator can learn by heart."""
 
 
 @dataclass(frozen=True)
@@ -71,14 +73,34 @@ def episode_findings(demos: Demonstrations) -> list[Finding]:
     return findings + _duplicate_findings(demos)
 
 
+def scarcity_findings(demos: Demonstrations) -> list[Finding]:
+    """Too few pairs to generalise from; steps whose successors were lost in thinning."""
+    findings = []
+    if 0 < demos.num_steps <= FEW_PAIRS:
+        message = (
+            f"{demos.source}: {count(demos.num_steps, 'state-action pair')} only; a discriminator "
+            "can learn so few by heart, and its reward then says little. Use more trajectories, or "
+            "more steps of each"
+        )
+        findings.append(Finding("warning", "few_pairs", message))
+    if not demos.has_true_successors:
+        message = (
+            f"{demos.source}: was thinned and does not hold the states that followed its steps; "
+            "airl, cats and caps would read later ones. Thin the whole record again"
+        )
+        findings.append(Finding("warning", "lost_successors", message))
+    return findings
+
+
 def nonfinite_findings(demos: Demonstrations) -> list[Finding]:
     """NaN and infinities, counted, with the place of the first one, per tensor."""
-    lengths, raw = demos.episode_lengths, demos.actions
+    lengths, raw, following = demos.episode_lengths, demos.actions, demos.next_observations
     # In float32, which networks read: a double may be finite and too large.
     subjects: tuple[tuple[str, Tensor | None, Tensor, Severity], ...] = (
         ("observations", demos.observations.float(), lengths + 1, "error"),
         ("executed_actions", demos.executed_actions.float(), lengths, "error"),
         ("actions", None if raw is None else raw.float(), lengths, "error"),
+        ("next_observations", None if following is None else following.float(), lengths, "error"),
         ("rewards", demos.rewards, lengths, "warning"),
     )
     return [

@@ -56,11 +56,16 @@ def export_d4rl(demos: Demonstrations, path: Path) -> None:
         "metadata/episode_lengths": demos.episode_lengths.numpy(),
         SEAL: np.frombuffer(seal(demos), dtype=np.uint8),
     }
-    if not has_repeated_finals(demos):
+    if demos.next_observations is not None:
+        final_rows = (demos.episode_lengths + 1).cumsum(0) - 1
+        arrays["metadata/final_observations"] = demos.observations[final_rows].numpy()
+        arrays["next_observations"] = demos.next_observations.numpy()
+    elif not has_repeated_finals(demos):
         arrays["next_observations"] = demos.observations[rows + 1].numpy()
     for name, tensor in (
         ("rewards", demos.rewards),
         ("infos/raw_actions", demos.actions),
+        ("metadata/next_is_terminal", demos.next_is_terminal),
         ("metadata/initial_qpos", demos.initial_qpos),
         ("metadata/initial_qvel", demos.initial_qvel),
     ):

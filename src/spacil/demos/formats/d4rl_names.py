@@ -11,6 +11,8 @@ ALIASES = {
     "infos/qpos": "step_qpos",
     "infos/qvel": "step_qvel",
     "metadata/episode_lengths": "episode_lengths",
+    "metadata/final_observations": "final_observations",
+    "metadata/next_is_terminal": "next_is_terminal",
     "metadata/initial_qpos": "initial_qpos",
     "metadata/initial_qvel": "initial_qvel",
     SEAL: SEAL,

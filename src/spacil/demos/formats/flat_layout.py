@@ -20,6 +20,7 @@ ALIASES = {
     "obs": "observations",
     "states": "observations",
     "next_observations": "next_observations",
+    "next_is_terminal": "next_is_terminal",
     "actions": "actions",
     "acts": "actions",
     "executed_actions": "executed_actions",
@@ -40,6 +41,7 @@ _PER_STEP = (
     "terminations",
     "truncations",
     "next_observations",
+    "next_is_terminal",
     "step_qpos",
     "step_qvel",
 )
@@ -139,10 +141,15 @@ def _stated_lengths(lengths: NDArray[Any], num_steps: int, path: str) -> NDArray
 def _with_final_observations(
     episodes: dict[str, EpisodeArrays], path: str
 ) -> dict[str, EpisodeArrays]:
-    """`next_observations` give each episode its final one, and show whether steps are in order."""
-    successors = episodes.pop("next_observations", None)
-    if successors is None:
+    """`next_observations` give each episode its final one, and show whether steps are in order.
+
+    Beside `next_is_terminal` they are those of a thinned record, which are no rows of it.
+    """
+    if "final_observations" in episodes:
+        return _with_stated_finals(episodes, path)
+    if "next_observations" not in episodes or "next_is_terminal" in episodes:
         return episodes
+    successors = episodes.pop("next_observations")
     whole = []
     for index, (states, following) in enumerate(
         zip(episodes["observations"], successors, strict=True)
@@ -161,6 +168,18 @@ def _with_final_observations(
             )
         has_final = len(states) == num_steps + 1
         whole.append(states if has_final else np.concatenate([states, following[-1:]]))
+    return {**episodes, "observations": whole}
+
+
+def _with_stated_finals(episodes: dict[str, EpisodeArrays], path: str) -> dict[str, EpisodeArrays]:
+    finals, states = episodes.pop("final_observations"), episodes["observations"]
+    shapes = [rows.shape[1:] for rows in states]
+    if [final.shape for final in finals] != shapes:
+        raise DataError(f"{path}: final_observations do not fit the observations of its episodes")
+    whole = [
+        np.concatenate([rows, final[np.newaxis]])
+        for rows, final in zip(states, finals, strict=True)
+    ]
     return {**episodes, "observations": whole}
 
 

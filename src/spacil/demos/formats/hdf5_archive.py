@@ -20,7 +20,10 @@ Notes = dict[str, Any]
 
 MINARI_FILE = "main_data.hdf5"
 MINARI_FIELDS = ("observations", "actions", "rewards", "terminations", "truncations")
-MINARI_INFOS = frozenset({"raw_actions", "initial_qpos", "initial_qvel", "qpos", "qvel"})
+MINARI_INFOS = frozenset(
+    {"raw_actions", "next_observations", "next_is_terminal"}
+    | {"initial_qpos", "initial_qvel", "qpos", "qvel"}
+)
 
 _NUMBERS = {"bool", "float16", "float32", "float64"} | {
     f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)

@@ -3,7 +3,7 @@
 A folder written by Hugging Face `datasets`, as imitation's `serialize.save` does: one row per
 trajectory with `obs` (one more than actions), `acts`, `infos`, `terminal` and, where known, `rews`.
 `infos` hold jsonpickle, which can run code: they are never read, and written empty. The layout has
-no place for raw actions and start states; an export leaves them out and says so.
+no place for raw actions and start states; `file` leaves them out of an export.
 """
 
 from pathlib import Path
@@ -14,15 +14,16 @@ from numpy.typing import NDArray
 
 from spacil import storage
 from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.edits import with_flagged_ends, without_tensors
+from spacil.demos.edits import with_flagged_ends
 from spacil.demos.metadata import DemoMetadata
+from spacil.demos.schema import SUCCESSOR_FIELDS
 from spacil.demos.seal import FORMAT, imported, seal
 from spacil.errors import ConfigError, DataError
 from spacil.sandbox.parent import read_foreign
 
 READER = "spacil.demos.formats.arrow_archive:read_imitation"
 INFO_FILE = "dataset_info.json"
-LEFT_OUT = ("actions", "initial_qpos", "initial_qvel")
+LEAVES_OUT = ("actions", "initial_qpos", "initial_qvel", *SUCCESSOR_FIELDS)
 
 
 def import_imitation(folder: Path) -> Demonstrations:
@@ -64,7 +65,7 @@ def export_imitation(demos: Demonstrations, folder: Path) -> None:
             "writing trajectories of the imitation library needs datasets: "
             "pip install 'spacil[imitation]'"
         ) from None
-    demos = without_tensors(with_flagged_ends(demos), LEFT_OUT)
+    demos = with_flagged_ends(demos)
     episodes = [demos.episode(index) for index in range(demos.num_episodes)]
     columns: dict[str, list[Any]] = {
         "obs": [episode.observations.numpy() for episode in episodes],

@@ -20,6 +20,7 @@ from spacil.demos.edits import with_rewards
 from spacil.demos.formats.d4rl import hdf5_bytes
 from spacil.demos.formats.hdf5_archive import MINARI_FIELDS, MINARI_FILE
 from spacil.demos.metadata import DemoMetadata
+from spacil.demos.schema import SUCCESSOR_FIELDS
 from spacil.demos.seal import imported, seal
 from spacil.envs.registry import TASKS, gymnasium_spec, make_vector_env
 from spacil.envs.vector_env import ResetSeeds
@@ -162,7 +163,7 @@ def _our_metadata(metadata: dict[str, Any], seeds: list[int | None], folder: Pat
 
 def _episodes(found: Arrays, num_episodes: int) -> dict[str, list[NDArray[Any]]]:
     names = dict(zip(MINARI_FIELDS, MINARI_FIELDS, strict=True))
-    names |= {f"infos/{name}": name for name in ("initial_qpos", "initial_qvel")}
+    names |= {f"infos/{name}": name for name in ("initial_qpos", "initial_qvel", *SUCCESSOR_FIELDS)}
     names |= {"actions": "executed_actions", "infos/raw_actions": "actions"}
     episodes = {
         field: [found[f"{index}/{name}"] for index in range(num_episodes)]
@@ -175,9 +176,10 @@ def _episodes(found: Arrays, num_episodes: int) -> dict[str, list[NDArray[Any]]]
         starts = [rows[0] for rows in steps if rows is not None and rows.ndim == 2 and len(rows)]
         if starts and len(starts) == num_episodes:
             episodes.setdefault(f"initial_{quantity}", starts)
-    if ("initial_qpos" in episodes) != ("initial_qvel" in episodes):
-        for name in ("initial_qpos", "initial_qvel"):
-            episodes.pop(name, None)
+    for pair in (("initial_qpos", "initial_qvel"), SUCCESSOR_FIELDS):
+        if (pair[0] in episodes) != (pair[1] in episodes):
+            for name in pair:
+                episodes.pop(name, None)
     return episodes
 
 
@@ -201,6 +203,9 @@ def _exported(demos: Demonstrations, index: int) -> dict[str, NDArray[Any]]:
     ):
         if tensor is not None:
             arrays[f"infos/{name}"] = tensor.numpy()
+    if demos.next_observations is not None and demos.next_is_terminal is not None:
+        arrays["infos/next_observations"] = demos.next_observations[steps].numpy()
+        arrays["infos/next_is_terminal"] = demos.next_is_terminal[steps].numpy()
     return arrays
 
 
