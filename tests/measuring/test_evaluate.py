@@ -1,48 +1,13 @@
 """Whole episodes, counted and measured by hand; the policy is read and never changed."""
 
-from typing import Any
-
-import gymnasium
 import numpy as np
 import pytest
 import torch
-from gymnasium.spaces import Box
+from countdown import countdown
 
-from spacil.envs.registry import make_vector_env
-from spacil.envs.vector_env import ResetSeeds, VectorEnv
 from spacil.errors import DataError
-from spacil.measuring import evaluate as evaluation
-from spacil.measuring.evaluate import evaluate, mean_interval, num_evaluation_envs, play_episodes
+from spacil.measuring.evaluate import evaluate, mean_interval, num_evaluation_envs
 from spacil.nets.policy import GaussianPolicy
-
-SEEDS = ResetSeeds(0, "test")
-
-
-class Countdown(gymnasium.Env[Any, Any]):
-    """Shows how many steps are left, pays 1 for each; 0 left from the start: goes on for ever."""
-
-    observation_space = Box(-np.inf, np.inf, (1,), dtype=np.float64)
-    action_space = Box(-1, 1, (1,))
-
-    def __init__(self, longest: int) -> None:
-        self.longest = longest
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
-        super().reset(seed=seed)
-        self.left = int(self.np_random.integers(1, self.longest + 1)) if self.longest else 0
-        return np.array([self.left], dtype=float), {}
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        self.left -= 1
-        return np.array([self.left], dtype=float), 1.0, self.left == 0, False, {}
-
-
-def countdown(num_envs: int, longest: int) -> VectorEnv:
-    return make_vector_env(lambda: Countdown(longest), num_envs, SEEDS)
-
-
-def stand_still(states: torch.Tensor) -> torch.Tensor:
-    return torch.zeros(len(states), 1)
 
 
 @pytest.fixture
@@ -50,25 +15,6 @@ def policy() -> GaussianPolicy:
     policy = GaussianPolicy(1, [-1.0], [1.0], (4,), generator=torch.Generator().manual_seed(0))
     policy.normalizer.merge(torch.arange(6.0).unsqueeze(-1))
     return policy
-
-
-def test_every_env_plays_one_whole_episode_per_wave() -> None:
-    env = countdown(4, longest=9)
-    starts = [env.reset(first_episode=episode)[:, 0] for episode in (5, 6, 7)]
-    lengths = np.concatenate(starts)[:10]  # three waves, the last one of two envs
-    episodes = play_episodes(env, stand_still, first_episode=5, num_episodes=10)
-    assert episodes.lengths.tolist() == lengths.tolist()
-    assert episodes.returns.tolist() == lengths.tolist()
-    assert len(episodes.states) == lengths.sum()
-    # Each episode of n steps acts on the states n, n - 1, ..., 1.
-    expected = sorted(left for length in lengths for left in range(1, int(length) + 1))
-    assert sorted(episodes.states[:, 0].tolist()) == expected
-
-
-def test_an_episode_that_never_ends_is_cut_at_the_limit() -> None:
-    episodes = play_episodes(countdown(2, longest=0), stand_still, 0, 2)
-    assert evaluation.DEFAULT_EPISODE_LIMIT == 1_000
-    assert episodes.lengths.tolist() == episodes.returns.tolist() == [1_000, 1_000]
 
 
 def test_as_many_envs_as_whole_episodes_make_the_steps_asked_for() -> None:

@@ -17,7 +17,7 @@ from spacil.measuring.robustness import (
     worst_offset,
 )
 from spacil.nets.mlp import MLP
-from spacil.sampling.episodes import all_states, play
+from spacil.sampling.episodes import play
 
 
 @pytest.fixture(autouse=True)
@@ -39,35 +39,6 @@ def identity(states: Tensor) -> Tensor:
 
 def make_policy() -> MLP:
     return MLP([11, 16, 2], generator=torch.Generator().manual_seed(0)).requires_grad_(False)
-
-
-# --- playing ----------------------------------------------------------------------------------
-
-
-def test_episodes_come_whole_in_order_and_add_up(reacher: VectorEnv) -> None:
-    played = play(reacher, make_policy, 3)
-    assert [len(trajectory) for trajectory in played] == [50, 50, 50]
-    assert all_states(played).shape == (150, 11)
-    again = play(reacher, make_policy, 3)
-    assert all(torch.equal(a.rewards, b.rewards) for a, b in zip(played, again, strict=True))
-    assert played[0].total_return == pytest.approx(float(played[0].rewards.sum()))
-    # episode 1 of env 0 is the third; it differs from episode 0
-    assert not torch.equal(played[2].states[0], played[0].states[0])
-
-
-def test_actions_are_recorded_as_the_env_executed_them(reacher: VectorEnv) -> None:
-    (played,) = play(reacher, lambda: lambda s: torch.full((len(s), 2), 7.0), 1)
-    assert bool((played.actions == 1.0).all())
-
-
-def test_an_episode_ends_where_the_env_ends_it() -> None:
-    env = make_vector_env("Hopper-v4", 3, ResetSeeds(0, "test"))
-    try:
-        played = play(env, lambda: lambda s: torch.zeros(len(s), 3), 3)
-    finally:
-        env.close()
-    assert all(len(trajectory) < 1000 for trajectory in played)
-    assert len({len(trajectory) for trajectory in played}) > 1
 
 
 # --- disturbances -----------------------------------------------------------------------------

@@ -10,29 +10,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from spacil.engine.torch_threads import one_torch_thread
 from spacil.envs.registry import make_vector_env
-from spacil.envs.vector_env import BoolArray, EnvSpec, ResetSeeds, VectorEnv
+from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
 from spacil.errors import DataError
 from spacil.nets.normalizer import CLIP, STD_FLOOR
 from spacil.nets.policy import GaussianPolicy
-from spacil.sampling.episodes import DEFAULT_EPISODE_LIMIT
+from spacil.sampling.episodes import DEFAULT_EPISODE_LIMIT, play_for_totals
 from spacil.smoothness.metric import Frames, local_constants
 
 EVALUATION_ENVS = 50
 """Envs side by side in an evaluation outside of training."""
-
-
-@dataclass(frozen=True)
-class Episodes:
-    """Whole episodes of one policy."""
-
-    returns: NDArray[np.float64]
-    """[episodes], undiscounted"""
-    lengths: NDArray[np.int64]
-    """[episodes]"""
-    states: Tensor
-    """[sum of lengths, S] float32, every state acted on"""
 
 
 @dataclass(frozen=True)
@@ -68,48 +55,6 @@ def num_evaluation_envs(evaluation_steps: int, horizon: int | None) -> int:
     return max(1, math.ceil(evaluation_steps / (horizon or DEFAULT_EPISODE_LIMIT)))
 
 
-@torch.no_grad()
-def play_episodes(
-    env: VectorEnv, act: Callable[[Tensor], Tensor], first_episode: int, num_episodes: int
-) -> Episodes:
-    """Whole episodes in waves of one per env: episode `first_episode` of every env, then the next.
-
-    `act` maps raw float32 states [N, S] to actions within bounds.
-    """
-    parts = []
-    for wave in range(math.ceil(num_episodes / env.num_envs)):
-        num_wanted = min(env.num_envs, num_episodes - wave * env.num_envs)
-        parts.append(_play_wave(env, act, first_episode + wave, num_wanted))
-    return Episodes(
-        np.concatenate([part.returns for part in parts]),
-        np.concatenate([part.lengths for part in parts]),
-        torch.cat([part.states for part in parts]),
-    )
-
-
-def _play_wave(
-    env: VectorEnv, act: Callable[[Tensor], Tensor], episode: int, num_wanted: int
-) -> Episodes:
-    """One whole episode in each of the first `num_wanted` envs; an env that is done waits."""
-    states = env.reset(episode)
-    active: BoolArray = np.arange(env.num_envs) < num_wanted
-    returns = np.zeros(env.num_envs)
-    lengths = np.zeros(env.num_envs, dtype=np.int64)
-    visited: list[Tensor] = []
-    with one_torch_thread():
-        for _ in range(env.spec.horizon or DEFAULT_EPISODE_LIMIT):
-            inputs = torch.from_numpy(states.astype(np.float32))
-            visited.append(inputs[torch.from_numpy(active)])
-            result = env.step(act(inputs).numpy(), active)
-            returns += result.rewards
-            lengths += active
-            active = active & ~(result.terminated | result.truncated)
-            states = result.states
-            if not active.any():
-                break
-    return Episodes(returns[:num_wanted], lengths[:num_wanted], torch.cat(visited))
-
-
 def policy_frames(policy: GaussianPolicy, demo_std: Tensor | None) -> Frames:
     """The frames in which this policy's J is told; `demo_std` [S] defines the common one."""
     normalizer = policy.normalizer
@@ -141,7 +86,8 @@ def evaluate(
 
     The normaliser is read, never updated.
     """
-    episodes = play_episodes(
+    # The policy's own bounds: it may be evaluated in an env with wider ones.
+    episodes = play_for_totals(
         env, lambda states: policy.clip(policy.mean(states)), first_episode, num_episodes
     )
     constants = local_constants(
