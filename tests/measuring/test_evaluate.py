@@ -1,12 +1,11 @@
 """Whole episodes, counted and measured by hand; the policy is read and never changed."""
 
-import numpy as np
 import pytest
 import torch
 from countdown import countdown
 
 from spacil.errors import DataError
-from spacil.measuring.evaluate import evaluate, mean_interval, num_evaluation_envs
+from spacil.measuring.evaluate import evaluate, num_evaluation_envs
 from spacil.nets.policy import GaussianPolicy
 
 
@@ -66,13 +65,3 @@ def test_the_policy_is_read_and_never_changed(policy: GaussianPolicy) -> None:
 def test_demonstrations_of_other_sizes_define_no_frame(policy: GaussianPolicy) -> None:
     with pytest.raises(DataError, match="demonstrations have 3 state dims, the policy has 1"):
         evaluate(policy, countdown(1, longest=3), 0, 1, torch.ones(3))
-
-
-def test_the_interval_covers_the_mean_and_repeats() -> None:
-    values = np.random.default_rng(0).normal(5.0, 1.0, size=400)
-    low, high = mean_interval(values)
-    assert (low, high) == mean_interval(values)
-    standard_error = values.std() / 20
-    assert low == pytest.approx(values.mean() - 1.96 * standard_error, abs=0.3 * standard_error)
-    assert high == pytest.approx(values.mean() + 1.96 * standard_error, abs=0.3 * standard_error)
-    assert mean_interval(np.array([3.0])) == (3.0, 3.0)

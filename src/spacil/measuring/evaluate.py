@@ -2,17 +2,16 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
 from spacil.errors import DataError
+from spacil.measuring.statistics import ReturnStatistics, return_statistics
 from spacil.nets.normalizer import CLIP, STD_FLOOR
 from spacil.nets.policy import GaussianPolicy
 from spacil.sampling.episodes import DEFAULT_EPISODE_LIMIT, play_for_totals
@@ -23,16 +22,9 @@ EVALUATION_ENVS = 50
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(ReturnStatistics):
     """Return G and smoothness J of one policy; keys are stable."""
 
-    average_return: float
-    return_std: float
-    """Over episodes, with Bessel's correction; 0 for one episode"""
-    return_low: float
-    return_high: float
-    """95 % bootstrap interval of the mean return over episodes of this one policy"""
-    num_episodes: int
     mean_length: float
     smoothness_j: float | None
     """The common frame's J; None without demonstrations to define it. Lower is smoother."""
@@ -95,14 +87,9 @@ def evaluate(
         policy.normalize(episodes.states),
         policy_frames(policy, demo_std),
     )
-    low, high = mean_interval(episodes.returns)
     common = _mean(constants.common)
     return Evaluation(
-        average_return=float(episodes.returns.mean()),
-        return_std=float(episodes.returns.std(ddof=1)) if num_episodes > 1 else 0.0,
-        return_low=low,
-        return_high=high,
-        num_episodes=num_episodes,
+        **asdict(return_statistics(episodes.returns)),
         mean_length=float(episodes.lengths.mean()),
         smoothness_j=common,
         smoothness_j_own=float(constants.own.mean()),
@@ -133,16 +120,6 @@ def evaluate_afresh(
         return evaluate(policy, env, 0, num_episodes, demo_std)
     finally:
         env.close()
-
-
-def mean_interval(
-    values: NDArray[np.float64], level: float = 0.95, resamples: int = 2_000
-) -> tuple[float, float]:
-    """Bootstrap interval of the mean over episodes, always from the same draws."""
-    draws = np.random.default_rng(0).integers(len(values), size=(resamples, len(values)))
-    tail = (1 - level) / 2
-    low, high = np.quantile(values[draws].mean(axis=1), [tail, 1 - tail])
-    return float(low), float(high)
 
 
 def _mean(values: Tensor | None) -> float | None:

@@ -1,5 +1,7 @@
 """Episodes in, numbers out: return, what the motors felt, and whether the policy acts at all."""
 
+from dataclasses import asdict
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -7,8 +9,8 @@ from torch import Tensor
 from spacil.envs.joint_velocities import is_movement, joint_velocity_columns
 from spacil.envs.vector_env import EnvSpec
 from spacil.errors import ConfigError
-from spacil.measuring.evaluate import mean_interval
 from spacil.measuring.report import PlayedEpisodes
+from spacil.measuring.statistics import return_statistics
 from spacil.policies.source import PolicySource
 from spacil.sampling.episodes import Actor, Trajectory
 from spacil.smoothness.action_signal import ActionSignal, describe, mean_signal
@@ -17,13 +19,8 @@ from spacil.smoothness.action_signal import ActionSignal, describe, mean_signal
 def played_episodes(trajectories: list[Trajectory], spec: EnvSpec) -> PlayedEpisodes:
     """The summary of whole episodes; numbers of the signal are means over episodes."""
     returns = np.array([trajectory.total_return for trajectory in trajectories])
-    low, high = mean_interval(returns)
     return PlayedEpisodes(
-        average_return=float(returns.mean()),
-        return_std=float(returns.std(ddof=1)) if len(returns) > 1 else 0.0,
-        return_low=low,
-        return_high=high,
-        num_episodes=len(returns),
+        **asdict(return_statistics(returns)),
         mean_length=float(np.mean([len(trajectory) for trajectory in trajectories])),
         action_signal=mean_signal([_signal(trajectory, spec) for trajectory in trajectories]),
     )

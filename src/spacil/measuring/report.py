@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from spacil.measuring.robustness import Robustness
+from spacil.measuring.statistics import ReturnStatistics
 from spacil.policies.source import Kind
 from spacil.smoothness.action_signal import SPECTRUM_CONVENTION, ActionSignal
 from spacil.smoothness.metric import Summary
@@ -72,15 +73,9 @@ class CertificateSummary:
 
 
 @dataclass(frozen=True)
-class PlayedEpisodes:
+class PlayedEpisodes(ReturnStatistics):
     """Whole episodes: what they earned, and what the motors felt."""
 
-    average_return: float
-    return_std: float
-    return_low: float
-    return_high: float
-    """95 % bootstrap interval of the mean return over episodes"""
-    num_episodes: int
     mean_length: float
     action_signal: ActionSignal
 

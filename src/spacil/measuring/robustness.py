@@ -16,6 +16,7 @@ from torch import Tensor
 
 from spacil.envs.vector_env import VectorEnv
 from spacil.functional.spectral import BatchFunction
+from spacil.measuring.statistics import return_statistics
 from spacil.sampling.episodes import Actor, MakeActor, play
 from spacil.seeding import stream
 from spacil.smoothness.action_signal import mean_of_known, spectrum_score
@@ -170,10 +171,10 @@ def _disturbed_return(
     env: VectorEnv, make_actor: MakeActor, num_episodes: int, level: float
 ) -> DisturbedReturn:
     trajectories = play(env, make_actor, num_episodes)
-    returns = np.array([trajectory.total_return for trajectory in trajectories])
+    returns = return_statistics(np.array([each.total_return for each in trajectories]))
     return DisturbedReturn(
         level=level,
-        average_return=float(returns.mean()),
-        return_std=float(returns.std(ddof=1)) if len(returns) > 1 else 0.0,
+        average_return=returns.average_return,
+        return_std=returns.return_std,
         spectrum_score=mean_of_known([spectrum_score(each.actions) for each in trajectories]),
     )
