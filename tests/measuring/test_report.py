@@ -3,7 +3,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import mujoco
 import numpy as np
 import policies_of_others as foreign
 import pytest
@@ -11,9 +10,6 @@ import torch
 
 import spacil
 from spacil.engine.torch_threads import one_torch_thread
-from spacil.envs.joint_velocities import joint_velocity_columns
-from spacil.envs.mujoco_model import model_path
-from spacil.envs.registry import TASKS
 from spacil.errors import ConfigError, DataError
 from spacil.measuring.evaluate import evaluate
 from spacil.measuring.fixed_states import load_states
@@ -183,18 +179,3 @@ def test_nowhere_to_measure_and_impossible_settings_are_refused() -> None:
 def test_demonstrations_of_another_task_are_refused() -> None:
     with pytest.raises(DataError, match="the policy has 11 state dims"):
         measure_smoothness(REACHER, env="Reacher-v4", demonstrations="Walker2d-v4", episodes=1)
-
-
-@pytest.mark.parametrize(
-    "task", ["Reacher-v4", "Hopper-v4", "Walker2d-v4", "HalfCheetah-v4", "Ant-v4"]
-)
-def test_the_velocity_columns_are_those_of_the_joints_that_the_motors_drive(task: str) -> None:
-    columns = joint_velocity_columns(task)
-    assert columns is not None
-    model = mujoco.MjModel.from_xml_path(str(model_path(TASKS[task])))
-    driven = [int(model.jnt_dofadr[joint]) for joint in model.actuator_trnid[:, 0]]
-    # In every observation the velocities of all joints follow the positions; Reacher shows only
-    # those of its arm, before the offset to the target.
-    num_shown = {"Reacher-v4": 8, "Ant-v4": 27}.get(task, TASKS[task].num_states)
-    first = num_shown - (2 if task == "Reacher-v4" else model.nv)
-    assert [first + dof for dof in driven] == list(columns)

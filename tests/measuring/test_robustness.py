@@ -9,7 +9,6 @@ from spacil.engine.torch_threads import one_torch_thread
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds, VectorEnv
 from spacil.measuring.robustness import (
-    attack_radius_of,
     measure_robustness,
     with_action_delay,
     with_noise,
@@ -117,9 +116,3 @@ def test_all_disturbances_are_measured_and_none_is_free(reacher: VectorEnv) -> N
         ).action_difference_attack
         is None
     )
-
-
-def test_the_usual_radii_belong_to_task_families() -> None:
-    assert attack_radius_of("Hopper-v4") == attack_radius_of("Hopper-v5") == 0.075
-    assert attack_radius_of("Ant-v4-no-contact") == 0.15
-    assert attack_radius_of("Reacher-v4") is None

@@ -22,7 +22,7 @@ from torch import Tensor
 from spacil.config.groups import RunConfig
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import bundled_demos, load_demos
-from spacil.envs.registry import make_vector_env, task_named_in_file
+from spacil.envs.registry import built_in_task, make_vector_env, task_named_in_file
 from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
 from spacil.errors import ConfigError
 from spacil.measuring.fixed_states import FixedStates, checked_states, demonstrated_states
@@ -49,7 +49,7 @@ from spacil.measuring.report import (
     PlayedEpisodes,
     SmoothnessReport,
 )
-from spacil.measuring.robustness import Robustness, attack_radius_of, measure_robustness
+from spacil.measuring.robustness import Robustness, measure_robustness
 from spacil.policies.file import Which
 from spacil.policies.open import open_policy
 from spacil.policies.source import PolicySource, check_is_function, check_widths
@@ -253,13 +253,14 @@ def _robustness(
 ) -> Robustness:
     if env is None:
         raise ConfigError(f"{source.name}: --robustness plays episodes, so it needs a --task")
+    task = built_in_task(env.spec)
     return measure_robustness(
         env,
         act,
         lambda states: lens.mean(lens.normalize(states.to(source.dtype))),
         feature_std,
         "the states it visited" if demos is None else demos.source,
-        options.attack_radius or attack_radius_of(env.spec.task),
+        options.attack_radius or (None if task is None else task.attack_radius),
         options.episodes,
         options.seed,
     )

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from spacil.envs.joint_velocities import is_movement, joint_velocity_columns
+from spacil.envs.registry import built_in_task
 from spacil.envs.vector_env import EnvSpec
 from spacil.errors import ConfigError
 from spacil.measuring.report import PlayedEpisodes
@@ -95,10 +95,11 @@ def action_spread(
 
 
 def _signal(trajectory: Trajectory, spec: EnvSpec) -> ActionSignal:
-    columns = joint_velocity_columns(spec.task)
+    task = built_in_task(spec)
+    columns = None if task is None else task.joint_velocities
     return describe(
         trajectory.actions,
         torch.from_numpy(spec.action_high - spec.action_low),
         None if columns is None else trajectory.states[:, list(columns)],
-        spec.dt if is_movement(spec.task) else None,
+        spec.dt if task is not None and task.is_movement else None,
     )

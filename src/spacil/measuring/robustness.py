@@ -24,8 +24,6 @@ from spacil.smoothness.action_signal import mean_of_known, spectrum_score
 NOISE_LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 """Half widths of uniform noise, in standard deviations of each feature (the CATS protocol)."""
 DELAYS = (1, 2, 3)
-ATTACK_RADII = {"Hopper": 0.075, "Walker2d": 0.05, "HalfCheetah": 0.15, "Ant": 0.15}
-"""L-infinity radius in standard deviations, by the task's name without version (SA-PPO's)."""
 ATTACK_STEPS = 10
 _ATTACK_STEP = 0.25
 """Of the radius: ten such steps cross the ball, and have time to come to rest on its faces."""
@@ -54,11 +52,6 @@ class Robustness:
     """None where no radius is known for the task and none was given"""
     observation_delay: tuple[DisturbedReturn, ...]
     action_delay: tuple[DisturbedReturn, ...]
-
-
-def attack_radius_of(task: str) -> float | None:
-    """The usual radius for a task, where there is one."""
-    return ATTACK_RADII.get(task.split("-v")[0])
 
 
 def measure_robustness(
