@@ -63,5 +63,5 @@ def test_the_policy_is_read_and_never_changed(policy: GaussianPolicy) -> None:
 
 
 def test_demonstrations_of_other_sizes_define_no_frame(policy: GaussianPolicy) -> None:
-    with pytest.raises(DataError, match="demonstrations have 3 state dims, the policy has 1"):
+    with pytest.raises(DataError, match="demonstrations: 3 state dims, the policy has 1"):
         evaluate(policy, countdown(1, longest=3), 0, 1, torch.ones(3))

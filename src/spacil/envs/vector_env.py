@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from spacil.errors import DivergedError, EnvError
+from spacil.errors import DataError, DivergedError, EnvError
 from spacil.seeding import derived_seed
 
 FloatArray = NDArray[np.float64]
@@ -133,6 +133,28 @@ def fingerprint(
 def _json_bounds(bounds: ActionArray) -> list[float | None]:
     """JSON has no infinity: an open side is null."""
     return [float(bound) if np.isfinite(bound) else None for bound in bounds]
+
+
+Dims = tuple[int | None, int | None]
+"""Of a state and of an action; None where not known"""
+
+
+def dims_misfits(found: Dims, expected: Dims, whose: str) -> dict[str, str]:
+    """What does not fit, as words by "state" and "action"; the unknown fits everything.
+
+    The one wording for policies, demonstrations and states: "17 state dims, Hopper-v4 has 11".
+    """
+    return {
+        noun: f"{ours} {noun} dims, {whose} has {theirs}: wrong file or --task?"
+        for noun, ours, theirs in zip(("state", "action"), found, expected, strict=True)
+        if None not in (ours, theirs) and ours != theirs
+    }
+
+
+def require_dims(source: object, found: Dims, expected: Dims, whose: str) -> None:
+    """Refuse what has other sizes: `require_dims(path, (17, 6), (11, 3), "Hopper-v4")`."""
+    for misfit in dims_misfits(found, expected, whose).values():
+        raise DataError(f"{source}: {misfit}")
 
 
 def check_actions(actions: NDArray[Any], spec: EnvSpec, num_envs: int) -> None:

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from spacil.envs.registry import make_vector_env
-from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
-from spacil.errors import DataError
+from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv, require_dims
 from spacil.measuring.statistics import ReturnStatistics, return_statistics
 from spacil.nets.normalizer import CLIP, STD_FLOOR
 from spacil.nets.policy import GaussianPolicy
@@ -52,11 +51,9 @@ def policy_frames(policy: GaussianPolicy, demo_std: Tensor | None) -> Frames:
     normalizer = policy.normalizer
     common = None
     if demo_std is not None:
-        if len(demo_std) != policy.num_states:
-            raise DataError(
-                f"the demonstrations have {len(demo_std)} state dims, the policy has "
-                f"{policy.num_states}: they define no common frame for it"
-            )
+        require_dims(
+            "the demonstrations", (len(demo_std), None), (policy.num_states, None), "the policy"
+        )
         common = torch.where(demo_std > STD_FLOOR, demo_std, 0.0).to(normalizer.scale)
     return Frames(
         own_scale=normalizer.scale,
