@@ -11,12 +11,14 @@ from spacil.envs.vector_env import ResetSeeds, VectorEnv
 from spacil.measuring.robustness import (
     measure_robustness,
     with_action_delay,
+    with_attack,
     with_noise,
     with_observation_delay,
     worst_offset,
 )
 from spacil.nets.mlp import MLP
-from spacil.sampling.episodes import play
+from spacil.sampling.episodes import Actor, play
+from spacil.seeding import stream
 
 
 @pytest.fixture(autouse=True)
@@ -84,6 +86,44 @@ def test_the_attack_stays_in_its_box_and_beats_random_corners() -> None:
     signs = torch.randint(2, offset.shape, generator=generator) * 2 - 1
     at_random = (policy(states + radius * signs) - policy(states)).norm(dim=-1)
     assert attacked.mean() > 1.5 * at_random.mean()
+
+
+# The first action is far beyond its bound: only the second one can change, most at x = -y. The
+# unclipped actions change most at x = y.
+SLOPES = torch.tensor([[5.0, 4.5], [0.5, -0.4]])
+
+
+def half_saturated(states: Tensor) -> Tensor:
+    return states[:, :2] @ SLOPES.T + torch.tensor([20.0, 0.0])
+
+
+def half_saturated_executed(states: Tensor) -> Tensor:
+    return half_saturated(states).clamp(-1, 1)
+
+
+def test_the_attack_spends_nothing_on_what_the_bounds_cut_off() -> None:
+    states, radius = torch.zeros(8, 2), torch.tensor([0.2, 0.2])
+
+    def change_by(attacked: Actor) -> Tensor:
+        offset = worst_offset(attacked, states, radius, torch.Generator().manual_seed(0))
+        return half_saturated_executed(offset)[:, 1].abs()
+
+    assert torch.allclose(change_by(half_saturated_executed), torch.full((8,), 0.9 * 0.2))
+    assert torch.allclose(change_by(half_saturated), torch.full((8,), 0.1 * 0.2))
+
+
+def test_measuring_attacks_the_action_that_the_env_executes(reacher: VectorEnv) -> None:
+    def average_return(attacked: Actor) -> float:
+        actor = with_attack(half_saturated, attacked, 0.2 * torch.ones(11), stream(0, "attack"))
+        return float(np.mean([t.total_return for t in play(reacher, lambda: actor, 2)]))
+
+    found = measure_robustness(
+        reacher, half_saturated, half_saturated, torch.ones(11), "ones", 0.2, 2, seed=0
+    )
+    assert found.action_difference_attack is not None
+    measured = found.action_difference_attack.average_return
+    assert measured == pytest.approx(average_return(half_saturated_executed))
+    assert measured != pytest.approx(average_return(half_saturated))
 
 
 def test_a_constant_policy_cannot_be_attacked() -> None:
