@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 from spacil.config.flat import default_config, with_settings
 from spacil.config.groups import Algorithm, Preset, TrainConfig
+from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.registry import task_name, task_named_in_file
 from spacil.errors import ConfigError, DataError
@@ -67,6 +68,11 @@ class Agent:
     def config(self) -> TrainConfig:
         return self._learner.config
 
+    @property
+    def common_frame(self) -> CommonFrame | None:
+        """The frame that J is measured in; None for a task without demonstrations."""
+        return self._learner.common_frame
+
     def learn(
         self,
         iterations: int | None = None,
@@ -115,7 +121,7 @@ class Agent:
             episodes,
             seed,
             self.config.run.simulation_threads,
-            self._learner.demo_std,
+            self.common_frame,
         )
 
     def save(self, folder: str | Path) -> None:

@@ -4,6 +4,7 @@ import pytest
 import torch
 from countdown import countdown
 
+from spacil.demos.common_frame import CommonFrame
 from spacil.errors import DataError
 from spacil.measuring.evaluate import evaluate, num_evaluation_envs
 from spacil.nets.policy import GaussianPolicy
@@ -44,8 +45,8 @@ def test_j_is_the_mean_slope_over_visited_states_in_every_frame() -> None:
         for layer, weight in zip(policy.mean_net.layers, (0.01, 0.5), strict=True):
             layer.weight.fill_(weight)
             layer.bias.zero_()
-    demo_std = torch.tensor([4.0], dtype=torch.float64)
-    result = evaluate(policy, countdown(3, longest=9), 0, 3, demo_std)
+    frame = CommonFrame(torch.tensor([4.0], dtype=torch.float64), "a test")
+    result = evaluate(policy, countdown(3, longest=9), 0, 3, frame)
     slope = 0.5 * 0.01
     assert result.smoothness_j_own == pytest.approx(slope, rel=1e-2)
     assert result.smoothness_j_raw == pytest.approx(slope / 2, rel=1e-2)
@@ -56,12 +57,14 @@ def test_j_is_the_mean_slope_over_visited_states_in_every_frame() -> None:
 def test_the_policy_is_read_and_never_changed(policy: GaussianPolicy) -> None:
     before = {name: value.clone() for name, value in policy.state_dict().items()}
     generator_state = torch.get_rng_state()
-    evaluate(policy, countdown(4, longest=9), 0, 6, torch.ones(1, dtype=torch.float64))
+    frame = CommonFrame(torch.ones(1, dtype=torch.float64), "a test")
+    evaluate(policy, countdown(4, longest=9), 0, 6, frame)
     assert all(torch.equal(before[name], value) for name, value in policy.state_dict().items())
     assert torch.equal(torch.get_rng_state(), generator_state)
     assert all(parameter.grad is None for parameter in policy.parameters())
 
 
 def test_demonstrations_of_other_sizes_define_no_frame(policy: GaussianPolicy) -> None:
-    with pytest.raises(DataError, match="demonstrations: 3 state dims, the policy has 1"):
-        evaluate(policy, countdown(1, longest=3), 0, 1, torch.ones(3))
+    frame = CommonFrame(torch.ones(3, dtype=torch.float64), "demos.npz")
+    with pytest.raises(DataError, match=r"demos\.npz: 3 state dims, the policy has 1"):
+        evaluate(policy, countdown(1, longest=3), 0, 1, frame)

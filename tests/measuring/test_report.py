@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import spacil
+from spacil.demos.common_frame import bundled_frame
 from spacil.engine.torch_threads import one_torch_thread
 from spacil.errors import ConfigError, DataError
 from spacil.measuring.evaluate import evaluate
@@ -44,8 +45,7 @@ def test_the_headline_equals_that_of_evaluate(report: Any) -> None:
     saved = load_policy(REACHER)
     env = make_vector_env("Reacher-v4", 3, ResetSeeds(0, "evaluate"))
     try:
-        std = spacil.load_demos("Reacher-v4").state_std
-        result = evaluate(saved.policy, env, 0, 3, std)
+        result = evaluate(saved.policy, env, 0, 3, bundled_frame("Reacher-v4"))
     finally:
         env.close()
     document = report.as_document()
@@ -59,6 +59,13 @@ def test_the_headline_equals_that_of_evaluate(report: Any) -> None:
 def test_the_document_is_plain_json_with_every_key(report: Any) -> None:
     document = json.loads(json.dumps(report.as_document(), allow_nan=False))
     assert document["fixed_states_from"] == "bundled demonstrations of Reacher-v4"
+    assert document["common_frame"] == {
+        "source": "bundled demonstrations of Reacher-v4",
+        "hash": bundled_frame("Reacher-v4").content_hash,
+        "num_dims": 11,
+        "num_live_dims": 10,
+        "num_dims_read": 10,
+    }
     assert document["on_fixed_states"]["num_states"] == 2500
     assert document["references"].keys() == {"zero_action", "random"}
     assert document["references"]["zero_action"]["action_signal"]["action_fluctuation"] == 0

@@ -5,16 +5,16 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import torch
 from torch import Tensor
 
+from spacil.demos.common_frame import CommonFrame
 from spacil.envs.registry import make_vector_env
-from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv, require_dims
+from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
+from spacil.measuring.frames import frames_of_policy
 from spacil.measuring.statistics import ReturnStatistics, return_statistics
-from spacil.nets.normalizer import CLIP, STD_FLOOR
 from spacil.nets.policy import GaussianPolicy
 from spacil.sampling.episodes import DEFAULT_EPISODE_LIMIT, play_for_totals
-from spacil.smoothness.metric import Frames, local_constants
+from spacil.smoothness.metric import local_constants
 
 EVALUATION_ENVS = 50
 """Envs side by side in an evaluation outside of training."""
@@ -46,43 +46,24 @@ def num_evaluation_envs(evaluation_steps: int, horizon: int | None) -> int:
     return max(1, math.ceil(evaluation_steps / (horizon or DEFAULT_EPISODE_LIMIT)))
 
 
-def policy_frames(policy: GaussianPolicy, demo_std: Tensor | None) -> Frames:
-    """The frames in which this policy's J is told; `demo_std` [S] defines the common one."""
-    normalizer = policy.normalizer
-    common = None
-    if demo_std is not None:
-        require_dims(
-            "the demonstrations", (len(demo_std), None), (policy.num_states, None), "the policy"
-        )
-        common = torch.where(demo_std > STD_FLOOR, demo_std, 0.0).to(normalizer.scale)
-    return Frames(
-        own_scale=normalizer.scale,
-        common_std=common,
-        action_low=policy.action_low,
-        action_high=policy.action_high,
-        state_clip=CLIP,
-    )
-
-
 def evaluate(
     policy: GaussianPolicy,
     env: VectorEnv,
     first_episode: int,
     num_episodes: int,
-    demo_std: Tensor | None = None,
+    common_frame: CommonFrame | None = None,
 ) -> Evaluation:
     """G over whole episodes with mean actions, and J over every state visited.
 
     The normaliser is read, never updated.
     """
+    frames = frames_of_policy(policy, common_frame)
     # The policy's own bounds: it may be evaluated in an env with wider ones.
     episodes = play_for_totals(
         env, lambda states: policy.clip(policy.mean(states)), first_episode, num_episodes
     )
     constants = local_constants(
-        policy.mean_of_normalized,
-        policy.normalize(episodes.states),
-        policy_frames(policy, demo_std),
+        policy.mean_of_normalized, policy.normalize(episodes.states), frames
     )
     common = _mean(constants.common)
     return Evaluation(
@@ -102,7 +83,7 @@ def evaluate_afresh(
     num_episodes: int,
     seed: int,
     num_threads: int,
-    demo_std: Tensor | None,
+    common_frame: CommonFrame | None,
     check: Callable[[EnvSpec], None] = lambda spec: None,
 ) -> Evaluation:
     """`evaluate` on new envs, from start states that no training run uses.
@@ -114,7 +95,7 @@ def evaluate_afresh(
     )
     try:
         check(env.spec)
-        return evaluate(policy, env, 0, num_episodes, demo_std)
+        return evaluate(policy, env, 0, num_episodes, common_frame)
     finally:
         env.close()
 

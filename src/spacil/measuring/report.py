@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
+from spacil.measuring.frames import FrameFacts
 from spacil.measuring.robustness import Robustness
 from spacil.measuring.statistics import ReturnStatistics
 from spacil.policies.source import Kind
@@ -94,7 +95,7 @@ class SmoothnessReport:
     on_trajectories: FrameSummaries | None
     on_fixed_states: FrameSummaries | None
     fixed_states_from: str | None
-    common_frame_from: str | None
+    common_frame: FrameFacts | None
     estimators: BallEstimates
     certificate: CertificateSummary | None
     """None for anything but an MLP of tanh or ReLU"""

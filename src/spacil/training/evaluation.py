@@ -25,7 +25,7 @@ def evaluate_if_due(learner: AnyLearner) -> Metrics:
         learner.eval_env,
         first_episode=done,
         num_episodes=learner.eval_env.num_envs,
-        demo_std=learner.demo_std,
+        common_frame=learner.common_frame,
     )
     is_best = learner.best is None or result.average_return > learner.best.average_return
     if is_best:

@@ -5,7 +5,6 @@ put together again bit for bit.
 """
 
 import copy
-import functools
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,8 +16,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from spacil.config.groups import TrainConfig
+from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.file import bundled_demos, load_demos
 from spacil.engine.adam import Adam
 from spacil.engine.device import resolve_device
 from spacil.engine.recorder import Recorder
@@ -26,6 +25,7 @@ from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, VectorEnv
 from spacil.errors import ConfigError
 from spacil.measuring.evaluate import Best, num_evaluation_envs
+from spacil.measuring.frames import frame_of_run
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.value import ValueNet
@@ -57,8 +57,12 @@ class Learner:
         config: TrainConfig,
         env_source: Any,
         demonstrations: Demonstrations | None,
+        common_frame: CommonFrame | None = None,
     ) -> None:
-        """`env_source` is what `make_vector_env` takes: a task name, an env, or a factory."""
+        """`env_source` is what `make_vector_env` takes: a task name, an env, or a factory.
+
+        `common_frame`: that of the demonstrations before they were edited, where they were.
+        """
         if config.algorithm != "trpo" and demonstrations is None:
             raise ConfigError(f"{config.algorithm} learns from demonstrations: pass --demos")
         run = config.run
@@ -87,6 +91,9 @@ class Learner:
             ResetSeeds(run.seed, "eval"),
             run.simulation_threads,
             run.env_timeout,
+        )
+        self.common_frame = common_frame or frame_of_run(
+            demonstrations, config.task, self.env.spec.num_states
         )
         self.env_states: FloatArray = self.env.reset()
         self.counters = Counters()
@@ -144,20 +151,6 @@ class Learner:
     def is_done(self) -> bool:
         """All iterations done."""
         return self.counters.iteration >= self.config.run.iterations
-
-    @functools.cached_property
-    def demo_std(self) -> Tensor | None:
-        """Standard deviations [S] that define the common frame of J.
-
-        Of the run's demonstrations, else of those bundled with its task; None without either.
-        """
-        demonstrations = self.demonstrations
-        if demonstrations is None and self.config.task in bundled_demos():
-            demonstrations = load_demos(self.config.task)
-        # An env under a task's name may have been wrapped, with other observations.
-        if demonstrations is None or demonstrations.num_states != self.env.spec.num_states:
-            return None
-        return demonstrations.state_std
 
     def sync_acting_policy(self) -> None:
         if self.acting_policy is not self.policy:

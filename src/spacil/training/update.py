@@ -185,7 +185,7 @@ def _penalty_weight(learner: Learner) -> float:
     if config.target.smoothness_target == 0:
         return ramped_weight(config.policy_penalty, iteration)
     if learner.dual is None:
-        wanted = wanted_j(config, learner.demonstrations, learner.eval_env)
+        wanted = wanted_j(config, learner.demonstrations, learner.common_frame, learner.eval_env)
         learner.dual = Dual.starting(wanted, config.policy_penalty.lambda_policy)
     return learner.dual.weight * ramp(config.policy_penalty, iteration)
 
@@ -194,11 +194,11 @@ def _follow_target(learner: Learner, rollout: RolloutBatch) -> Metrics:
     """Measure J of the updated policy on the batch, and move the dual variable."""
     if learner.dual is None or holds_policy(learner):
         return {}
-    assert learner.demo_std is not None
+    assert learner.common_frame is not None
     batch_j = measure_j(
         learner.policy,
         rollout.flat_states,
-        learner.demo_std,
+        learner.common_frame,
         learner.config.target.smoothness_target_states,
         learner.streams.target,
     )

@@ -105,11 +105,13 @@ def _say(done: int, wanted: int) -> None:
 
 
 def _evaluation(parsed: CollectArguments, env: Any, demos: Any) -> dict[str, Any]:
+    from spacil.demos.common_frame import CommonFrame
     from spacil.measuring.evaluate import evaluate
     from spacil.policies.file import load_policy
 
     saved = load_policy(parsed.source, parsed.which)
-    result = evaluate(saved.policy, env, 1_000_000, parsed.evaluation_episodes, demos.state_std)
+    frame = CommonFrame.of(demos)
+    result = evaluate(saved.policy, env, 1_000_000, parsed.evaluation_episodes, frame)
     return asdict(result)
 
 

@@ -94,20 +94,22 @@ def _usage() -> str:
 
 
 def _train(config: TrainConfig, parsed: TrainArguments) -> int:
+    from spacil.demos.common_frame import CommonFrame
     from spacil.runs.progress import Silent, progress_for
     from spacil.training.algorithms import AnyLearner, make_learner
     from spacil.training.intake import checked_demonstrations, found_demonstrations
     from spacil.training.run import Outcome, train_in_folder
 
-    demonstrations = None
+    demonstrations, common_frame = None, None
     if config.algorithm == "trpo":
         _refuse_demonstrations(parsed)
     else:
         demonstrations, config = found_demonstrations(config, config.task, parsed.demos)
 
     def start() -> AnyLearner:
-        nonlocal demonstrations
+        nonlocal demonstrations, common_frame
         if demonstrations is not None:
+            given = demonstrations
             demonstrations = checked_demonstrations(
                 demonstrations,
                 config,
@@ -118,7 +120,8 @@ def _train(config: TrainConfig, parsed: TrainArguments) -> int:
                 every=parsed.demo_every,
                 noise=parsed.demo_noise,
             )
-        return make_learner(config, config.task, demonstrations)
+            common_frame = CommonFrame.of(given)
+        return make_learner(config, config.task, demonstrations, common_frame)
 
     progress = Silent() if parsed.quiet else progress_for(config.run.iterations)
     outcome: Outcome = train_in_folder(
@@ -129,7 +132,7 @@ def _train(config: TrainConfig, parsed: TrainArguments) -> int:
         resume=parsed.resume,
         overwrite=parsed.overwrite,
     )
-    demonstrator = _demonstrator_row(config.task, demonstrations)
+    demonstrator = _demonstrator_row(demonstrations, common_frame)
     picture = _draw(config, outcome.path, demonstrator)
     if parsed.json:
         result = {"run_dir": str(outcome.path), "best": outcome.best, "last": outcome.last}
@@ -153,12 +156,14 @@ def _refuse_demonstrations(parsed: TrainArguments) -> None:
         raise ConfigError(f"trpo learns from the env's reward and takes no {', '.join(given)}")
 
 
-def _demonstrator_row(task: str, demonstrations: Any) -> dict[str, Any] | None:
-    """Return and smoothness of whoever gave the demonstrations, as far as the file tells."""
-    if demonstrations is None or demonstrations.returns is None:
+def _demonstrator_row(demonstrations: Any, common_frame: Any) -> dict[str, Any] | None:
+    """Return and smoothness of the demonstrator; its J only where it is in the run's frame."""
+    from spacil.demos.common_frame import recorded_evaluation
+
+    if demonstrations is None or common_frame is None or demonstrations.returns is None:
         return None
     returns = demonstrations.returns
-    measured = demonstrations.metadata.provenance.get("evaluation", {})
+    measured = recorded_evaluation(demonstrations, common_frame)
     return {
         "average_return": float(returns.mean()),
         "return_std": float(returns.std(correction=0)),
