@@ -33,6 +33,7 @@ def test_return_and_length_are_means_over_episodes(policy: GaussianPolicy) -> No
     assert result.return_std == pytest.approx(lengths.std(ddof=1))
     assert result.return_low <= result.average_return <= result.return_high
     assert result.num_episodes == 4
+    assert result.action_fluctuation is not None and result.action_fluctuation > 0
     assert result.smoothness_j is result.smoothness_j_common is None
     assert evaluate(policy, env, 0, 1).return_std == 0.0
 

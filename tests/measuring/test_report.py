@@ -49,7 +49,14 @@ def test_the_headline_equals_that_of_evaluate(report: Any) -> None:
     finally:
         env.close()
     document = report.as_document()
-    for key in ("average_return", "return_std", "return_low", "mean_length", "num_episodes"):
+    for key in (
+        "average_return",
+        "return_std",
+        "return_low",
+        "mean_length",
+        "num_episodes",
+        "action_fluctuation",
+    ):
         assert document[key] == pytest.approx(getattr(result, key))
     for key in ("smoothness_j", *(f"smoothness_j_{f}" for f in ("own", "raw", "common"))):
         assert document[key] == pytest.approx(getattr(result, key), rel=1e-5)

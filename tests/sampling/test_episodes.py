@@ -23,6 +23,7 @@ from spacil.sampling.episodes import (
     play_wave,
     waves,
 )
+from spacil.smoothness.action_signal import action_fluctuation
 
 
 @pytest.fixture(autouse=True)
@@ -114,9 +115,27 @@ def test_totals_are_those_of_the_trajectories() -> None:
     assert totals.lengths.tolist() == [len(trajectory) for trajectory in trajectories]
     returns = [trajectory.total_return for trajectory in trajectories]
     assert totals.returns.tolist() == pytest.approx(returns, rel=1e-12)
+    changes = [action_fluctuation(trajectory.actions) for trajectory in trajectories]
+    assert totals.action_changes.tolist() == pytest.approx(changes, rel=1e-12)
     # The same states, here in the order of time, there episode by episode.
     ours, theirs = totals.states, all_states(trajectories)
     assert sorted(ours.tolist()) == sorted(theirs.tolist())
+
+
+def test_the_action_change_of_an_episode_counts_its_own_steps_alone() -> None:
+    """The action is the square of the steps left over 100: it changes by (2 n - 1) / 100."""
+    totals = play_for_totals(countdown(4, longest=9), lambda states: states**2 / 100, 0, 8)
+    lengths = totals.lengths.tolist()
+    assert 1 in lengths and max(lengths) > 2
+    for length, change in zip(lengths, totals.action_changes.tolist(), strict=True):
+        # from n^2 to 1 in n - 1 steps: n + 1 hundredths each, on average
+        expected = (length + 1) / 100 if length > 1 else np.nan
+        assert change == pytest.approx(expected, nan_ok=True, rel=1e-5)
+
+
+def test_action_changes_are_those_of_the_executed_actions() -> None:
+    totals = play_for_totals(countdown(2, longest=0), lambda states: 5 + states.abs(), 0, 2)
+    assert totals.action_changes.tolist() == [0.0, 0.0]  # always at the upper bound
 
 
 # --- trajectories

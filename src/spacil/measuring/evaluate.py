@@ -14,6 +14,7 @@ from spacil.measuring.frames import frames_of_policy
 from spacil.measuring.statistics import ReturnStatistics, return_statistics
 from spacil.nets.policy import GaussianPolicy
 from spacil.sampling.episodes import DEFAULT_EPISODE_LIMIT, play_for_totals
+from spacil.smoothness.action_signal import mean_of_known
 from spacil.smoothness.metric import local_constants
 
 EVALUATION_ENVS = 50
@@ -31,6 +32,8 @@ class Evaluation(ReturnStatistics):
     smoothness_j_raw: float
     smoothness_j_common: float | None
     smoothness_j_effective: float | None
+    action_fluctuation: float | None
+    """E |a_{t+1} - a_t| of the executed actions, mean over episodes; None if all have one step"""
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,7 @@ def evaluate(
         smoothness_j_raw=float(constants.raw.mean()),
         smoothness_j_common=common,
         smoothness_j_effective=_mean(constants.effective),
+        action_fluctuation=mean_of_known(episodes.action_changes.tolist()),
     )
 
 

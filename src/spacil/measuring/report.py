@@ -140,6 +140,7 @@ class SmoothnessReport:
             **means,
             "measured_on": "trajectories" if self.on_trajectories else "fixed states",
             **played,
+            "action_fluctuation": (played["action_signal"] or {}).get("action_fluctuation"),
             **document,
             "conventions": {"spectrum_score": SPECTRUM_CONVENTION},
         }

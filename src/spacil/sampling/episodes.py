@@ -141,6 +141,8 @@ class EpisodeTotals:
     """[episodes]"""
     states: Tensor
     """[sum of lengths, S] float32, every state acted on, wave by wave in the order of time"""
+    action_changes: FloatArray
+    """[episodes], mean length of the executed a_{t+1} - a_t; nan for an episode of one step"""
 
 
 def play_for_totals(
@@ -155,17 +157,27 @@ def play_for_totals(
         np.concatenate([part.returns for part in parts]),
         np.concatenate([part.lengths for part in parts]),
         torch.cat([part.states for part in parts]),
+        np.concatenate([part.action_changes for part in parts]),
     )
 
 
 def _wave_totals(env: VectorEnv, act: Actor, episode: int, num_wanted: int) -> EpisodeTotals:
-    returns = np.zeros(env.num_envs)
+    returns, changes = np.zeros(env.num_envs), np.zeros(env.num_envs)
     visited: list[Tensor] = []
+    last_actions: Tensor | None = None
 
     def add(step: WaveStep) -> None:
-        nonlocal returns
+        nonlocal returns, changes, last_actions
         returns += step.result.rewards
         visited.append(step.states[torch.from_numpy(step.is_active)])
+        actions = step.executed_actions.double()
+        if last_actions is not None:
+            moved = torch.linalg.vector_norm(actions - last_actions, dim=-1).numpy()
+            changes += np.where(step.is_active, moved, 0.0)
+        last_actions = actions
 
     lengths = play_wave(env, act, env.reset(episode), num_wanted, add)
-    return EpisodeTotals(returns[:num_wanted], lengths, torch.cat(visited))
+    num_changes = np.where(lengths > 1, lengths - 1, np.nan)
+    return EpisodeTotals(
+        returns[:num_wanted], lengths, torch.cat(visited), changes[:num_wanted] / num_changes
+    )

@@ -50,6 +50,7 @@ _EVALUATION_KEYS = (
     "smoothness_j_raw",
     "smoothness_j_common",
     "smoothness_j_effective",
+    "action_fluctuation",
 )
 _WARNING_KEYS = ("warn_saturated", "warn_line_search")
 
@@ -210,8 +211,8 @@ def _outcome(run: RunDir, exit_code: int) -> Outcome:
     evaluated = [
         row for row in metrics_log.read(run.metrics) if row.get("average_return") is not None
     ]
-    rows = [
-        {key: row[key] for key in _EVALUATION_KEYS}
+    rows: list[Metrics] = [
+        {key: row.get(key) for key in _EVALUATION_KEYS}
         | {key: bool(row.get(key)) for key in _WARNING_KEYS}
         for row in evaluated
     ]

@@ -100,6 +100,7 @@ def _print(document: dict[str, object]) -> None:
             ["J, effective (after clipping)", document["smoothness_j_effective"]],
             ["J, own normalised frame", document["smoothness_j_own"]],
             ["J, raw units", document["smoothness_j_raw"]],
+            ["action fluctuation E|da|", document["action_fluctuation"]],
         ],
     )
 
