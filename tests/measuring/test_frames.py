@@ -181,7 +181,7 @@ def test_an_agent_is_measured_in_its_own_frame(tiny: Callable[..., dict[str, Any
     assert report.common_frame.hash == agent.common_frame.content_hash
 
 
-def test_a_run_from_before_frames_were_kept_falls_back_to_the_bundled_one_and_says_so(
+def test_a_run_from_before_frames_were_kept_is_measured_in_the_bundled_one(
     spacil: Spacil, tmp_path: Path
 ) -> None:
     run = shutil.copytree(OLD_RUNS / "gail", tmp_path / "run")

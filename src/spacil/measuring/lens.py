@@ -1,7 +1,7 @@
 """The numbers of one policy at given states: local constants, ball estimates, cost, certificate.
 
 A `Lens` is how a policy is looked at: its function with gradients, and the frames its Jacobian is
-told in. Everything here is a function of a lens and of states; nothing is played or read.
+measured in. Everything here is a function of a lens and of states; nothing is played or read.
 """
 
 import math
@@ -147,7 +147,7 @@ def ball_estimates(
 
 
 def cost_summaries(cost: CostFunction, lens: Lens, raw_states: Tensor) -> CostSummaries:
-    """How fast the learned cost changes, in the frames that the policy's J is told in."""
+    """How fast the learned cost changes, in the frames that the policy's J is measured in."""
     parts = [
         cost_gradients(cost, lens.mean, states)
         for states in lens.normalize(raw_states).split(CHUNK)

@@ -50,7 +50,7 @@ def policy_actor(source: PolicySource, is_sampled: bool, generator: torch.Genera
 
 
 def reference_actors(spec: EnvSpec, generator: torch.Generator) -> dict[str, Actor]:
-    """What a policy must beat: doing nothing, and doing anything.
+    """What a policy must beat: zero actions and random ones.
 
     Random actions are uniform within the bounds; standard normal where a bound is open.
     """

@@ -83,7 +83,7 @@ class PlayedEpisodes(ReturnStatistics):
 
 @dataclass(frozen=True)
 class SmoothnessReport:
-    """What `spacil smoothness` tells. Lower is smoother."""
+    """What `spacil smoothness` reports. Lower is smoother."""
 
     source: str
     kind: Kind

@@ -51,7 +51,7 @@ class LocalConstants:
 
 @dataclass(frozen=True)
 class Summary:
-    """One number per state, told in four."""
+    """One number per state, summed up in four."""
 
     mean: float
     median: float

@@ -177,7 +177,7 @@ def _print_played(report: "SmoothnessReport") -> None:
     if report.played is None or report.references is None:
         return
     columns = {"policy": report.played, **report.references}
-    _title(f"{report.played.num_episodes} episodes, beside doing nothing and doing anything")
+    _title(f"{report.played.num_episodes} episodes, beside zero and random actions")
 
     def signal(name: str) -> list[object]:
         return [getattr(column.action_signal, name) for column in columns.values()]
