@@ -201,7 +201,7 @@ def seconds_of_evaluation(learner: Learner) -> float:
             env,
             first_episode=0,
             num_episodes=env.num_envs,
-            demo_std=learner.demo_std,
+            common_frame=learner.common_frame,
         )
     )
 

@@ -11,9 +11,11 @@ from spacil.envs.vector_env import (
     ResetSeeds,
     check_actions,
     check_results,
+    dims_misfits,
     fingerprint,
+    require_dims,
 )
-from spacil.errors import EnvError
+from spacil.errors import DataError, EnvError
 
 
 def test_reset_seeds_differ_across_runs_streams_envs_and_episodes():
@@ -72,3 +74,18 @@ def test_a_fingerprint_is_plain_json_even_with_open_bounds():
     assert identity["version"] == 12
     assert identity["action_low"] == [None, -1.0]
     assert identity["action_high"] == [1.0, None]
+
+
+def test_sizes_that_differ_are_told_in_one_wording():
+    found = dims_misfits((17, 6), (11, 3), "Hopper-v4")
+    assert found == {
+        "state": "17 state dims, Hopper-v4 has 11: wrong file or --task?",
+        "action": "6 action dims, Hopper-v4 has 3: wrong file or --task?",
+    }
+    with pytest.raises(DataError, match=r"^demos\.npz: 17 state dims, Hopper-v4 has 11: wrong"):
+        require_dims("demos.npz", (17, 3), (11, 3), "Hopper-v4")
+
+
+def test_sizes_that_agree_or_are_not_known_are_no_misfit():
+    assert dims_misfits((11, None), (11, 3), "Hopper-v4") == {}
+    require_dims("states.npz", (None, None), (11, 3), "Hopper-v4")

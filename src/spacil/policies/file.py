@@ -16,6 +16,14 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from spacil.demos.common_frame import (
+    FRAME_KEY,
+    CommonFrame,
+    frame_document,
+    frame_tensors,
+    read_frame,
+    without_frame,
+)
 from spacil.demos.file import bundled_files
 from spacil.envs.vector_env import EnvSpec
 from spacil.errors import DataError
@@ -30,7 +38,7 @@ SUFFIX = ".policy.safetensors"
 
 Which = Literal["best", "last"]
 
-_DOCUMENT_KEYS = {"task", "num_states", "hidden", "num_actions", "provenance"}
+_DOCUMENT_KEYS = {"task", "num_states", "hidden", "num_actions", "provenance", FRAME_KEY}
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,8 @@ class SavedPolicy:
     policy: GaussianPolicy
     task: str
     provenance: Mapping[str, Any]
+    common_frame: CommonFrame | None = None
+    """That of the run it is from; None where it was not kept"""
 
 
 def policy_document(policy: GaussianPolicy, task: str) -> dict[str, Any]:
@@ -53,11 +63,18 @@ def policy_document(policy: GaussianPolicy, task: str) -> dict[str, Any]:
 
 
 def save_policy(
-    policy: GaussianPolicy, path: str | Path, task: str, provenance: Mapping[str, Any]
+    policy: GaussianPolicy,
+    path: str | Path,
+    task: str,
+    provenance: Mapping[str, Any],
+    common_frame: CommonFrame | None = None,
 ) -> None:
-    """Write one self-contained file, atomically."""
+    """Write one self-contained file, atomically; with the frame of its J where there is one."""
     document = {**policy_document(policy, task), "provenance": dict(provenance)}
     tensors = {name: value.cpu() for name, value in policy.state_dict().items()}
+    if common_frame is not None:
+        document[FRAME_KEY] = frame_document(common_frame)
+        tensors |= frame_tensors(common_frame)
     single_file.save(Path(path), tensors, document, FORMAT, FORMAT_VERSION)
 
 
@@ -86,8 +103,9 @@ def load_policy(source: str | Path, which: Which = "best") -> SavedPolicy:
         return load_expert(str(source))
     if path.is_file():
         tensors, document = single_file.load(path, FORMAT, FORMAT_VERSION)
-        policy = build_policy(document, tensors, path)
-        return SavedPolicy(policy, document["task"], document.get("provenance", {}))
+        policy = build_policy(document, without_frame(tensors), path)
+        frame = read_frame(tensors, document, path)
+        return SavedPolicy(policy, document["task"], document.get("provenance", {}), frame)
     return policy_of(checkpoint_of(path, which), path)
 
 
@@ -98,7 +116,8 @@ def policy_of(found: checkpoint.Checkpoint, source: Path) -> SavedPolicy:
         raise DataError(f"{source}: the checkpoint describes no policy")
     provenance = {"iteration": found.iteration, "content_hash": found.content_hash}
     policy = build_policy(document, with_prefix(found.tensors, "policy."), source)
-    return SavedPolicy(policy, document["task"], provenance)
+    frame = read_frame(found.tensors, found.document, source)
+    return SavedPolicy(policy, document["task"], provenance, frame)
 
 
 def require_fit(policy: GaussianPolicy, spec: EnvSpec, source: object) -> None:

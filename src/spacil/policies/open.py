@@ -13,6 +13,7 @@ import importlib
 import re
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +50,12 @@ def open_policy(policy: object, which: Which = "best") -> PolicySource:
     if isinstance(policy, GaussianPolicy):
         return _of_policy(policy, "policy")
     if isinstance(policy, SavedPolicy):
-        return _of_policy(policy.policy, "policy", policy.task, policy.provenance)
+        return _of_saved(policy, "policy")
     if isinstance(inner := getattr(policy, "policy", None), GaussianPolicy):
         task = getattr(getattr(policy, "config", None), "task", None)
-        return _of_policy(inner, f"{type(policy).__name__} agent", task)
+        frame = getattr(policy, "common_frame", None)
+        found = _of_policy(inner, f"{type(policy).__name__} agent", task)
+        return replace(found, common_frame=frame)
     if foreign.is_sb3(policy):
         return foreign.from_sb3(policy)
     if isinstance(policy, nn.Module):
@@ -78,12 +81,16 @@ def _from_text(text: str, which: Which) -> PolicySource:
             "it as module:name"
         )
     if path.is_file() or (not path.exists() and text in bundled_experts()):
-        saved = load_policy(text)
-        return _of_policy(saved.policy, text, saved.task, saved.provenance)
+        return _of_saved(load_policy(text), text)
     found = checkpoint_of(path, which)
     saved = policy_of(found, path)
     cost = _cost_of(found, saved.policy, path)
-    return _of_policy(saved.policy, text, saved.task, saved.provenance, cost)
+    return replace(_of_saved(saved, text), cost=cost)
+
+
+def _of_saved(saved: SavedPolicy, name: str) -> PolicySource:
+    found = _of_policy(saved.policy, name, saved.task, saved.provenance)
+    return replace(found, common_frame=saved.common_frame)
 
 
 def _of_policy(
@@ -91,7 +98,6 @@ def _of_policy(
     name: str,
     task: str | None = None,
     provenance: Mapping[str, Any] | None = None,
-    cost: CostFunction | None = None,
 ) -> PolicySource:
     policy = copy.deepcopy(policy).cpu().requires_grad_(False)
     refuse_nonfinite(policy, name)
@@ -109,7 +115,6 @@ def _of_policy(
         ),
         std=policy.log_std.exp(),
         weights=(first * policy.normalizer.mask, *rest),
-        cost=cost,
         task=task,
         provenance=dict(provenance or {}),
     )

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from spacil.demos.common_frame import CommonFrame
 from spacil.errors import DataError, SpacilError
 from spacil.functional.spectral import BatchFunction
 from spacil.smoothness.cost_metric import CostFunction
@@ -58,6 +59,8 @@ class PolicySource:
     """of its MLP on the own frame, where it is one that can be certified"""
     cost: CostFunction | None = None
     """what its run's discriminator learned, on states of the own frame"""
+    common_frame: CommonFrame | None = None
+    """of the run it is from, where that was kept"""
     task: str | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
 

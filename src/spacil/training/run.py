@@ -14,6 +14,13 @@ from spacil import storage
 from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings, from_flat_settings
 from spacil.config.train_config import TrainConfig
 from spacil.config.upgrade import upgraded
+from spacil.demos.common_frame import (
+    FRAME_KEY,
+    frame_document,
+    frame_tensors,
+    read_frame,
+    without_frame,
+)
 from spacil.errors import ConfigError, DivergedError, StorageError
 from spacil.policies.file import policy_document
 from spacil.runs import checkpoint, metrics_log
@@ -44,6 +51,7 @@ _EVALUATION_KEYS = (
     "smoothness_j_raw",
     "smoothness_j_common",
     "smoothness_j_effective",
+    "action_fluctuation",
 )
 _WARNING_KEYS = ("warn_saturated", "warn_line_search")
 
@@ -137,7 +145,13 @@ def restore(learner: Learner, found: checkpoint.Checkpoint) -> None:
     ]
     if changes:
         _logger.warning("the run goes on, but not bit for bit: %s", ", ".join(changes))
-    learner.restore(found.tensors, found.document)
+    kept = read_frame(found.tensors, found.document, f"checkpoint {found.iteration}")
+    if kept is not None:
+        learner.common_frame = kept
+    elif learner.common_frame is not None:
+        source = learner.common_frame.source
+        _logger.warning("the checkpoint keeps no common frame: J is now in that of %s", source)
+    learner.restore(without_frame(found.tensors), found.document)
 
 
 def save(learner: Learner, checkpoints: Path, metrics: Metrics, *, is_last: bool) -> None:
@@ -158,7 +172,7 @@ def state_to_save(
     learner: Learner,
 ) -> tuple[dict[str, Tensor], dict[str, Any], dict[str, Any]]:
     """Tensors, document and provenance of a checkpoint; a state that cannot go on is refused."""
-    tensors = learner.tensors()
+    tensors = learner.tensors() | frame_tensors(learner.common_frame)
     name = first_non_finite(tensors)
     if name is not None:
         raise DivergedError(
@@ -177,6 +191,7 @@ def run_document(learner: Learner) -> dict[str, Any]:
         "config": {k: v for k, v in settings.items() if k not in FREE_TO_CHANGE_ON_RESUME},
         "policy": policy_document(learner.policy, learner.config.task),
         "env": dict(learner.eval_env.spec.fingerprint),
+        FRAME_KEY: frame_document(learner.common_frame),
         "demonstrations": None if demonstrations is None else demonstrations.content_hash,
     }
 
@@ -199,8 +214,8 @@ def _outcome(run: RunDir, exit_code: int) -> Outcome:
     evaluated = [
         row for row in metrics_log.read(run.metrics) if row.get("average_return") is not None
     ]
-    rows = [
-        {key: row[key] for key in _EVALUATION_KEYS}
+    rows: list[Metrics] = [
+        {key: row.get(key) for key in _EVALUATION_KEYS}
         | {key: bool(row.get(key)) for key in _WARNING_KEYS}
         for row in evaluated
     ]

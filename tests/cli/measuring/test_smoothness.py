@@ -42,9 +42,7 @@ def test_the_tables_tell_everything_once(spacil: Spacil, tmp_path: Path) -> None
     names = {"j_along_episode.png", "actions_and_spectrum.png", "noise_curve.png"}
     drawn = {picture.name: picture.read_bytes() for picture in (tmp_path / "pictures").iterdir()}
     assert drawn.keys() == names
-    assert all(
-        content.startswith(b"\x89PNG") and len(content) > 5_000 for content in drawn.values()
-    )
+    assert all(content.startswith(b"\x89PNG") for content in drawn.values())
 
 
 def test_every_kind_prints_the_same_json_keys(

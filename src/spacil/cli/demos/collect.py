@@ -11,8 +11,8 @@ from spacil.cli.arguments import parse
 from spacil.errors import ConfigError
 
 if TYPE_CHECKING:
-    from spacil.demos.recording import Act
     from spacil.policies.source import PolicySource
+    from spacil.sampling.episodes import Actor
 
 
 @dataclass(frozen=True)
@@ -105,30 +105,28 @@ def _say(done: int, wanted: int) -> None:
 
 
 def _evaluation(parsed: CollectArguments, env: Any, demos: Any) -> dict[str, Any]:
+    from spacil.demos.common_frame import CommonFrame
     from spacil.measuring.evaluate import evaluate
     from spacil.policies.file import load_policy
 
     saved = load_policy(parsed.source, parsed.which)
-    result = evaluate(saved.policy, env, 1_000_000, parsed.evaluation_episodes, demos.state_std)
+    frame = CommonFrame.of(demos)
+    result = evaluate(saved.policy, env, 1_000_000, parsed.evaluation_episodes, frame)
     return asdict(result)
 
 
-def _mean_actions(policy: "PolicySource", noise: float, seed: int) -> "Act":
-    """Raw states to raw mean actions, with seeded noise where it is asked for."""
-    import numpy as np
+def _mean_actions(policy: "PolicySource", noise: float, seed: int) -> "Actor":
+    """Raw mean actions, with seeded noise where it is asked for."""
     import torch
 
-    from spacil.envs.vector_env import ActionArray, FloatArray
     from spacil.seeding import stream
 
     generator = stream(seed, "demos-noise")
 
-    def act(states: FloatArray) -> ActionArray:
-        with torch.no_grad():
-            actions = policy.mean(torch.from_numpy(states.astype(np.float32))).float()
+    def act(states: torch.Tensor) -> torch.Tensor:
+        actions = policy.mean(states).float()
         if noise:
             actions = actions + noise * torch.randn(actions.shape, generator=generator)
-        raw: ActionArray = actions.numpy()
-        return raw
+        return actions
 
     return act

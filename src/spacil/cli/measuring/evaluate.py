@@ -21,7 +21,8 @@ class EvaluateArguments:
     seed: int = 0
     """Seed of the evaluation's own start states; no training run uses them."""
     demos: str | None = None
-    """Demonstrations that define the common frame of J; by default the task's bundled ones."""
+    """Demonstrations that define the common frame of J; by default the frame kept with the
+    policy, else the task's bundled ones."""
     task: str | None = None
     """Evaluate on another task of the same sizes."""
     json: Path | None = None
@@ -35,10 +36,11 @@ def run(arguments: list[str]) -> int:
         "spacil evaluate",
         "Return G and smoothness J of a trained policy, with mean actions and fresh seeds.",
     )
-    from spacil.demos.file import bundled_demos, load_demos
+    from spacil.demos.file import load_demos
     from spacil.envs.registry import task_named_in_file
     from spacil.errors import ConfigError
     from spacil.measuring.evaluate import evaluate_afresh
+    from spacil.measuring.frames import choose_frame, frame_facts
     from spacil.policies.file import load_policy, require_fit
 
     for flag, value, least in (("--episodes", parsed.episodes, 1), ("--seed", parsed.seed, 0)):
@@ -46,22 +48,24 @@ def run(arguments: list[str]) -> int:
             raise ConfigError(f"{flag} is {value}, expected {least} or more")
     saved = load_policy(parsed.source, parsed.which)
     task = parsed.task or task_named_in_file(saved.task, parsed.source)
-    demos_source = parsed.demos or (task if task in bundled_demos() else None)
-    demos = load_demos(demos_source) if demos_source is not None else None
+    demos = None if parsed.demos is None else load_demos(parsed.demos)
+    frame = choose_frame(demos, saved.common_frame, task)
     result = evaluate_afresh(
         saved.policy,
         task,
         parsed.episodes,
         parsed.seed,
         _num_cores(),
-        None if demos is None else demos.state_std,
+        frame,
         check=lambda spec: require_fit(saved.policy, spec, parsed.source),
     )
+    facts = frame_facts(frame, saved.policy.normalizer.scale)
     document = {
         "source": str(parsed.source),
         "task": task,
         "seed": parsed.seed,
         "provenance": dict(saved.provenance),
+        "common_frame": None if facts is None else asdict(facts),
         **asdict(result),
     }
     if parsed.json == Path("-"):
@@ -72,6 +76,11 @@ def run(arguments: list[str]) -> int:
 
         storage.write_json(parsed.json, document)
     _print(document)
+    print(
+        "no common frame: pass --demos to compare policies of this task"
+        if facts is None
+        else f"common frame: {facts}"
+    )
     return 0
 
 
@@ -91,10 +100,9 @@ def _print(document: dict[str, object]) -> None:
             ["J, effective (after clipping)", document["smoothness_j_effective"]],
             ["J, own normalised frame", document["smoothness_j_own"]],
             ["J, raw units", document["smoothness_j_raw"]],
+            ["action fluctuation E|da|", document["action_fluctuation"]],
         ],
     )
-    if document["smoothness_j_common"] is None:
-        print("no common frame: pass --demos to compare policies of this task")
 
 
 def _num_cores() -> int:
