@@ -269,10 +269,10 @@ def test_unusual_file_names_work(make_demos: MakeDemos, tmp_path: Path, name: st
 
 
 def test_a_format_that_cannot_be_written_is_named(make_demos: MakeDemos, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"'a.csv': end the name in .safetensors or .npz or .hdf5"):
-        save_demos(make_demos(), tmp_path / "a.csv")
-    with pytest.raises(ConfigError, match=r"'a.csv': the name of a npz file ends in .npz"):
-        save_demos(make_demos(), tmp_path / "a.csv", "npz")
+    with pytest.raises(DataError, match=r"'a.txt': end the name in .safetensors or .npz or "):
+        save_demos(make_demos(), tmp_path / "a.txt")
+    with pytest.raises(ConfigError, match=r"'a.txt': the name of a npz file ends in .npz"):
+        save_demos(make_demos(), tmp_path / "a.txt", "npz")
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(
