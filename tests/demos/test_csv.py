@@ -1,6 +1,7 @@
 """CSV files: what comes back, what people write, and what is refused."""
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -104,10 +105,8 @@ HEAD = "episode,obs_0,action_0,terminated\n"
 )
 def test_what_is_no_such_table_is_refused(tmp_path: Path, text: str | bytes, message: str) -> None:
     path = _write(tmp_path / "bad.csv", text)
-    with pytest.raises(DataError) as refusal:
+    with pytest.raises(DataError, match=rf"bad\.csv.*{re.escape(message)}"):
         load_demos(path)
-    assert message in str(refusal.value)
-    assert str(path) in str(refusal.value)
 
 
 def test_a_file_that_is_too_large_is_refused_unread(

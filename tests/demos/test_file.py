@@ -87,10 +87,10 @@ def test_every_cut_is_found(native_file: Path) -> None:
     lengths = {0, 1, 7, 8, 9, len(content) - 1, *rng.integers(0, len(content), 150).tolist()}
     for length in lengths:
         native_file.write_bytes(content[:length])
-        with pytest.raises(DataError):
+        with pytest.raises(DataError, match=native_file.name):
             load_demos(native_file)
     native_file.write_bytes(content + b"\0")
-    with pytest.raises(DataError):
+    with pytest.raises(DataError, match=native_file.name):
         load_demos(native_file)
 
 
@@ -108,7 +108,7 @@ def test_every_flipped_bit_is_found(native_file: Path) -> None:
         damaged = bytearray(content)
         damaged[bit // 8] ^= 1 << (bit % 8)
         native_file.write_bytes(damaged)
-        with pytest.raises(DataError):
+        with pytest.raises(DataError, match=native_file.name):
             load_demos(native_file)
     native_file.write_bytes(content)
     assert load_demos(native_file).num_episodes == 3
