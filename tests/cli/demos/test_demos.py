@@ -194,9 +194,9 @@ def test_an_import_names_the_task_and_refuses_what_does_not_fit_it(
     assert metadata.provenance["changes"][-1] == {"operation": "name_task", "task": "Reacher-v4"}
 
 
-def test_a_name_that_tells_no_format_is_refused(spacil: Spacil, tmp_path: Path) -> None:
+def test_a_name_without_a_format_is_refused(spacil: Spacil, tmp_path: Path) -> None:
     refused = spacil("demos", "export", "Reacher-v4", tmp_path / "folder")
-    assert refused.code == 65 and "name the format: native, npz, d4rl" in refused.err
+    assert refused.code == 65 and "name the format: native, npz, csv" in refused.err
     refused = spacil("demos", "import", "Reacher-v4", tmp_path / "a.npz")
     assert refused.code == 2 and "import writes native files" in refused.err
 

@@ -34,7 +34,7 @@ class CollectArguments:
     task: str | None = None
     """Record on this task; by default the one the policy was trained on."""
     evaluation_episodes: int = 0
-    """Also evaluate the policy over so many episodes, and keep the numbers with the file."""
+    """Also evaluate the policy over this many episodes, and keep the numbers with the file."""
 
 
 def run_collect(arguments: list[str]) -> int:

@@ -7,7 +7,7 @@ from spacil.errors import ConfigError
 VERBS = {
     "collect": ("collect", "record a policy's mean actions as demonstrations"),
     "import": ("files", "turn demonstrations of any format into a native file"),
-    "export": ("files", "write demonstrations in the format of others"),
+    "export": ("files", "write demonstrations in any format"),
     "check": ("check", "everything that could be wrong; exit 65 when it cannot be used"),
     "show": ("show", "draw returns, lengths and actions"),
 }
