@@ -37,7 +37,8 @@ from spacil.config.flat import default_config, with_settings
 from spacil.errors import SpacilError
 from spacil.policies.file import FORMAT, FORMAT_VERSION, load_policy, save_policy
 from spacil.runs import checkpoint, metrics_log
-from spacil.runs.folder import open_run, saved_config
+from spacil.runs.folder import open_run
+from spacil.runs.resuming import config_of_run
 from spacil.storage import sealed_file as single_file
 from spacil.training import run
 from spacil.training.learner import Learner
@@ -329,7 +330,7 @@ def config_target(folder: Path, finished: Path) -> Target:
     def is_as_it_was(copy: Path) -> bool:
         # Resuming compares with the settings it is given; those are the ones that count.
         open_run(CONFIG, run_dir=copy, resume=True).close()
-        return saved_config(copy) == CONFIG
+        return config_of_run(copy) == CONFIG
 
     damages = to_file("config.json", BYTE_DAMAGE, JSON_DAMAGE) | {"config.json: forged": forged}
     return Target(folder, damages, is_as_it_was)

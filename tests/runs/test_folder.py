@@ -21,7 +21,10 @@ from spacil.config.flat import (
 from spacil.config.groups import TrainConfig
 from spacil.errors import ConfigError, RunDirError
 from spacil.runs import folder as run_dir
-from spacil.runs.folder import RunDir, find_unfinished_run, safe_folder_name
+from spacil.runs import resuming
+from spacil.runs.folder import RunDir
+from spacil.runs.location import safe_folder_name
+from spacil.runs.resuming import find_unfinished_run
 
 
 def some_config(**settings: Any) -> TrainConfig:
@@ -54,8 +57,8 @@ def test_a_run_gets_a_folder_of_its_own_with_its_settings(tmp_path: Path) -> Non
         assert run.path.parent == tmp_path / "runs" / "spacil" / "Hopper-v4"
         assert run.path.name.startswith("seed3-20")
         assert names_in(run.path) == ["config.json", "owner.json", "run.lock", "status.json"]
-        assert run_dir.saved_config(run.path) == config
-        assert run_dir.saved_status(run.path) == "running"
+        assert resuming.config_of_run(run.path) == config
+        assert resuming.status_of_run(run.path) == "running"
         content = (run.path / "config.json").read_bytes()
         assert content == storage.canonical_json(flat_settings(config))
         owner = json.loads((run.path / "owner.json").read_text())
@@ -100,7 +103,7 @@ def test_odd_task_names_become_distinct_safe_folder_names() -> None:
 def test_odd_folder_names_work(tmp_path: Path, name: str) -> None:
     finish(tmp_path / name / "run")
     finish(tmp_path / name / "run", resume=True)
-    assert run_dir.saved_status(tmp_path / name / "run") == "finished"
+    assert resuming.status_of_run(tmp_path / name / "run") == "finished"
 
 
 def test_a_linked_folder_works_and_is_held_under_both_names(tmp_path: Path) -> None:
@@ -171,7 +174,7 @@ def test_overwriting_deletes_the_run_and_nothing_else(
         assert names_in(path) == [
             *("config.json", "owner.json", "run.lock", "status.json", "thesis.tex")
         ]
-        assert run_dir.saved_config(run.path) == some_config(max_kl=0.5)
+        assert resuming.config_of_run(run.path) == some_config(max_kl=0.5)
     assert "thesis.tex" in caplog.text
     assert names_in(elsewhere) == ["precious"]
 
@@ -287,7 +290,7 @@ def test_a_status_given_before_the_error_stays(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"status": "odd"}', b'{"status": []}'])
 def test_a_status_that_cannot_be_read_counts_as_running(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "status.json").write_bytes(content)
-    assert run_dir.saved_status(tmp_path) == "running"
+    assert resuming.status_of_run(tmp_path) == "running"
 
 
 # --- resuming
@@ -310,28 +313,28 @@ def test_each_setting_is_fixed_or_free_on_resume(name: str) -> None:
     saved = json.loads(json.dumps(flat_settings(some_config())))
     changed = saved | {name: another_value(saved[name])}
     if name in FREE_TO_CHANGE_ON_RESUME:
-        run_dir.check_resumable(saved, changed)
+        resuming.check_resumable(saved, changed)
         return
     with pytest.raises(ConfigError) as refusal:
-        run_dir.check_resumable(saved, changed)
+        resuming.check_resumable(saved, changed)
     assert f"  {name}: {saved[name]} -> {changed[name]}\n" in str(refusal.value)
 
 
 def test_a_setting_that_one_side_does_not_have_is_a_change() -> None:
     flat = flat_settings(some_config())
-    run_dir.check_resumable(flat, flat)
+    resuming.check_resumable(flat, flat)
     with pytest.raises(ConfigError, match=r"from_the_future: 1 -> \(none\)"):
-        run_dir.check_resumable(flat | {"from_the_future": 1}, flat)
+        resuming.check_resumable(flat | {"from_the_future": 1}, flat)
     with pytest.raises(ConfigError, match=r"max_kl: \(none\) -> 0.01"):
-        run_dir.check_resumable({k: v for k, v in flat.items() if k != "max_kl"}, flat)
+        resuming.check_resumable({k: v for k, v in flat.items() if k != "max_kl"}, flat)
 
 
 def test_a_resumed_run_keeps_its_files_and_records_what_was_free_to_change(tmp_path: Path) -> None:
     path = finish(tmp_path / "run")
     (path / "metrics.jsonl").write_bytes(b'{"iteration": 1}\n')
     with open_run(some_config(iterations=900), run_dir=path, resume=True):
-        assert run_dir.saved_config(path).run.iterations == 900
-        assert run_dir.saved_status(path) == "running"
+        assert resuming.config_of_run(path).run.iterations == 900
+        assert resuming.status_of_run(path) == "running"
         assert (path / "metrics.jsonl").read_bytes() == b'{"iteration": 1}\n'
 
 
@@ -370,4 +373,4 @@ def test_saved_settings_of_a_wrong_type_are_a_config_error(tmp_path: Path) -> No
     for wrong in (flat | {"seed": "three"}, flat | {"policy_hidden": 5}, {}, [1]):
         storage.write_json(tmp_path / "config.json", wrong)
         with pytest.raises(ConfigError):
-            run_dir.saved_config(tmp_path)
+            resuming.config_of_run(tmp_path)

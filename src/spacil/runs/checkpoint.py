@@ -20,7 +20,6 @@ and never answers "start from scratch" while there is something that it could no
 import hashlib
 import logging
 import os
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +29,16 @@ from torch import Tensor
 
 from spacil import storage
 from spacil.errors import StorageError
+from spacil.runs.checkpoint_names import (
+    BEST,
+    CORRUPT,
+    LATEST,
+    folder_name,
+    has_corrupt,
+    iteration_of,
+    latest_name,
+    names_in,
+)
 from spacil.runs.failpoints import failpoint
 from spacil.runs.manifest import MANIFEST, read_manifest, sealed_manifest
 from spacil.storage import DamagedFileError
@@ -38,8 +47,6 @@ NUM_KEPT = 3
 """Checkpoints that stay, besides the best."""
 
 _TENSORS, _DOCUMENT = "state.safetensors", "state.json"
-_LATEST, _BEST, _CORRUPT = "LATEST", "best", ".corrupt-"
-_NAME = re.compile(r"iter-(\d{6,})(?:-[0-9a-f]{8})?")
 _logger = logging.getLogger(__name__)
 
 
@@ -73,8 +80,8 @@ def write(
     """
     if keep < 1:
         raise ValueError(f"keep is {keep}, expected 1 or more")
-    name = _folder_name(iteration)
-    newer = [other for other in _names(checkpoints_dir) if _iteration_of(other) > iteration]
+    name = folder_name(iteration)
+    newer = [other for other in names_in(checkpoints_dir) if iteration_of(other) > iteration]
     if newer:
         raise StorageError(
             f"{str(checkpoints_dir)!r} holds {newer[0]}, newer than {name}: is another process "
@@ -93,8 +100,8 @@ def write_best(
 ) -> Path:
     """Make this state the best one; the former best goes once this one is safe."""
     state = _State(iteration, tensors, document, manifest_extra)
-    name = f"{_folder_name(iteration)}-{state.content_hash[:8]}"
-    return _write(checkpoints_dir / _BEST, name, state, keep=1)
+    name = f"{folder_name(iteration)}-{state.content_hash[:8]}"
+    return _write(checkpoints_dir / BEST, name, state, keep=1)
 
 
 def require_space(folder: Path, tensors: Mapping[str, Tensor]) -> None:
@@ -120,15 +127,15 @@ def newest_valid(checkpoints_dir: Path) -> Checkpoint | None:
 
     Damaged ones are moved to `.corrupt-*` with a warning and the next older one is taken.
     """
-    return _first_valid(checkpoints_dir, _names(checkpoints_dir))
+    return _first_valid(checkpoints_dir, names_in(checkpoints_dir))
 
 
 def read_best(checkpoints_dir: Path) -> Checkpoint | None:
     """The best checkpoint; None if no best was ever written."""
-    folder = checkpoints_dir / _BEST
-    hint = _hinted_name(folder)
+    folder = checkpoints_dir / BEST
+    hint = latest_name(folder)
     # A stable sort: the hinted one first, then newest to oldest.
-    return _first_valid(folder, sorted(_names(folder), key=lambda name: name != hint))
+    return _first_valid(folder, sorted(names_in(folder), key=lambda name: name != hint))
 
 
 # --- writing ----------------------------------------------------------------------------------
@@ -162,9 +169,9 @@ def _write(folder: Path, name: str, state: _State, keep: int) -> Path:
     if not _is_written(target, state.content_hash):
         _publish(target, state)
         failpoint("checkpoint.after-publish")
-    storage.replace_file(folder / _LATEST, f"{name}\n".encode())
+    storage.replace_file(folder / LATEST, f"{name}\n".encode())
     failpoint("checkpoint.after-latest")
-    others = [other for other in _names(folder) if other != name]
+    others = [other for other in names_in(folder) if other != name]
     _prune(folder / other for other in others[keep - 1 :])
     failpoint("checkpoint.after-prune")
     return target
@@ -219,7 +226,7 @@ def _prune(folders: Iterable[Path]) -> None:
 
 
 def _newest_hash(folder: Path) -> str | None:
-    for name in _names(folder):
+    for name in names_in(folder):
         try:
             return str(read_manifest(folder / name)["content_hash"])
         except StorageError as error:
@@ -237,12 +244,12 @@ def _first_valid(folder: Path, names: list[str]) -> Checkpoint | None:
             if path.is_symlink():
                 raise DamagedFileError(f"{str(path)!r} is a symbolic link")
             checkpoint = read(path)
-            if checkpoint.iteration != _iteration_of(name):
+            if checkpoint.iteration != iteration_of(name):
                 raise DamagedFileError(f"{str(path)!r} is of iteration {checkpoint.iteration}")
             return checkpoint
         except DamagedFileError as damage:
             _set_corrupt_aside(path, damage)
-    if names or _has_corrupt(folder):
+    if names or has_corrupt(folder):
         raise StorageError(
             f"no checkpoint in {str(folder)!r} is valid, and the run is not started from scratch "
             "in its place: restore a backup of that folder, or start a new run folder"
@@ -264,43 +271,6 @@ def _read_part(path: Path, part: Mapping[str, Any]) -> bytearray:
 def _set_corrupt_aside(path: Path, damage: DamagedFileError) -> None:
     _logger.warning("checkpoint %s is damaged and set aside: %s", path.name, damage)
     try:
-        storage.move_aside(path, _CORRUPT)
+        storage.move_aside(path, CORRUPT)
     except StorageError as error:  # a reader without the right to rename still finds older ones
         _logger.warning("it stays where it is: %s", error)
-
-
-# --- names ------------------------------------------------------------------------------------
-
-
-def _folder_name(iteration: int) -> str:
-    return f"iter-{iteration:06d}"
-
-
-def _iteration_of(name: str) -> int:
-    match = _NAME.fullmatch(name)
-    return int(match[1]) if match else -1
-
-
-def _names(folder: Path) -> list[str]:
-    """Checkpoint names in a folder, newest first; other files are none of our business."""
-    return sorted(
-        (name for name in _listing(folder) if _NAME.fullmatch(name)),
-        key=lambda name: (_iteration_of(name), name),
-        reverse=True,
-    )
-
-
-def _has_corrupt(folder: Path) -> bool:
-    return any(name.startswith(_CORRUPT) for name in _listing(folder))
-
-
-def _listing(folder: Path) -> list[str]:
-    with storage.os_errors_as(StorageError, "list", folder):
-        return [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
-
-
-def _hinted_name(folder: Path) -> str | None:
-    try:
-        return storage.read_bytes(folder / _LATEST, 255).decode("ascii").strip()
-    except (DamagedFileError, UnicodeDecodeError):
-        return None

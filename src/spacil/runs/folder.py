@@ -15,27 +15,28 @@ write.
 import contextlib
 import logging
 import os
-import re
-import time
-from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, get_args
+from typing import Any
 
 from spacil import storage
-from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings, from_flat_settings
+from spacil.config.flat import flat_settings
 from spacil.config.groups import TrainConfig
 from spacil.errors import ConfigError, RunDirError, StorageError
+from spacil.runs.location import DEFAULT_ROOT, make_folder, make_new_folder, utc
 from spacil.runs.ownership import LOCK, OWNER, owner_of, take_lock, write_owner
+from spacil.runs.resuming import (
+    CONFIG,
+    STATUS,
+    Status,
+    check_resumable,
+    is_run_folder,
+    status_of_run,
+    unfinished_run,
+)
 
-Status = Literal["running", "finished", "interrupted", "failed"]
-
-DEFAULT_ROOT = Path("runs")
-
-_CONFIG, _STATUS = "config.json", "status.json"
 _PICTURE = "learning_curve.png"
-_RESULTS = ("checkpoints", "metrics.jsonl", "tensorboard", "eval.json", _PICTURE, _STATUS)
-_MAX_TASK_NAME = 100
+_RESULTS = ("checkpoints", "metrics.jsonl", "tensorboard", "eval.json", _PICTURE, STATUS)
 
 _logger = logging.getLogger(__name__)
 
@@ -68,7 +69,7 @@ class RunDir:
             storage.sweep_abandoned(self.path)
             if self.is_overwritten:
                 _delete_results(self.path)
-            storage.write_json(self.path / _CONFIG, self._settings)
+            storage.write_json(self.path / CONFIG, self._settings)
             self.mark("running")
         except StorageError as error:
             raise RunDirError(str(error)) from error
@@ -76,8 +77,8 @@ class RunDir:
     def mark(self, status: Status, reason: str = "") -> None:
         """Record how far the run came, with the reason where there is one."""
         self._status = status
-        document = {"status": status, "reason": reason, "updated": _utc("%Y-%m-%dT%H:%M:%SZ")}
-        storage.write_json(self.path / _STATUS, document)
+        document = {"status": status, "reason": reason, "updated": utc("%Y-%m-%dT%H:%M:%SZ")}
+        storage.write_json(self.path / STATUS, document)
 
     def close(self) -> None:
         """Give the folder back; the lock goes with its descriptor."""
@@ -128,11 +129,11 @@ def open_run(
     is_new = not resume
     if run_dir is not None:
         path = run_dir
-        is_new = _make_folder(path)
+        is_new = make_folder(path)
     elif resume:
-        path = _unfinished_run(root, config)
+        path = unfinished_run(root, config)
     else:
-        path = _new_folder(root, config)
+        path = make_new_folder(root, config)
     _refuse_foreign(path)
     settings = flat_settings(config)
     run = RunDir(path, take_lock(path), settings, overwrite=overwrite, is_new=is_new)
@@ -148,117 +149,9 @@ def open_run(
     return run
 
 
-def saved_config(path: Path) -> TrainConfig:
-    """The settings a run folder was last started with."""
-    flat = storage.read_json(path / _CONFIG)
-    try:
-        return from_flat_settings(flat)
-    except (TypeError, ValueError, AttributeError) as error:
-        raise ConfigError(
-            f"{str(path / _CONFIG)!r} holds a value of a wrong type: {error}"
-        ) from None
-
-
-def is_run_folder(path: Path) -> bool:
-    """Whether a run lives here, finished or not."""
-    return _settings_of_run(path) is not None
-
-
-def saved_status(path: Path) -> Status:
-    """How far a run came; a killed one still says running."""
-    try:
-        status = storage.read_json(path / _STATUS)["status"]
-    except (storage.DamagedFileError, KeyError, TypeError):
-        return "running"
-    return status if status in get_args(Status) else "running"
-
-
-def check_resumable(saved_flat: Mapping[str, Any], new_flat: Mapping[str, Any]) -> None:
-    """Refuse to go on with settings that would make it another run; the message lists them."""
-    changes = _changed_settings(saved_flat, new_flat)
-    if changes:
-        lines = [
-            f"  {name}: {saved_flat.get(name, '(none)')} -> {new_flat.get(name, '(none)')}"
-            for name in changes
-        ]
-        raise ConfigError(
-            "cannot resume with other settings (saved -> now):\n"
-            + "\n".join(lines)
-            + "\nresume with the saved ones, or start a new run folder"
-        )
-
-
-def find_unfinished_run(root: Path, config: TrainConfig) -> Path | None:
-    """The newest run folder under `root` with these settings that has not finished."""
-    parent = _task_folder(root, config)
-    with storage.os_errors_as(RunDirError, "list", parent):
-        folders = list(parent.iterdir()) if parent.is_dir() else []
-    stem = f"seed{config.run.seed}-"
-    candidates = [folder for folder in folders if folder.name.startswith(stem)]
-    for folder in sorted(candidates, reverse=True):  # the stamp sorts by time
-        saved = _settings_of_run(folder)
-        is_same = saved is not None and not _changed_settings(saved, flat_settings(config))
-        if is_same and saved_status(folder) != "finished":
-            return folder
-    return None
-
-
-def safe_folder_name(task: str) -> str:
-    """A task's name as one folder name; odd ones get a short hash, so that none fall together."""
-    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", task).lstrip(".-")[:_MAX_TASK_NAME]
-    if plain and plain == task:
-        return plain
-    return f"{plain or 'task'}-{storage.document_hash(task)[:6]}"
-
-
-# --- making and refusing folders --------------------------------------------------------------
-
-
-def _make_folder(path: Path) -> bool:
-    """Make sure that a folder is there; False if it was before."""
-    try:
-        os.fsencode(path)
-        with storage.os_errors_as(RunDirError, "create the run folder", path):
-            is_new = not path.is_dir()
-            path.mkdir(parents=True, exist_ok=True)
-            return is_new
-    except ValueError as error:  # a null character, or half of a surrogate pair
-        raise RunDirError(f"{str(path)!r} cannot be the name of a folder: {error}") from None
-
-
-def _new_folder(root: Path, config: TrainConfig) -> Path:
-    parent = _task_folder(root, config)
-    _make_folder(parent)
-    first = f"seed{config.run.seed}-{_utc('%Y%m%d-%H%M%S')}"
-    for attempt in range(1, 100):  # runs of one sweep may start within one second
-        path = parent / (first if attempt == 1 else f"{first}-{attempt:02d}")
-        with (
-            storage.os_errors_as(RunDirError, "create the run folder", path),
-            contextlib.suppress(FileExistsError),
-        ):
-            path.mkdir()
-            return path
-    raise RunDirError(f"{str(parent / first)!r} and 98 more exist already; choose a --run-dir")
-
-
-def _task_folder(root: Path, config: TrainConfig) -> Path:
-    return root / config.algorithm / safe_folder_name(config.task)
-
-
-def _unfinished_run(root: Path, config: TrainConfig) -> Path:
-    path = find_unfinished_run(root, config)
-    if path is None:
-        raise RunDirError(
-            f"no unfinished run with these settings in {str(_task_folder(root, config))!r}: "
-            "name one with --run-dir, or start one without --resume"
-        )
-    _logger.info("resuming %s", path)
-    return path
-
-
 def _refuse_foreign(path: Path) -> None:
     """Before the first file is written: never put ours among somebody else's."""
-    if not _is_blank(path) and _settings_of_run(path) is None:
+    if not _is_blank(path) and not is_run_folder(path):
         raise RunDirError(
             f"{str(path)!r} is not empty and not a run folder of spacil: choose another --run-dir"
         )
@@ -269,28 +162,6 @@ def _is_blank(path: Path) -> bool:
     with storage.os_errors_as(RunDirError, "list", path):
         names = {entry.name for entry in path.iterdir()}
     return all(name in (LOCK, OWNER) or name.startswith(storage.LEFTOVERS) for name in names)
-
-
-def _settings_of_run(path: Path) -> dict[str, Any] | None:
-    """The saved settings, or None if this is not recognisably a run folder."""
-    try:
-        match storage.read_json(path / _CONFIG):
-            case {"algorithm": str(), "task": str(), "seed": int()} as flat if (
-                path / LOCK
-            ).is_file():
-                return dict(flat)
-    except StorageError as error:
-        _logger.debug("%s is no run folder: %s", path, error)
-    return None
-
-
-def _changed_settings(saved: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    names = sorted((saved.keys() | new.keys()) - FREE_TO_CHANGE_ON_RESUME)
-    missing = object()
-    return [name for name in names if saved.get(name, missing) != new.get(name, missing)]
-
-
-# --- holding a folder -------------------------------------------------------------------------
 
 
 def _refuse(path: Path, settings: dict[str, Any], *, resume: bool, overwrite: bool) -> None:
@@ -304,8 +175,8 @@ def _refuse(path: Path, settings: dict[str, Any], *, resume: bool, overwrite: bo
     if resume and is_blank:
         _logger.warning("nothing to resume in %s: starting a new run there", path)
     elif resume:
-        check_resumable(storage.read_json(path / _CONFIG), settings)
-        if saved_status(path) == "running":
+        check_resumable(storage.read_json(path / CONFIG), settings)
+        if status_of_run(path) == "running":
             _logger.warning("%s ended without a word: going on in its place", owner_of(path))
 
 
@@ -325,10 +196,6 @@ def _delete_results(path: Path) -> None:
     for name in _RESULTS:
         if os.path.lexists(path / name):
             storage.delete(storage.move_aside(path / name))
-    left = sorted({entry.name for entry in path.iterdir()} - {_CONFIG, LOCK, OWNER})
+    left = sorted({entry.name for entry in path.iterdir()} - {CONFIG, LOCK, OWNER})
     if left:
         _logger.warning("left in %s, not written by spacil: %s", path, ", ".join(left))
-
-
-def _utc(pattern: str) -> str:
-    return time.strftime(pattern, time.gmtime())

@@ -16,11 +16,13 @@ from spacil.config.groups import TrainConfig
 from spacil.errors import ConfigError, DivergedError, StorageError
 from spacil.policies.file import policy_document
 from spacil.runs import checkpoint, metrics_log
-from spacil.runs.folder import DEFAULT_ROOT, RunDir, check_resumable, open_run
+from spacil.runs.folder import RunDir, open_run
 from spacil.runs.interruption import Interruption
+from spacil.runs.location import DEFAULT_ROOT
 from spacil.runs.metrics_log import MetricsLog
 from spacil.runs.progress import Progress
 from spacil.runs.provenance import deciding_last_bits, provenance_of
+from spacil.runs.resuming import check_resumable
 from spacil.runs.saved_state import first_non_finite
 from spacil.training.algorithms import AnyLearner
 from spacil.training.iteration_metrics import Metrics
