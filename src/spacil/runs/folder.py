@@ -35,8 +35,14 @@ from spacil.runs.resuming import (
     unfinished_run,
 )
 
-_PICTURE = "learning_curve.png"
-_RESULTS = ("checkpoints", "metrics.jsonl", "tensorboard", "eval.json", _PICTURE, STATUS)
+_RESULTS = (
+    "checkpoints",
+    "metrics.jsonl",
+    "tensorboard",
+    "eval.json",
+    "learning_curve.png",
+    STATUS,
+)
 
 _logger = logging.getLogger(__name__)
 
@@ -56,7 +62,6 @@ class RunDir:
         self.metrics = path / "metrics.jsonl"
         self.tensorboard = path / "tensorboard"
         self.evaluation = path / "eval.json"
-        self.picture = path / _PICTURE
         self._lock = lock
         self.is_overwritten = overwrite
         """Whether `begin` deletes the run that is in the folder."""

@@ -9,13 +9,11 @@ This room never unpickles, never opens a path that it found inside a file, never
 a file in place, and never lets an `OSError` out.
 """
 
-from spacil.storage.faults import DamagedFileError, describe, os_errors_as
+from spacil.storage.faults import DamagedFileError, os_errors_as
 from spacil.storage.files import (
     read_bytes,
     replace_file,
     require_free_space,
-    sha256_of_file,
-    sync_folder,
     try_lock,
     write_synced,
 )
@@ -29,7 +27,6 @@ from spacil.storage.folders import (
 )
 from spacil.storage.strict_json import (
     MAX_JSON_BYTES,
-    MAX_JSON_DEPTH,
     canonical_json,
     document_hash,
     parse_json,
@@ -41,24 +38,19 @@ from spacil.storage.tensor_bytes import (
     content_hash,
     decode_tensors,
     encode_tensors,
-    load_tensors,
-    save_tensors,
 )
 
 __all__ = [
     "LEFTOVERS",
     "MAX_JSON_BYTES",
-    "MAX_JSON_DEPTH",
     "MAX_TENSOR_BYTES",
     "DamagedFileError",
     "canonical_json",
     "content_hash",
     "decode_tensors",
     "delete",
-    "describe",
     "document_hash",
     "encode_tensors",
-    "load_tensors",
     "move_aside",
     "os_errors_as",
     "parse_json",
@@ -67,11 +59,8 @@ __all__ = [
     "read_json",
     "replace_file",
     "require_free_space",
-    "save_tensors",
-    "sha256_of_file",
     "staged_folder",
     "sweep_abandoned",
-    "sync_folder",
     "try_lock",
     "write_json",
     "write_synced",

@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import fcntl
-import hashlib
 import os
 import shutil
 import stat
@@ -40,11 +39,6 @@ def read_bytes(path: Path, max_bytes: int, *, follow_symlinks: bool = True) -> b
         of_the_file = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EIO}
         kind = DamagedFileError if error.errno in of_the_file else StorageError
         raise kind(describe(error, "read", path)) from error
-
-
-def sha256_of_file(path: Path) -> str:
-    with os_errors_as(StorageError, "read", path), path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_synced(path: Path, content: bytes) -> None:

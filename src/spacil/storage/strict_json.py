@@ -54,8 +54,8 @@ def write_json(path: Path, document: Any) -> None:
     replace_file(path, canonical_json(document))
 
 
-def read_json(path: Path, *, follow_symlinks: bool = True) -> Any:
-    return parse_json(read_bytes(path, MAX_JSON_BYTES, follow_symlinks=follow_symlinks), path)
+def read_json(path: Path) -> Any:
+    return parse_json(read_bytes(path, MAX_JSON_BYTES), path)
 
 
 def document_hash(document: Any) -> str:

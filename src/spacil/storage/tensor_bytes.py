@@ -3,7 +3,6 @@
 import hashlib
 import math
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import safetensors.torch
@@ -11,7 +10,6 @@ import torch
 from torch import Tensor
 
 from spacil.storage.faults import DamagedFileError, kind_hint
-from spacil.storage.files import read_bytes, replace_file
 from spacil.storage.strict_json import MAX_JSON_BYTES, canonical_json, parse_json
 
 MAX_TENSOR_BYTES = 8 * 2**30
@@ -74,14 +72,6 @@ def decode_tensors(content: bytearray, source: object) -> dict[str, Tensor]:
         raise DamagedFileError(f"{source}: the declared tensors do not fill the file exactly")
     payload = memoryview(content)[8 + header_size :]
     return {span.name: _tensor_at(payload, span) for span in spans}
-
-
-def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    replace_file(path, encode_tensors(tensors))
-
-
-def load_tensors(path: Path) -> dict[str, Tensor]:
-    return decode_tensors(read_bytes(path, MAX_TENSOR_BYTES), path)
 
 
 def content_hash(tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> str:
