@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import spacil
 from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, default_config, with_settings
 from spacil.config.groups import TrainConfig
 from spacil.errors import ConfigError, RunDirError
@@ -170,7 +171,7 @@ def test_other_versions_of_the_software_are_told_and_the_run_goes_on(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     versions = provenance.software_versions()
-    assert versions.keys() == {"torch", "numpy", "mujoco", "gymnasium", "machine"}
+    assert versions.keys() == {"spacil", "torch", "numpy", "mujoco", "gymnasium", "machine"}
     monkeypatch.setattr(provenance, "software_versions", lambda: versions | {"torch": "1.0"})
     trained(config)
     monkeypatch.undo()
@@ -198,6 +199,7 @@ def test_a_checkpoint_knows_the_settings_it_was_written_under(
     assert run.saved_config(last) == config
     assert not FREE_TO_CHANGE_ON_RESUME & set(last.document["config"])
     assert last.manifest["provenance"]["commit"] == provenance.source_commit()
+    assert last.manifest["provenance"]["software"]["spacil"] == spacil.__version__
 
 
 def test_the_checkpoint_of_another_run_is_not_gone_on_from(

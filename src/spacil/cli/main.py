@@ -70,9 +70,9 @@ def run(arguments: list[str]) -> int:
         print(USAGE)
         return 0
     if arguments[0] == "--version":
-        from importlib.metadata import version
+        from spacil.version import __version__
 
-        print(f"spacil {version('spacil')}")
+        print(f"spacil {__version__}")
         return 0
     verb, *rest = arguments
     if verb not in VERBS:
