@@ -12,6 +12,7 @@ from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, default_config, with_se
 from spacil.config.groups import TrainConfig
 from spacil.errors import ConfigError, RunDirError
 from spacil.runs import checkpoint, provenance
+from spacil.runs.evaluations import read_evaluations
 from spacil.runs.progress import Silent
 from spacil.training import run
 from spacil.training.learner import Learner
@@ -58,8 +59,9 @@ def test_a_finished_run_holds_everything_about_itself(
         *("status.json", "tensorboard"),
     ]
     assert status_of(tmp_path / "run") == ("finished", "")
-    evaluations = json.loads((tmp_path / "run" / "eval.json").read_text())
-    assert evaluations == {"best": outcome.best, "last": outcome.last}
+    kept = read_evaluations(tmp_path / "run" / "eval.json")
+    assert (kept.best, kept.last) == (outcome.best, outcome.last)
+    assert kept.identity is not None and kept.identity.seed == config.run.seed
     lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
     evaluated = [row for row in rows if "average_return" in row]

@@ -146,7 +146,7 @@ def test_the_result_as_json_has_stable_keys_and_is_kept_in_the_folder(
     assert result["last"].keys() == result["best"].keys()
     assert result["last"]["iteration"] == 3 and result["last"]["env_steps"] == 600
     kept = json.loads((tmp_path / "run" / "eval.json").read_text())
-    assert kept == {"best": result["best"], "last": result["last"]}
+    assert (kept["best"], kept["last"]) == (result["best"], result["last"])
 
 
 def test_a_run_prints_plain_lines_and_a_summary_where_there_is_no_terminal(
