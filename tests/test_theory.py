@@ -1,6 +1,5 @@
 """docs/theory.md in numbers: slopes stay under their bounds, and counter-examples do their work."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -128,7 +127,7 @@ def test_the_command_prints_the_numbers_and_draws_the_figure(
     figure = tmp_path / "theory.png"
     done = spacil("experiment", "theory", "--figure", figure, "--json")
     assert done.code == 0
-    assert [row["slope"] for row in json.loads(done.out)["value"]] == [
+    assert [row["slope"] for row in done.result["panels"]["value"]] == [
         slope.slope for slope in panels["value"]
     ]
     assert 10_000 < figure.stat().st_size < 100_000

@@ -96,9 +96,21 @@ def policy_of(found: checkpoint.Checkpoint, source: Path) -> SavedPolicy:
     document = found.document.get("policy")
     if not isinstance(document, dict):
         raise DataError(f"{source}: the checkpoint describes no policy")
-    provenance = {"iteration": found.iteration, "content_hash": found.content_hash}
+    provenance = {
+        "iteration": found.iteration,
+        "content_hash": found.content_hash,
+        **_run_of(found),
+    }
     policy = build_policy(document, with_prefix(found.tensors, "policy."), source)
     return SavedPolicy(policy, document["task"], provenance)
+
+
+def _run_of(found: checkpoint.Checkpoint) -> dict[str, Any]:
+    """Algorithm and seed of the run, as far as the checkpoint says; a policy needs neither."""
+    match found.document.get("config"):
+        case {"algorithm": str(algorithm), "seed": int(seed)}:
+            return {"algorithm": algorithm, "seed": seed}
+    return {}
 
 
 def require_fit(policy: GaussianPolicy, spec: EnvSpec, source: object) -> None:

@@ -10,7 +10,6 @@ run goes on.
 import contextlib
 import json
 import logging
-import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -57,7 +56,7 @@ class MetricsLog:
         iteration = metrics["iteration"]
         if iteration <= self._last_iteration:
             raise ValueError(f"iteration {iteration} after {self._last_iteration}: cut back first")
-        record = _without_non_finite(dict(metrics))
+        record = storage.without_non_finite(dict(metrics))
         line = json.dumps(record, allow_nan=False).encode("ascii") + b"\n"
         with storage.os_errors_as(StorageError, "append to", self._path, len(line)):
             try:
@@ -138,16 +137,6 @@ def _parse_line(text: bytearray, source: str) -> dict[str, Any]:
 def _write_all(descriptor: int, content: bytes) -> None:
     while content:
         content = content[os.write(descriptor, content) :]
-
-
-def _without_non_finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {name: _without_non_finite(member) for name, member in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_non_finite(member) for member in value]
-    return value
 
 
 class _TensorBoard:

@@ -31,6 +31,7 @@ from spacil.storage.strict_json import (
     document_hash,
     parse_json,
     read_json,
+    without_non_finite,
     write_json,
 )
 from spacil.storage.tensor_bytes import (
@@ -62,6 +63,7 @@ __all__ = [
     "staged_folder",
     "sweep_abandoned",
     "try_lock",
+    "without_non_finite",
     "write_json",
     "write_synced",
 ]

@@ -58,6 +58,17 @@ def read_json(path: Path) -> Any:
     return parse_json(read_bytes(path, MAX_JSON_BYTES), path)
 
 
+def without_non_finite(document: Any) -> Any:
+    """A copy with null for every NaN and infinity, which JSON has no words for."""
+    if isinstance(document, float):
+        return float(document) if math.isfinite(document) else None
+    if isinstance(document, dict):
+        return {name: without_non_finite(member) for name, member in document.items()}
+    if isinstance(document, list | tuple):
+        return [without_non_finite(member) for member in document]
+    return document
+
+
 def document_hash(document: Any) -> str:
     return hashlib.sha256(canonical_json(document)).hexdigest()
 

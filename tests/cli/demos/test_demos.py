@@ -100,7 +100,7 @@ def test_a_mistake_is_refused_before_anything_is_recorded(
 
 
 def test_bundled_demonstrations_are_good(spacil: Spacil) -> None:
-    for row in spacil("tasks", "--json").result:
+    for row in spacil("tasks", "--json").result["tasks"]:
         if row["has_bundled_demonstrations"]:
             checked = spacil("demos", "check", row["task"], "--json")
             assert checked.code == 0

@@ -1,13 +1,13 @@
 """`spacil demos check SOURCE --task NAME`: everything that could be wrong, in one report."""
 
-import json
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
 from spacil.cli.arguments import parse
+from spacil.cli.output import JsonTarget, identity, show
 from spacil.errors import SpacilError
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ class CheckArguments:
     """Check against this task; by default the one the file names, where it can be made here."""
     allow_env_mismatch: bool = False
     """Only warn when the file was recorded in another env or version of the same sizes."""
-    json: bool = False
-    """Print the report as JSON."""
+    json: JsonTarget = None
 
 
 def run_check(arguments: list[str]) -> int:
@@ -38,11 +37,17 @@ def run_check(arguments: list[str]) -> int:
 
     demos = load_demos(parsed.source)
     report = checked(demos, parsed.task, allow_env_mismatch=parsed.allow_env_mismatch)
-    if parsed.json:
-        print(json.dumps(report.as_dict()))
-    else:
-        print("\n".join(report_lines(report)))
+    document = identity_of(demos) | report.as_dict()
+    show(document, parsed.json, lambda: print("\n".join(report_lines(report))))
     return 0 if report.is_usable else DataError.exit_code
+
+
+def identity_of(demos: "Demonstrations") -> dict[str, Any]:
+    """Task, and who demonstrated with which seed, as far as the record knows."""
+    provenance = demos.metadata.provenance
+    policy = provenance.get("policy")
+    algorithm = policy.get("algorithm") if isinstance(policy, dict) else None
+    return identity(task=demos.metadata.task, algorithm=algorithm, seed=provenance.get("seed"))
 
 
 def checked(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from spacil.cli.arguments import parse
+from spacil.cli.output import JsonTarget, show
 from spacil.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -35,12 +36,14 @@ class CollectArguments:
     """Record on this task; by default the one the policy was trained on."""
     evaluation_episodes: int = 0
     """Also evaluate the policy over so many episodes, and keep the numbers with the file."""
+    json: JsonTarget = None
 
 
 def run_collect(arguments: list[str]) -> int:
     parsed = parse(
         CollectArguments, arguments, "spacil demos collect", "Record a policy's mean actions."
     )
+    from spacil.cli.demos.check import identity_of
     from spacil.demos.file import require_savable, save_demos
     from spacil.demos.recording import record_demonstrations
     from spacil.envs.registry import make_vector_env
@@ -69,11 +72,22 @@ def run_collect(arguments: list[str]) -> int:
     finally:
         env.close()
     save_demos(demos, parsed.out)
-    returns = demos.returns
-    assert returns is not None
-    print(
-        f"{parsed.out}: {demos.num_episodes} episodes, {demos.num_steps} steps, "
-        f"return {float(returns.mean()):.2f} ± {float(returns.std(correction=0)):.2f}"
+    assert demos.returns is not None
+    mean, std = float(demos.returns.mean()), float(demos.returns.std(correction=0))
+    document = identity_of(demos) | {
+        "source": parsed.source,
+        "out": parsed.out,
+        "num_episodes": demos.num_episodes,
+        "num_steps": demos.num_steps,
+        "average_return": mean,
+        "return_std": std,
+        "provenance": dict(demos.metadata.provenance),
+    }
+    summary = f"{demos.num_episodes} episodes, {demos.num_steps} steps"
+    show(
+        document,
+        parsed.json,
+        lambda: print(f"{parsed.out}: {summary}, return {mean:.2f} ± {std:.2f}"),
     )
     return 0
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import tyro
 
 from spacil.cli.arguments import parse
+from spacil.cli.output import JsonTarget, show
 from spacil.errors import ConfigError
 from spacil.file_kinds import FormatName
 
@@ -23,6 +24,7 @@ class ImportArguments:
     """Leave out episodes that hold NaN or infinity instead of refusing the source."""
     allow_env_mismatch: bool = False
     """Only warn when the source was recorded in another env or version of the same sizes."""
+    json: JsonTarget = None
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,8 @@ class ExportArguments:
     out: Annotated[str, tyro.conf.Positional]
     """A file (.npz, .hdf5, .safetensors), minari:ID, or a new folder with --format."""
     format: FormatName | None = None
-    """By default told by the name of OUT; needed for imitation, which is a folder."""
+    """By default the one that OUT's name stands for; needed for imitation, which is a folder."""
+    json: JsonTarget = None
 
 
 def run_import(arguments: list[str]) -> int:
@@ -42,7 +45,7 @@ def run_import(arguments: list[str]) -> int:
         "spacil demos import",
         "Turn demonstrations of any format into a checked native file.",
     )
-    from spacil.cli.demos.check import checked
+    from spacil.cli.demos.check import checked, identity_of
     from spacil.demos.check.check import report_lines, require_usable
     from spacil.demos.edits import with_task
     from spacil.demos.file import load_demos, require_savable, save_demos
@@ -57,8 +60,9 @@ def run_import(arguments: list[str]) -> int:
     report = checked(demos, parsed.task, allow_env_mismatch=parsed.allow_env_mismatch)
     require_usable(report)
     save_demos(demos, parsed.out)
-    print("\n".join(report_lines(report)))
-    print(f"written: {parsed.out}")
+    document = identity_of(demos) | report.as_dict() | {"out": parsed.out}
+    lines = [*report_lines(report), f"written: {parsed.out}"]
+    show(document, parsed.json, lambda: print("\n".join(lines)))
     return 0
 
 
@@ -69,22 +73,35 @@ def run_export(arguments: list[str]) -> int:
         "spacil demos export",
         "Write demonstrations in the format of others.",
     )
+    from spacil.cli.demos.check import identity_of
     from spacil.demos.file import load_demos, require_savable, save_demos
 
     name = require_savable(parsed.out, parsed.format)
     demos = load_demos(parsed.source)
     save_demos(demos, parsed.out, name)
-    print(f"{parsed.out}: {demos.num_episodes} episodes, {demos.num_steps} steps, format {name}")
-    for left_out in _left_out(demos, name):
-        print(f"spacil: {left_out}", file=sys.stderr)
+    left_out = _left_out(demos, name)
+    document = identity_of(demos) | {
+        "source": parsed.source,
+        "out": parsed.out,
+        "format": name,
+        "num_episodes": demos.num_episodes,
+        "num_steps": demos.num_steps,
+        "left_out": left_out,
+    }
+    summary = f"{demos.num_episodes} episodes, {demos.num_steps} steps"
+    show(document, parsed.json, lambda: print(f"{parsed.out}: {summary}, format {name}"))
+    if left_out:
+        print(
+            "spacil: left out, the imitation library has no place for them: " + ", ".join(left_out),
+            file=sys.stderr,
+        )
     return 0
 
 
 def _left_out(demos: object, name: FormatName) -> list[str]:
-    """What the format has no place for."""
+    """The fields that the format has no place for."""
     from spacil.demos.formats.imitation import LEFT_OUT
 
-    present = [field for field in LEFT_OUT if getattr(demos, field) is not None]
-    if name != "imitation" or not present:
+    if name != "imitation":
         return []
-    return [f"left out, the imitation library has no place for them: {', '.join(present)}"]
+    return [field for field in LEFT_OUT if getattr(demos, field) is not None]

@@ -1,6 +1,5 @@
 """`spacil evaluate RUN|POLICY`: return G and smoothness J, on fresh seeds."""
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -8,6 +7,7 @@ from typing import Annotated, Literal
 import tyro
 
 from spacil.cli.arguments import parse
+from spacil.cli.output import JsonTarget, identity, show
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,7 @@ class EvaluateArguments:
     """Demonstrations that define the common frame of J; by default the task's bundled ones."""
     task: str | None = None
     """Evaluate on another task of the same sizes."""
-    json: Path | None = None
-    """Write the numbers to this file as JSON too; `-` prints JSON instead of the table."""
+    json: JsonTarget = None
 
 
 def run(arguments: list[str]) -> int:
@@ -57,21 +56,13 @@ def run(arguments: list[str]) -> int:
         None if demos is None else demos.state_std,
         check=lambda spec: require_fit(saved.policy, spec, parsed.source),
     )
-    document = {
+    algorithm = saved.provenance.get("algorithm")
+    document = identity(task=task, algorithm=algorithm, seed=parsed.seed) | {
         "source": str(parsed.source),
-        "task": task,
-        "seed": parsed.seed,
         "provenance": dict(saved.provenance),
         **asdict(result),
     }
-    if parsed.json == Path("-"):
-        print(json.dumps(document))
-        return 0
-    if parsed.json is not None:
-        from spacil import storage
-
-        storage.write_json(parsed.json, document)
-    _print(document)
+    show(document, parsed.json, lambda: _print(document))
     return 0
 
 
