@@ -122,8 +122,8 @@ def _cost_of(
     tensors = with_prefix(found.tensors, "discriminator.")
     if not tensors:
         return None
-    config = found.document["config"]
     try:
+        config = found.document["config"]
         discriminator = Discriminator(
             policy.num_states,
             policy.num_actions,
