@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pictures import assert_drawn
 
 from spacil.experiments.theory import (
     COST_LIPSCHITZ,
@@ -20,6 +21,7 @@ from spacil.experiments.theory import (
     solve,
     steepest,
 )
+from spacil.report.theory_figure import BOUND_COLOUR, MEASURED_COLOUR
 
 ROUNDING = 1 + 1e-9
 PAGE = Path(__file__).parents[1] / "docs" / "theory.md"
@@ -130,5 +132,5 @@ def test_the_command_prints_the_numbers_and_draws_the_figure(
     assert [row["slope"] for row in done.result["panels"]["value"]] == [
         slope.slope for slope in panels["value"]
     ]
-    assert 10_000 < figure.stat().st_size < 100_000
+    assert_drawn(figure, (675, 504), (MEASURED_COLOUR, BOUND_COLOUR))
     assert "expected one of experts, theory" in spacil("experiment", "magic").err

@@ -100,7 +100,7 @@ def test_a_limit_on_the_size_of_files_ends_the_run_and_lifting_it_lets_it_go_on(
 # --- row 19: memory
 
 
-def test_memory_that_does_not_suffice_is_told_with_the_batch_and_the_run_can_be_tried_again(
+def test_running_out_of_memory_names_the_batch_and_can_be_tried_again(
     processes: Any, tmp_path: Path
 ) -> None:
     status = Path(f"/proc/{processes.number}/status").read_text()

@@ -1,6 +1,7 @@
 """Saved policies act as they did, in another process too; damaged ones are refused in words."""
 
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -158,7 +159,7 @@ def test_a_flip_or_a_cut_anywhere_is_refused(saved: Path) -> None:
         flipped[position] ^= 1 << rng.randrange(8)
         for damaged in (flipped, content[:position]):
             saved.write_bytes(damaged)
-            with pytest.raises(DataError):
+            with pytest.raises(DataError, match=re.escape(str(saved))):
                 load_policy(saved)
 
 

@@ -111,7 +111,7 @@ def test_former_handlers_are_called_and_put_back() -> None:
 
 def test_handlers_are_put_back_when_training_fails() -> None:
     before = {number: signal.getsignal(number) for number in EXIT_CODES}
-    with pytest.raises(ZeroDivisionError), Interruption():
+    with pytest.raises(ZeroDivisionError, match="division by zero"), Interruption():
         _ = 1 / 0
     assert {number: signal.getsignal(number) for number in EXIT_CODES} == before
 

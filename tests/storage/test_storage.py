@@ -84,12 +84,18 @@ def test_the_order_of_keys_does_not_change_the_bytes() -> None:
 
 
 @pytest.mark.parametrize(
-    "document",
-    [float("nan"), [float("inf")], {1: "one"}, nested(33), "x" * storage.MAX_JSON_BYTES],
+    ("document", "message"),
+    [
+        (float("nan"), "not JSON compliant"),
+        ([float("inf")], "not JSON compliant"),
+        ({1: "one"}, "a key is not text"),
+        (nested(33), "nested deeper than 32 levels"),
+        ("x" * storage.MAX_JSON_BYTES, "could not be read back"),
+    ],
     ids=["nan", "inf", "number as key", "deep", "large"],
 )
-def test_what_could_not_be_read_back_is_not_written(document: Any) -> None:
-    with pytest.raises(ValueError):
+def test_what_could_not_be_read_back_is_not_written(document: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         storage.canonical_json(document)
 
 
@@ -144,8 +150,14 @@ def test_json_is_read_as_utf8_and_nested_up_to_the_limit(tmp_path: Path) -> None
 def test_what_is_not_a_regular_file_is_refused_and_does_not_hang(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("/dev/full")
-    for name in ("pipe", "link", ".", "missing", "pipe/inside"):
-        with pytest.raises(DamagedFileError):
+    for name, reason in (
+        ("pipe", "not a regular file"),
+        ("link", "not a regular file"),
+        (".", "a folder, not a file"),
+        ("missing", "no such file or folder"),
+        ("pipe/inside", "a file, not a folder"),
+    ):
+        with pytest.raises(DamagedFileError, match=reason):
             storage.read_json(tmp_path / name)
 
 

@@ -38,6 +38,8 @@ def describe(error: OSError, action: str, path: Path, num_bytes: int | None = No
             reason = "something of that name is in the way; choose another path"
         case errno.ENOTDIR:
             reason = "a part of it is a file, not a folder; choose another path"
+        case errno.EISDIR:
+            reason = "it is a folder, not a file; check the path"
         case errno.ENOENT:
             reason = "there is no such file or folder; check the path"
         case errno.ELOOP:
