@@ -157,7 +157,7 @@ def resealed(name: str, damage: ByteDamage) -> PlaceDamage:
 
 
 def rewritten(change: Callable[[dict[str, Any], dict[str, Any], Rng], None]) -> PlaceDamage:
-    """A checkpoint written anew, every hash right, with another content."""
+    """A checkpoint written anew, every hash right, with different content."""
 
     def spoil(folder: Path, rng: Rng) -> None:
         found = checkpoint.read(folder)
@@ -445,4 +445,4 @@ def test_falling_back_to_an_older_checkpoint_is_told(
         in_file("state.safetensors", damage)(copy / NEWEST, rng)
         found = checkpoint.newest_valid(copy)
         assert found is not None and found.iteration == 2, kind
-        assert f"checkpoint {NEWEST} is damaged and set aside" in caplog.text
+        assert f"set aside damaged checkpoint {NEWEST}" in caplog.text

@@ -112,7 +112,7 @@ def test_a_second_process_is_refused_at_once_and_takes_over_after_a_kill(
     resumed = train("gail", "--run-dir", run_dir, "--resume", iterations=last.iteration + 1)
     assert resumed.code == 0
     assert f"process {owner.number} on" in resumed.err
-    assert "ended without a word: going on in its place" in resumed.err
+    assert "exited without recording a status; resuming its run" in resumed.err
 
 
 def test_an_existing_run_is_refused_then_resumed_or_overwritten_on_request(
@@ -121,7 +121,7 @@ def test_an_existing_run_is_refused_then_resumed_or_overwritten_on_request(
     before = files_in(finished_run)
     refusal = train("gail", "--run-dir", finished_run)
     assert refusal.code == 73
-    assert "--resume goes on with it, --overwrite deletes it" in refusal.err
+    assert "--resume continues it, --overwrite deletes it" in refusal.err
     assert files_in(finished_run) == before
     resumed = train("gail", "--run-dir", finished_run, "--resume")
     assert resumed.code == 0
@@ -165,9 +165,9 @@ def test_the_same_command_with_resume_starts_goes_on_and_is_done(
 @pytest.mark.parametrize(
     ("place", "message"),
     [
-        ("a-file/run", "a part of it is a file, not a folder"),
+        ("a-file/run", "part of the path is a file, not a folder"),
         ("/proc/spacil-run", "no such file or folder"),
-        ("somebody-elses", "not empty and not a run folder of spacil"),
+        ("somebody-elses", "not empty and is not a spacil run folder"),
         ("n" * 256, "a name in it is too long"),
     ],
 )

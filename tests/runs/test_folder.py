@@ -124,8 +124,8 @@ def test_a_linked_folder_works_and_is_held_under_both_names(tmp_path: Path) -> N
         ("null\0character", "null"),
         ("half a pair \ud800", "surrogates"),
         ("file/run", "a file, not a folder"),
-        ("file", "in the way"),
-        ("dangling", "in the way"),
+        ("file", "already exists"),
+        ("dangling", "already exists"),
         ("/dev/null/run", "a file, not a folder"),
         ("/proc/spacil-run", "no such file"),
     ],
@@ -196,7 +196,7 @@ def test_a_folder_of_somebody_else_is_left_untouched(
 ) -> None:
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
-    with pytest.raises(RunDirError, match="not a run folder of spacil"):
+    with pytest.raises(RunDirError, match="not a spacil run folder"):
         open_run(some_config(), run_dir=tmp_path, **options)
     assert {name: (tmp_path / name).read_bytes() for name in names_in(tmp_path)} == files
 
@@ -261,7 +261,7 @@ def test_a_second_process_is_refused_at_once_and_takes_over_after_a_kill(
 def test_a_refused_start_gives_the_lock_back(tmp_path: Path) -> None:
     path = finish(tmp_path / "run")
     for _ in range(2):
-        with pytest.raises(RunDirError, match="holds a run already"):
+        with pytest.raises(RunDirError, match="already holds a run"):
             open_run(some_config(), run_dir=path)
     with pytest.raises(ConfigError, match="max_kl"):
         open_run(some_config(max_kl=0.5), run_dir=path, resume=True)

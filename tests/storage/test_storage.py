@@ -263,7 +263,7 @@ def test_a_folder_is_published_under_a_new_name_only(tmp_path: Path) -> None:
     (tmp_path / "target").mkdir()
     with (
         storage.staged_folder(tmp_path) as stage,
-        pytest.raises(StorageError, match="exists already"),
+        pytest.raises(StorageError, match="already exists"),
     ):
         storage.publish(stage, tmp_path / "target")
     assert names_in(tmp_path) == ["target"]

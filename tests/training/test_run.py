@@ -146,7 +146,7 @@ def test_a_folder_is_found_unfit_before_anything_is_made(
     config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
 ) -> None:
     trained(config)
-    with pytest.raises(RunDirError, match="holds a run already"):
+    with pytest.raises(RunDirError, match="already holds a run"):
         train_in_folder(config, lambda: pytest.fail("made"), Silent(), run_dir=tmp_path / "run")
 
 
@@ -213,7 +213,7 @@ def test_the_checkpoint_of_another_run_is_not_gone_on_from(
     assert found is not None
     other = Learner(with_settings(config, {"max_kl": 0.5}), config.task, None)
     try:
-        with pytest.raises(ConfigError, match=r"other settings.*\n  max_kl: 0.0"):
+        with pytest.raises(ConfigError, match=r"different settings.*\n  max_kl: 0.0"):
             run.restore(other, found)
     finally:
         other.close()

@@ -1,8 +1,8 @@
-"""What a verb hands out: a table for people, one JSON document for programs.
+"""The output of every verb: a table for people, one JSON document for programs.
 
-`--json` is the same in every verb: alone or as `--json -` it prints the document on stdout in
-place of the table, and `--json FILE` writes it there and prints the table all the same. Every
-document says which spacil made it, and names task, algorithm and seed where there are any.
+`--json` means the same in every verb: alone or as `--json -` it prints the document on stdout
+instead of the table; `--json FILE` writes the document to the file and still prints the table.
+Every document names the version of spacil, and task, algorithm and seed where there are any.
 """
 
 import itertools
@@ -53,12 +53,12 @@ def check_target(target: Path | None) -> None:
 
 
 def identity(**fields: Any) -> dict[str, Any]:
-    """Which spacil made a document, and of which run: `task`, `algorithm`, `seed` as they exist."""
+    """The fields that say what a document is about: pass task, algorithm and seed if they exist."""
     return {"spacil_version": __version__, **fields}
 
 
 def show(document: Mapping[str, Any], target: Path | None, print_table: Callable[[], None]) -> None:
-    """Hand out a result as `--json` asks for it."""
+    """Print a result, or write it as JSON, as `--json` asks."""
     from spacil import storage
 
     plain = storage.without_non_finite(dict(document))

@@ -5,16 +5,16 @@
     checkpoints/best/iter-000090-1f2e3d4c/{the same three files}
     checkpoints/best/LATEST             the name of the best
 
-A checkpoint is filled in a hidden stage folder, manifest last, and gets its name in one rename
-once all of it is on the disk; the ones before it are pruned after that. `best/` holds versions
-for the same reason: the new best is complete and named by LATEST before the old one goes, so a
-reader always finds a valid one. Its versions carry their content hash, because a run that was
-resumed inexactly may find another best at the same iteration.
+A checkpoint is written into a hidden stage folder, manifest last, and gets its name in one rename
+once all of it is on disk; older ones are pruned after that. `best/` holds versions for the same
+reason: the new best is complete and named by LATEST before the old one is deleted, so a reader
+always finds a valid one. Version names carry their content hash, because a run that was resumed
+inexactly may find a different best at the same iteration.
 
-The two state files depend on the state alone, so equal runs have equal content hashes; what
-differs between hosts and days belongs into the manifest. Reading checks every byte against the
+The two state files depend on the state alone, so equal runs have equal content hashes; whatever
+differs between hosts and days goes into the manifest. Reading checks every byte against the
 manifest. This module never overwrites a checkpoint, never takes a file name from a manifest,
-and never answers "start from scratch" while there is something that it could not read.
+and never falls back to starting from scratch while there is something that it could not read.
 """
 
 import hashlib
@@ -98,14 +98,14 @@ def write_best(
     document: Mapping[str, Any],
     manifest_extra: Mapping[str, Any],
 ) -> Path:
-    """Make this state the best one; the former best goes once this one is safe."""
+    """Make this state the best one; the previous best is deleted once this one is safe."""
     state = _State(iteration, tensors, document, manifest_extra)
     name = f"{folder_name(iteration)}-{state.content_hash[:8]}"
     return _write(checkpoints_dir / BEST, name, state, keep=1)
 
 
 def require_space(folder: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Refuse a run that the disk cannot hold: three checkpoints of this state, to begin with."""
+    """Refuse to start a run that the disk cannot hold: it needs three checkpoints of this state."""
     num_bytes = sum(tensor.nbytes for tensor in tensors.values())
     storage.require_free_space(folder, NUM_KEPT * num_bytes)
 
@@ -118,7 +118,7 @@ def read(path: Path) -> Checkpoint:
     document = storage.parse_json(contents[_DOCUMENT], path / _DOCUMENT)
     is_object = isinstance(document, dict)
     if not is_object or storage.content_hash(tensors, document) != manifest["content_hash"]:
-        raise DamagedFileError(f"{str(path)!r}: the content is not what the manifest describes")
+        raise DamagedFileError(f"{str(path)!r}: the content does not match the manifest")
     return Checkpoint(manifest["iteration"], tensors, document, manifest)
 
 
@@ -142,7 +142,7 @@ def read_best(checkpoints_dir: Path) -> Checkpoint | None:
 
 
 class _State:
-    """What one checkpoint holds, in the bytes that go to the disk."""
+    """What one checkpoint holds, as the bytes that go to disk."""
 
     def __init__(
         self,
@@ -208,7 +208,7 @@ def _is_written(target: Path, content_hash: str) -> bool:
         return False
     if existing.content_hash != content_hash:
         raise StorageError(
-            f"{str(target)!r} exists with another content and is not written over; "
+            f"{str(target)!r} already exists with different content and is never overwritten; "
             "resume from the newest checkpoint or use another run folder"
         )
     return True
@@ -222,7 +222,7 @@ def _prune(folders: Iterable[Path]) -> None:
             failpoint("checkpoint.during-prune")
             storage.delete(trash)
         except StorageError as error:
-            _logger.warning("an old checkpoint stays: %s", error)
+            _logger.warning("could not delete an old checkpoint: %s", error)
 
 
 def _newest_hash(folder: Path) -> str | None:
@@ -245,14 +245,14 @@ def _first_valid(folder: Path, names: list[str]) -> Checkpoint | None:
                 raise DamagedFileError(f"{str(path)!r} is a symbolic link")
             checkpoint = read(path)
             if checkpoint.iteration != iteration_of(name):
-                raise DamagedFileError(f"{str(path)!r} is of iteration {checkpoint.iteration}")
+                raise DamagedFileError(f"{str(path)!r} holds iteration {checkpoint.iteration}")
             return checkpoint
         except DamagedFileError as damage:
             _set_corrupt_aside(path, damage)
     if names or has_corrupt(folder):
         raise StorageError(
-            f"no checkpoint in {str(folder)!r} is valid, and the run is not started from scratch "
-            "in its place: restore a backup of that folder, or start a new run folder"
+            f"no checkpoint in {str(folder)!r} is valid, and the run is not restarted from "
+            "scratch: restore the folder from a backup, or start a new run folder"
         )
     return None
 
@@ -262,15 +262,15 @@ def _read_part(path: Path, part: Mapping[str, Any]) -> bytearray:
     content = storage.read_bytes(path, size, follow_symlinks=False)
     if len(content) != part["size"] or hashlib.sha256(content).hexdigest() != part["sha256"]:
         raise DamagedFileError(
-            f"{str(path)!r} ({len(content):,} bytes) is not the file of {part['size']:,} bytes "
-            "that the manifest describes"
+            f"{str(path)!r} ({len(content):,} bytes) does not match the manifest, which describes "
+            f"a file of {part['size']:,} bytes"
         )
     return content
 
 
 def _set_corrupt_aside(path: Path, damage: DamagedFileError) -> None:
-    _logger.warning("checkpoint %s is damaged and set aside: %s", path.name, damage)
+    _logger.warning("set aside damaged checkpoint %s: %s", path.name, damage)
     try:
         storage.move_aside(path, CORRUPT)
     except StorageError as error:  # a reader without the right to rename still finds older ones
-        _logger.warning("it stays where it is: %s", error)
+        _logger.warning("could not move it: %s", error)

@@ -1,4 +1,4 @@
-"""Names in a folder of checkpoints: `iter-000120`, LATEST, and what was set aside as damaged."""
+"""Names in a checkpoints folder: `iter-000120`, LATEST, and damaged ones that were set aside."""
 
 import re
 from pathlib import Path

@@ -1,15 +1,15 @@
-"""Run folders: where a run lives, who holds it, and how far it came.
+"""Run folders: creating one, holding it, refusing it, recording how far the run got.
 
     runs/<algorithm>/<task>/seed<S>-<stamp>/
       config.json  run.lock  owner.json  status.json  metrics.jsonl  eval.json
       learning_curve.png  tensorboard/  checkpoints/
 
-`open_run` does everything that can go wrong with a folder before any environment is made, in
-well under a second: it creates or checks the folder, takes its lock, and compares settings.
-Only `begin` changes what is in it, so a start that fails in between leaves everything as it was:
-no folder in the way of the corrected command, and no run overwritten by mistake. This module
-never appends to an existing run unless asked to resume, and deletes nothing that spacil did not
-write.
+Everything that can go wrong with a folder goes wrong in `open_run`, well under a second after the
+start and before any environment is made: it creates or checks the folder, takes its lock, and
+compares settings. Only `begin` changes what is in the folder, so a start that fails in between
+leaves everything as it was: no folder in the way of the corrected command, and no run overwritten
+by mistake. This module never appends to an existing run unless asked to resume, and deletes
+nothing that spacil did not write.
 """
 
 import contextlib
@@ -48,10 +48,10 @@ _logger = logging.getLogger(__name__)
 
 
 class RunDir:
-    """A run folder that this process holds. Leaving the `with` block gives it back.
+    """A run folder that this process holds. Leaving the `with` block releases it.
 
-    An exception that leaves the block after `begin` is recorded in status.json; `mark` says
-    everything else.
+    An exception that leaves the block after `begin` is recorded in status.json; everything else
+    is recorded by `mark`.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class RunDir:
         self._status: Status | None = None
 
     def begin(self) -> None:
-        """Write down what is about to run; only now is an overwritten run deleted."""
+        """Record the settings; an overwritten run is deleted only now."""
         try:
             storage.sweep_abandoned(self.path)
             if self.is_overwritten:
@@ -80,13 +80,13 @@ class RunDir:
             raise RunDirError(str(error)) from error
 
     def mark(self, status: Status, reason: str = "") -> None:
-        """Record how far the run came, with the reason where there is one."""
+        """Record how far the run got, with the reason if there is one."""
         self._status = status
         document = {"status": status, "reason": reason, "updated": utc("%Y-%m-%dT%H:%M:%SZ")}
         storage.write_json(self.path / STATUS, document)
 
     def close(self) -> None:
-        """Give the folder back; the lock goes with its descriptor."""
+        """Release the folder; closing the descriptor releases the lock."""
         if self._lock >= 0:
             if self._status is None and self._is_new:
                 _take_back(self.path)
@@ -109,7 +109,7 @@ class RunDir:
                     "failed" if is_fault else "interrupted", f"{type(error).__name__}: {error}"
                 )
         except StorageError as fault:  # the error on its way out is the one to show
-            _logger.warning("the status is not recorded: %s", fault)
+            _logger.warning("could not record the status: %s", fault)
         finally:
             self.close()
 
@@ -122,15 +122,15 @@ def open_run(
     resume: bool = False,
     overwrite: bool = False,
 ) -> RunDir:
-    """Create or reopen the folder of a run and hold it; what is in it stays until `begin`.
+    """Create or reopen the folder of a run and hold it; its content stays until `begin`.
 
-    `resume` goes on in `run_dir`, or in the newest unfinished run of these settings under `root`.
-    An empty or missing `run_dir` is started even with `resume`, so that a scheduler can give the
-    same command for the first start and for every later one. `overwrite` deletes the run in
-    `run_dir`.
+    `resume` continues the run in `run_dir`, or the newest unfinished run of these settings under
+    `root`. With an empty or missing `run_dir` it starts a new run there, so that a scheduler can
+    use the same command for the first start and for every restart. `overwrite` deletes the run
+    in `run_dir`.
     """
     if overwrite and (resume or run_dir is None):
-        raise ConfigError("--overwrite needs --run-dir, and excludes --resume")
+        raise ConfigError("--overwrite needs --run-dir and cannot be combined with --resume")
     is_new = not resume
     if run_dir is not None:
         path = run_dir
@@ -139,7 +139,7 @@ def open_run(
         path = unfinished_run(root, config)
     else:
         path = make_new_folder(root, config)
-    _refuse_foreign(path)
+    _refuse_other_folder(path)
     settings = flat_settings(config)
     run = RunDir(path, take_lock(path), settings, overwrite=overwrite, is_new=is_new)
     try:
@@ -154,41 +154,43 @@ def open_run(
     return run
 
 
-def _refuse_foreign(path: Path) -> None:
-    """Before the first file is written: never put ours among somebody else's."""
+def _refuse_other_folder(path: Path) -> None:
+    """Before the first file is written: never write into a folder that is not a run's."""
     if not _is_blank(path) and not is_run_folder(path):
         raise RunDirError(
-            f"{str(path)!r} is not empty and not a run folder of spacil: choose another --run-dir"
+            f"{str(path)!r} is not empty and is not a spacil run folder: choose another --run-dir"
         )
 
 
 def _is_blank(path: Path) -> bool:
-    """Nothing in it, or only what a process killed within its first moments left."""
+    """Empty, or holding only what a process leaves that is killed right after its start."""
     with storage.os_errors_as(RunDirError, "list", path):
         names = {entry.name for entry in path.iterdir()}
     return all(name in (LOCK, OWNER) or name.startswith(storage.LEFTOVERS) for name in names)
 
 
 def _refuse(path: Path, settings: dict[str, Any], *, resume: bool, overwrite: bool) -> None:
-    """With the lock held: an existing run that nobody asked for, or of other settings."""
+    """With the lock held: a run that nobody asked to resume, or one of different settings."""
     is_blank = _is_blank(path)
     if not is_blank and not resume and not overwrite:
         raise RunDirError(
-            f"{str(path)!r} holds a run already: --resume goes on with it, --overwrite deletes "
-            "it, and another --run-dir leaves it alone"
+            f"{str(path)!r} already holds a run: --resume continues it, --overwrite deletes it, "
+            "another --run-dir leaves it alone"
         )
     if resume and is_blank:
         _logger.warning("nothing to resume in %s: starting a new run there", path)
     elif resume:
         check_resumable(storage.read_json(path / CONFIG), settings)
         if status_of_run(path) == "running":
-            _logger.warning("%s ended without a word: going on in its place", owner_of(path))
+            _logger.warning(
+                "%s exited without recording a status; resuming its run", owner_of(path)
+            )
 
 
 def _take_back(path: Path) -> None:
-    """Remove a folder that was made for a run which never began.
+    """Remove a folder that was created for a run that never began.
 
-    While its lock is held: whoever has opened the lock file meanwhile finds no folder to write to.
+    The lock is still held: whoever opened the lock file meanwhile finds no folder to write to.
     """
     with contextlib.suppress(OSError):
         for name in (OWNER, LOCK):
@@ -197,7 +199,7 @@ def _take_back(path: Path) -> None:
 
 
 def _delete_results(path: Path) -> None:
-    """All but config.json, which is replaced: a kill in here leaves a recognisable run folder."""
+    """All but config.json, which is replaced: a kill in here still leaves a recognisable run."""
     for name in _RESULTS:
         if os.path.lexists(path / name):
             storage.delete(storage.move_aside(path / name))

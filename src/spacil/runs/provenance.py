@@ -1,4 +1,4 @@
-"""Where a run's numbers come from: software, source commit, and the machine's part in them."""
+"""Where a run's numbers come from: software versions, source commit, and the machine."""
 
 import functools
 import platform
@@ -13,7 +13,7 @@ from spacil.version import __version__
 
 
 def provenance_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What may differ between equal runs: kept in the manifest, outside the content hash."""
+    """What may differ between equal runs; kept in the manifest, outside the content hash."""
     return {
         "software": software_versions(),
         "commit": source_commit(),
@@ -31,7 +31,7 @@ def deciding_last_bits(provenance: Mapping[str, Any]) -> dict[str, Any]:
 
 @functools.cache
 def software_versions() -> dict[str, str]:
-    """What decides the bits besides the settings."""
+    """What decides the last bits of the results, besides the settings."""
     packages = ("torch", "numpy", "mujoco", "gymnasium")
     versions = {"spacil": __version__} | {name: version(name) for name in packages}
     return versions | {"machine": platform.machine()}

@@ -26,7 +26,7 @@ def config_of_run(path: Path) -> TrainConfig:
         return from_flat_settings(flat)
     except (TypeError, ValueError, AttributeError) as error:
         raise ConfigError(
-            f"{str(path / CONFIG)!r} holds a value of a wrong type: {error}"
+            f"{str(path / CONFIG)!r} has a value of the wrong type: {error}"
         ) from None
 
 
@@ -45,7 +45,7 @@ def is_run_folder(path: Path) -> bool:
 
 
 def check_resumable(saved_flat: Mapping[str, Any], new_flat: Mapping[str, Any]) -> None:
-    """Refuse to resume with settings that would make it another run; the message lists them."""
+    """Refuse to resume with settings that would make it a different run; the error lists them."""
     changes = _changed_settings(saved_flat, new_flat)
     if changes:
         lines = [
@@ -53,9 +53,9 @@ def check_resumable(saved_flat: Mapping[str, Any], new_flat: Mapping[str, Any]) 
             for name in changes
         ]
         raise ConfigError(
-            "cannot resume with other settings (saved -> now):\n"
+            "cannot resume with different settings (saved -> now):\n"
             + "\n".join(lines)
-            + "\nresume with the saved ones, or start a new run folder"
+            + "\nresume with the saved settings, or start a new run folder"
         )
 
 

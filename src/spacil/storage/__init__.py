@@ -1,12 +1,12 @@
 """Files: the one place where spacil reads and writes them.
 
-JSON carries documents, safetensors carries tensors, and there is no third format. A write is
-all or nothing: it goes to a scratch name in the same folder, to the disk, and then under its
-name, so a kill or a power loss leaves the old content or the new one. A read trusts nothing:
-sizes are checked before memory is taken, and what does not fit is a typed error.
+JSON holds documents, safetensors holds tensors, and there is no third format. A write is all or
+nothing: it goes to a scratch name in the same folder, is synced to disk, and only then gets its
+name, so a kill or a power loss leaves either the old content or the new. A read trusts nothing:
+sizes are checked before memory is allocated, and anything unexpected is a typed error.
 
-This room never unpickles, never opens a path that it found inside a file, never writes over
-a file in place, and never lets an `OSError` out.
+This room never unpickles, never opens a path that it found inside a file, never overwrites a
+file in place, and never lets an `OSError` escape.
 """
 
 from spacil.storage.faults import DamagedFileError, os_errors_as

@@ -1,4 +1,4 @@
-"""Tensors as safetensors bytes, checked against their header before memory is taken."""
+"""Tensors as safetensors bytes, checked against their header before memory is allocated."""
 
 import hashlib
 import math
@@ -57,8 +57,8 @@ def encode_tensors(tensors: Mapping[str, Tensor]) -> bytes:
 def decode_tensors(content: bytearray, source: object) -> dict[str, Tensor]:
     """The tensors of a safetensors file, each in memory of its own.
 
-    Checked here and not by the library, which lets duplicate names pass and answers odd types
-    and shapes with a `KeyError` or a `TypeError`.
+    Checked here and not by the library, which accepts duplicate names and raises a bare `KeyError`
+    or `TypeError` on odd types and shapes.
     """
     header_size = int.from_bytes(content[:8], "little")
     if content[8:9] != b"{" or header_size > min(MAX_JSON_BYTES, len(content) - 8):

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class CollectArguments:
     source: Annotated[str, tyro.conf.Positional]
-    """Who demonstrates: a task name for its bundled expert, a run folder, a saved agent, a
+    """The policy to record: a task name for its bundled expert, a run folder, a saved agent, a
     checkpoint folder, a policy file, an .onnx file, or module:name of a function from raw states
     to actions, of a torch module or of a Stable-Baselines3 model."""
     out: str
-    """Where to: .safetensors (native), .npz, .hdf5 (D4RL), or minari:ID."""
+    """What to write: .safetensors (native), .npz, .hdf5 (D4RL), or minari:ID."""
     num: int = 10
-    """Whole episodes to record."""
+    """Number of whole episodes."""
     seed: int = 0
     """Seed of the start states and of the noise."""
     noise: float = 0.0
@@ -33,9 +33,9 @@ class CollectArguments:
     which: Literal["best", "last"] = "best"
     """Which policy of a run folder."""
     task: str | None = None
-    """Record on this task; by default the one the policy was trained on."""
+    """Record on this task; by default the one that the policy was trained on."""
     evaluation_episodes: int = 0
-    """Also evaluate the policy over so many episodes, and keep the numbers with the file."""
+    """Also evaluate the policy over this many episodes, and store the numbers in the file."""
     json: JsonTarget = None
 
 
@@ -128,7 +128,7 @@ def _evaluation(parsed: CollectArguments, env: Any, demos: Any) -> dict[str, Any
 
 
 def _mean_actions(policy: "PolicySource", noise: float, seed: int) -> "Act":
-    """Raw states to raw mean actions, with seeded noise where it is asked for."""
+    """Raw states to raw mean actions, with seeded noise if requested."""
     import numpy as np
     import torch
 

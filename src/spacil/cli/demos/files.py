@@ -19,9 +19,9 @@ class ImportArguments:
     out: Annotated[str, tyro.conf.Positional]
     """The native file to write, e.g. my.demos.safetensors."""
     task: str | None = None
-    """The task they are of, where the source does not say; they are checked against it."""
+    """The task they belong to, if the source does not say; they are checked against it."""
     drop_nonfinite: bool = False
-    """Leave out episodes that hold NaN or infinity instead of refusing the source."""
+    """Drop episodes that hold NaN or infinity instead of refusing the source."""
     allow_env_mismatch: bool = False
     """Only warn when the source was recorded in another env or version of the same sizes."""
     json: JsonTarget = None
@@ -34,7 +34,7 @@ class ExportArguments:
     out: Annotated[str, tyro.conf.Positional]
     """A file (.npz, .hdf5, .safetensors), minari:ID, or a new folder with --format."""
     format: FormatName | None = None
-    """By default the one that OUT's name stands for; needed for imitation, which is a folder."""
+    """By default, OUT's name decides; needed for imitation, which writes a folder."""
     json: JsonTarget = None
 
 
@@ -43,7 +43,7 @@ def run_import(arguments: list[str]) -> int:
         ImportArguments,
         arguments,
         "spacil demos import",
-        "Turn demonstrations of any format into a checked native file.",
+        "Convert demonstrations of any format into a checked native file.",
     )
     from spacil.cli.demos.check import checked, identity_of
     from spacil.demos.check.check import report_lines, require_usable
@@ -51,7 +51,9 @@ def run_import(arguments: list[str]) -> int:
     from spacil.demos.file import load_demos, require_savable, save_demos
 
     if require_savable(parsed.out) != "native":
-        raise ConfigError(f"{parsed.out}: import writes native files; spacil demos export others")
+        raise ConfigError(
+            f"{parsed.out}: import writes native files only, spacil demos export others"
+        )
     demos = load_demos(parsed.source)
     if parsed.task is not None and demos.metadata.task is None:
         demos = with_task(demos, parsed.task)
@@ -71,7 +73,7 @@ def run_export(arguments: list[str]) -> int:
         ExportArguments,
         arguments,
         "spacil demos export",
-        "Write demonstrations in the format of others.",
+        "Write demonstrations in another library's format.",
     )
     from spacil.cli.demos.check import identity_of
     from spacil.demos.file import load_demos, require_savable, save_demos
@@ -92,14 +94,15 @@ def run_export(arguments: list[str]) -> int:
     show(document, parsed.json, lambda: print(f"{parsed.out}: {summary}, format {name}"))
     if left_out:
         print(
-            "spacil: left out, the imitation library has no place for them: " + ", ".join(left_out),
+            "spacil: left out, because the imitation format cannot hold them: "
+            + ", ".join(left_out),
             file=sys.stderr,
         )
     return 0
 
 
 def _left_out(demos: object, name: FormatName) -> list[str]:
-    """The fields that the format has no place for."""
+    """The fields that the format cannot hold."""
     from spacil.demos.formats.imitation import LEFT_OUT
 
     if name != "imitation":

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from spacil.demos.demonstrations import Demonstrations
 
 MAX_ROWS = 20
-"""Episodes listed one by one; beyond, they are counted in as many bins as fit."""
+"""Episodes listed one by one; more of them become a histogram."""
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _BAR_WIDTH = 40
 _NUM_BINS = 32
@@ -97,7 +97,7 @@ def _lines(demos: "Demonstrations") -> list[str]:
 
 
 def _distribution(noun: str, values: list[float]) -> list[str]:
-    """One bar per episode where they are few, else a histogram."""
+    """One bar per episode if there are few, otherwise a histogram."""
     import numpy as np
 
     mean, std = float(np.mean(values)), float(np.std(values))
@@ -105,7 +105,7 @@ def _distribution(noun: str, values: list[float]) -> list[str]:
     if not np.isfinite(values).all() or min(values) == max(values):
         return lines
     if len(values) <= MAX_ROWS:
-        # Bars from zero, so that their lengths compare as the numbers do.
+        # Bars start at zero, so that their lengths compare like the numbers.
         longest = max(abs(value) for value in values) or 1.0
         return lines + [
             f"  {index:>4} {value:>10.2f} {'█' * round(_BAR_WIDTH * abs(value) / longest)}"
@@ -142,7 +142,7 @@ def _actions(title: str, actions: "Tensor") -> list[str]:
 
 
 def _sparkline(counts: list[int]) -> str:
-    """A column of text per bin; one that is not empty never looks empty."""
+    """One character per bin; a bin that is not empty never looks empty."""
     most = max(counts) or 1
     heights = [0 if count == 0 else max(1, round(8 * count / most)) for count in counts]
     return "".join(_BLOCKS[height] for height in heights)

@@ -1,4 +1,4 @@
-"""`spacil doctor`: what this machine is, and whether it is fit to train on."""
+"""`spacil doctor`: facts about this machine, and whether it is fit to train on."""
 
 import time
 from dataclasses import asdict, dataclass
@@ -22,7 +22,7 @@ def run(arguments: list[str]) -> int:
         DoctorArguments,
         arguments,
         "spacil doctor",
-        "Facts about this machine, and a test of 20 seconds: is it fit to train on?",
+        "Facts about this machine, and a self-test that takes seconds: is it fit to train on?",
     )
     from spacil.health import facts
     from spacil.health.self_test import run_checks

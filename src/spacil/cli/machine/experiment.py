@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 DESCRIPTIONS = {
     "experts": "Return and smoothness of the bundled experts on fresh episodes, and the paper's.",
-    "theory": "Slopes of value functions and policies beside the bounds of the theorems.",
+    "theory": "Slopes of value functions and policies against the bounds of the theorems.",
 }
 
 
 @dataclass(frozen=True)
 class ExpertsArguments:
     tasks: tuple[str, ...] = tuple(paper.TASKS)
-    """Whose experts."""
+    """Tasks whose experts are evaluated."""
     seed: int = 0
-    """Seed of the start states; no training run uses them."""
+    """Seed of the start states; no training run uses the same ones."""
     json: JsonTarget = None
 
 
@@ -55,7 +55,9 @@ def _experts(parsed: ExpertsArguments) -> int:
 
     unknown = set(parsed.tasks) - paper.TASKS.keys()
     if unknown:
-        raise ConfigError(f"--tasks {sorted(unknown)}: the experts' are {', '.join(paper.TASKS)}")
+        raise ConfigError(
+            f"--tasks {sorted(unknown)}: there are experts for {', '.join(paper.TASKS)}"
+        )
     rows = [
         evaluate_expert(task, parsed.seed, RunConfig().simulation_threads) for task in parsed.tasks
     ]

@@ -1,4 +1,4 @@
-"""`spacil tasks`: what is built in."""
+"""`spacil tasks`: the built-in tasks."""
 
 from dataclasses import dataclass
 from typing import Any
