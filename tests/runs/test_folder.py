@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -11,43 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from run_folders import finish, names_in, open_run, some_config
 
 from spacil import storage
 from spacil.config.flat import (
-    FREE_TO_CHANGE_ON_RESUME,
-    default_config,
     flat_settings,
-    with_settings,
 )
-from spacil.config.groups import TrainConfig
 from spacil.errors import ConfigError, RunDirError
-from spacil.runs import folder as run_dir
 from spacil.runs import resuming
-from spacil.runs.folder import RunDir
-from spacil.runs.location import safe_folder_name
-from spacil.runs.resuming import find_unfinished_run
-
-
-def some_config(**settings: Any) -> TrainConfig:
-    return with_settings(default_config("spacil", "Hopper-v4"), {"seed": 3, **settings})
-
-
-def open_run(config: TrainConfig, **options: Any) -> RunDir:
-    """Hold a folder and begin, as a run does once its envs are made."""
-    run = run_dir.open_run(config, **options)
-    run.begin()
-    return run
-
-
-def finish(path: Path, **options: Any) -> Path:
-    with open_run(some_config(), run_dir=path, **options) as run:
-        run.mark("finished")
-    return path
-
-
-def names_in(folder: Path) -> list[str]:
-    return sorted(entry.name for entry in folder.iterdir())
-
 
 # --- making a folder
 
@@ -74,26 +44,6 @@ def test_runs_that_start_within_one_second_get_different_folders(tmp_path: Path)
     assert sorted(paths) == paths
     for run in runs:
         run.close()
-
-
-@pytest.mark.parametrize(
-    ("task", "name"),
-    [("Hopper-v4", "Hopper-v4"), ("my_env.v1", "my_env.v1")],
-)
-def test_a_plain_task_name_is_its_folder_name(task: str, name: str) -> None:
-    assert safe_folder_name(task) == name
-
-
-ODD_TASKS = ["ALE/Pong-v5", "ALE:Pong-v5", "module:Env-v0", "..", ".", "", "/", "-rf", ".git",
-             "a b", "a'b\"c", "a\nb", "Läufer-v0", "走る", "x" * 300, "a\0b", "\ud800"]  # fmt: skip
-
-
-def test_odd_task_names_become_distinct_safe_folder_names() -> None:
-    names = [safe_folder_name(task) for task in ODD_TASKS]
-    assert len(set(names)) == len(names)
-    for name in names:
-        assert name.isascii() and len(name) <= 128
-        assert set("/:\0\n '\"").isdisjoint(name) and name[0] not in ".-"
 
 
 @pytest.mark.parametrize(
@@ -289,97 +239,3 @@ def test_a_status_given_before_the_error_stays(tmp_path: Path) -> None:
         run.mark("interrupted", "SIGTERM")
         raise SystemExit(143)
     assert json.loads((tmp_path / "run" / "status.json").read_text())["reason"] == "SIGTERM"
-
-
-@pytest.mark.parametrize("content", [b"", b"[]", b'{"status": "odd"}', b'{"status": []}'])
-def test_a_status_that_cannot_be_read_counts_as_running(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "status.json").write_bytes(content)
-    assert resuming.status_of_run(tmp_path) == "running"
-
-
-# --- resuming
-
-
-def another_value(value: Any) -> Any:
-    match value:
-        case bool():
-            return not value
-        case int() | float():
-            return value + 1
-        case str():
-            return value + "x"
-        case _:
-            return [*value, 1]
-
-
-@pytest.mark.parametrize("name", flat_settings(some_config()))
-def test_each_setting_is_fixed_or_free_on_resume(name: str) -> None:
-    saved = json.loads(json.dumps(flat_settings(some_config())))
-    changed = saved | {name: another_value(saved[name])}
-    if name in FREE_TO_CHANGE_ON_RESUME:
-        resuming.check_resumable(saved, changed)
-        return
-    line = f"\n  {name}: {saved[name]} -> {changed[name]}\n"
-    with pytest.raises(ConfigError, match=re.escape(line)):
-        resuming.check_resumable(saved, changed)
-
-
-def test_a_setting_that_one_side_does_not_have_is_a_change() -> None:
-    flat = flat_settings(some_config())
-    resuming.check_resumable(flat, flat)
-    with pytest.raises(ConfigError, match=r"from_the_future: 1 -> \(none\)"):
-        resuming.check_resumable(flat | {"from_the_future": 1}, flat)
-    with pytest.raises(ConfigError, match=r"max_kl: \(none\) -> 0.01"):
-        resuming.check_resumable({k: v for k, v in flat.items() if k != "max_kl"}, flat)
-
-
-def test_a_resumed_run_keeps_its_files_and_records_what_was_free_to_change(tmp_path: Path) -> None:
-    path = finish(tmp_path / "run")
-    (path / "metrics.jsonl").write_bytes(b'{"iteration": 1}\n')
-    with open_run(some_config(iterations=900), run_dir=path, resume=True):
-        assert resuming.config_of_run(path).run.iterations == 900
-        assert resuming.status_of_run(path) == "running"
-        assert (path / "metrics.jsonl").read_bytes() == b'{"iteration": 1}\n'
-
-
-def test_resuming_in_an_empty_folder_starts_there_and_says_so(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    finish(tmp_path / "new", resume=True)
-    assert "nothing to resume" in caplog.text
-
-
-def test_resuming_without_a_folder_takes_the_newest_unfinished_run_of_these_settings(
-    tmp_path: Path,
-) -> None:
-    with pytest.raises(RunDirError, match="no unfinished run"):
-        open_run(some_config(), root=tmp_path, resume=True)
-    runs = [open_run(some_config(), root=tmp_path) for _ in range(4)]
-    runs += [
-        open_run(some_config(**other), root=tmp_path) for other in ({"max_kl": 0.5}, {"seed": 33})
-    ]
-    for run in runs:
-        run.close()
-    runs[3].mark("finished")
-    (runs[2].path / "config.json").write_bytes(b"{")
-    assert find_unfinished_run(tmp_path, some_config(iterations=9)) == runs[1].path
-    with open_run(some_config(), root=tmp_path, resume=True) as run:
-        assert run.path == runs[1].path
-    runs[1].mark("interrupted", "SIGTERM")
-    assert find_unfinished_run(tmp_path, some_config()) == runs[1].path
-    for run in runs:
-        run.mark("finished")
-    assert find_unfinished_run(tmp_path, some_config()) is None
-
-
-def test_saved_settings_of_a_wrong_type_are_a_config_error(tmp_path: Path) -> None:
-    flat = flat_settings(some_config())
-    for wrong, message in (
-        (flat | {"seed": "three"}, "seed is 'three'"),
-        (flat | {"policy_hidden": 5}, "policy_hidden is 5"),
-        ({}, "missing"),
-        ([1], "missing|wrong type"),
-    ):
-        storage.write_json(tmp_path / "config.json", wrong)
-        with pytest.raises(ConfigError, match=message):
-            resuming.config_of_run(tmp_path)
