@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from spacil.errors import SpacilError
     from spacil.measuring.measure import measure_smoothness
     from spacil.policies.file import load_expert, load_policy, save_policy
+    from spacil.version import __version__
 
 _HOMES = {
     "AIRL": "spacil.agents",
@@ -33,6 +34,7 @@ _HOMES = {
     "measure_smoothness": "spacil.measuring.measure",
     "save_policy": "spacil.policies.file",
     "SpacilError": "spacil.errors",
+    "__version__": "spacil.version",
 }
 
 __all__ = [
@@ -43,6 +45,7 @@ __all__ = [
     "Demonstrations",
     "SPaCIL",
     "SpacilError",
+    "__version__",
     "load_demos",
     "load_expert",
     "load_policy",

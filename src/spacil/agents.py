@@ -16,8 +16,9 @@ from spacil.errors import ConfigError, DataError
 from spacil.measuring.evaluate import Evaluation, evaluate_afresh
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs import checkpoint
-from spacil.runs.folder import is_run_folder, open_run
+from spacil.runs.folder import open_run
 from spacil.runs.progress import Silent, progress_for
+from spacil.runs.resuming import is_run_folder
 from spacil.training.intake import demonstrations_for
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.learner import make_learner

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from pictures import CURVE_COLOURS, CURVE_SIZE, assert_drawn
 
 import spacil as library
 from spacil.cloning.cloner import STD_FLOOR, Cloner, clone, run_epoch
@@ -286,8 +287,9 @@ def test_a_cloning_run_is_read_like_any_other(
         assert done.code == 0
         assert done.result["provenance"]["iteration"] == trained[which]["iteration"]
         assert done.result["smoothness_j"] == pytest.approx(done.result["smoothness_j_own"])
-    for name in ("config.json", "metrics.jsonl", "eval.json", "learning_curve.png"):
+    for name in ("config.json", "metrics.jsonl", "eval.json"):
         assert (run_dir / name).is_file()
+    assert_drawn(run_dir / "learning_curve.png", CURVE_SIZE, CURVE_COLOURS)
     assert trained["last"]["env_steps"] == 0
 
 

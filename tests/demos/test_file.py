@@ -120,7 +120,7 @@ def test_a_document_in_another_spelling_is_refused(native_file: Path) -> None:
         header["__metadata__"]["spacil"] = json.dumps(document)
 
     _with_header(native_file, respell)
-    with pytest.raises(DataError, match="the document is not as it was written"):
+    with pytest.raises(DataError, match="the document was altered after it was written"):
         load_demos(native_file)
 
 

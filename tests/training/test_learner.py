@@ -8,7 +8,6 @@ import torch
 
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
-
 from spacil.demos.file import load_demos
 from spacil.engine.device import resolve_device
 from spacil.engine.torch_threads import one_torch_thread

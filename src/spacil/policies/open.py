@@ -1,11 +1,10 @@
-"""From whatever a user has to a policy that can be measured.
+"""Turns whatever a user has into a policy that can be measured.
 
-A run folder, a saved agent, a checkpoint folder, a policy file, an ONNX file; in memory one of our
-policies or agents, a `torch.nn.Module`, a Stable-Baselines3 model, a plain function; and, typed by
-the user, `module:name` of any of these.
+A run folder, a saved agent, a checkpoint folder, a policy file or an ONNX file; in memory, a spacil
+policy or agent, a `torch.nn.Module`, a Stable-Baselines3 model or a plain function; and
+`module:name` of any of these.
 
-A file never causes code to be imported. The one thing that does is a `module:name` that somebody
-typed.
+Opening a file never imports code. Only a `module:name` that the user typed does.
 """
 
 import copy
@@ -23,7 +22,7 @@ from spacil.errors import ConfigError, DataError
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.normalizer import CLIP
 from spacil.nets.policy import GaussianPolicy
-from spacil.policies import third_party as foreign
+from spacil.policies import third_party
 from spacil.policies.file import (
     SavedPolicy,
     Which,
@@ -42,7 +41,7 @@ _PICKLED = (".zip", ".pt", ".pth", ".pkl", ".pickle")
 
 
 def open_policy(policy: object, which: Which = "best") -> PolicySource:
-    """The record of any policy; `which` chooses in a run folder."""
+    """Any policy as one record; `which` selects the checkpoint of a run folder."""
     if isinstance(policy, PolicySource):
         return policy
     if isinstance(policy, str | Path):
@@ -56,14 +55,14 @@ def open_policy(policy: object, which: Which = "best") -> PolicySource:
         frame = getattr(policy, "common_frame", None)
         found = _of_policy(inner, f"{type(policy).__name__} agent", task)
         return replace(found, common_frame=frame)
-    if foreign.is_sb3(policy):
-        return foreign.from_sb3(policy)
+    if third_party.is_sb3(policy):
+        return third_party.from_sb3(policy)
     if isinstance(policy, nn.Module):
-        return foreign.from_module(policy)
+        return third_party.from_module(policy)
     if callable(policy):
-        return foreign.from_callable(policy)
+        return third_party.from_callable(policy)
     raise ConfigError(
-        f"cannot measure a {type(policy).__name__}: give a run folder, a policy or ONNX file, a "
+        f"cannot measure a {type(policy).__name__}: pass a run folder, a policy or ONNX file, a "
         "torch module, a Stable-Baselines3 model, or a function from states to actions"
     )
 
@@ -73,12 +72,12 @@ def _from_text(text: str, which: Which) -> PolicySource:
     if not path.exists() and _MODULE_AND_NAME.fullmatch(text):
         return open_policy(_imported(text))
     if path.suffix.lower() == ".onnx":
-        return foreign.from_onnx(path)
+        return third_party.from_onnx(path)
     if path.is_file() and path.suffix.lower() in _PICKLED:
         raise DataError(
             f"{path}: files of this kind hold pickles, which can run code, and are never opened; "
-            "load it where you trust it and pass the model to spacil.measure_smoothness, or name "
-            "it as module:name"
+            "if you trust it, load it in Python and pass the model to spacil.measure_smoothness, "
+            "or name the loaded model as module:name"
         )
     if path.is_file() or (not path.exists() and text in bundled_experts()):
         return _of_saved(load_policy(text), text)
@@ -123,12 +122,12 @@ def _of_policy(
 def _cost_of(
     found: checkpoint.Checkpoint, policy: GaussianPolicy, path: Path
 ) -> CostFunction | None:
-    """The cost its discriminator learned; None for a run that has none."""
+    """The cost that the run's discriminator learned; None for a run without one."""
     tensors = with_prefix(found.tensors, "discriminator.")
     if not tensors:
         return None
-    config = found.document["config"]
     try:
+        config = found.document["config"]
         discriminator = Discriminator(
             policy.num_states,
             policy.num_actions,
@@ -138,14 +137,14 @@ def _cost_of(
         discriminator.load_state_dict(tensors)
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise DataError(
-            f"{path}: the discriminator's tensors do not fit its settings: {error}"
+            f"{path}: the discriminator's tensors do not match its settings: {error}"
         ) from None
     refuse_nonfinite(discriminator, f"{path}, discriminator")
     return discriminator.requires_grad_(False).cost
 
 
 def _imported(text: str) -> object:
-    """`module:name` as a user typed it, looked for in the working folder too."""
+    """The object that `module:name` refers to; the working folder is searched too."""
     module_name, _, attribute = text.partition(":")
     sys.path.insert(0, "")
     try:
@@ -163,5 +162,5 @@ def _imported(text: str) -> object:
     finally:
         sys.path.remove("")
     if isinstance(found, str | Path):
-        raise ConfigError(f"{text}: is a text, expected a policy or a function")
+        raise ConfigError(f"{text}: is a string, expected a policy or a function")
     return found

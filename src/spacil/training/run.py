@@ -10,7 +10,6 @@ from typing import Any
 
 from torch import Tensor
 
-from spacil import storage
 from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings, from_flat_settings
 from spacil.config.train_config import TrainConfig
 from spacil.config.upgrade import upgraded
@@ -24,11 +23,14 @@ from spacil.demos.common_frame import (
 from spacil.errors import ConfigError, DivergedError, StorageError
 from spacil.policies.file import policy_document
 from spacil.runs import checkpoint, metrics_log
-from spacil.runs.folder import DEFAULT_ROOT, RunDir, check_resumable, open_run
+from spacil.runs.evaluations import evaluations_of, write_evaluations
+from spacil.runs.folder import RunDir, open_run
 from spacil.runs.interruption import Interruption
+from spacil.runs.location import DEFAULT_ROOT
 from spacil.runs.metrics_log import MetricsLog
 from spacil.runs.progress import Progress
 from spacil.runs.provenance import deciding_last_bits, provenance_of
+from spacil.runs.resuming import check_resumable
 from spacil.runs.saved_state import first_non_finite
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.learner import Learner
@@ -36,24 +38,6 @@ from spacil.training.limits import memory_named
 from spacil.training.loop import OnIteration, train
 
 _logger = logging.getLogger(__name__)
-
-_EVALUATION_KEYS = (
-    "iteration",
-    "env_steps",
-    "average_return",
-    "return_std",
-    "return_low",
-    "return_high",
-    "num_episodes",
-    "mean_length",
-    "smoothness_j",
-    "smoothness_j_own",
-    "smoothness_j_raw",
-    "smoothness_j_common",
-    "smoothness_j_effective",
-    "action_fluctuation",
-)
-_WARNING_KEYS = ("warn_saturated", "warn_line_search")
 
 
 @dataclass(frozen=True)
@@ -115,7 +99,7 @@ def train_recorded(
 
         with memory_named(learner.config):
             train(learner, record)
-        outcome = _outcome(run, 0 if learner.is_done else interruption.exit_code)
+        outcome = _outcome(run, learner.config, 0 if learner.is_done else interruption.exit_code)
         if learner.is_done:
             run.mark("finished")
         else:
@@ -209,17 +193,8 @@ def _stop_reason(interruption: Interruption) -> str:
     return "stopped by a callback" if number is None else signal.Signals(number).name
 
 
-def _outcome(run: RunDir, exit_code: int) -> Outcome:
-    """The evaluations that matter, written to eval.json too."""
-    evaluated = [
-        row for row in metrics_log.read(run.metrics) if row.get("average_return") is not None
-    ]
-    rows: list[Metrics] = [
-        {key: row.get(key) for key in _EVALUATION_KEYS}
-        | {key: bool(row.get(key)) for key in _WARNING_KEYS}
-        for row in evaluated
-    ]
-    last = rows[-1] if rows else None
-    best = max(rows, key=lambda row: row["average_return"], default=None)
-    storage.write_json(run.evaluation, {"best": best, "last": last})
-    return Outcome(run.path, exit_code, best, last)
+def _outcome(run: RunDir, config: TrainConfig, exit_code: int) -> Outcome:
+    """The evaluations that count, written to eval.json too."""
+    found = evaluations_of(config, metrics_log.read(run.metrics))
+    write_evaluations(run.evaluation, found)
+    return Outcome(run.path, exit_code, found.best, found.last)

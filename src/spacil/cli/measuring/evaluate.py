@@ -1,13 +1,16 @@
 """`spacil evaluate RUN|POLICY`: return G and smoothness J, on fresh seeds."""
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
 from spacil.cli.arguments import parse
+from spacil.cli.output import JsonTarget, identity, show
+
+if TYPE_CHECKING:
+    from spacil.measuring.frames import FrameFacts
 
 
 @dataclass(frozen=True)
@@ -25,8 +28,7 @@ class EvaluateArguments:
     policy, else the task's bundled ones."""
     task: str | None = None
     """Evaluate on another task of the same sizes."""
-    json: Path | None = None
-    """Write the numbers to this file as JSON too; `-` prints JSON instead of the table."""
+    json: JsonTarget = None
 
 
 def run(arguments: list[str]) -> int:
@@ -60,31 +62,18 @@ def run(arguments: list[str]) -> int:
         check=lambda spec: require_fit(saved.policy, spec, parsed.source),
     )
     facts = frame_facts(frame, saved.policy.normalizer.scale)
-    document = {
+    algorithm = saved.provenance.get("algorithm")
+    document = identity(task=task, algorithm=algorithm, seed=parsed.seed) | {
         "source": str(parsed.source),
-        "task": task,
-        "seed": parsed.seed,
         "provenance": dict(saved.provenance),
         "common_frame": None if facts is None else asdict(facts),
         **asdict(result),
     }
-    if parsed.json == Path("-"):
-        print(json.dumps(document))
-        return 0
-    if parsed.json is not None:
-        from spacil import storage
-
-        storage.write_json(parsed.json, document)
-    _print(document)
-    print(
-        "no common frame: pass --demos to compare policies of this task"
-        if facts is None
-        else f"common frame: {facts}"
-    )
+    show(document, parsed.json, lambda: _print(document, facts))
     return 0
 
 
-def _print(document: dict[str, object]) -> None:
+def _print(document: dict[str, object], facts: "FrameFacts | None") -> None:
     from spacil.cli.table import print_table
 
     print(f"{document['task']}: {document['num_episodes']} episodes, seed {document['seed']}")
@@ -102,6 +91,11 @@ def _print(document: dict[str, object]) -> None:
             ["J, raw units", document["smoothness_j_raw"]],
             ["action fluctuation E|da|", document["action_fluctuation"]],
         ],
+    )
+    print(
+        "no common frame: pass --demos to compare policies of this task"
+        if facts is None
+        else f"common frame: {facts}"
     )
 
 

@@ -1,6 +1,5 @@
 """`spacil smoothness SOURCE`: how smooth any policy is."""
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from spacil.cli.arguments import parse
+from spacil.cli.output import JsonTarget, identity, show
 from spacil.measuring.options import SmoothnessOptions
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ class SmoothnessArguments:
     which: Literal["best", "last"] = "best"
     """Which policy of a run folder."""
     measuring: SmoothnessOptions = field(default_factory=SmoothnessOptions)
-    json: Path | None = None
-    """Write the numbers to this file as JSON too; `-` prints JSON instead of the tables."""
+    json: JsonTarget = None
     pictures: Path | None = None
     """Draw into this folder: J along an episode, actions and their spectrum, the noise curve."""
 
@@ -58,21 +57,13 @@ def run(arguments: list[str]) -> int:
     ground = find_ground(source, fixed, parsed.demos, task)
     measured = measure(source, ground, task, parsed.measuring)
     drawn = [] if parsed.pictures is None else _draw(measured, parsed.pictures)
-    document = measured.report.as_document()
-    if parsed.json == Path("-"):
-        print(json.dumps(document))
-        return 0
-    if parsed.json is not None:
-        from spacil import storage
-
-        storage.write_json(parsed.json, document)
-    _print(measured.report)
-    for picture in drawn:
-        print(f"picture: {picture}")
+    document = identity(algorithm=source.provenance.get("algorithm"))
+    document |= measured.report.as_document()
+    show(document, parsed.json, lambda: _print(measured.report, drawn))
     return 0
 
 
-def _print(report: "SmoothnessReport") -> None:
+def _print(report: "SmoothnessReport", drawn: list[Path]) -> None:
     where = f" on {report.task}" if report.task else ""
     print(f"{report.source} ({report.kind}){where}, seed {report.seed}")
     if report.is_inactive:
@@ -86,6 +77,8 @@ def _print(report: "SmoothnessReport") -> None:
     _print_cost(report)
     _print_played(report)
     _print_robustness(report)
+    for picture in drawn:
+        print(f"picture: {picture}")
 
 
 def _print_local(report: "SmoothnessReport") -> None:

@@ -1,12 +1,12 @@
 """`spacil train ALGORITHM --task NAME`: learn a policy and keep the run."""
 
-import json
 import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, get_args
 
 from spacil.cli.arguments import parse, value_of
+from spacil.cli.output import JsonTarget, identity, show
 from spacil.cli.training.settings_help import help_text, usage
 from spacil.config.algorithms import ALGORITHMS, Preset
 from spacil.config.defaults import default_config
@@ -47,8 +47,7 @@ class TrainArguments(ConfigGroups):
     """Resume the run in --run-dir, or the newest unfinished run of these settings."""
     overwrite: bool = False
     """Delete the run in --run-dir first."""
-    json: bool = False
-    """Print the result as one JSON object instead of a table."""
+    json: JsonTarget = None
     quiet: bool = False
     """No progress display."""
 
@@ -135,11 +134,13 @@ def _train(config: TrainConfig, parsed: TrainArguments) -> int:
     )
     demonstrator = _demonstrator_row(demonstrations, common_frame)
     picture = _draw(config, outcome.path, demonstrator)
-    if parsed.json:
-        result = {"run_dir": str(outcome.path), "best": outcome.best, "last": outcome.last}
-        print(json.dumps(result | _target_outcome(outcome.path)))
-    else:
-        _print_summary(outcome, demonstrator, picture)
+    result = identity(task=config.task, algorithm=config.algorithm, seed=config.run.seed) | {
+        "run_dir": str(outcome.path),
+        "best": outcome.best,
+        "last": outcome.last,
+        **_target_outcome(outcome.path),
+    }
+    show(result, parsed.json, lambda: _print_summary(outcome, demonstrator, picture))
     return outcome.exit_code
 
 
