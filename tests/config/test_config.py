@@ -8,7 +8,12 @@ import pytest
 
 from spacil import paper
 from spacil.config.defaults import default_config
-from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings, from_flat_settings, with_settings
+from spacil.config.flat import (
+    FREE_TO_CHANGE_ON_RESUME,
+    flat_settings,
+    from_flat_settings,
+    with_settings,
+)
 from spacil.config.train_config import ConfigGroups, TrainConfig
 from spacil.errors import ConfigError
 

@@ -20,7 +20,7 @@ from spacil.training.run import Outcome, train_in_folder
 
 @pytest.fixture
 def config(tiny: Callable[..., dict[str, Any]]) -> TrainConfig:
-    return with_settings(default_config("trpo", "Reacher-v4"), tiny(iterations=5))
+    return with_settings(default_config("trpo", "Reacher-v4"), tiny("trpo", iterations=5))
 
 
 @pytest.fixture
