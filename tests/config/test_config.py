@@ -14,7 +14,7 @@ from spacil.config.flat import (
     from_flat_settings,
     with_settings,
 )
-from spacil.config.train_config import ConfigGroups, TrainConfig
+from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError
 
 IMITATION = ("gail", "spacil")

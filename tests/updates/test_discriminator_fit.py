@@ -1,12 +1,12 @@
 import pytest
 import torch
+from spacil.updates.discriminator_fit import DiscriminatorReport, gail_loss, with_cost_penalty
 from torch.nn import functional as F
 
 from spacil.engine.adam import Adam
 from spacil.errors import DivergedError
 from spacil.nets.discriminator import Discriminator
 from spacil.updates import discriminator_fit
-from spacil.updates.discriminator_fit import DiscriminatorReport, gail_loss, with_cost_penalty
 
 
 def _sides() -> tuple[tuple[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]:

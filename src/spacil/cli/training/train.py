@@ -10,7 +10,13 @@ from spacil.cli.arguments import parse, value_of
 from spacil.cli.training.settings_help import help_text, usage
 from spacil.config.algorithms import ALGORITHMS, Preset
 from spacil.config.defaults import default_config
-from spacil.config.flat import SHORT_FORM, group_of_setting, require_read, with_user_settings
+from spacil.config.flat import (
+    SHORT_FORM,
+    group_of_setting,
+    refuse_unread,
+    require_read,
+    with_user_settings,
+)
 from spacil.config.train_config import ConfigGroups, TrainConfig
 from spacil.errors import ConfigError, StorageError
 
@@ -77,15 +83,17 @@ def _parse(default: TrainConfig, arguments: list[str]) -> tuple[TrainConfig, Tra
         ALGORITHMS[default.algorithm].summary,
         TrainArguments(task=default.task, **groups) if has_task else None,
     )
-    chosen = {group.name: getattr(parsed, group.name) for group in fields(ConfigGroups)}
-    config = TrainConfig(algorithm=default.algorithm, task=parsed.task, **chosen)
     flags = {word.split("=")[0] for word in arguments if word.startswith("--")}
     given = {flag[2:].removeprefix("no-").replace("-", "_") for flag in flags}
+    named = sorted(given & {SHORT_FORM, *group_of_setting()})
+    refuse_unread(default.algorithm, named)
+    chosen = {group.name: getattr(parsed, group.name) for group in fields(ConfigGroups)}
+    config = TrainConfig(algorithm=default.algorithm, task=parsed.task, **chosen)
     if parsed.lambda_policy is not None:
         if "penalty" in given:
             raise ConfigError("--lambda-policy is short for --penalty exact=W: give one of the two")
         config = with_user_settings(config, {SHORT_FORM: parsed.lambda_policy})
-    require_read(config, sorted(given & {SHORT_FORM, *group_of_setting()}))
+    require_read(config, named)
     return config, parsed
 
 
