@@ -42,7 +42,7 @@ from spacil.training.warm_start import start_from_clone
 from spacil.types import RolloutBatch
 from spacil.updates.policy_step import PolicyStep
 from spacil.updates.ppo import ClippedStep
-from spacil.updates.trust_region import TrustRegionStep
+from spacil.updates.trpo import TrustRegionStep
 
 _logger = logging.getLogger(__name__)
 

@@ -6,6 +6,7 @@
 import ast
 import functools
 import inspect
+import re
 import textwrap
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, get_type_hints
@@ -15,7 +16,7 @@ from spacil.config.flat import group_of_setting, settings_read
 from spacil.config.penalty_terms import POLICY_PENALTIES
 from spacil.config.train_config import ConfigGroups, TrainConfig
 
-WIDTH = 96
+WIDTH = 100
 _MOST_USED = (
     "penalty",
     "lambda_cost",
@@ -68,7 +69,7 @@ def help_text(config: TrainConfig, arguments: type, *, is_whole: bool) -> str:
     else:
         read = settings_read(config.algorithm)
         names = [name for name in _MOST_USED if name in read]
-        lines += ["", "settings used most", *(_line(config, name) for name in names)]
+        lines += ["", "settings used most", *(line for n in names for line in _first(config, n))]
         lines += ["", f"{len(read) - len(names)} more settings: --help-all"]
     return "\n".join(lines)
 
@@ -105,10 +106,9 @@ def _penalties() -> list[str]:
     return rows
 
 
-def _line(config: TrainConfig, name: str) -> str:
+def _first(config: TrainConfig, name: str) -> list[str]:
     docs = docs_of(get_type_hints(ConfigGroups)[group_of_setting()[name]])
-    (line,) = _entry(_flag(config, name), docs[name], False)
-    return line
+    return _entry(_flag(config, name), docs[name], False)
 
 
 def _flag(config: TrainConfig, name: str) -> str:
@@ -118,12 +118,12 @@ def _flag(config: TrainConfig, name: str) -> str:
 
 
 def _entry(flag: str, text: str, is_whole: bool) -> list[str]:
-    """One option; its first sentence on one line, or all of it."""
+    """One option; its first sentence on at most two lines, or all of it."""
     text = " ".join(text.split())
     if not is_whole:
-        room = WIDTH - 38
-        first = text.split(". ")[0].split(": ")[0].rstrip(".")
-        return [f"  {flag:<35} {textwrap.shorten(first, room, placeholder=' ...')}"]
+        first = re.split(r"(?<!e\.g)\. ", text)[0].rstrip(".")
+        lines = textwrap.wrap(first, WIDTH - 36, max_lines=2, placeholder=" ...")
+        return [f"  {mark:<33} {line}" for mark, line in zip((flag, ""), lines, strict=False)]
     return [f"  {flag}", *textwrap.indent(textwrap.fill(text, WIDTH - 8), " " * 8).splitlines()]
 
 
