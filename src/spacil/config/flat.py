@@ -8,7 +8,7 @@ import dataclasses
 import difflib
 import functools
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from spacil.config.algorithms import ALGORITHMS, READ_WITH
@@ -39,9 +39,9 @@ def with_user_settings(config: TrainConfig, settings: Mapping[str, Any]) -> Trai
     return config
 
 
-def refuse_unread(algorithm: str, names: Collection[str]) -> None:
-    """Refuse settings that the algorithm never reads, before their values are looked at."""
-    read, groups = settings_read(algorithm), group_of_setting()
+def refuse_unread(algorithm: str, names: Iterable[str]) -> None:
+    """Refuse settings of other algorithms, before anybody looks at their values."""
+    read, groups = set(settings_read(algorithm)), group_of_setting()
     for name in names:
         known = _long_form(name)
         if known in groups and known not in read:
@@ -49,9 +49,8 @@ def refuse_unread(algorithm: str, names: Collection[str]) -> None:
             raise ConfigError(f"{_flag(name)}: {algorithm} does not read it; {remedy}")
 
 
-def require_read(config: TrainConfig, names: Collection[str]) -> None:
-    """Refuse settings that would be accepted and ignored, beside the others too."""
-    refuse_unread(config.algorithm, names)
+def require_read(config: TrainConfig, names: Iterable[str]) -> None:
+    """Refuse settings that would be accepted and ignored beside the others."""
     algorithm, groups = ALGORITHMS[config.algorithm], group_of_setting()
     for name in names:
         group = groups[_long_form(name)]
@@ -159,14 +158,6 @@ def _check_type(name: str, value: object) -> None:
         raise ConfigError(f"setting {name} is {value!r}, expected {expected}")
 
 
-def _long_form(name: str) -> str:
-    return "penalty" if name == SHORT_FORM else name
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
 def _without_short_form(settings: Mapping[str, Any]) -> dict[str, Any]:
     named = dict(settings)
     if SHORT_FORM not in named:
@@ -177,6 +168,14 @@ def _without_short_form(settings: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(weight, int | float) or isinstance(weight, bool) or not weight >= 0:
         raise ConfigError(f"--lambda-policy is {weight}, expected 0 or more")
     return named | {"penalty": (f"exact={float(weight)!r}",)}
+
+
+def _long_form(name: str) -> str:
+    return "penalty" if name == SHORT_FORM else name
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _readers_of(name: str) -> str:

@@ -26,21 +26,17 @@ class TrainArguments(ConfigGroups):
     task: str
     """Task name (see `spacil tasks`), or any Gymnasium id with Box spaces."""
     preset: Preset = "none"
-    """none, fast (a start from a clone, and a larger trust region), or paper-mean or paper-sum (the
-    paper's printed weights and discriminator). Flags win."""
+    """paper-mean or paper-sum: the paper's printed penalty scaling and discriminator. fast: a
+    start from a clone, and a larger trust region. Flags win."""
     lambda_policy: float | None = None
     """Short for --penalty exact=W: the weight of the policy penalty (lambda_1)."""
     demos: tuple[str, ...] = ()
-    """Files or folders of demonstrations in any format, minari:ID, or a task name for the bundled
+    """Demonstrations: files or folders of any format, minari:ID, or a task name for the bundled
     ones (the default). Several are put together."""
     num_demos: int | None = None
-    """Use so many trajectories; all by default."""
-    first_demo: int = 0
-    """The trajectory to begin with, counted from 0."""
+    """Use only the first so many trajectories; all by default."""
     demo_every: int = 1
-    """Use every n-th step of each trajectory; the GAIL paper uses every 20th."""
-    demo_offset: int = 0
-    """The step of each trajectory to begin with, below --demo-every."""
+    """Use every so many-th step of each trajectory, as the GAIL paper does with 20."""
     demo_noise: float = 0.0
     """Add Gaussian noise to the demonstrated states, in units of their standard deviation."""
     drop_nonfinite: bool = False
@@ -50,7 +46,7 @@ class TrainArguments(ConfigGroups):
     run_dir: Path | None = None
     """Folder of the run; by default runs/<algorithm>/<task>/seed<S>-<stamp>."""
     resume: bool = False
-    """Resume the run in --run-dir, or the newest unfinished run of these settings."""
+    """Go on with the run in --run-dir, or with the newest unfinished run of these settings."""
     overwrite: bool = False
     """Delete the run in --run-dir first."""
     json: bool = False
@@ -69,8 +65,11 @@ def run(arguments: list[str]) -> int:
     task, preset = value_of("--task", rest), value_of("--preset", rest) or "none"
     if preset not in get_args(Preset):
         raise ConfigError(f"--preset {preset}: expected one of {', '.join(get_args(Preset))}")
+    wants_help = bool({"-h", "--help", "--help-all"} & set(rest))
+    if wants_help and task is None:
+        preset = "none"  # what a preset changes depends on the task
     default = default_config(algorithm, task or "TASK", preset)  # type: ignore[arg-type]  # checked
-    if {"-h", "--help", "--help-all"} & set(rest):
+    if wants_help:
         print(help_text(default, TrainArguments, is_whole="--help-all" in rest))
         return 0
     return _train(*_parse(default, rest))
@@ -78,6 +77,10 @@ def run(arguments: list[str]) -> int:
 
 def _parse(default: TrainConfig, arguments: list[str]) -> tuple[TrainConfig, TrainArguments]:
     """Defaults depend on task and preset, so these two were read first; then flags win."""
+    flags = {word.split("=")[0] for word in arguments if word.startswith("--")}
+    given = {flag[2:].replace("-", "_").removeprefix("no_") for flag in flags}
+    named = sorted(given & {SHORT_FORM, *group_of_setting()})
+    refuse_unread(default.algorithm, named)
     groups = {group.name: getattr(default, group.name) for group in fields(ConfigGroups)}
     has_task = value_of("--task", arguments) is not None
     parsed = parse(
@@ -87,10 +90,6 @@ def _parse(default: TrainConfig, arguments: list[str]) -> tuple[TrainConfig, Tra
         ALGORITHMS[default.algorithm].summary,
         TrainArguments(task=default.task, **groups) if has_task else None,
     )
-    flags = {word.split("=")[0] for word in arguments if word.startswith("--")}
-    given = {flag[2:].removeprefix("no-").replace("-", "_") for flag in flags}
-    named = sorted(given & {SHORT_FORM, *group_of_setting()})
-    refuse_unread(default.algorithm, named)
     chosen = {group.name: getattr(parsed, group.name) for group in fields(ConfigGroups)}
     config = TrainConfig(algorithm=default.algorithm, task=parsed.task, **chosen)
     if parsed.lambda_policy is not None:
@@ -120,12 +119,10 @@ def _train(config: TrainConfig, parsed: TrainArguments) -> int:
                 demonstrations,
                 config,
                 config.task,
-                first_episode=parsed.first_demo,
                 num_episodes=parsed.num_demos,
                 drop_nonfinite=parsed.drop_nonfinite,
                 allow_env_mismatch=parsed.allow_env_mismatch,
                 every=parsed.demo_every,
-                offset=parsed.demo_offset,
                 noise=parsed.demo_noise,
             )
             demonstrations = intake.used
@@ -154,9 +151,7 @@ def _refuse_demonstrations(algorithm: str, parsed: TrainArguments) -> None:
     flags = {
         "--demos": bool(parsed.demos),
         "--num-demos": parsed.num_demos is not None,
-        "--first-demo": parsed.first_demo != 0,
         "--demo-every": parsed.demo_every != 1,
-        "--demo-offset": parsed.demo_offset != 0,
         "--demo-noise": parsed.demo_noise != 0,
         "--drop-nonfinite": parsed.drop_nonfinite,
         "--allow-env-mismatch": parsed.allow_env_mismatch,
