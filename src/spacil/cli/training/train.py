@@ -26,17 +26,21 @@ class TrainArguments(ConfigGroups):
     task: str
     """Task name (see `spacil tasks`), or any Gymnasium id with Box spaces."""
     preset: Preset = "none"
-    """paper-mean or paper-sum: the paper's printed penalty scaling and discriminator. fast: a
-    start from a clone, and a larger trust region. Flags win."""
+    """none, fast (a start from a clone, and a larger trust region), or paper-mean or paper-sum (the
+    paper's printed weights and discriminator). Flags win."""
     lambda_policy: float | None = None
     """Short for --penalty exact=W: the weight of the policy penalty (lambda_1)."""
     demos: tuple[str, ...] = ()
-    """Demonstrations: files or folders of any format, minari:ID, or a task name for the bundled
+    """Files or folders of demonstrations in any format, minari:ID, or a task name for the bundled
     ones (the default). Several are put together."""
     num_demos: int | None = None
-    """Use only the first so many trajectories; all by default."""
+    """Use so many trajectories; all by default."""
+    first_demo: int = 0
+    """The trajectory to begin with, counted from 0."""
     demo_every: int = 1
-    """Use every so many-th step of each trajectory, as the GAIL paper does with 20."""
+    """Use every n-th step of each trajectory; the GAIL paper uses every 20th."""
+    demo_offset: int = 0
+    """The step of each trajectory to begin with, below --demo-every."""
     demo_noise: float = 0.0
     """Add Gaussian noise to the demonstrated states, in units of their standard deviation."""
     drop_nonfinite: bool = False
@@ -46,7 +50,7 @@ class TrainArguments(ConfigGroups):
     run_dir: Path | None = None
     """Folder of the run; by default runs/<algorithm>/<task>/seed<S>-<stamp>."""
     resume: bool = False
-    """Go on with the run in --run-dir, or with the newest unfinished run of these settings."""
+    """Resume the run in --run-dir, or the newest unfinished run of these settings."""
     overwrite: bool = False
     """Delete the run in --run-dir first."""
     json: bool = False
@@ -119,10 +123,12 @@ def _train(config: TrainConfig, parsed: TrainArguments) -> int:
                 demonstrations,
                 config,
                 config.task,
+                first_episode=parsed.first_demo,
                 num_episodes=parsed.num_demos,
                 drop_nonfinite=parsed.drop_nonfinite,
                 allow_env_mismatch=parsed.allow_env_mismatch,
                 every=parsed.demo_every,
+                offset=parsed.demo_offset,
                 noise=parsed.demo_noise,
             )
             demonstrations = intake.used
@@ -151,7 +157,9 @@ def _refuse_demonstrations(algorithm: str, parsed: TrainArguments) -> None:
     flags = {
         "--demos": bool(parsed.demos),
         "--num-demos": parsed.num_demos is not None,
+        "--first-demo": parsed.first_demo != 0,
         "--demo-every": parsed.demo_every != 1,
+        "--demo-offset": parsed.demo_offset != 0,
         "--demo-noise": parsed.demo_noise != 0,
         "--drop-nonfinite": parsed.drop_nonfinite,
         "--allow-env-mismatch": parsed.allow_env_mismatch,
