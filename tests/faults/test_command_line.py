@@ -133,7 +133,7 @@ def test_a_reader_of_the_progress_who_goes_away_does_not_end_the_run(
     os.mkfifo(tmp_path / "pipe")
     reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
     command = ["train", "trpo", "--task", "Reacher-v4", "--run-dir", tmp_path / "run"]
-    process = processes.start(*command, *tiny_flags(iterations=6), err=tmp_path / "pipe")
+    process = processes.start(*command, *tiny_flags("trpo", iterations=6), err=tmp_path / "pipe")
     assert select.select([reader], [], [], 60)[0]
     assert os.read(reader, 1000).startswith(b"[1/6] ")
     os.close(reader)

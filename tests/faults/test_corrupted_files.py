@@ -30,7 +30,7 @@ from corrupted_files import (
     reseal_manifest,
 )
 from figures import record_figure
-from tiny_runs import TINY
+from tiny_runs import tiny
 
 import spacil
 from spacil.config.defaults import default_config
@@ -45,7 +45,7 @@ from spacil.training import run
 from spacil.training.learner import Learner
 
 MAX_SECONDS = 1.0
-CONFIG = with_settings(default_config("gail", "Reacher-v4"), TINY)
+CONFIG = with_settings(default_config("gail", "Reacher-v4"), tiny())
 POLICY = "my.policy.safetensors"
 STATE_FILES = ("state.safetensors", "state.json", "manifest.json")
 NEWEST = "iter-000003"

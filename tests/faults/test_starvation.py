@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from kill_campaign import num_records, wait_for_records
-from tiny_runs import TINY, as_flags, train_command
+from tiny_runs import as_flags, tiny, train_command
 
 from spacil.runs import checkpoint
 
@@ -151,7 +151,7 @@ def test_a_read_only_disk_is_refused_and_what_is_on_it_can_be_read(
 def test_an_env_that_hangs_is_ended_with_its_place_and_the_stacks(
     processes: Any, odd_task: Callable[[str], str], tmp_path: Path
 ) -> None:
-    settings = TINY | {"steps_per_iteration": 100, "env_timeout": 0.5}
+    settings = tiny("trpo", steps_per_iteration=100, env_timeout=0.5)
     command = ["train", "trpo", "--task", odd_task("Hangs"), "--run-dir", tmp_path / "run"]
     hung = processes.run(*command, *as_flags(settings))
     assert hung.code == 75
@@ -167,7 +167,7 @@ def test_an_env_that_aborts_the_process_costs_one_iteration_at_most(
     processes: Any, odd_task: Callable[[str], str], tmp_path: Path
 ) -> None:
     # Every start does the first half of its episodes, saves, and aborts in the second.
-    settings = TINY | {"steps_per_iteration": 100, "iterations": 10, "evaluation_interval": 100}
+    settings = tiny("trpo", steps_per_iteration=100, iterations=10, evaluation_interval=100)
     command = ["train", "trpo", "--task", odd_task("Aborts"), "--run-dir", tmp_path / "run"]
     for start in (1, 2):
         aborted = processes.run(*command, "--resume", *as_flags(settings))

@@ -64,7 +64,7 @@ def test_a_policy_acts_the_same_in_a_fresh_process(
     tiny: Callable[..., dict[str, Any]],
     tmp_path: Path,
 ) -> None:
-    agent = TRPO("Reacher-v4", **tiny()).learn(1)
+    agent = TRPO("Reacher-v4", **tiny("trpo")).learn(1)
     agent.save(tmp_path / "agent")
     states = np.random.default_rng(1).normal(size=(1_000, 11)).astype(np.float32)
     np.savez(tmp_path / "inputs.npz", five=observations, reacher=states)

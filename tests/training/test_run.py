@@ -16,13 +16,13 @@ from spacil.runs import checkpoint, provenance
 from spacil.runs.evaluations import read_evaluations
 from spacil.runs.progress import Silent
 from spacil.training import run
-from spacil.training.learner import Learner
+from spacil.training.policy_learner import PolicyLearner
 from spacil.training.run import Outcome, train_in_folder
 
 
 @pytest.fixture
 def config(tiny: Callable[..., dict[str, Any]]) -> TrainConfig:
-    return with_settings(default_config("trpo", "Reacher-v4"), tiny(iterations=5))
+    return with_settings(default_config("trpo", "Reacher-v4"), tiny("trpo", iterations=5))
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def trained(tmp_path: Path) -> Callable[..., Outcome]:
     def train(config: TrainConfig, **options: Any) -> Outcome:
         return train_in_folder(
             config,
-            lambda: Learner(config, config.task, None),
+            lambda: PolicyLearner(config, config.task, None),
             Silent(),
             **{"run_dir": tmp_path / "run"} | options,
         )
@@ -118,7 +118,7 @@ def test_an_error_in_training_is_the_status_and_the_checkpoints_stay(
 def test_a_start_that_fails_leaves_no_folder_and_an_old_run_as_it_was(
     config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
 ) -> None:
-    def fail() -> Learner:
+    def fail() -> PolicyLearner:
         raise ConfigError("no such device")
 
     def start(**options: Any) -> None:
@@ -212,7 +212,7 @@ def test_the_checkpoint_of_another_run_is_not_gone_on_from(
     trained(config)
     found = checkpoint.newest_valid(tmp_path / "run" / "checkpoints")
     assert found is not None
-    other = Learner(with_settings(config, {"max_kl": 0.5}), config.task, None)
+    other = PolicyLearner(with_settings(config, {"max_kl": 0.5}), config.task, None)
     try:
         with pytest.raises(ConfigError, match=r"different settings.*\n  max_kl: 0.0"):
             run.restore(other, found)

@@ -58,7 +58,7 @@ def test_best_and_last_are_the_policies_of_their_iterations(
 def test_without_demonstrations_there_is_no_common_frame_and_it_says_so(
     spacil: Spacil, tiny: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
-    agent = library.TRPO("Pendulum-v1", **tiny())
+    agent = library.TRPO("Pendulum-v1", **tiny("trpo"))
     agent.save(tmp_path / "agent")
     shown = spacil("evaluate", tmp_path / "agent", "--episodes", 1)
     assert shown.code == 0

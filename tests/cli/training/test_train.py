@@ -171,7 +171,7 @@ def test_a_quiet_run_without_demonstrations_prints_the_summary_alone(
     spacil: Spacil, tiny_flags: Callable[..., list[str]], tmp_path: Path
 ) -> None:
     command = ("train", "trpo", "--task", "Reacher-v4", "--run-dir", tmp_path / "run", "--quiet")
-    trained = spacil(*command, *tiny_flags(iterations=1))
+    trained = spacil(*command, *tiny_flags("trpo", iterations=1))
     assert (trained.code, trained.err) == (0, "")
     assert "learned, last" in trained.out
     assert "demonstrator" not in trained.out
