@@ -33,25 +33,31 @@ SHORT_FORM = "lambda_policy"
 
 def with_user_settings(config: TrainConfig, settings: Mapping[str, Any]) -> TrainConfig:
     """A copy with a user's own settings; one that the algorithm does not read is refused."""
+    refuse_unread(config.algorithm, settings)
     config = with_settings(config, _without_short_form(settings))
     require_read(config, settings)
     return config
 
 
-def require_read(config: TrainConfig, names: Iterable[str]) -> None:
-    """Refuse settings that would be accepted and ignored."""
-    algorithm, groups = ALGORITHMS[config.algorithm], group_of_setting()
-    read = set(settings_read(config.algorithm))
+def refuse_unread(algorithm: str, names: Iterable[str]) -> None:
+    """Refuse settings of other algorithms, before anybody looks at their values."""
+    read, groups = set(settings_read(algorithm)), group_of_setting()
     for name in names:
-        flag = f"--{name.replace('_', '-')}"
-        known = "penalty" if name == SHORT_FORM else name
-        if known not in read:
-            remedy = algorithm.instead.get(name) or f"it is for {_readers_of(known)}"
-            raise ConfigError(f"{flag}: {config.algorithm} does not read it; {remedy}")
-        if groups[known] in READ_WITH:
-            switch, value = READ_WITH[groups[known]]
+        known = _long_form(name)
+        if known in groups and known not in read:
+            remedy = ALGORITHMS[algorithm].instead.get(name) or f"it is for {_readers_of(known)}"
+            raise ConfigError(f"{_flag(name)}: {algorithm} does not read it; {remedy}")
+
+
+def require_read(config: TrainConfig, names: Iterable[str]) -> None:
+    """Refuse settings that would be accepted and ignored beside the others."""
+    algorithm, groups = ALGORITHMS[config.algorithm], group_of_setting()
+    for name in names:
+        group = groups[_long_form(name)]
+        if group in READ_WITH:
+            switch, value = READ_WITH[group]
             if getattr(getattr(config, groups[switch]), switch) != value:
-                raise ConfigError(f"{flag} is read with --{switch.replace('_', '-')} {value} only")
+                raise ConfigError(f"{_flag(name)} is read with {_flag(switch)} {value} only")
     form = config.cost_penalty.cost_penalty_form
     if algorithm.cost_penalty_forms and form not in algorithm.cost_penalty_forms:
         raise ConfigError(
@@ -162,6 +168,14 @@ def _without_short_form(settings: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(weight, int | float) or isinstance(weight, bool) or not weight >= 0:
         raise ConfigError(f"--lambda-policy is {weight}, expected 0 or more")
     return named | {"penalty": (f"exact={float(weight)!r}",)}
+
+
+def _long_form(name: str) -> str:
+    return "penalty" if name == SHORT_FORM else name
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _readers_of(name: str) -> str:

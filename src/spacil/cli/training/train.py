@@ -10,7 +10,13 @@ from spacil.cli.arguments import parse, value_of
 from spacil.cli.training.settings_help import help_text, usage
 from spacil.config.algorithms import ALGORITHMS, Preset
 from spacil.config.defaults import default_config
-from spacil.config.flat import SHORT_FORM, group_of_setting, require_read, with_user_settings
+from spacil.config.flat import (
+    SHORT_FORM,
+    group_of_setting,
+    refuse_unread,
+    require_read,
+    with_user_settings,
+)
 from spacil.config.train_config import ConfigGroups, TrainConfig
 from spacil.errors import ConfigError, StorageError
 
@@ -59,8 +65,11 @@ def run(arguments: list[str]) -> int:
     task, preset = value_of("--task", rest), value_of("--preset", rest) or "none"
     if preset not in get_args(Preset):
         raise ConfigError(f"--preset {preset}: expected one of {', '.join(get_args(Preset))}")
+    wants_help = bool({"-h", "--help", "--help-all"} & set(rest))
+    if wants_help and task is None:
+        preset = "none"  # what a preset changes depends on the task
     default = default_config(algorithm, task or "TASK", preset)  # type: ignore[arg-type]  # checked
-    if {"-h", "--help", "--help-all"} & set(rest):
+    if wants_help:
         print(help_text(default, TrainArguments, is_whole="--help-all" in rest))
         return 0
     return _train(*_parse(default, rest))
@@ -68,6 +77,10 @@ def run(arguments: list[str]) -> int:
 
 def _parse(default: TrainConfig, arguments: list[str]) -> tuple[TrainConfig, TrainArguments]:
     """Defaults depend on task and preset, so these two were read first; then flags win."""
+    flags = {word.split("=")[0] for word in arguments if word.startswith("--")}
+    given = {flag[2:].replace("-", "_").removeprefix("no_") for flag in flags}
+    named = sorted(given & {SHORT_FORM, *group_of_setting()})
+    refuse_unread(default.algorithm, named)
     groups = {group.name: getattr(default, group.name) for group in fields(ConfigGroups)}
     has_task = value_of("--task", arguments) is not None
     parsed = parse(
@@ -79,13 +92,11 @@ def _parse(default: TrainConfig, arguments: list[str]) -> tuple[TrainConfig, Tra
     )
     chosen = {group.name: getattr(parsed, group.name) for group in fields(ConfigGroups)}
     config = TrainConfig(algorithm=default.algorithm, task=parsed.task, **chosen)
-    flags = {word.split("=")[0] for word in arguments if word.startswith("--")}
-    given = {flag[2:].removeprefix("no-").replace("-", "_") for flag in flags}
     if parsed.lambda_policy is not None:
         if "penalty" in given:
             raise ConfigError("--lambda-policy is short for --penalty exact=W: give one of the two")
         config = with_user_settings(config, {SHORT_FORM: parsed.lambda_policy})
-    require_read(config, sorted(given & {SHORT_FORM, *group_of_setting()}))
+    require_read(config, named)
     return config, parsed
 
 
