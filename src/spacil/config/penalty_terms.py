@@ -7,6 +7,7 @@ can be evaluated again and again as the policy moves (`smoothness/policy_penalty
 
 import inspect
 import numbers
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -155,7 +156,9 @@ def register_penalty(function: Callable[..., Any], name: str | None = None) -> s
     are normalised, `mean_action` maps them to mean actions [B, A] with gradients. With a third
     parameter it gets the states one step later in the same episode.
     """
-    name = name or str(getattr(function, "__name__", type(function).__name__))
+    name = str(getattr(function, "__name__", type(function).__name__)) if name is None else name
+    if not re.fullmatch(r"[^\s=]+", name):
+        raise ConfigError(f"penalty {name!r}: expected a name without spaces and equals signs")
     known = POLICY_PENALTIES.get(name)
     if known is not None and known.build is not function:
         raise ConfigError(
