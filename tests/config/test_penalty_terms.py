@@ -138,7 +138,7 @@ def test_the_number_of_arguments_says_which_states_it_reads(function: Any, rows:
 
 @pytest.mark.parametrize("function", [lambda: 0, lambda m: 0, lambda m, s, n, x: 0])
 def test_a_function_of_other_arguments_is_refused(function: Any) -> None:
-    with pytest.raises(ConfigError, match="expected .mean_action, states. or"):
+    with pytest.raises(ConfigError, match=r"expected \(mean_action, states\) or"):
         register_penalty(function)
 
 
