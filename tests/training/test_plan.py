@@ -8,7 +8,7 @@ import torch
 
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
-from spacil.config.penalty_terms import WeightedTerm
+from spacil.config.penalty_terms import POLICY_PENALTIES, PenaltyKind, WeightedTerm
 from spacil.config.train_config import TrainConfig
 from spacil.training.plan import (
     CRITIC_EPOCH_FACTOR,
@@ -134,3 +134,11 @@ def test_pairs_of_states_do_not_matter_while_the_policy_waits() -> None:
     config = config_of(penalty=("cats",), warm_start_epochs=1)
     plan = plan_iteration(config, 0)
     assert plan.round_kind(batch()) == plan.round_kind(batch())
+
+
+def test_no_two_rounds_with_a_function_of_one_s_own_are_of_one_kind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(POLICY_PENALTIES, "mine", PenaltyKind(1.0, "", lambda mean, states: 0))
+    plan = plan_iteration(config_of(penalty=("mine",)), 0)
+    assert plan.round_kind(batch()) != plan.round_kind(batch())

@@ -31,6 +31,11 @@ class PenaltyKind:
     has_printed_scale: bool = False
     """Whether the paper's printed scales have a meaning for it"""
 
+    @property
+    def is_replayable(self) -> bool:
+        """Whether two iterations with it are alike in all shapes and branches."""
+        return self.rows == "all" and isinstance(self.build, str)
+
 
 POLICY_PENALTIES: dict[str, PenaltyKind] = {
     "exact": PenaltyKind(
