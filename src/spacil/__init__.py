@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from spacil.agents import AIRL, BC, GAIL, TRPO, SPaCIL
+    from spacil.config.penalty_terms import register_penalty
     from spacil.demos.demonstrations import Demonstrations
     from spacil.demos.file import load_demos, save_demos
     from spacil.errors import SpacilError
@@ -32,6 +33,7 @@ _HOMES = {
     "load_expert": "spacil.policies.file",
     "load_policy": "spacil.policies.file",
     "measure_smoothness": "spacil.measuring.measure",
+    "register_penalty": "spacil.config.penalty_terms",
     "save_policy": "spacil.policies.file",
     "SpacilError": "spacil.errors",
     "__version__": "spacil.version",
@@ -50,6 +52,7 @@ __all__ = [
     "load_expert",
     "load_policy",
     "measure_smoothness",
+    "register_penalty",
     "save_demos",
     "save_policy",
 ]

@@ -4,6 +4,7 @@ An algorithm is offered the settings it reads and refuses the others with a mess
 add a row; an adversary of its own is one file in `spacil/adversaries` (docs/extending.md).
 """
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -120,3 +121,9 @@ READ_WITH: Mapping[str, tuple[str, str]] = {
     "ppo": ("policy_step", "ppo"),
 }
 """Group -> the setting and value without which nothing reads it."""
+
+
+def from_table(path: str) -> Any:
+    """What `module:name` of a row names, imported when it is needed."""
+    module, _, name = path.partition(":")
+    return getattr(importlib.import_module(module), name)

@@ -18,8 +18,8 @@ from typing import Any
 
 from torch import nn
 
+from spacil.config.algorithms import ALGORITHMS, from_table
 from spacil.errors import ConfigError, DataError
-from spacil.nets.discriminator import Discriminator
 from spacil.nets.normalizer import CLIP
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies import third_party
@@ -34,6 +34,7 @@ from spacil.policies.file import (
 from spacil.policies.source import OwnFrame, PolicySource, guarded, refuse_nonfinite
 from spacil.runs import checkpoint
 from spacil.runs.named_tensors import with_prefix
+from spacil.runs.saved_state import first_non_finite
 from spacil.smoothness.cost_metric import CostFunction
 
 _MODULE_AND_NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
@@ -122,25 +123,23 @@ def _of_policy(
 def _cost_of(
     found: checkpoint.Checkpoint, policy: GaussianPolicy, path: Path
 ) -> CostFunction | None:
-    """The cost that the run's discriminator learned; None for a run without one."""
+    """The cost its adversary learned; None for a run that has none."""
     tensors = with_prefix(found.tensors, "discriminator.")
     if not tensors:
         return None
+    if (name := first_non_finite(tensors)) is not None:
+        raise DataError(f"{path}: the discriminator's {name!r} is not finite; nothing to measure")
     try:
-        config = found.document["config"]
-        discriminator = Discriminator(
-            policy.num_states,
-            policy.num_actions,
-            [int(width) for width in config["discriminator_hidden"]],
-            config["discriminator_activation"],
-        )
-        discriminator.load_state_dict(tensors)
+        settings = found.document["config"]
+        adversary = ALGORITHMS[settings["algorithm"]].adversary
+        if adversary is None:
+            raise ValueError(f"{settings['algorithm']} has no discriminator")
+        cost: CostFunction = from_table(adversary).saved_cost(settings, policy, tensors)
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise DataError(
             f"{path}: the discriminator's tensors do not match its settings: {error}"
         ) from None
-    refuse_nonfinite(discriminator, f"{path}, discriminator")
-    return discriminator.requires_grad_(False).cost
+    return cost
 
 
 def _imported(text: str) -> object:

@@ -1,12 +1,11 @@
 """The seam for learners: what the loop, the run folder and the Python face ask of one."""
 
-import importlib
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 from torch import Tensor
 
-from spacil.config.algorithms import ALGORITHMS
+from spacil.config.algorithms import ALGORITHMS, from_table
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
@@ -97,9 +96,3 @@ def make_learner(
         raise ConfigError(f"{config.algorithm} learns from demonstrations: pass --demos")
     learner: Learner = from_table(row.learner)(config, env_source, demonstrations, common_frame)
     return learner
-
-
-def from_table(path: str) -> Any:
-    """What `module:name` of the algorithms' table names."""
-    module, _, name = path.partition(":")
-    return getattr(importlib.import_module(module), name)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from spacil.adversaries.adversary import Adversary
-from spacil.config.algorithms import ALGORITHMS
+from spacil.config.algorithms import ALGORITHMS, from_table
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
@@ -33,7 +33,6 @@ from spacil.sampling.rollout import collect
 from spacil.seeding import Streams
 from spacil.smoothness.cost_metric import cost_constants
 from spacil.training.iteration_metrics import Counters, Metrics, OpenEpisodes, Stopwatch
-from spacil.training.learner import from_table
 from spacil.training.plan import plan_iteration
 from spacil.training.target import Dual, measure_j, verdict
 from spacil.training.target_reference import target_j
