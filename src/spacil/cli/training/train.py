@@ -54,6 +54,7 @@ class TrainArguments(ConfigGroups):
     overwrite: bool = False
     """Delete the run in --run-dir first."""
     json: JsonTarget = None
+    """Print the result as JSON on stdout; with a file name, write it there beside the table."""
     quiet: bool = False
     """No progress display."""
 
