@@ -26,9 +26,9 @@ import torch
 
 from measuring import medians, num_cores, record
 from own_environment import python_with
+from spacil.config.algorithms import Preset
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
-from spacil.config.algorithms import Preset
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import load_demos
 from spacil.measuring.evaluate import evaluate

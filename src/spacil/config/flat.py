@@ -83,7 +83,8 @@ def with_settings(config: TrainConfig, settings: Mapping[str, Any]) -> TrainConf
     changes: dict[str, dict[str, Any]] = {}
     for name, value in settings.items():
         if name not in groups:
-            raise ConfigError(f"unknown setting {name!r}{_did_you_mean(name, groups)}")
+            known = [*groups, SHORT_FORM]
+            raise ConfigError(f"unknown setting {name!r}{_did_you_mean(name, known)}")
         value = words_of(value) if name == "penalty" else value
         value = tuple(value) if isinstance(value, list) else value
         _check_type(name, value)
@@ -183,6 +184,6 @@ def _readers_of(name: str) -> str:
     return ", ".join(readers) or "no algorithm"
 
 
-def _did_you_mean(name: str, known: Mapping[str, str]) -> str:
+def _did_you_mean(name: str, known: list[str]) -> str:
     close = difflib.get_close_matches(name, known, n=3)
     return f": did you mean {', '.join(close)}?" if close else ""
