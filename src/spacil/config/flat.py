@@ -166,8 +166,9 @@ def _without_short_form(settings: Mapping[str, Any]) -> dict[str, Any]:
     weight = named.pop(SHORT_FORM)
     if "penalty" in named:
         raise ConfigError("--lambda-policy is short for --penalty exact=W: give one of the two")
-    if not isinstance(weight, int | float) or isinstance(weight, bool) or not weight >= 0:
-        raise ConfigError(f"--lambda-policy is {weight}, expected 0 or more")
+    is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
+    if not is_number or not 0 <= weight < math.inf:
+        raise ConfigError(f"--lambda-policy is {weight}, expected a finite number of 0 or more")
     return named | {"penalty": (f"exact={float(weight)!r}",)}
 
 
