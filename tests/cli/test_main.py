@@ -79,7 +79,7 @@ print(json.dumps(sorted(heavy & set(sys.modules))), file=sys.stderr)
     [
         "import spacil",
         "import spacil; dir(spacil); spacil.SpacilError",
-        "import spacil.config.groups, spacil.config.flat",
+        "import spacil.config.defaults, spacil.config.flat",
         "from spacil.cli.main import run; run(['--help'])",
         "from spacil.cli.main import run; run(['--version'])",
         "from spacil.cli.main import run; run(['train', '--help'])",

@@ -42,7 +42,7 @@ from spacil.runs.folder import open_run
 from spacil.runs.resuming import config_of_run
 from spacil.storage import sealed_file as single_file
 from spacil.training import run
-from spacil.training.learner import Learner
+from spacil.training.policy_learner import PolicyLearner
 
 MAX_SECONDS = 1.0
 CONFIG = with_settings(default_config("gail", "Reacher-v4"), tiny())
@@ -179,7 +179,7 @@ def without_provenance(folder: Path, rng: Rng) -> None:
     reseal_manifest(folder, lambda manifest: manifest["provenance"].pop(key))
 
 
-def checkpoint_target(folder: Path, finished: Path, learner: Learner) -> Target:
+def checkpoint_target(folder: Path, finished: Path, learner: PolicyLearner) -> Target:
     shutil.copytree(finished / "checkpoints" / NEWEST, folder)
     older = finished / "checkpoints" / "iter-000002"
     expected = checkpoint.read(folder).content_hash
@@ -345,7 +345,7 @@ def targets(
     tmp_path_factory: pytest.TempPathFactory, _finished_run: Path
 ) -> Iterator[dict[str, Target]]:
     folder = tmp_path_factory.mktemp("good")
-    learner = Learner(CONFIG, "Reacher-v4", spacil.load_demos("Reacher-v4"))
+    learner = PolicyLearner(CONFIG, "Reacher-v4", spacil.load_demos("Reacher-v4"))
     yield {
         "checkpoint": checkpoint_target(folder / "checkpoint", _finished_run, learner),
         "policy file": policy_target(folder / "policy", _finished_run),

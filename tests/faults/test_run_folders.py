@@ -40,9 +40,9 @@ def files_in(folder: Path) -> dict[str, bytes]:
         ("max_kl", 0.01, 0.02),
         ("value_epochs", 5, 6),
         ("discriminator_learning_rate", 0.003, 0.01),
-        ("lambda_policy", 0.0, 0.1),
         ("lambda_cost", 0.0, 0.1),
-        ("ball_radius", 0.01, 0.1),
+        ("cost_penalty_form", "r1", "gp"),
+        ("penalty_state_fraction", 0.25, 0.5),
         ("evaluation_steps", 100, 150),
     ],
 )
@@ -56,6 +56,21 @@ def test_a_changed_setting_is_refused_with_what_it_was(
     assert f"  {name}: {saved} -> {told}\n" in refusal.err
     assert refusal.err.count(" -> ") == 2  # this line and the heading
     assert files_in(finished_run) == before
+
+
+def test_a_changed_policy_penalty_is_refused_with_what_it_was(train: Train, tmp_path: Path) -> None:
+    run_dir = tmp_path / "run"
+    assert train("spacil", "--run-dir", run_dir, iterations=1).code == 0
+    before = files_in(run_dir)
+    for name, now, told in (
+        ("lambda_policy", 0.1, "penalty: ['exact=0.03'] -> ['exact=0.1']"),
+        ("ball_radius", 0.1, "ball_radius: 0.01 -> 0.1"),
+    ):
+        refusal = train("spacil", "--run-dir", run_dir, "--resume", iterations=1, **{name: now})
+        assert refusal.code == 2
+        assert f"  {told}\n" in refusal.err
+        assert refusal.err.count(" -> ") == 2  # this line and the heading
+    assert files_in(run_dir) == before
 
 
 def test_settings_that_do_not_change_the_result_may_change(
