@@ -203,7 +203,7 @@ def seconds_of_evaluation(learner: PolicyLearner) -> float:
             env,
             first_episode=0,
             num_episodes=env.num_envs,
-            demo_std=learner.demo_std,
+            common_frame=learner.common_frame,
         )
     )
 

@@ -75,7 +75,7 @@ class Ours:
             learner.eval_env,
             first_episode=learner.counters.iteration,
             num_episodes=learner.eval_env.num_envs,
-            demo_std=None,
+            common_frame=None,
         ).average_return
 
     def close(self) -> None:

@@ -24,9 +24,7 @@ Tiny = Callable[..., dict[str, Any]]
 def pendulum_demos() -> Demonstrations:
     """Of somebody who pushes against the motion."""
     env = make_vector_env("Pendulum-v1", 4, ResetSeeds(0, "demos"))
-    demos = record_demonstrations(
-        env, lambda states: (-states[:, 2:]).astype(np.float32), 4, {"policy": "a brake"}
-    )
+    demos = record_demonstrations(env, lambda states: -states[:, 2:], 4, {"policy": "a brake"})
     env.close()
     return demos
 

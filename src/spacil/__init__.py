@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from spacil.agents import AIRL, BC, GAIL, TRPO, SPaCIL
+    from spacil.config.penalty_terms import register_penalty
     from spacil.demos.demonstrations import Demonstrations
     from spacil.demos.file import load_demos, save_demos
     from spacil.errors import SpacilError
     from spacil.measuring.measure import measure_smoothness
     from spacil.policies.file import load_expert, load_policy, save_policy
+    from spacil.version import __version__
 
 _HOMES = {
     "AIRL": "spacil.agents",
@@ -31,8 +33,10 @@ _HOMES = {
     "load_expert": "spacil.policies.file",
     "load_policy": "spacil.policies.file",
     "measure_smoothness": "spacil.measuring.measure",
+    "register_penalty": "spacil.config.penalty_terms",
     "save_policy": "spacil.policies.file",
     "SpacilError": "spacil.errors",
+    "__version__": "spacil.version",
 }
 
 __all__ = [
@@ -43,10 +47,12 @@ __all__ = [
     "Demonstrations",
     "SPaCIL",
     "SpacilError",
+    "__version__",
     "load_demos",
     "load_expert",
     "load_policy",
     "measure_smoothness",
+    "register_penalty",
     "save_demos",
     "save_policy",
 ]

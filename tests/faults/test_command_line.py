@@ -187,7 +187,7 @@ def test_a_terminal_shows_a_live_table_and_is_given_back_as_it_was(
     command = ["train", "gail", "--task", "Reacher-v4", "--run-dir", finished_run]
     code, shown = on_a_terminal(*command, *tiny_flags())
     assert code == 73
-    assert b"holds a run already" in shown
+    assert b"already holds a run" in shown
     assert HIDE_CURSOR not in shown
     code, shown = on_a_terminal(*command, "--resume", *tiny_flags(iterations=4))
     assert code == 0

@@ -38,7 +38,8 @@ from spacil.config.flat import with_settings
 from spacil.errors import SpacilError
 from spacil.policies.file import FORMAT, FORMAT_VERSION, load_policy, save_policy
 from spacil.runs import checkpoint, metrics_log
-from spacil.runs.folder import open_run, saved_config
+from spacil.runs.folder import open_run
+from spacil.runs.resuming import config_of_run
 from spacil.storage import sealed_file as single_file
 from spacil.training import run
 from spacil.training.policy_learner import PolicyLearner
@@ -157,7 +158,7 @@ def resealed(name: str, damage: ByteDamage) -> PlaceDamage:
 
 
 def rewritten(change: Callable[[dict[str, Any], dict[str, Any], Rng], None]) -> PlaceDamage:
-    """A checkpoint written anew, every hash right, with another content."""
+    """A checkpoint written anew, every hash right, with different content."""
 
     def spoil(folder: Path, rng: Rng) -> None:
         found = checkpoint.read(folder)
@@ -330,7 +331,7 @@ def config_target(folder: Path, finished: Path) -> Target:
     def is_as_it_was(copy: Path) -> bool:
         # Resuming compares with the settings it is given; those are the ones that count.
         open_run(CONFIG, run_dir=copy, resume=True).close()
-        return saved_config(copy) == CONFIG
+        return config_of_run(copy) == CONFIG
 
     damages = to_file("config.json", BYTE_DAMAGE, JSON_DAMAGE) | {"config.json: forged": forged}
     return Target(folder, damages, is_as_it_was)
@@ -445,4 +446,4 @@ def test_falling_back_to_an_older_checkpoint_is_told(
         in_file("state.safetensors", damage)(copy / NEWEST, rng)
         found = checkpoint.newest_valid(copy)
         assert found is not None and found.iteration == 2, kind
-        assert f"checkpoint {NEWEST} is damaged and set aside" in caplog.text
+        assert f"set aside damaged checkpoint {NEWEST}" in caplog.text

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pictures import CURVE_COLOURS, CURVE_SIZE, assert_drawn
 
 from spacil.demos.file import load_demos, save_demos
 from spacil.runs import checkpoint
@@ -126,7 +127,7 @@ def test_a_second_process_is_refused_at_once_and_takes_over_after_a_kill(
     resumed = train("gail", "--run-dir", run_dir, "--resume", iterations=last.iteration + 1)
     assert resumed.code == 0
     assert f"process {owner.number} on" in resumed.err
-    assert "ended without a word: going on in its place" in resumed.err
+    assert "exited without recording a status; resuming its run" in resumed.err
 
 
 def test_an_existing_run_is_refused_then_resumed_or_overwritten_on_request(
@@ -135,7 +136,7 @@ def test_an_existing_run_is_refused_then_resumed_or_overwritten_on_request(
     before = files_in(finished_run)
     refusal = train("gail", "--run-dir", finished_run)
     assert refusal.code == 73
-    assert "--resume goes on with it, --overwrite deletes it" in refusal.err
+    assert "--resume continues it, --overwrite deletes it" in refusal.err
     assert files_in(finished_run) == before
     resumed = train("gail", "--run-dir", finished_run, "--resume")
     assert resumed.code == 0
@@ -179,9 +180,9 @@ def test_the_same_command_with_resume_starts_goes_on_and_is_done(
 @pytest.mark.parametrize(
     ("place", "message"),
     [
-        ("a-file/run", "a part of it is a file, not a folder"),
+        ("a-file/run", "part of the path is a file, not a folder"),
         ("/proc/spacil-run", "no such file or folder"),
-        ("somebody-elses", "not empty and not a run folder of spacil"),
+        ("somebody-elses", "not empty and is not a spacil run folder"),
         ("n" * 256, "a name in it is too long"),
     ],
 )
@@ -220,7 +221,7 @@ def test_odd_names_work_from_training_to_collecting(
     trained = train("trpo", "--run-dir", folder, iterations=1)
     assert trained.code == 0
     assert trained.result["run_dir"] == str(folder)
-    assert (folder / "learning_curve.png").is_file()
+    assert_drawn(folder / "learning_curve.png", CURVE_SIZE, CURVE_COLOURS)
     assert spacil("evaluate", folder, "--episodes", 1).code == 0
     demos = folder / f"{name}.demos.safetensors"
     assert spacil("demos", "collect", folder, "--num", 3, "--out", demos).code == 0

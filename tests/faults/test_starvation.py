@@ -90,7 +90,7 @@ def test_a_limit_on_the_size_of_files_ends_the_run_and_lifting_it_lets_it_go_on(
     command = train_command("gail", tmp_path / "run")
     limited = processes.run(*command, "--resume", limits={"RLIMIT_FSIZE": 30_000})
     assert limited.code == 74
-    assert "over the limit of this system; see `ulimit -f`" in limited.err
+    assert "exceeds the limit of this system; see `ulimit -f`" in limited.err
     assert not list((tmp_path / "run" / "checkpoints").rglob(".stage-*"))
     assert processes.run(*command, "--resume").code == 0
     assert processes.run(*train_command("gail", tmp_path / "calm")).code == 0
@@ -100,7 +100,7 @@ def test_a_limit_on_the_size_of_files_ends_the_run_and_lifting_it_lets_it_go_on(
 # --- row 19: memory
 
 
-def test_memory_that_does_not_suffice_is_told_with_the_batch_and_the_run_can_be_tried_again(
+def test_running_out_of_memory_names_the_batch_and_can_be_tried_again(
     processes: Any, tmp_path: Path
 ) -> None:
     status = Path(f"/proc/{processes.number}/status").read_text()

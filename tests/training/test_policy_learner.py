@@ -94,9 +94,11 @@ def test_the_common_frame_is_that_of_the_demonstrations_or_the_bundled_ones(
     make_learner: Callable[..., PolicyLearner],
 ) -> None:
     three, all_bundled = load_demos("Reacher-v4").first(3), load_demos("Reacher-v4")
-    assert torch.equal(make_learner("gail").demo_std, three.state_std)
-    assert torch.equal(make_learner("trpo").demo_std, all_bundled.state_std)
-    assert make_learner("trpo", "Pendulum-v1").demo_std is None
+    assert torch.equal(make_learner("gail").common_frame.std, three.state_std)
+    trpo_frame = make_learner("trpo").common_frame
+    assert torch.equal(trpo_frame.std, all_bundled.state_std)
+    assert trpo_frame.source == "bundled demonstrations of Reacher-v4"
+    assert make_learner("trpo", "Pendulum-v1").common_frame is None
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+import spacil
 from spacil.config.defaults import default_config
 from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, with_settings
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError, RunDirError
 from spacil.runs import checkpoint, provenance
+from spacil.runs.evaluations import read_evaluations
 from spacil.runs.progress import Silent
 from spacil.training import run
 from spacil.training.policy_learner import PolicyLearner
@@ -58,8 +60,9 @@ def test_a_finished_run_holds_everything_about_itself(
         *("status.json", "tensorboard"),
     ]
     assert status_of(tmp_path / "run") == ("finished", "")
-    evaluations = json.loads((tmp_path / "run" / "eval.json").read_text())
-    assert evaluations == {"best": outcome.best, "last": outcome.last}
+    kept = read_evaluations(tmp_path / "run" / "eval.json")
+    assert (kept.best, kept.last) == (outcome.best, outcome.last)
+    assert kept.identity is not None and kept.identity.seed == config.run.seed
     lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
     evaluated = [row for row in rows if "average_return" in row]
@@ -144,7 +147,7 @@ def test_a_folder_is_found_unfit_before_anything_is_made(
     config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
 ) -> None:
     trained(config)
-    with pytest.raises(RunDirError, match="holds a run already"):
+    with pytest.raises(RunDirError, match="already holds a run"):
         train_in_folder(config, lambda: pytest.fail("made"), Silent(), run_dir=tmp_path / "run")
 
 
@@ -171,7 +174,7 @@ def test_other_versions_of_the_software_are_told_and_the_run_goes_on(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     versions = provenance.software_versions()
-    assert versions.keys() == {"torch", "numpy", "mujoco", "gymnasium", "machine"}
+    assert versions.keys() == {"spacil", "torch", "numpy", "mujoco", "gymnasium", "machine"}
     monkeypatch.setattr(provenance, "software_versions", lambda: versions | {"torch": "1.0"})
     trained(config)
     monkeypatch.undo()
@@ -199,6 +202,7 @@ def test_a_checkpoint_knows_the_settings_it_was_written_under(
     assert run.saved_config(last) == config
     assert not FREE_TO_CHANGE_ON_RESUME & set(last.document["config"])
     assert last.manifest["provenance"]["commit"] == provenance.source_commit()
+    assert last.manifest["provenance"]["software"]["spacil"] == spacil.__version__
 
 
 def test_the_checkpoint_of_another_run_is_not_gone_on_from(
@@ -210,7 +214,7 @@ def test_the_checkpoint_of_another_run_is_not_gone_on_from(
     assert found is not None
     other = PolicyLearner(with_settings(config, {"max_kl": 0.5}), config.task, None)
     try:
-        with pytest.raises(ConfigError, match=r"other settings.*\n  max_kl: 0.0"):
+        with pytest.raises(ConfigError, match=r"different settings.*\n  max_kl: 0.0"):
             run.restore(other, found)
     finally:
         other.close()

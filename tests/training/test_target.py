@@ -14,12 +14,15 @@ import torch
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings, with_user_settings
 from spacil.config.train_config import TrainConfig
+from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.edits import with_observation_noise
 from spacil.demos.file import load_demos
 from spacil.demos.metadata import DemoMetadata
 from spacil.engine.torch_threads import one_torch_thread
 from spacil.errors import ConfigError, DataError
-from spacil.measuring.evaluate import evaluate, policy_frames
+from spacil.measuring.evaluate import evaluate
+from spacil.measuring.frames import frames_of_policy
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.file import save_policy
 from spacil.smoothness.metric import local_constants
@@ -38,6 +41,7 @@ from spacil.training.target_reference import target_j
 
 REACHER = "Reacher-v4"
 DEMOS = load_demos(REACHER)
+FRAME = CommonFrame.of(DEMOS)
 DEMONSTRATOR_J = DEMOS.metadata.provenance["evaluation"]["smoothness_j"]
 
 
@@ -230,10 +234,10 @@ def test_the_batchs_j_is_the_evaluations_j_on_the_same_states() -> None:
     constants = local_constants(
         policy.mean_of_normalized,
         policy.normalize(states),
-        policy_frames(policy, DEMOS.state_std),
+        frames_of_policy(policy, FRAME),
     )
     assert constants.common is not None
-    measured = measure_j(policy, states, DEMOS.state_std, 60, torch.Generator())
+    measured = measure_j(policy, states, FRAME, 60, torch.Generator())
     assert measured == pytest.approx(float(constants.common.mean()), rel=1e-5)
 
 
@@ -241,7 +245,7 @@ def test_the_batchs_j_is_the_evaluations_j_on_the_same_states() -> None:
 
 
 def wanted(learner: PolicyLearner) -> float:
-    return target_j(learner.config, learner.demonstrations, learner.eval_env)
+    return target_j(learner.config, learner.demonstrations, learner.common_frame, learner.eval_env)
 
 
 def test_a_target_without_a_reference_is_j_itself(learners: Callable[..., PolicyLearner]) -> None:
@@ -253,6 +257,15 @@ def test_the_demonstrators_recorded_j_is_the_reference(
 ) -> None:
     learner = learners(smoothness_target=0.5, smoothness_target_reference="demonstrator")
     assert wanted(learner) == pytest.approx(0.5 * DEMONSTRATOR_J)
+
+
+def test_edited_demonstrations_say_nothing_of_the_demonstrators_j(
+    learners: Callable[..., PolicyLearner],
+) -> None:
+    """The recorded J is in the frame of the whole file and not in that of three episodes."""
+    settings = {"smoothness_target": 0.5, "smoothness_target_reference": "demonstrator"}
+    for edited in (DEMOS.first(3), with_observation_noise(DEMOS, 0.5, seed=0)):
+        assert wanted(learners(edited, **settings)) != pytest.approx(0.5 * DEMONSTRATOR_J)
 
 
 def test_an_unrecorded_demonstrator_is_cloned(learners: Callable[..., PolicyLearner]) -> None:
@@ -270,7 +283,7 @@ def test_a_policy_file_is_a_reference(
     learner = learners(smoothness_target=0.5)
     path = tmp_path / "reference.policy.safetensors"
     save_policy(learner.policy, path, REACHER, {})
-    j = evaluate(learner.policy, learner.eval_env, 0, 2, DEMOS.state_std).smoothness_j
+    j = evaluate(learner.policy, learner.eval_env, 0, 2, FRAME).smoothness_j
     assert j is not None
     relative = learners(smoothness_target=0.5, smoothness_target_reference=str(path))
     assert wanted(relative) == pytest.approx(0.5 * j, rel=0.2)

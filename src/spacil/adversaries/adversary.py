@@ -1,8 +1,8 @@
 """The seam for adversaries: what the loop asks of whatever rewards the policy."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +11,9 @@ from torch.nn import functional as F
 from spacil.adversaries.descent import DiscriminatorReport
 from spacil.engine.adam import Adam
 from spacil.engine.recorder import Recorder
+from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
+from spacil.smoothness.cost_metric import CostFunction
 from spacil.types import ExpertBatch
 
 RewardForm = Literal["positive", "negative", "logit"]
@@ -45,6 +47,17 @@ class Adversary(Protocol):
 
     def cost(self, normalized_states: Tensor, actions: Tensor) -> Tensor:
         """The learned cost c(s, a) [B] whose smoothness is measured; low where it is good."""
+        ...
+
+    @staticmethod
+    def saved_cost(
+        settings: Mapping[str, Any], policy: GaussianPolicy, tensors: Mapping[str, Tensor]
+    ) -> CostFunction:
+        """`cost` of a finished run: its settings by flat name, its policy, its network's tensors.
+
+        They come from a file: what does not fit raises KeyError, TypeError, ValueError or
+        RuntimeError.
+        """
         ...
 
     def train(

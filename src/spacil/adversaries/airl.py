@@ -10,6 +10,10 @@ also hold raw ones, give the same numbers. The density of the raw Gaussian would
 executed action on the bound says nothing about how far beyond it the raw one was.
 """
 
+import functools
+from collections.abc import Mapping
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -23,6 +27,7 @@ from spacil.functional.gaussian import clipped_log_prob
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.shaped_reward import ShapedReward
 from spacil.seeding import Streams
+from spacil.smoothness.cost_metric import CostFunction
 from spacil.types import ExpertBatch
 
 
@@ -62,8 +67,22 @@ class AirlAdversary:
 
     def cost(self, normalized_states: Tensor, actions: Tensor) -> Tensor:
         """-g: the learned reward without its shaping."""
-        live = normalized_states * self.policy.normalizer.mask
-        return -self.network.reward(live, actions)
+        return _cost(self.network, self.policy, normalized_states, actions)
+
+    @staticmethod
+    def saved_cost(
+        settings: Mapping[str, Any], policy: GaussianPolicy, tensors: Mapping[str, Tensor]
+    ) -> CostFunction:
+        network = ShapedReward(
+            policy.num_states,
+            policy.num_actions,
+            float(settings["gamma"]),
+            settings["airl_reward"] == "state-action",
+            [int(width) for width in settings["discriminator_hidden"]],
+            settings["discriminator_activation"],
+        )
+        network.load_state_dict(tensors)
+        return functools.partial(_cost, network.requires_grad_(False), policy)
 
     def train(
         self, batch: AgentBatch, num_steps: int, streams: Streams, recorder: Recorder
@@ -85,6 +104,12 @@ def executed_log_prob(policy: GaussianPolicy, batch: AgentBatch) -> Tensor:
     mean = policy.mean_of_normalized(batch.states)
     low, high = policy.action_low, policy.action_high
     return clipped_log_prob(batch.actions.clamp(low, high), mean, policy.log_std, low, high)
+
+
+def _cost(
+    network: ShapedReward, policy: GaussianPolicy, normalized_states: Tensor, actions: Tensor
+) -> Tensor:
+    return -network.reward(normalized_states * policy.normalizer.mask, actions)
 
 
 def _logits(network: ShapedReward, batch: AgentBatch, log_probs: Tensor) -> Tensor:

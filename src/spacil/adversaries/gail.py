@@ -4,6 +4,8 @@ D -> 1 on the agent, D -> 0 on the demonstrations; c = log D.
 """
 
 import functools
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,6 +26,7 @@ from spacil.penalties.cost_terms import (
     on_live_dims,
 )
 from spacil.seeding import Streams
+from spacil.smoothness.cost_metric import CostFunction
 from spacil.types import ExpertBatch
 
 
@@ -63,6 +66,19 @@ class GailAdversary:
     def cost(self, normalized_states: Tensor, actions: Tensor) -> Tensor:
         cost = on_live_dims(self.network.cost, self.policy.normalizer.mask)
         return cost(normalized_states, actions)
+
+    @staticmethod
+    def saved_cost(
+        settings: Mapping[str, Any], policy: GaussianPolicy, tensors: Mapping[str, Tensor]
+    ) -> CostFunction:
+        network = Discriminator(
+            policy.num_states,
+            policy.num_actions,
+            [int(width) for width in settings["discriminator_hidden"]],
+            settings["discriminator_activation"],
+        )
+        network.load_state_dict(tensors)
+        return on_live_dims(network.requires_grad_(False).cost, policy.normalizer.mask)
 
     def train(
         self, batch: AgentBatch, num_steps: int, streams: Streams, recorder: Recorder

@@ -4,6 +4,7 @@ An algorithm is offered the settings it reads and refuses the others with a mess
 add a row; an adversary of its own is one file in `spacil/adversaries` (docs/extending.md).
 """
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -74,7 +75,14 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         ),
         learner=_POLICY_LEARNER,
         adversary="spacil.adversaries.airl:AirlAdversary",
-        defaults={"penalty": (), "lambda_cost": 0.0, "imitation_reward": "logit"},
+        # AIRL's own reward, logit, may be negative: where episodes can end early, it teaches a
+        # policy to end them. Steps and rate: docs/results/airl_ppo.md.
+        defaults={
+            "penalty": (),
+            "lambda_cost": 0.0,
+            "discriminator_steps": 5,
+            "discriminator_learning_rate": 0.001,
+        },
         ignores=frozenset({"discriminator_actions"}),
         presets=("none", "fast"),
         instead={"discriminator_actions": "airl always reads actions as executed"},
@@ -113,3 +121,9 @@ READ_WITH: Mapping[str, tuple[str, str]] = {
     "ppo": ("policy_step", "ppo"),
 }
 """Group -> the setting and value without which nothing reads it."""
+
+
+def from_table(path: str) -> Any:
+    """What `module:name` of a row names, imported when it is needed."""
+    module, _, name = path.partition(":")
+    return getattr(importlib.import_module(module), name)

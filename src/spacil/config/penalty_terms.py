@@ -5,6 +5,9 @@ policy as a callable on normalised states and a `PenaltyRows` of them, and retur
 can be evaluated again and again as the policy moves (`smoothness/policy_penalty.py`).
 """
 
+import inspect
+import numbers
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -27,6 +30,11 @@ class PenaltyKind:
     """What it draws at random for each state, once per iteration"""
     has_printed_scale: bool = False
     """Whether the paper's printed scales have a meaning for it"""
+
+    @property
+    def is_replayable(self) -> bool:
+        """Whether two iterations with it are alike in all shapes and branches."""
+        return self.rows == "all" and isinstance(self.build, str)
 
 
 POLICY_PENALTIES: dict[str, PenaltyKind] = {
@@ -100,8 +108,9 @@ def _parse_term(word: str) -> WeightedTerm:
     if name not in POLICY_PENALTIES:
         raise ConfigError(
             f"--penalty {word}: there is no penalty {name!r}; there are "
-            f"{', '.join(POLICY_PENALTIES)}. A function of your own is passed from Python: "
-            "penalty={my_function: 0.1}"
+            f"{', '.join(POLICY_PENALTIES)}. A function of your own is passed from Python, "
+            "penalty={my_function: 0.1}; before a run with one is loaded or resumed, call "
+            "spacil.register_penalty(my_function)"
         )
     if not separator:
         return WeightedTerm(name, POLICY_PENALTIES[name].default_weight)
@@ -121,8 +130,7 @@ def words_of(penalty: object) -> tuple[str, ...]:
     function becomes a row of the table under its own name, for this process.
     """
     if isinstance(penalty, Mapping):
-        pairs = [(_name_of(term), weight) for term, weight in penalty.items()]
-        return tuple(f"{name}={weight!r}" for name, weight in pairs)
+        return tuple(f"{_name_of(term)}={_number(weight)}" for term, weight in penalty.items())
     if isinstance(penalty, str):
         return tuple(penalty.split())
     if isinstance(penalty, list | tuple):
@@ -130,6 +138,12 @@ def words_of(penalty: object) -> tuple[str, ...]:
     raise ConfigError(
         f'penalty is {penalty!r}, expected a mapping such as {{"exact": 0.1, "cats": 1}}'
     )
+
+
+def _number(weight: object) -> str:
+    """As a config spells it; numpy's numbers write their type beside their value."""
+    is_number = isinstance(weight, numbers.Real) and not isinstance(weight, bool)
+    return repr(float(weight)) if is_number else str(weight)  # type: ignore[arg-type]  # is_number
 
 
 def _name_of(term: object) -> str:
@@ -147,12 +161,14 @@ def register_penalty(function: Callable[..., Any], name: str | None = None) -> s
     are normalised, `mean_action` maps them to mean actions [B, A] with gradients. With a third
     parameter it gets the states one step later in the same episode.
     """
-    import inspect
-
-    name = name or str(getattr(function, "__name__", type(function).__name__))
+    name = str(getattr(function, "__name__", type(function).__name__)) if name is None else name
+    if not re.fullmatch(r"[^\s=]+", name):
+        raise ConfigError(f"penalty {name!r}: expected a name without spaces and equals signs")
     known = POLICY_PENALTIES.get(name)
     if known is not None and known.build is not function:
-        raise ConfigError(f"a penalty named {name!r} exists already: give your function another")
+        raise ConfigError(
+            f"a penalty named {name!r} exists already: give your function another name"
+        )
     num_parameters = len(inspect.signature(function).parameters)
     if num_parameters not in (2, 3):
         raise ConfigError(

@@ -1,7 +1,8 @@
 """Settings that an earlier version wrote, as this one names them.
 
 Version 0.1 kept every setting of every algorithm and named one policy penalty by estimator and
-weight. Nothing else changed its meaning, so its runs go on under today's names.
+weight. Nothing else changed its meaning, so its runs go on under today's names. Its gail took any
+penalty; with one that today's gail refuses, it was what spacil is.
 """
 
 from collections.abc import Mapping
@@ -33,7 +34,14 @@ def upgraded(flat: Mapping[str, Any]) -> dict[str, Any]:
     weight, estimator = flat["lambda_policy"], flat["policy_penalty_estimator"]
     terms = [f"{estimator}={weight!r}"] if weight else []
     known = {**_NEW_IN_0_2, **flat, "penalty": terms}
-    if algorithm == "gail" and not flat.get("lambda_cost"):
-        known["cost_penalty_form"] = "r1"  # without weight the form says nothing
+    forms = ALGORITHMS[algorithm].cost_penalty_forms
+    if algorithm == "gail" and flat.get("cost_penalty_form") not in forms:
+        if not flat.get("lambda_cost"):
+            known["cost_penalty_form"] = "r1"  # without weight the form says nothing
+        else:
+            algorithm = "spacil"
+    if algorithm == "gail" and weight:
+        algorithm = "spacil"
+    known["algorithm"] = algorithm
     read = {"algorithm", "task", *settings_read(algorithm)}
     return {name: value for name, value in known.items() if name in read}

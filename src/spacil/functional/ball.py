@@ -35,7 +35,8 @@ def random_offset(
     if start == "sphere":
         return radius * direction
     uniform = torch.rand(len(like), 1, generator=generator, dtype=like.dtype).to(like.device)
-    return direction * radius * uniform.pow(1 / like.shape[-1])
+    num_dims = like.shape[-1] if mask is None else max(int(mask.sum()), 1)
+    return direction * radius * uniform.pow(1 / num_dims)
 
 
 def project_to_ball(offset: Tensor, radius: float) -> Tensor:

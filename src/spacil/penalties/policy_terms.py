@@ -155,10 +155,11 @@ def build_terms(
 def _build(
     name: str, subject: "PenalizedPolicy", rows: PenaltyRows, config: TrainConfig
 ) -> Penalty:
-    build = WeightedTerm(name, 0).kind.build
-    if not isinstance(build, str):
-        return OwnPenalty(build, subject.mean_in_stds, rows)
-    return _imported(build)(subject, rows, config)
+    kind = WeightedTerm(name, 0).kind
+    if not isinstance(kind.build, str):
+        read = rows if kind.rows == "with_successor" else replace(rows, successors=None)
+        return OwnPenalty(kind.build, subject.mean_in_stds, read)
+    return _imported(kind.build)(subject, rows, config)
 
 
 @functools.cache
@@ -192,7 +193,11 @@ class PenalizedPolicy:
 
 @dataclass(frozen=True)
 class OwnPenalty:
-    """A user's own function of the policy and the states."""
+    """A user's own function of the policy and the states.
+
+    It gets tensors of its own, and gradients that are on also in a line search, so that it may
+    differentiate in the states.
+    """
 
     function: Callable[..., Tensor]
     mean_action: Callable[[Tensor], Tensor]
@@ -201,8 +206,9 @@ class OwnPenalty:
     def __call__(self) -> Tensor:
         if not len(self.rows.states):
             return self.rows.states.new_zeros(())
-        successors = () if self.rows.successors is None else (self.rows.successors,)
-        value = self.function(self.mean_action, self.rows.states, *successors)
+        read = [states for states in (self.rows.states, self.rows.successors) if states is not None]
+        with torch.enable_grad():
+            value = self.function(self.mean_action, *(states.detach() for states in read))
         if not isinstance(value, Tensor) or value.numel() != 1:
             name = getattr(self.function, "__name__", "penalty")
             raise ConfigError(f"penalty {name!r} returned {value!r}, expected one number")

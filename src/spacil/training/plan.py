@@ -40,9 +40,10 @@ class IterationPlan:
     def round_kind(self, played: RolloutBatch) -> Hashable:
         """What decides the shapes and branches of an update, for the recorder.
 
-        Pairs of successive states come in any number, so no two such rounds are alike.
+        Pairs of successive states come in any number, so no two such rounds are alike; and a
+        user's own function may do what cannot be replayed.
         """
-        if self.moves_policy and any(term.kind.rows == "with_successor" for term in self.terms):
+        if self.moves_policy and not all(term.kind.is_replayable for term in self.terms):
             return object()
         names = tuple(term.name for term in self.terms)
         return (*played.actions.shape, names, self.moves_policy)

@@ -5,7 +5,7 @@ parameters of that moment: a stochastic gradient of the same penalised loss that
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -161,4 +161,5 @@ def _part(drawn: DrawnTerms, index: int, count: int) -> DrawnTerms:
 
 def _every(rows: PenaltyRows, index: int, count: int) -> PenaltyRows:
     size = len(rows.states)
-    return rows.pick(torch.arange(index % max(size, 1), size, count, device=rows.states.device))
+    part = rows.pick(torch.arange(index % max(size, 1), size, count, device=rows.states.device))
+    return replace(part, num_meant=rows.num_meant or size)

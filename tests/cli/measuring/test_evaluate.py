@@ -19,7 +19,7 @@ def test_json_has_stable_keys_and_repeats_for_a_seed(spacil: Spacil, finished_ru
     assert (first.code, first.err) == (0, "")
     numbers = first.result
     assert numbers.keys() == {
-        *("source", "task", "seed", "provenance"),
+        *("spacil_version", "source", "task", "algorithm", "seed", "provenance", "common_frame"),
         *Evaluation.__dataclass_fields__,
     }
     assert numbers["task"] == "Reacher-v4"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pictures import CURVE_COLOURS, CURVE_SIZE, assert_drawn
 
 Spacil = Callable[..., Any]
 Train = Callable[..., Any]
@@ -151,7 +152,7 @@ def test_the_result_as_json_has_stable_keys_and_is_kept_in_the_folder(
     assert result["last"].keys() == result["best"].keys()
     assert result["last"]["iteration"] == 3 and result["last"]["env_steps"] == 600
     kept = json.loads((tmp_path / "run" / "eval.json").read_text())
-    assert kept == {"best": result["best"], "last": result["last"]}
+    assert (kept["best"], kept["last"]) == (result["best"], result["last"])
 
 
 def test_a_run_prints_plain_lines_and_a_summary_where_there_is_no_terminal(
@@ -168,7 +169,7 @@ def test_a_run_prints_plain_lines_and_a_summary_where_there_is_no_terminal(
     for row in ("demonstrator", "learned, best", "learned, last"):
         assert re.search(rf"^{row} +-\d+\.\d{{3}} +\d+\.\d{{3}} ", trained.out, re.MULTILINE)
     assert f"run folder: {tmp_path / 'run'}\n" in trained.out
-    assert (tmp_path / "run" / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
+    assert_drawn(tmp_path / "run" / "learning_curve.png", CURVE_SIZE, CURVE_COLOURS)
 
 
 def test_a_quiet_run_without_demonstrations_prints_the_summary_alone(

@@ -12,11 +12,13 @@ from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, get_type_hints
 
 from spacil.config.algorithms import ALGORITHMS
-from spacil.config.flat import group_of_setting, settings_read
+from spacil.config.flat import SHORT_FORM, group_of_setting, settings_read
 from spacil.config.penalty_terms import POLICY_PENALTIES
 from spacil.config.train_config import ConfigGroups, TrainConfig
 
-WIDTH = 100
+WIDTH = 98
+_FLAG_WIDTH = 33
+_ABOUT_DEMONSTRATIONS = ("num_demos", "first_demo", "drop_nonfinite", "allow_env_mismatch")
 _MOST_USED = (
     "penalty",
     "lambda_cost",
@@ -65,7 +67,8 @@ def help_text(config: TrainConfig, arguments: type, *, is_whole: bool) -> str:
     if is_whole:
         for group in ALGORITHMS[config.algorithm].reads:
             lines += ["", *_group(config, group)]
-        lines += ["", "policy penalties (--penalty)", *_penalties()]
+        if "policy_penalty" in ALGORITHMS[config.algorithm].reads:
+            lines += ["", "policy penalties (--penalty)", *_penalties()]
     else:
         read = settings_read(config.algorithm)
         names = [name for name in _MOST_USED if name in read]
@@ -79,12 +82,22 @@ def _run_options(algorithm: str, arguments: type, *, is_whole: bool) -> list[str
     docs, lines = docs_of(arguments), []
     groups = {field.name for field in fields(ConfigGroups)}
     for field in fields(arguments):
-        is_demo = field.name.startswith("demo") or field.name in ("num_demos", "first_demo")
-        if field.name in groups or (is_demo and not ALGORITHMS[algorithm].needs_demonstrations):
+        if field.name in groups or not _takes(algorithm, field.name):
             continue
         default = "" if field.default in (MISSING, None, (), False) else f" ({field.default})"
         lines += _entry(f"--{field.name.replace('_', '-')}{default}", docs[field.name], is_whole)
     return lines
+
+
+def _takes(algorithm: str, flag: str) -> bool:
+    """Whether an algorithm has any use for a flag that is no setting."""
+    row = ALGORITHMS[algorithm]
+    if flag == SHORT_FORM:
+        return "policy_penalty" in row.reads
+    if flag == "preset":
+        return len(row.presets) > 1
+    is_about_demos = flag.startswith("demo") or flag in _ABOUT_DEMONSTRATIONS
+    return row.needs_demonstrations or not is_about_demos
 
 
 def _group(config: TrainConfig, group: str) -> list[str]:
@@ -121,9 +134,10 @@ def _entry(flag: str, text: str, is_whole: bool) -> list[str]:
     """One option; its first sentence on at most two lines, or all of it."""
     text = " ".join(text.split())
     if not is_whole:
-        first = re.split(r"(?<!e\.g)\. ", text)[0].rstrip(".")
-        lines = textwrap.wrap(first, WIDTH - 36, max_lines=2, placeholder=" ...")
-        return [f"  {mark:<33} {line}" for mark, line in zip((flag, ""), lines, strict=False)]
+        first = re.split(r"(?<=\.) (?=[A-Z-])", text)[0].rstrip(".")
+        lines = textwrap.wrap(first, WIDTH - 3 - _FLAG_WIDTH, max_lines=2, placeholder=" ...")
+        marks = (f"{flag:<{_FLAG_WIDTH}}", " " * _FLAG_WIDTH)
+        return [f"  {mark} {line}" for mark, line in zip(marks, lines, strict=False)]
     return [f"  {flag}", *textwrap.indent(textwrap.fill(text, WIDTH - 8), " " * 8).splitlines()]
 
 

@@ -1,12 +1,12 @@
 """`spacil train ALGORITHM --task NAME`: learn a policy and keep the run."""
 
-import json
 import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, get_args
 
 from spacil.cli.arguments import parse, value_of
+from spacil.cli.output import JsonTarget, identity, show
 from spacil.cli.training.settings_help import help_text, usage
 from spacil.config.algorithms import ALGORITHMS, Preset
 from spacil.config.defaults import default_config
@@ -53,8 +53,8 @@ class TrainArguments(ConfigGroups):
     """Resume the run in --run-dir, or the newest unfinished run of these settings."""
     overwrite: bool = False
     """Delete the run in --run-dir first."""
-    json: bool = False
-    """Print the result as one JSON object instead of a table."""
+    json: JsonTarget = None
+    """Print the result as JSON on stdout; with a file name, write it there beside the table."""
     quiet: bool = False
     """No progress display."""
 
@@ -105,19 +105,20 @@ def _parse(default: TrainConfig, arguments: list[str]) -> tuple[TrainConfig, Tra
 
 
 def _train(config: TrainConfig, parsed: TrainArguments) -> int:
+    from spacil.demos.common_frame import CommonFrame
     from spacil.runs.progress import Silent, progress_for
     from spacil.training.intake import checked_demonstrations, found_demonstrations
     from spacil.training.learner import Learner, make_learner
     from spacil.training.run import Outcome, train_in_folder
 
-    demonstrations = None
+    demonstrations, common_frame = None, None
     if not ALGORITHMS[config.algorithm].needs_demonstrations:
         _refuse_demonstrations(config.algorithm, parsed)
     else:
         demonstrations, config = found_demonstrations(config, config.task, parsed.demos)
 
     def start() -> Learner:
-        nonlocal demonstrations
+        nonlocal demonstrations, common_frame
         if demonstrations is not None:
             intake = checked_demonstrations(
                 demonstrations,
@@ -131,8 +132,8 @@ def _train(config: TrainConfig, parsed: TrainArguments) -> int:
                 offset=parsed.demo_offset,
                 noise=parsed.demo_noise,
             )
-            demonstrations = intake.used
-        return make_learner(config, config.task, demonstrations)
+            demonstrations, common_frame = intake.used, CommonFrame.of(intake.given)
+        return make_learner(config, config.task, demonstrations, common_frame)
 
     progress = Silent() if parsed.quiet else progress_for(config.run.iterations)
     outcome: Outcome = train_in_folder(
@@ -143,13 +144,15 @@ def _train(config: TrainConfig, parsed: TrainArguments) -> int:
         resume=parsed.resume,
         overwrite=parsed.overwrite,
     )
-    demonstrator = _demonstrator_row(config.task, demonstrations)
+    demonstrator = _demonstrator_row(demonstrations, common_frame)
     picture = _draw(config, outcome.path, demonstrator)
-    if parsed.json:
-        result = {"run_dir": str(outcome.path), "best": outcome.best, "last": outcome.last}
-        print(json.dumps(result | _target_outcome(outcome.path)))
-    else:
-        _print_summary(outcome, demonstrator, picture)
+    result = identity(task=config.task, algorithm=config.algorithm, seed=config.run.seed) | {
+        "run_dir": str(outcome.path),
+        "best": outcome.best,
+        "last": outcome.last,
+        **_target_outcome(outcome.path),
+    }
+    show(result, parsed.json, lambda: _print_summary(outcome, demonstrator, picture))
     return outcome.exit_code
 
 
@@ -170,12 +173,14 @@ def _refuse_demonstrations(algorithm: str, parsed: TrainArguments) -> None:
         raise ConfigError(f"{algorithm} learns from the env's reward and takes no {refused}")
 
 
-def _demonstrator_row(task: str, demonstrations: Any) -> dict[str, Any] | None:
-    """Return and smoothness of whoever gave the demonstrations, as far as the file tells."""
-    if demonstrations is None or demonstrations.returns is None:
+def _demonstrator_row(demonstrations: Any, common_frame: Any) -> dict[str, Any] | None:
+    """Return and smoothness of the demonstrator; its J only where it is in the run's frame."""
+    from spacil.demos.common_frame import recorded_evaluation
+
+    if demonstrations is None or common_frame is None or demonstrations.returns is None:
         return None
     returns = demonstrations.returns
-    measured = demonstrations.metadata.provenance.get("evaluation", {})
+    measured = recorded_evaluation(demonstrations, common_frame)
     return {
         "average_return": float(returns.mean()),
         "return_std": float(returns.std(correction=0)),

@@ -1,0 +1,171 @@
+"""Policy penalties by name and weight, as words, as mappings, and as functions of one's own."""
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spacil.config.defaults import default_config
+from spacil.config.flat import flat_settings, from_flat_settings, with_user_settings
+from spacil.config.penalty_terms import (
+    POLICY_PENALTIES,
+    WeightedTerm,
+    parse_terms,
+    register_penalty,
+    words_of,
+)
+from spacil.config.smoothing import PolicyPenaltyConfig
+from spacil.errors import ConfigError
+
+
+@pytest.fixture(autouse=True)
+def table_as_it_was() -> Iterator[None]:
+    """A test's own penalties leave with it."""
+    known = dict(POLICY_PENALTIES)
+    yield
+    POLICY_PENALTIES.clear()
+    POLICY_PENALTIES.update(known)
+
+
+def magnitude(mean_action: Any, states: Any) -> Any:
+    return mean_action(states).square().mean()
+
+
+def change(mean_action: Any, states: Any, next_states: Any) -> Any:
+    return (mean_action(next_states) - mean_action(states)).square().mean()
+
+
+def test_words_become_terms_in_their_order() -> None:
+    terms = parse_terms(("cats=2", "exact=0.1", "lcp"))
+    assert terms == (WeightedTerm("cats", 2), WeightedTerm("exact", 0.1), WeightedTerm("lcp", 2e-3))
+    assert parse_terms(()) == ()
+
+
+@pytest.mark.parametrize("spelling", ["0.1", ".1", "1e-1", "0.10", "+0.1", " 0.1 "])
+def test_one_weight_has_one_spelling(spelling: str) -> None:
+    assert PolicyPenaltyConfig((f"exact={spelling}",)).penalty == ("exact=0.1",)
+
+
+def test_an_integer_is_spelt_as_the_number_it_is() -> None:
+    assert PolicyPenaltyConfig(("cats=1",)) == PolicyPenaltyConfig(("cats=1.0",))
+    assert PolicyPenaltyConfig(("cats",)).penalty == ("cats=1.0",)
+
+
+@pytest.mark.parametrize(
+    ("name", "weight"),
+    [
+        ("exact", 0.03),
+        ("pgd", 0.03),
+        ("frobenius", 0.01),
+        ("lcp", 0.002),
+        ("cats", 1.0),
+        ("caps", 1.0),
+    ],
+)
+def test_a_name_alone_has_its_own_default_weight(name: str, weight: float) -> None:
+    assert parse_terms((name,)) == (WeightedTerm(name, weight),)
+
+
+def test_every_penalty_of_the_table_is_tested_for_its_default() -> None:
+    assert set(POLICY_PENALTIES) == {"exact", "pgd", "frobenius", "lcp", "cats", "caps"}
+
+
+def test_a_penalty_has_one_weight() -> None:
+    with pytest.raises(ConfigError, match="--penalty names cats twice"):
+        parse_terms(("cats=1", "exact", "cats=2"))
+
+
+def test_an_unknown_name_is_met_with_the_known_ones() -> None:
+    with pytest.raises(ConfigError) as refusal:
+        parse_terms(("kats=1",))
+    message = str(refusal.value)
+    assert "--penalty kats=1: there is no penalty 'kats'" in message
+    assert all(name in message for name in POLICY_PENALTIES)
+    assert "register_penalty" in message
+
+
+@pytest.mark.parametrize("text", ["-1", "nan", "inf", "-inf", "", "one", "1=2"])
+def test_a_weight_is_a_number_of_0_or_more(text: str) -> None:
+    with pytest.raises(ConfigError, match="expected NAME=WEIGHT with a weight of 0 or more"):
+        parse_terms((f"exact={text}",))
+
+
+def test_python_passes_words_mappings_or_sequences_alike() -> None:
+    expected = ("exact=0.1", "cats=1.0")
+    for given in ("exact=0.1 cats", ["exact=.1", "cats=1"], {"exact": 0.1, "cats": 1}):
+        config = with_user_settings(default_config("spacil", "Reacher-v4"), {"penalty": given})
+        assert config.policy_penalty.penalty == expected
+
+
+@pytest.mark.parametrize("weight", [np.float32(0.5), np.float64(0.5), np.array(0.5)[()], 0.5])
+def test_numpy_s_numbers_are_weights_too(weight: Any) -> None:
+    assert words_of({"exact": weight}) == ("exact=0.5",)
+    assert words_of({"exact": np.int64(2)}) == ("exact=2.0",)
+
+
+@pytest.mark.parametrize("weight", [None, "much", True, [1.0], -0.5, float("nan")])
+def test_a_mapping_s_weight_is_a_number_of_0_or_more(weight: Any) -> None:
+    config = default_config("spacil", "Reacher-v4")
+    with pytest.raises(ConfigError, match="expected NAME=WEIGHT with a weight of 0 or more"):
+        with_user_settings(config, {"penalty": {"exact": weight}})
+
+
+@pytest.mark.parametrize("given", [1.0, None, magnitude, {"exact"}])
+def test_what_is_no_mapping_is_refused_with_an_example(given: Any) -> None:
+    with pytest.raises(ConfigError, match="expected a mapping such as"):
+        words_of(given)
+
+
+def test_a_term_is_a_name_or_a_function() -> None:
+    with pytest.raises(ConfigError, match="penalty 3: expected a name or a function"):
+        words_of({3: 0.1})
+
+
+def test_a_function_of_one_s_own_is_a_row_under_its_name() -> None:
+    settings = {"penalty": {"exact": 0.1, magnitude: 0.5}}
+    config = with_user_settings(default_config("trpo", "Reacher-v4"), settings)
+    assert config.policy_penalty.penalty == ("exact=0.1", "magnitude=0.5")
+    assert POLICY_PENALTIES["magnitude"].build is magnitude
+    assert from_flat_settings(flat_settings(config)).policy_penalty == config.policy_penalty
+
+
+@pytest.mark.parametrize(("function", "rows"), [(magnitude, "all"), (change, "with_successor")])
+def test_the_number_of_arguments_says_which_states_it_reads(function: Any, rows: str) -> None:
+    assert POLICY_PENALTIES[register_penalty(function)].rows == rows
+
+
+@pytest.mark.parametrize("function", [lambda: 0, lambda m: 0, lambda m, s, n, x: 0])
+def test_a_function_of_other_arguments_is_refused(function: Any) -> None:
+    with pytest.raises(ConfigError, match=r"expected \(mean_action, states\) or"):
+        register_penalty(function)
+
+
+def test_a_function_may_be_registered_again_but_not_replaced() -> None:
+    assert register_penalty(magnitude) == register_penalty(magnitude) == "magnitude"
+    with pytest.raises(ConfigError, match="a penalty named 'magnitude' exists already"):
+        register_penalty(change, "magnitude")
+    with pytest.raises(ConfigError, match="a penalty named 'exact' exists already"):
+        register_penalty(magnitude, "exact")
+
+
+def test_what_has_no_name_takes_that_of_its_type_or_the_one_given() -> None:
+    halved = functools.partial(magnitude)
+    assert register_penalty(halved) == "partial"
+    assert register_penalty(functools.partial(change), "jump") == "jump"
+    assert parse_terms(("jump",)) == (WeightedTerm("jump", 1.0),)
+
+
+@pytest.mark.parametrize("name", ["frobenius", "lcp", "cats", "caps"])
+def test_printed_scales_belong_to_the_paper_s_penalty(name: str) -> None:
+    for scale in ("paper-mean", "paper-sum"):
+        with pytest.raises(ConfigError, match="the printed scales belong to the paper's penalty"):
+            PolicyPenaltyConfig((name,), policy_penalty_scale=scale)  # type: ignore[arg-type]
+    assert PolicyPenaltyConfig(("exact", "pgd"), policy_penalty_scale="paper-sum").terms
+
+
+@pytest.mark.parametrize("name", ["a=b", "a b", "", "\n"])
+def test_a_name_has_no_spaces_and_no_equals_sign(name: str) -> None:
+    with pytest.raises(ConfigError, match="expected a name without spaces and equals signs"):
+        register_penalty(magnitude, name)

@@ -1,0 +1,141 @@
+"""`spacil train airl` and `spacil.AIRL`, end to end: train, measure, save, load, resume."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import spacil as library
+from spacil.demos.edits import without_tensors
+from spacil.errors import DataError
+from spacil.policies.open import open_policy
+from spacil.runs import checkpoint
+
+Tiny = Callable[..., dict[str, Any]]
+
+
+def learner_of(agent: Any) -> Any:
+    return agent._learner
+
+
+def require_equal(ours: Any, theirs: Any) -> None:
+    left, right = learner_of(ours).tensors(), learner_of(theirs).tensors()
+    assert left.keys() == right.keys()
+    assert [name for name in left if not torch.equal(left[name], right[name])] == []
+
+
+@pytest.mark.parametrize("form", ["state-action", "state"])
+@pytest.mark.parametrize("step", ["trpo", "ppo"])
+def test_it_trains_evaluates_and_goes_on_bit_for_bit(
+    tiny: Tiny, tmp_path: Path, form: str, step: str
+) -> None:
+    settings = tiny(airl_reward=form, policy_step=step, penalty={"exact": 0.1})
+    agent, rows = library.AIRL("Reacher-v4", **settings), []
+    agent.learn(2, callback=lambda agent, metrics: rows.append(metrics))
+    agent.save(tmp_path / "saved")
+    again = library.AIRL.load(tmp_path / "saved")
+    require_equal(agent, again)
+    for each in (agent, again):
+        each.learn(1)
+    require_equal(agent, again)
+    assert rows[-1]["average_return"] < 0
+    assert rows[-1]["loss_penalty_exact"] > 0
+    assert rows[-1]["cost_lipschitz_state"] > 0
+    assert (rows[-1]["cost_lipschitz_action"] == 0) == (form == "state")
+    for each in (agent, again):
+        each.close()
+
+
+def test_the_command_trains_resumes_and_measures(
+    spacil: Callable[..., Any], tiny_flags: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    run_dir = tmp_path / "run"
+    command = ["train", "airl", "--task", "Reacher-v4", "--run-dir", run_dir, "--quiet", "--json"]
+    done = spacil(*command, *tiny_flags(iterations=1))
+    assert done.code == 0, done.err
+    resumed = spacil(*command, *tiny_flags(iterations=2), "--resume")
+    assert resumed.code == 0, resumed.err
+    assert json.loads(resumed.out)["last"]["iteration"] == 2
+    measured = spacil("smoothness", run_dir, "--episodes", 1, "--json", tmp_path / "report.json")
+    assert (measured.code, measured.err) == (0, "")
+    assert json.loads((tmp_path / "report.json").read_text())["cost"] is not None
+
+
+@pytest.mark.parametrize("form", ["state-action", "state"])
+def test_the_measured_cost_is_minus_the_learned_reward(
+    tiny: Tiny, tmp_path: Path, form: str
+) -> None:
+    agent = library.AIRL("Reacher-v4", **tiny(airl_reward=form))
+    agent.learn(1)
+    agent.save(tmp_path / "saved")
+    found = open_policy(str(tmp_path / "saved"))
+    assert found.cost is not None
+    states, actions = torch.randn(5, 11), torch.rand(5, 2)
+    adversary = learner_of(agent).adversary
+    with torch.no_grad():
+        torch.testing.assert_close(found.cost(states, actions), adversary.cost(states, actions))
+        live = states * agent.policy.normalizer.mask
+        reward = adversary.network.reward(live, actions)
+        torch.testing.assert_close(found.cost(states, actions), -reward)
+    agent.close()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"algorithm": "gail"}, "do not fit its settings"),
+        ({"algorithm": "trpo"}, "trpo has no discriminator"),
+        ({"algorithm": "nobody's"}, "do not fit its settings"),
+        ({"discriminator_hidden": [3]}, "do not fit its settings"),
+        ({"discriminator_hidden": None}, "do not fit its settings"),
+        ({"airl_reward": "state"}, "do not fit its settings"),
+    ],
+)
+def test_a_cost_that_does_not_fit_its_settings_is_refused_in_words(
+    tiny: Tiny, tmp_path: Path, changes: dict[str, Any], words: str
+) -> None:
+    agent = library.AIRL("Reacher-v4", **tiny())
+    agent.save(tmp_path / "saved")
+    agent.close()
+    found = checkpoint.read_best(tmp_path / "saved" / "checkpoints")
+    assert found is not None
+    document = {**found.document, "config": {**found.document["config"], **changes}}
+    folder = checkpoint.write(tmp_path / "changed", found.iteration, found.tensors, document, {})
+    with pytest.raises(DataError, match=words):
+        library.measure_smoothness(folder, episodes=1)
+
+
+def test_demonstrations_of_executed_actions_alone_give_the_same_run(tiny: Tiny) -> None:
+    demos = library.load_demos("Reacher-v4")
+    agents = [
+        library.AIRL("Reacher-v4", record, **tiny())
+        for record in (demos, without_tensors(demos, ["actions"]))
+    ]
+    for agent in agents:
+        agent.learn(2)
+    require_equal(*agents)
+    for agent in agents:
+        agent.close()
+
+
+def test_thinned_demonstrations_keep_their_true_successors(tiny: Tiny) -> None:
+    demos = library.load_demos("Reacher-v4")
+    agent = library.AIRL("Reacher-v4", demos.subsample(20), **tiny())
+    expert = learner_of(agent).adversary.expert
+    whole = demos.expert_batch("executed")
+    rows = [int((whole.states == state).all(-1).nonzero()[0]) for state in expert.states[:4]]
+    assert torch.equal(expert.next_states[:4], whole.next_states[rows])
+    agent.learn(1)
+    agent.close()
+
+
+def test_a_warm_start_goes_with_airl_too(tiny: Tiny) -> None:
+    settings = tiny(warm_start_epochs=2, warm_start_iterations=1)
+    agent, rows = library.AIRL("Reacher-v4", preset="fast", **settings), []
+    agent.learn(2, callback=lambda agent, metrics: rows.append(metrics))
+    agent.close()
+    assert rows[0]["kl"] == 0 < rows[1]["kl"]
+    assert all(row["disc_loss"] > 0 for row in rows)
