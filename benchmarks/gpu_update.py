@@ -23,8 +23,8 @@ import torch
 from measuring import make_learner, medians, num_cores, record, stage_seconds
 from spacil.sampling.rollout import collect
 from spacil.training.iteration_metrics import Stopwatch
-from spacil.training.learner import Learner
-from spacil.training.loop import run_iteration
+from spacil.training.plan import plan_iteration
+from spacil.training.policy_learner import PolicyLearner
 from spacil.training.update import update
 from spacil.types import RolloutBatch
 
@@ -52,16 +52,20 @@ def wait(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
+def update_once(learner: PolicyLearner, rollout: RolloutBatch, clock: Stopwatch) -> None:
+    update(learner, plan_iteration(learner.config, learner.counters.iteration), rollout, clock)
+
+
 def measure(task: str, device: str, repeats: int, settings: dict[str, Any]) -> dict[str, Any]:
     learner = make_learner("spacil", task, {"device": device, **settings})
     try:
         rollout = _play(learner)
         for _ in range(WARM_UPS):
-            update(learner, rollout, Stopwatch())
+            update_once(learner, rollout, Stopwatch())
         split = []
         for _ in range(repeats):
             clock = WaitingStopwatch(learner.device)
-            update(learner, rollout, clock)
+            update_once(learner, rollout, clock)
             split.append(stage_seconds(clock.seconds))
         totals = [{"total": _total(learner, rollout)} for _ in range(repeats)]
         iterations = [{"whole iteration": _iteration(learner)} for _ in range(repeats // 3 + 1)]
@@ -81,38 +85,38 @@ def measure(task: str, device: str, repeats: int, settings: dict[str, Any]) -> d
         learner.close()
 
 
-def _play(learner: Learner) -> RolloutBatch:
-    steps = learner.config.run.steps_per_iteration
+def _play(learner: PolicyLearner) -> RolloutBatch:
+    steps = learner.config.sampling.steps_per_iteration
     rollout, _ = collect(
         learner.env, learner.acting_policy, learner.env_states, steps, learner.streams.action
     )
     return rollout
 
 
-def _total(learner: Learner, rollout: RolloutBatch) -> float:
+def _total(learner: PolicyLearner, rollout: RolloutBatch) -> float:
     """By events where there are any: they measure the device's time, launches included."""
     if learner.device.type != "cuda":
         began = time.perf_counter()
-        update(learner, rollout, Stopwatch())
+        update_once(learner, rollout, Stopwatch())
         return time.perf_counter() - began
     began_event, ended_event = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     torch.cuda.synchronize(learner.device)
     began_event.record()
-    update(learner, rollout, Stopwatch())
+    update_once(learner, rollout, Stopwatch())
     ended_event.record()
     torch.cuda.synchronize(learner.device)
     milliseconds: float = began_event.elapsed_time(ended_event)
     return milliseconds / 1e3
 
 
-def _iteration(learner: Learner) -> float:
+def _iteration(learner: PolicyLearner) -> float:
     began = time.perf_counter()
-    run_iteration(learner)
+    learner.iterate()
     wait(learner.device)
     return time.perf_counter() - began
 
 
-def _num_waits(learner: Learner, rollout: RolloutBatch) -> int | None:
+def _num_waits(learner: PolicyLearner, rollout: RolloutBatch) -> int | None:
     """How often one update waits for the device, by torch's own count."""
     if learner.device.type != "cuda":
         return None
@@ -120,7 +124,7 @@ def _num_waits(learner: Learner, rollout: RolloutBatch) -> int | None:
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            update(learner, rollout, Stopwatch())
+            update_once(learner, rollout, Stopwatch())
     finally:
         torch.cuda.set_sync_debug_mode("default")
     return sum("synchroniz" in str(warning.message) for warning in caught)

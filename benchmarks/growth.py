@@ -100,7 +100,8 @@ class SyntheticUpdate:
         old = trust_region.OldPolicy(self.policy, self.states, config)
         actions = old.mean + old.log_std.exp() * self.noise
         loss = surrogate_loss(actions, self.advantages, old.mean, old.log_std)
-        trust_region.step(self.policy, loss, old, config)
+        direction = trust_region.find_direction(self.policy, loss, old, config)
+        trust_region.follow(self.policy, direction, config, Recorder())
         return actions
 
 

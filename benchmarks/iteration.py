@@ -1,6 +1,6 @@
 """How close one training iteration comes to its two floors: simulation alone, products alone.
 
-Ours: seconds of `run_iteration` (collect, advantages, policy step, value fit, discriminator),
+Ours: seconds of an iteration (collect, advantages, policy step, value fit, discriminator),
 evaluation aside. Simulation floor: the same number of env steps at the summed rate of raw
 `mj_step` processes that replay this policy's actions and resets (benchmarks/simulation.py).
 Product floor: the matrix products an iteration cannot do without, in their shapes and counts,
@@ -44,12 +44,11 @@ from spacil.measuring.evaluate import evaluate
 from spacil.nets.buffered_mean import BufferedMean
 from spacil.policies.file import load_expert
 from spacil.runs.metrics_log import MetricsLog
-from spacil.training import advantages, update
+from spacil.training import advantages
 from spacil.training.iteration_metrics import Metrics
-from spacil.training.learner import Learner
-from spacil.training.loop import run_iteration
+from spacil.training.policy_learner import PolicyLearner
 from spacil.training.run import save
-from spacil.updates import trust_region
+from spacil.updates import trpo, trust_region
 from spacil.updates.trust_region import OldPolicy
 
 ALGORITHMS = ("trpo", "gail", "spacil")
@@ -61,7 +60,7 @@ PARTS = {
     "old policy": (OldPolicy, "__init__"),
     "fisher products": (OldPolicy, "fisher_product"),
     "line search": (trust_region, "_search"),
-    "policy penalty, frozen": (update, "policy_penalty"),
+    "policy penalty, frozen": (trpo, "build_terms"),
 }
 """Parts of the stages that are told apart: what they take is also in their stage."""
 LINE_SEARCH_TRIES = 2
@@ -94,19 +93,21 @@ def _hidden_gradients(sizes: Sequence[int], rows: int, count: int) -> Iterator[P
 
 def rollout_products(config: TrainConfig, num_states: int, num_actions: int) -> list[Product]:
     """One forward pass of all envs per step, on one thread as the rollout does it."""
-    run = config.run
+    sampling = config.sampling
     policy = (num_states, *config.nets.policy_hidden, num_actions)
-    return list(_forward(policy, run.num_envs, run.steps_per_iteration // run.num_envs))
+    return list(
+        _forward(policy, sampling.num_envs, sampling.steps_per_iteration // sampling.num_envs)
+    )
 
 
 def update_products(
     config: TrainConfig, num_states: int, num_actions: int, num_demo_steps: int
 ) -> list[Product]:
     """What the update cannot do without: nothing is counted twice that could be computed once."""
-    batch, nets = config.run.steps_per_iteration, config.nets
-    policy = (num_states, *nets.policy_hidden, num_actions)
-    value = (num_states, *nets.value_hidden, 1)
-    critic = (num_states + num_actions, *nets.discriminator_hidden, 1)
+    batch = config.sampling.steps_per_iteration
+    policy = (num_states, *config.nets.policy_hidden, num_actions)
+    value = (num_states, *config.value.value_hidden, 1)
+    critic = (num_states + num_actions, *config.discriminator.discriminator_hidden, 1)
     cg, epochs = config.trust_region.cg_steps, config.value.value_epochs
     products = [
         # Policy: one forward pass (also the cached one of the Fisher products), its gradient,
@@ -144,23 +145,24 @@ def seconds_of(products: Sequence[Product]) -> float:
     return time.perf_counter() - began
 
 
-def play_of(learner: Learner) -> Script:
+def play_of(learner: PolicyLearner) -> Script:
     """An iteration's env steps with the current policy, for the raw simulations to replay."""
-    run = learner.config.run
-    task, seeds = TASKS[learner.config.task], ResetSeeds(run.seed, "env")
-    with ThreadedMujocoEnv(task, run.num_envs, seeds, 1) as env:
+    config, sampling = learner.config, learner.config.sampling
+    task, seeds = TASKS[config.task], ResetSeeds(config.run.seed, "env")
+    with ThreadedMujocoEnv(task, sampling.num_envs, seeds, 1) as env:
         states = env.load_state(learner.env.save_state())
-        num_steps = run.steps_per_iteration // run.num_envs
+        num_steps = sampling.steps_per_iteration // sampling.num_envs
         return record_script(env, learner.acting_policy, states, num_steps)
 
 
-def measure(learner: Learner, repeats: int) -> dict[str, Any]:
+def measure(learner: PolicyLearner, repeats: int) -> dict[str, Any]:
     config = learner.config
     torch.set_num_threads(config.run.torch_threads)
-    num_demo_steps = 0 if learner.expert is None else len(learner.expert.states)
+    adversary = learner.adversary
+    num_demo_steps = 0 if adversary is None else len(adversary.expert.states)
     spec = learner.env.spec
     for _ in range(WARM_UP_ITERATIONS):
-        run_iteration(learner)
+        learner.iterate()
     script = play_of(learner)
     rollout = rollout_products(config, spec.num_states, spec.num_actions)
     update = update_products(config, spec.num_states, spec.num_actions, num_demo_steps)
@@ -170,10 +172,10 @@ def measure(learner: Learner, repeats: int) -> dict[str, Any]:
         for _ in range(repeats):
             with timed_calls(PARTS) as parts:
                 began = time.perf_counter()
-                metrics = run_iteration(learner)
+                metrics = learner.iterate()
                 ours = time.perf_counter() - began
             stages.append({**stage_seconds(metrics), **parts, **seconds_apart(learner, metrics)})
-            simulation = config.run.steps_per_iteration / floor_rate(1.0)
+            simulation = config.sampling.steps_per_iteration / floor_rate(1.0)
             with one_torch_thread():
                 products = seconds_of(rollout)
             products += seconds_of(update)
@@ -182,7 +184,7 @@ def measure(learner: Learner, repeats: int) -> dict[str, Any]:
     return {
         "algorithm": config.algorithm,
         "task": config.task,
-        "steps": config.run.steps_per_iteration,
+        "steps": config.sampling.steps_per_iteration,
         "threads": config.run.torch_threads,
         "fisher_share": config.trust_region.fisher_state_fraction,
         **medians(rows),
@@ -192,7 +194,7 @@ def measure(learner: Learner, repeats: int) -> dict[str, Any]:
     }
 
 
-def seconds_of_evaluation(learner: Learner) -> float:
+def seconds_of_evaluation(learner: PolicyLearner) -> float:
     """One of the task's expert: the episodes are whole, as those of a policy that has learned."""
     expert, env = load_expert(learner.config.task).policy, learner.eval_env
     return seconds(
@@ -201,12 +203,12 @@ def seconds_of_evaluation(learner: Learner) -> float:
             env,
             first_episode=0,
             num_episodes=env.num_envs,
-            demo_std=learner.demo_std,
+            common_frame=learner.common_frame,
         )
     )
 
 
-def seconds_apart(learner: Learner, metrics: Metrics) -> dict[str, float]:
+def seconds_apart(learner: PolicyLearner, metrics: Metrics) -> dict[str, float]:
     """What a run does beside its iterations: keeps a line of metrics and a checkpoint."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

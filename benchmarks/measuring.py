@@ -23,7 +23,7 @@ from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import bundled_demos, load_demos
 from spacil.envs.registry import TASKS
 from spacil.training.intake import demonstrations_for
-from spacil.training.learner import Learner
+from spacil.training.policy_learner import PolicyLearner
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results" / "speed.json"
 PACKAGES = ("torch", "numpy", "mujoco", "gymnasium")
@@ -119,16 +119,16 @@ def record(section: str, rows: Any, path: Path | None) -> None:
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
-def make_learner(algorithm: str, task: str, settings: Mapping[str, Any]) -> Learner:
+def make_learner(algorithm: str, task: str, settings: Mapping[str, Any]) -> PolicyLearner:
     """A learner with its defaults for the task; penalties from the first iteration on."""
-    config = default_config(algorithm, task)  # type: ignore[arg-type]  # checked there
+    config = default_config(algorithm, task)
     config = with_settings(config, {"penalty_ramp_iterations": 0, **settings})
     if algorithm == "trpo":
-        return Learner(config, task, None)
+        return PolicyLearner(config, task, None)
     if task in bundled_demos():
         intake, config = demonstrations_for(config, task)
-        return Learner(config, task, intake.used)
-    return Learner(config, task, noise_demonstrations(task))
+        return PolicyLearner(config, task, intake.used)
+    return PolicyLearner(config, task, noise_demonstrations(task))
 
 
 def demonstrations_or_noise(task: str) -> Demonstrations:

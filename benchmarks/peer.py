@@ -26,14 +26,13 @@ import torch
 
 from measuring import medians, num_cores, record
 from own_environment import python_with
+from spacil.config.algorithms import Preset
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
-from spacil.config.algorithms import Preset
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import load_demos
 from spacil.measuring.evaluate import evaluate
-from spacil.training.learner import Learner
-from spacil.training.loop import run_iteration
+from spacil.training.policy_learner import PolicyLearner
 
 HERE = Path(__file__).parent
 REQUIREMENTS = HERE / "peer_requirements.txt"
@@ -61,12 +60,12 @@ class Ours:
         common = {"torch_threads": threads, "simulation_threads": threads, "seed": seed}
         config = default_config("gail", TASK, preset)
         config = with_settings(config, {"steps_per_iteration": BATCH, **common, **settings})
-        self._learner = Learner(config, TASK, demonstrations)
+        self._learner = PolicyLearner(config, TASK, demonstrations)
 
     def round(self) -> float:
         """Seconds of one iteration."""
         began = time.perf_counter()
-        run_iteration(self._learner)
+        self._learner.iterate()
         return time.perf_counter() - began
 
     def average_return(self) -> float:
@@ -76,7 +75,7 @@ class Ours:
             learner.eval_env,
             first_episode=learner.counters.iteration,
             num_episodes=learner.eval_env.num_envs,
-            demo_std=None,
+            common_frame=None,
         ).average_return
 
     def close(self) -> None:

@@ -22,16 +22,15 @@ import torch
 from measuring import demonstrations_or_noise, record
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
-from spacil.training.learner import Learner
-from spacil.training.loop import run_iteration
+from spacil.training.policy_learner import PolicyLearner
 
 DEFAULT_TASKS = ("Hopper-v4", "Walker2d-v4", "Ant-v4")
 WITHOUT_RAMP = {"penalty_ramp_iterations": 0}
 VARIANTS: dict[str, dict[str, Any]] = {
-    "gail": {"lambda_policy": 0.0, "lambda_cost": 0.0},
+    "gail": {"penalty": (), "lambda_cost": 0.0},
     "policy": {"lambda_cost": 0.0},
     "policy-all-states": {"lambda_cost": 0.0, "penalty_state_fraction": 1.0},
-    "cost": {"lambda_policy": 0.0},
+    "cost": {"penalty": ()},
     "both": {},
     "both-with-target": {"smoothness_target": 1.0},
 }
@@ -71,7 +70,7 @@ def measure(task: str, variants: list[str], num_rounds: int, threads: int) -> li
         for name in names:
             settings = {**common, **VARIANTS[name]}
             config = with_settings(default_config("spacil", task), settings)
-            learners[name] = Learner(config, task, demonstrations)
+            learners[name] = PolicyLearner(config, task, demonstrations)
             stack.callback(learners[name].close)
         rounds: dict[str, list[Round]] = {name: [] for name in names}
         for number in range(num_rounds + 1):
@@ -82,9 +81,9 @@ def measure(task: str, variants: list[str], num_rounds: int, threads: int) -> li
     return [_overhead(task, name, rounds[name], rounds["gail"]) for name in names]
 
 
-def _timed_iteration(learner: Learner) -> Round:
+def _timed_iteration(learner: PolicyLearner) -> Round:
     started, processor_started = time.perf_counter(), time.process_time()
-    metrics = run_iteration(learner)
+    metrics = learner.iterate()
     return Round(
         iteration=time.perf_counter() - started,
         processor=time.process_time() - processor_started,

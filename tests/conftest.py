@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tiny_runs
 import torch
 from command_processes import Finished, Processes
 from run_state import RunState, state_of_run
-from tiny_runs import TINY, as_flags
 
 from spacil import GAIL
 from spacil.cli import main
@@ -23,14 +23,14 @@ def one_thread_of_matrix_products() -> None:
 
 @pytest.fixture(scope="session")
 def tiny() -> Callable[..., dict[str, Any]]:
-    """The settings of a tiny run by keyword, with changes."""
-    return lambda **changes: TINY | changes
+    """The settings of a tiny run of an algorithm (gail) by keyword, with changes."""
+    return tiny_runs.tiny
 
 
 @pytest.fixture(scope="session")
 def tiny_flags() -> Callable[..., list[str]]:
     """The same as flags of the command line."""
-    return lambda **changes: as_flags(TINY | changes)
+    return lambda *algorithm, **changes: tiny_runs.as_flags(tiny_runs.tiny(*algorithm, **changes))
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def train(
     """`spacil train ALGORITHM` of a tiny run on Reacher-v4, in this process."""
 
     def run(algorithm: str, *flags: object, task: str = "Reacher-v4", **changes: Any) -> Finished:
-        settings = tiny_flags(**changes)
+        settings = tiny_flags(algorithm, **changes)
         return spacil("train", algorithm, "--task", task, "--quiet", "--json", *settings, *flags)
 
     return run
@@ -64,7 +64,7 @@ def train(
 @pytest.fixture(scope="session")
 def _finished_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run_dir = tmp_path_factory.mktemp("finished") / "run"
-    agent = GAIL("Reacher-v4", **TINY)
+    agent = GAIL("Reacher-v4", **tiny_runs.tiny())
     agent.learn(run_dir=run_dir)
     agent.close()
     return run_dir

@@ -1,12 +1,12 @@
 """docs/theory.md in numbers: slopes stay under their bounds, and counter-examples do their work."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from pictures import assert_drawn
 
 from spacil.experiments.theory import (
     COST_LIPSCHITZ,
@@ -21,6 +21,7 @@ from spacil.experiments.theory import (
     solve,
     steepest,
 )
+from spacil.report.theory_figure import BOUND_COLOUR, MEASURED_COLOUR
 
 ROUNDING = 1 + 1e-9
 PAGE = Path(__file__).parents[1] / "docs" / "theory.md"
@@ -128,8 +129,8 @@ def test_the_command_prints_the_numbers_and_draws_the_figure(
     figure = tmp_path / "theory.png"
     done = spacil("experiment", "theory", "--figure", figure, "--json")
     assert done.code == 0
-    assert [row["slope"] for row in json.loads(done.out)["value"]] == [
+    assert [row["slope"] for row in done.result["panels"]["value"]] == [
         slope.slope for slope in panels["value"]
     ]
-    assert 10_000 < figure.stat().st_size < 100_000
+    assert_drawn(figure, (675, 504), (MEASURED_COLOUR, BOUND_COLOUR))
     assert "expected one of experts, theory" in spacil("experiment", "magic").err

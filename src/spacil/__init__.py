@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from spacil.errors import SpacilError
     from spacil.measuring.measure import measure_smoothness
     from spacil.policies.file import load_expert, load_policy, save_policy
+    from spacil.version import __version__
 
 _HOMES = {
     "AIRL": "spacil.agents",
@@ -35,6 +36,7 @@ _HOMES = {
     "register_penalty": "spacil.config.penalty_terms",
     "save_policy": "spacil.policies.file",
     "SpacilError": "spacil.errors",
+    "__version__": "spacil.version",
 }
 
 __all__ = [
@@ -45,6 +47,7 @@ __all__ = [
     "Demonstrations",
     "SPaCIL",
     "SpacilError",
+    "__version__",
     "load_demos",
     "load_expert",
     "load_policy",

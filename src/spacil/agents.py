@@ -9,14 +9,16 @@ from spacil.config.algorithms import ALGORITHMS, Preset
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings, with_user_settings
 from spacil.config.train_config import TrainConfig
+from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.registry import task_name, task_named_in_file
 from spacil.errors import ConfigError, DataError
 from spacil.measuring.evaluate import Evaluation, evaluate_afresh
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs import checkpoint
-from spacil.runs.folder import is_run_folder, open_run
+from spacil.runs.folder import open_run
 from spacil.runs.progress import Silent, progress_for
+from spacil.runs.resuming import is_run_folder
 from spacil.training.intake import demonstrations_for
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.learner import make_learner
@@ -55,11 +57,11 @@ class Agent:
         self, config: TrainConfig, env: Any, source: Demonstrations | str | Path | None
     ) -> None:
         self._env_source = env
-        demonstrations = None
+        demonstrations, common_frame = None, None
         if ALGORITHMS[self.algorithm].needs_demonstrations:
             intake, config = demonstrations_for(config, env, source)
-            demonstrations = intake.used
-        self._learner = make_learner(config, env, demonstrations)
+            demonstrations, common_frame = intake.used, CommonFrame.of(intake.given)
+        self._learner = make_learner(config, env, demonstrations, common_frame)
 
     @property
     def policy(self) -> GaussianPolicy:
@@ -69,6 +71,11 @@ class Agent:
     @property
     def config(self) -> TrainConfig:
         return self._learner.config
+
+    @property
+    def common_frame(self) -> CommonFrame | None:
+        """The frame that J is measured in; None for a task without demonstrations."""
+        return self._learner.common_frame
 
     def learn(
         self,
@@ -118,7 +125,7 @@ class Agent:
             episodes,
             seed,
             self.config.run.simulation_threads,
-            self._learner.demo_std,
+            self.common_frame,
         )
 
     def save(self, folder: str | Path) -> None:

@@ -33,6 +33,15 @@ def test_every_verb_explains_itself(spacil: Spacil, verb: str) -> None:
 
 def test_the_version_is_the_packages(spacil: Spacil) -> None:
     assert spacil("--version").out == f"spacil {version('spacil')}\n"
+    assert library.__version__ == version("spacil")
+
+
+def test_python_dash_m_is_the_command() -> None:
+    finished = subprocess.run(
+        [sys.executable, "-m", "spacil", "trian"], capture_output=True, text=True, timeout=60
+    )
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert finished.stderr.startswith("spacil: unknown verb 'trian'\n")
 
 
 def test_the_installed_command_is_this_one() -> None:
@@ -70,7 +79,7 @@ print(json.dumps(sorted(heavy & set(sys.modules))), file=sys.stderr)
     [
         "import spacil",
         "import spacil; dir(spacil); spacil.SpacilError",
-        "import spacil.config.groups, spacil.config.flat",
+        "import spacil.config.defaults, spacil.config.flat",
         "from spacil.cli.main import run; run(['--help'])",
         "from spacil.cli.main import run; run(['--version'])",
         "from spacil.cli.main import run; run(['train', '--help'])",

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from spacil.cloning.pairs import demonstrated_pairs
-from spacil.config.flat import default_config
+from spacil.config.defaults import default_config
 from spacil.demos.demonstrations import Demonstrations
 from spacil.nets.policy import GaussianPolicy
 

@@ -365,7 +365,7 @@ def test_missing_raw_actions_are_noted(make_demos: MakeDemos, toy_spec: EnvSpec)
 def test_all_errors_are_named_at_once(make_demos: MakeDemos, wide_spec: EnvSpec) -> None:
     demos = make_demos((5, 0, 4))
     demos.observations[0, 0] = torch.nan
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(DataError, match="state dims") as caught:
         demos_for_training(demos, wide_spec)
     lines = str(caught.value).splitlines()
     assert len(lines) == 4

@@ -1,7 +1,7 @@
 """Two thousand damaged and hostile files: no crash, no hang, and no other numbers in silence.
 
 A file of ours is refused, or a change lies where it changes nothing (a date in a zip). So is a
-file of others in npz, by the checksums of zip. HDF5 and Arrow, as other libraries write them, have
+third-party npz file, by the checksums of zip. HDF5 and Arrow, as other libraries write them, have
 no checksum over their numbers: a flip in there loads as other numbers, and only these two kinds of
 damage may, in only these formats. `docs/demonstrations.md` says so.
 """

@@ -1,4 +1,4 @@
-"""Formats of others, written and read by their own libraries: nothing is lost on the way."""
+"""Third-party formats, written and read by their own libraries: nothing is lost on the way."""
 
 import json
 import os
@@ -96,7 +96,7 @@ def test_native_to_theirs_to_native_is_the_same_record(
     assert again.metadata == demos.metadata
 
 
-def test_imitation_has_no_place_for_raw_actions_and_start_states_and_that_is_recorded(
+def test_imitation_leaves_out_raw_actions_and_start_states_and_records_it(
     make_demos: MakeDemos, tmp_path: Path
 ) -> None:
     demos = make_demos()

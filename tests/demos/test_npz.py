@@ -272,7 +272,7 @@ def test_every_cut_is_found(make_demos: MakeDemos, tmp_path: Path) -> None:
     rng = np.random.default_rng(SEED)
     for length in {0, 1, 4, len(content) - 1, *rng.integers(0, len(content), 150).tolist()}:
         path.write_bytes(content[:length])
-        with pytest.raises(DataError):
+        with pytest.raises(DataError, match=path.name):
             load_demos(path)
 
 

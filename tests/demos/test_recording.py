@@ -10,21 +10,22 @@ import numpy as np
 import pytest
 import torch
 from replay import assert_replays_exactly
+from torch import Tensor
 
 from spacil.demos.check.check import check_demonstrations
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.recording import record_demonstrations
 from spacil.envs.registry import make_vector_env
-from spacil.envs.vector_env import ActionArray, FloatArray, ResetSeeds
+from spacil.envs.vector_env import ResetSeeds
 from spacil.errors import ConfigError, DivergedError
 
 MakeEnv = Callable[[int], Any]
 
 
-def _expert(states: FloatArray) -> ActionArray:
+def _expert(states: Tensor) -> Tensor:
     """Raw actions well beyond the toy's bounds of 1, different for every state."""
     env, episode, step = states.T
-    return np.stack([env - 1.5 * step, 3.0 - episode], axis=1).astype(np.float32)
+    return torch.stack([env - 1.5 * step, 3.0 - episode], dim=1)
 
 
 def test_episodes_are_numbered_by_wave_and_env(toy_env: MakeEnv) -> None:
@@ -79,8 +80,8 @@ def test_an_env_without_start_states_is_recorded_without_them(toy_env: MakeEnv) 
 def test_a_policy_that_gives_no_number_is_caught_before_clipping_hides_it(
     toy_env: MakeEnv, value: float
 ) -> None:
-    def broken(states: FloatArray) -> ActionArray:
-        return np.full((len(states), 2), value, dtype=np.float32)
+    def broken(states: Tensor) -> Tensor:
+        return torch.full((len(states), 2), value)
 
     with pytest.raises(DivergedError, match="nothing was stepped"):
         record_demonstrations(toy_env(2), broken, 2, {})
@@ -101,11 +102,11 @@ def test_endless_episodes_and_empty_requests_are_refused(toy_env: MakeEnv) -> No
 def _record(task: str, num_episodes: int, num_threads: int = 1) -> Demonstrations:
     """A linear policy that leaves the action bounds often; bits do not depend on the batch."""
     env = make_vector_env(task, 3, ResetSeeds(0, "demos"), num_threads)
-    weights = np.random.default_rng(0).normal(size=(env.spec.num_states, env.spec.num_actions))
+    draws = np.random.default_rng(0).normal(size=(env.spec.num_states, env.spec.num_actions))
+    weights = torch.from_numpy(draws)
 
-    def act(states: FloatArray) -> ActionArray:
-        actions: ActionArray = (states[:, :, None] * weights).sum(axis=1).astype(np.float32)
-        return actions
+    def act(states: Tensor) -> Tensor:
+        return (states.double().unsqueeze(-1) * weights).sum(1)
 
     try:
         return record_demonstrations(env, act, num_episodes, {"policy": "linear", "seed": 0})

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from spacil.config.flat import default_config
+from spacil.config.defaults import default_config
 from spacil.demos.check.check import DemoReport, check_demonstrations
 from spacil.demos.check.findings import Finding
 from spacil.demos.demonstrations import Demonstrations

@@ -1,4 +1,4 @@
-"""How demonstrations vary: worked by hand, and told where something stands out."""
+"""How demonstrations vary: worked by hand, with a warning where something stands out."""
 
 from typing import Any
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 from tests.support.replay_on_cpu import ReplayOnCpu
-from tests.support.tiny_runs import DRAWS_FROM_EVERY_STREAM, TINY
+from tests.support.tiny_runs import DRAWS_FROM_EVERY_STREAM, tiny
 from torch import Tensor
 
 from spacil.config.defaults import default_config
@@ -14,8 +14,7 @@ from spacil.config.flat import with_settings
 from spacil.demos.file import load_demos
 from spacil.engine.recorder import Recorder
 from spacil.engine.torch_threads import one_torch_thread
-from spacil.training.learner import Learner
-from spacil.training.loop import run_iteration
+from spacil.training.policy_learner import PolicyLearner
 
 DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
 
@@ -24,6 +23,10 @@ DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
 class Summands:
     numbers: Tensor
     sign: float
+
+
+def signed_sum(summands: Summands) -> Tensor:
+    return summands.sign * summands.numbers.sum()
 
 
 def replaying(device: str) -> Recorder:
@@ -37,22 +40,22 @@ def test_each_call_does_its_work_once_with_its_own_arguments(device: str) -> Non
     for size, value in ((3, 1.0), (3, 2.0), (3, 5.0), (2, 10.0), (3, 100.0), (3, 1000.0)):
         recorder.begin_round(size)
         numbers = torch.full((size,), value, device=device)
-        found = recorder("sum", lambda s: s.sign * s.numbers.sum(), Summands(numbers, -1.0))
+        found = recorder("sum", signed_sum, (), Summands(numbers, -1.0))
         # A later piece reads what an earlier one returned.
-        recorder("add", lambda found=found: total.add_(found))
+        recorder("add", Tensor.add_, (total, found))
         totals.append(float(total))
     assert totals == [-3, -9, -24, -44, -344, -3344]
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_what_is_not_an_argument_is_read_as_it_was_when_recorded(device: str) -> None:
-    # The trap, shown: this is why everything random or new in a round is handed in.
+def test_what_is_handed_in_as_lasting_is_read_as_it_was_when_recorded(device: str) -> None:
+    # The trap, shown: this is why everything random or new in a round is handed in as fresh.
     recorder = replaying(device)
     seen = []
     for value in (1.0, 2.0, 3.0):
         recorder.begin_round("alike")
         new = torch.full((1,), value, device=device)
-        seen.append(float(recorder("read", lambda new=new: new + 0)))
+        seen.append(float(recorder("read", torch.clone, (new,))))
     assert seen == [1, 2, 2]
 
 
@@ -63,10 +66,10 @@ UPDATES: dict[str, tuple[str, dict[str, Any]]] = {
     "every stream": ("spacil", DRAWS_FROM_EVERY_STREAM),
     "frobenius, gp": (
         "spacil",
-        {"policy_penalty_estimator": "frobenius", "cost_penalty_form": "gp"},
+        {"penalty": ("frobenius=0.03",), "cost_penalty_form": "gp"},
     ),
-    "lcp, r1": ("spacil", {"policy_penalty_estimator": "lcp", "cost_penalty_form": "r1"}),
-    "caps, both": ("spacil", {"policy_penalty_estimator": "caps", "cost_penalty_form": "both"}),
+    "lcp, r1": ("spacil", {"penalty": ("lcp=0.03",), "cost_penalty_form": "r1"}),
+    "caps, both": ("spacil", {"penalty": ("caps=0.03",), "cost_penalty_form": "both"}),
     "discounted, own spread": ("spacil", {"penalty_discount": True, "penalty_sigma": "policy"}),
     "target": ("spacil", {"smoothness_target": 0.05}),
     "warm start": ("spacil", {"warm_start_epochs": 2, "warm_start_iterations": 3}),
@@ -79,15 +82,14 @@ UPDATES: dict[str, tuple[str, dict[str, Any]]] = {
 def test_replayed_updates_learn_what_plain_ones_do(name: str, device: str) -> None:
     algorithm, settings = UPDATES[name]
     config = with_settings(
-        default_config(algorithm, "Reacher-v4"),  # type: ignore[arg-type]
-        {**TINY, "device": device, **settings},
+        default_config(algorithm, "Reacher-v4"), tiny(algorithm, device=device) | settings
     )
     histories, tensors = [], []
     for recorder in (Recorder(), replaying(device)):
-        learner = Learner(config, "Reacher-v4", load_demos("Reacher-v4"))
+        learner = PolicyLearner(config, "Reacher-v4", load_demos("Reacher-v4"))
         learner.recorder = recorder
         with one_torch_thread():
-            rows = [run_iteration(learner) for _ in range(6)]
+            rows = [learner.iterate() for _ in range(6)]
         histories.append([{k: v for k, v in r.items() if "seconds" not in k} for r in rows])
         tensors.append(learner.tensors())
         learner.close()

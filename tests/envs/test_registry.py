@@ -2,14 +2,17 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import gymnasium
+import mujoco
 import numpy as np
 import pytest
 
 from spacil.envs.gymnasium_env import GymnasiumVectorEnv
+from spacil.envs.mujoco_model import model_path
 from spacil.envs.mujoco_tasks import MUJOCO_TASKS
-from spacil.envs.registry import PAPER_TASKS, TASKS, make_vector_env, task_name
+from spacil.envs.registry import PAPER_TASKS, TASKS, built_in_task, make_vector_env, task_name
 from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
 from spacil.errors import ConfigError
 
@@ -33,6 +36,33 @@ def test_sizes_bounds_and_limits_are_gymnasiums(task, seeds, reference_env):
 def test_the_papers_tasks_have_the_papers_sizes():
     sizes = [TASKS[name].num_states for name in PAPER_TASKS]
     assert sizes == [11, 11, 17, 17, 111]
+
+
+@pytest.mark.parametrize("task", MUJOCO_TASKS, ids=lambda task: task.name)
+def test_the_velocity_columns_are_those_of_the_joints_that_the_motors_drive(task):
+    model = mujoco.MjModel.from_xml_path(str(model_path(task)))
+    driven = [int(model.jnt_dofadr[joint]) for joint in model.actuator_trnid[:, 0]]
+    # The velocities of all joints follow the positions; Reacher shows only those of its arm,
+    # before the offset to the target, and Ant its contact forces after them.
+    is_reacher = task.name.startswith("Reacher")
+    num_shown = 8 if is_reacher else 27 if task.name.startswith("Ant") else task.num_states
+    first = num_shown - (2 if is_reacher else model.nv)
+    assert task.joint_velocities == tuple(first + dof for dof in driven)
+
+
+def test_a_wrapped_env_under_a_built_in_name_is_not_that_task(seeds):
+    with make_vector_env("Hopper-v4", 1, seeds) as env:
+        assert built_in_task(env.spec) is TASKS["Hopper-v4"]
+        assert built_in_task(replace(env.spec, num_states=12)) is None
+        assert built_in_task(replace(env.spec, task="Hopper-v44")) is None
+
+
+def test_versions_of_a_task_share_what_does_not_depend_on_the_version():
+    radii = {task.name: task.attack_radius for task in MUJOCO_TASKS}
+    assert radii["Hopper-v4"] == radii["Hopper-v5"] == 0.075
+    assert radii["Ant-v4-no-contact"] == radii["Ant-v4"] == 0.15
+    assert radii["Reacher-v4"] is None
+    assert [t.name for t in MUJOCO_TASKS if t.is_movement] == ["Reacher-v4", "Reacher-v5"]
 
 
 def test_every_task_is_listed_in_both_versions():

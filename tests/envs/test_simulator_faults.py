@@ -79,7 +79,7 @@ def test_the_replay_line_of_an_error_works(seeds, reference_env):
     env = ThreadedMujocoEnv(task, 2, seeds, 1)
     states = env.reset()
     env._simulations.batch.qvel[0, 0] = np.nan
-    with pytest.raises(EnvError) as caught:
+    with pytest.raises(EnvError, match="left the valid range") as caught:
         env.step(zeros(2, 8))
     assert "gymnasium.make('Ant-v4', use_contact_forces=True).reset(seed=" in str(caught.value)
     seed = int(re.search(r"seed=(\d+)", str(caught.value))[1])
@@ -116,7 +116,7 @@ def test_mujoco_writes_no_log_file(tmp_path, monkeypatch, seeds):
         env = ThreadedMujocoEnv(TASKS["HalfCheetah-v4"], 2, seeds, 2)
         env.reset()
         env._simulations.batch.qpos[:] = np.nan
-        with pytest.raises(EnvError):
+        with pytest.raises(EnvError, match="left the valid range"):
             env.step(zeros(2, 6))
     finally:
         mujoco.set_mju_user_warning(installed)

@@ -10,10 +10,12 @@ from spacil.envs.vector_env import (
     EnvSpec,
     ResetSeeds,
     check_actions,
-    check_results,
+    dims_misfits,
     fingerprint,
+    first_non_finite_row,
+    require_dims,
 )
-from spacil.errors import EnvError
+from spacil.errors import DataError
 
 
 def test_reset_seeds_differ_across_runs_streams_envs_and_episodes():
@@ -44,25 +46,19 @@ def spec_of(name):
     return EnvSpec(name, task.num_states, task.num_actions, -bounds, bounds, task.horizon, None)
 
 
-def test_finite_results_pass():
-    check_results(np.zeros((2, 11)), np.zeros(2), spec_of("Hopper-v4"), "at step 1")
-
-
 def test_huge_numbers_are_finite_and_raise_no_warning():
-    spec = spec_of("Hopper-v4")
-    check_results(np.full((2, 11), 1e200), np.full(2, -1e300), spec, "at step 1")
-    check_actions(np.full((2, 3), 3e38, dtype="f4"), spec, num_envs=2)
+    assert first_non_finite_row(np.full((2, 11), 1e200), np.full(2, -1e300)) is None
+    check_actions(np.full((2, 3), 3e38, dtype="f4"), spec_of("Hopper-v4"), num_envs=2)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_a_non_finite_state_or_reward_names_the_env(bad):
+def test_the_first_env_with_a_non_finite_state_or_reward_is_found(bad):
     states, rewards = np.zeros((3, 11)), np.zeros(3)
+    assert first_non_finite_row(states, rewards) is None
     states[2, 4] = bad
-    with pytest.raises(EnvError, match=r"Hopper-v4: env 2 .* at step 9"):
-        check_results(states, rewards, spec_of("Hopper-v4"), "at step 9")
+    assert first_non_finite_row(states, rewards) == 2
     rewards[1] = bad
-    with pytest.raises(EnvError, match="env 1"):
-        check_results(states, rewards, spec_of("Hopper-v4"), "at step 9")
+    assert first_non_finite_row(states, rewards) == 1
 
 
 def test_a_fingerprint_is_plain_json_even_with_open_bounds():
@@ -72,3 +68,18 @@ def test_a_fingerprint_is_plain_json_even_with_open_bounds():
     assert identity["version"] == 12
     assert identity["action_low"] == [None, -1.0]
     assert identity["action_high"] == [1.0, None]
+
+
+def test_sizes_that_differ_are_told_in_one_wording():
+    found = dims_misfits((17, 6), (11, 3), "Hopper-v4")
+    assert found == {
+        "state": "17 state dims, Hopper-v4 has 11: wrong file or --task?",
+        "action": "6 action dims, Hopper-v4 has 3: wrong file or --task?",
+    }
+    with pytest.raises(DataError, match=r"^demos\.npz: 17 state dims, Hopper-v4 has 11: wrong"):
+        require_dims("demos.npz", (17, 3), (11, 3), "Hopper-v4")
+
+
+def test_sizes_that_agree_or_are_not_known_are_no_misfit():
+    assert dims_misfits((11, None), (11, 3), "Hopper-v4") == {}
+    require_dims("states.npz", (None, None), (11, 3), "Hopper-v4")

@@ -133,7 +133,7 @@ def test_a_reader_of_the_progress_who_goes_away_does_not_end_the_run(
     os.mkfifo(tmp_path / "pipe")
     reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
     command = ["train", "trpo", "--task", "Reacher-v4", "--run-dir", tmp_path / "run"]
-    process = processes.start(*command, *tiny_flags(iterations=6), err=tmp_path / "pipe")
+    process = processes.start(*command, *tiny_flags("trpo", iterations=6), err=tmp_path / "pipe")
     assert select.select([reader], [], [], 60)[0]
     assert os.read(reader, 1000).startswith(b"[1/6] ")
     os.close(reader)
@@ -187,7 +187,7 @@ def test_a_terminal_shows_a_live_table_and_is_given_back_as_it_was(
     command = ["train", "gail", "--task", "Reacher-v4", "--run-dir", finished_run]
     code, shown = on_a_terminal(*command, *tiny_flags())
     assert code == 73
-    assert b"holds a run already" in shown
+    assert b"already holds a run" in shown
     assert HIDE_CURSOR not in shown
     code, shown = on_a_terminal(*command, "--resume", *tiny_flags(iterations=4))
     assert code == 0

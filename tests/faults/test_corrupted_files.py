@@ -30,7 +30,7 @@ from corrupted_files import (
     reseal_manifest,
 )
 from figures import record_figure
-from tiny_runs import TINY
+from tiny_runs import tiny
 
 import spacil
 from spacil.config.defaults import default_config
@@ -38,13 +38,14 @@ from spacil.config.flat import with_settings
 from spacil.errors import SpacilError
 from spacil.policies.file import FORMAT, FORMAT_VERSION, load_policy, save_policy
 from spacil.runs import checkpoint, metrics_log
-from spacil.runs.folder import open_run, saved_config
+from spacil.runs.folder import open_run
+from spacil.runs.resuming import config_of_run
 from spacil.storage import sealed_file as single_file
 from spacil.training import run
-from spacil.training.learner import Learner
+from spacil.training.policy_learner import PolicyLearner
 
 MAX_SECONDS = 1.0
-CONFIG = with_settings(default_config("gail", "Reacher-v4"), TINY)
+CONFIG = with_settings(default_config("gail", "Reacher-v4"), tiny())
 POLICY = "my.policy.safetensors"
 STATE_FILES = ("state.safetensors", "state.json", "manifest.json")
 NEWEST = "iter-000003"
@@ -157,7 +158,7 @@ def resealed(name: str, damage: ByteDamage) -> PlaceDamage:
 
 
 def rewritten(change: Callable[[dict[str, Any], dict[str, Any], Rng], None]) -> PlaceDamage:
-    """A checkpoint written anew, every hash right, with another content."""
+    """A checkpoint written anew, every hash right, with different content."""
 
     def spoil(folder: Path, rng: Rng) -> None:
         found = checkpoint.read(folder)
@@ -178,7 +179,7 @@ def without_provenance(folder: Path, rng: Rng) -> None:
     reseal_manifest(folder, lambda manifest: manifest["provenance"].pop(key))
 
 
-def checkpoint_target(folder: Path, finished: Path, learner: Learner) -> Target:
+def checkpoint_target(folder: Path, finished: Path, learner: PolicyLearner) -> Target:
     shutil.copytree(finished / "checkpoints" / NEWEST, folder)
     older = finished / "checkpoints" / "iter-000002"
     expected = checkpoint.read(folder).content_hash
@@ -330,7 +331,7 @@ def config_target(folder: Path, finished: Path) -> Target:
     def is_as_it_was(copy: Path) -> bool:
         # Resuming compares with the settings it is given; those are the ones that count.
         open_run(CONFIG, run_dir=copy, resume=True).close()
-        return saved_config(copy) == CONFIG
+        return config_of_run(copy) == CONFIG
 
     damages = to_file("config.json", BYTE_DAMAGE, JSON_DAMAGE) | {"config.json: forged": forged}
     return Target(folder, damages, is_as_it_was)
@@ -344,7 +345,7 @@ def targets(
     tmp_path_factory: pytest.TempPathFactory, _finished_run: Path
 ) -> Iterator[dict[str, Target]]:
     folder = tmp_path_factory.mktemp("good")
-    learner = Learner(CONFIG, "Reacher-v4", spacil.load_demos("Reacher-v4"))
+    learner = PolicyLearner(CONFIG, "Reacher-v4", spacil.load_demos("Reacher-v4"))
     yield {
         "checkpoint": checkpoint_target(folder / "checkpoint", _finished_run, learner),
         "policy file": policy_target(folder / "policy", _finished_run),
@@ -445,4 +446,4 @@ def test_falling_back_to_an_older_checkpoint_is_told(
         in_file("state.safetensors", damage)(copy / NEWEST, rng)
         found = checkpoint.newest_valid(copy)
         assert found is not None and found.iteration == 2, kind
-        assert f"checkpoint {NEWEST} is damaged and set aside" in caplog.text
+        assert f"set aside damaged checkpoint {NEWEST}" in caplog.text

@@ -105,6 +105,6 @@ def test_a_forged_manifest_is_refused_and_leads_to_no_other_file(
         return really_open(path, *arguments, **options)
 
     monkeypatch.setattr(os, "open", noted_open)
-    with pytest.raises(StorageError):
+    with pytest.raises(StorageError, match=r"manifest"):
         checkpoint.read(folder)
     assert {Path(path).parent for path in opened} == {folder}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pictures import CURVE_COLOURS, CURVE_SIZE, assert_drawn
 
 from spacil.demos.file import load_demos, save_demos
 from spacil.runs import checkpoint
@@ -39,9 +40,9 @@ def files_in(folder: Path) -> dict[str, bytes]:
         ("max_kl", 0.01, 0.02),
         ("value_epochs", 5, 6),
         ("discriminator_learning_rate", 0.003, 0.01),
-        ("lambda_policy", 0.0, 0.1),
         ("lambda_cost", 0.0, 0.1),
-        ("ball_radius", 0.01, 0.1),
+        ("cost_penalty_form", "r1", "gp"),
+        ("penalty_state_fraction", 0.25, 0.5),
         ("evaluation_steps", 100, 150),
     ],
 )
@@ -55,6 +56,21 @@ def test_a_changed_setting_is_refused_with_what_it_was(
     assert f"  {name}: {saved} -> {told}\n" in refusal.err
     assert refusal.err.count(" -> ") == 2  # this line and the heading
     assert files_in(finished_run) == before
+
+
+def test_a_changed_policy_penalty_is_refused_with_what_it_was(train: Train, tmp_path: Path) -> None:
+    run_dir = tmp_path / "run"
+    assert train("spacil", "--run-dir", run_dir, iterations=1).code == 0
+    before = files_in(run_dir)
+    for name, now, told in (
+        ("lambda_policy", 0.1, "penalty: ['exact=0.03'] -> ['exact=0.1']"),
+        ("ball_radius", 0.1, "ball_radius: 0.01 -> 0.1"),
+    ):
+        refusal = train("spacil", "--run-dir", run_dir, "--resume", iterations=1, **{name: now})
+        assert refusal.code == 2
+        assert f"  {told}\n" in refusal.err
+        assert refusal.err.count(" -> ") == 2  # this line and the heading
+    assert files_in(run_dir) == before
 
 
 def test_settings_that_do_not_change_the_result_may_change(
@@ -111,7 +127,7 @@ def test_a_second_process_is_refused_at_once_and_takes_over_after_a_kill(
     resumed = train("gail", "--run-dir", run_dir, "--resume", iterations=last.iteration + 1)
     assert resumed.code == 0
     assert f"process {owner.number} on" in resumed.err
-    assert "ended without a word: going on in its place" in resumed.err
+    assert "exited without recording a status; resuming its run" in resumed.err
 
 
 def test_an_existing_run_is_refused_then_resumed_or_overwritten_on_request(
@@ -120,7 +136,7 @@ def test_an_existing_run_is_refused_then_resumed_or_overwritten_on_request(
     before = files_in(finished_run)
     refusal = train("gail", "--run-dir", finished_run)
     assert refusal.code == 73
-    assert "--resume goes on with it, --overwrite deletes it" in refusal.err
+    assert "--resume continues it, --overwrite deletes it" in refusal.err
     assert files_in(finished_run) == before
     resumed = train("gail", "--run-dir", finished_run, "--resume")
     assert resumed.code == 0
@@ -164,9 +180,9 @@ def test_the_same_command_with_resume_starts_goes_on_and_is_done(
 @pytest.mark.parametrize(
     ("place", "message"),
     [
-        ("a-file/run", "a part of it is a file, not a folder"),
+        ("a-file/run", "part of the path is a file, not a folder"),
         ("/proc/spacil-run", "no such file or folder"),
-        ("somebody-elses", "not empty and not a run folder of spacil"),
+        ("somebody-elses", "not empty and is not a spacil run folder"),
         ("n" * 256, "a name in it is too long"),
     ],
 )
@@ -205,7 +221,7 @@ def test_odd_names_work_from_training_to_collecting(
     trained = train("trpo", "--run-dir", folder, iterations=1)
     assert trained.code == 0
     assert trained.result["run_dir"] == str(folder)
-    assert (folder / "learning_curve.png").is_file()
+    assert_drawn(folder / "learning_curve.png", CURVE_SIZE, CURVE_COLOURS)
     assert spacil("evaluate", folder, "--episodes", 1).code == 0
     demos = folder / f"{name}.demos.safetensors"
     assert spacil("demos", "collect", folder, "--num", 3, "--out", demos).code == 0

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from kill_campaign import num_records, wait_for_records
-from tiny_runs import TINY, as_flags, train_command
+from tiny_runs import as_flags, tiny, train_command
 
 from spacil.runs import checkpoint
 
@@ -90,7 +90,7 @@ def test_a_limit_on_the_size_of_files_ends_the_run_and_lifting_it_lets_it_go_on(
     command = train_command("gail", tmp_path / "run")
     limited = processes.run(*command, "--resume", limits={"RLIMIT_FSIZE": 30_000})
     assert limited.code == 74
-    assert "over the limit of this system; see `ulimit -f`" in limited.err
+    assert "exceeds the limit of this system; see `ulimit -f`" in limited.err
     assert not list((tmp_path / "run" / "checkpoints").rglob(".stage-*"))
     assert processes.run(*command, "--resume").code == 0
     assert processes.run(*train_command("gail", tmp_path / "calm")).code == 0
@@ -100,7 +100,7 @@ def test_a_limit_on_the_size_of_files_ends_the_run_and_lifting_it_lets_it_go_on(
 # --- row 19: memory
 
 
-def test_memory_that_does_not_suffice_is_told_with_the_batch_and_the_run_can_be_tried_again(
+def test_running_out_of_memory_names_the_batch_and_can_be_tried_again(
     processes: Any, tmp_path: Path
 ) -> None:
     status = Path(f"/proc/{processes.number}/status").read_text()
@@ -151,7 +151,7 @@ def test_a_read_only_disk_is_refused_and_what_is_on_it_can_be_read(
 def test_an_env_that_hangs_is_ended_with_its_place_and_the_stacks(
     processes: Any, odd_task: Callable[[str], str], tmp_path: Path
 ) -> None:
-    settings = TINY | {"steps_per_iteration": 100, "env_timeout": 0.5}
+    settings = tiny("trpo", steps_per_iteration=100, env_timeout=0.5)
     command = ["train", "trpo", "--task", odd_task("Hangs"), "--run-dir", tmp_path / "run"]
     hung = processes.run(*command, *as_flags(settings))
     assert hung.code == 75
@@ -167,7 +167,7 @@ def test_an_env_that_aborts_the_process_costs_one_iteration_at_most(
     processes: Any, odd_task: Callable[[str], str], tmp_path: Path
 ) -> None:
     # Every start does the first half of its episodes, saves, and aborts in the second.
-    settings = TINY | {"steps_per_iteration": 100, "iterations": 10, "evaluation_interval": 100}
+    settings = tiny("trpo", steps_per_iteration=100, iterations=10, evaluation_interval=100)
     command = ["train", "trpo", "--task", odd_task("Aborts"), "--run-dir", tmp_path / "run"]
     for start in (1, 2):
         aborted = processes.run(*command, "--resume", *as_flags(settings))

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_runs import TINY, as_flags
 
 import spacil as library
 from spacil.demos.demonstrations import Demonstrations
@@ -38,7 +37,7 @@ def poison(agent: Any, metrics: dict[str, Any]) -> None:
 def test_a_poisoned_policy_is_stopped_before_the_env_is_stepped(
     tiny: Callable[..., dict[str, Any]],
 ) -> None:
-    agent = library.TRPO("Reacher-v4", **tiny())
+    agent = library.TRPO("Reacher-v4", **tiny("trpo"))
     env_state: dict[str, Any] = {}
 
     def poison_and_look(agent: Any, metrics: dict[str, Any]) -> None:
@@ -54,7 +53,7 @@ def test_a_poisoned_policy_is_stopped_before_the_env_is_stepped(
 def test_a_poisoned_policy_is_not_saved_and_the_last_checkpoint_is_intact(
     tiny: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
-    agent = library.TRPO("Reacher-v4", **tiny())
+    agent = library.TRPO("Reacher-v4", **tiny("trpo"))
     agent.learn(1, run_dir=tmp_path / "run")
     before = last_checkpoint(tmp_path / "run").content_hash
     with pytest.raises(DivergedError, match=r"after iteration 2 policy\..* holds NaN") as caught:
@@ -65,7 +64,7 @@ def test_a_poisoned_policy_is_not_saved_and_the_last_checkpoint_is_intact(
     assert not (tmp_path / "saved").exists()
     assert last_checkpoint(tmp_path / "run").content_hash == before
     assert json.loads((tmp_path / "run" / "status.json").read_text())["status"] == "failed"
-    library.TRPO("Reacher-v4", **tiny()).learn(2, run_dir=tmp_path / "run")
+    library.TRPO("Reacher-v4", **tiny("trpo")).learn(2, run_dir=tmp_path / "run")
     assert last_checkpoint(tmp_path / "run").iteration == 2
 
 
@@ -100,6 +99,7 @@ def test_demonstrations_that_give_themselves_away_are_flagged_and_the_run_goes_o
     spacil: Callable[..., Any],
     good_demos: Demonstrations,
     saved: Callable[..., Path],
+    tiny_flags: Callable[..., list[str]],
     tmp_path: Path,
 ) -> None:
     # The agent's actions are never all at the upper bound: every pair can be told apart.
@@ -135,7 +135,7 @@ def test_demonstrations_that_give_themselves_away_are_flagged_and_the_run_goes_o
         "--run-dir",
         run_dir,
         "--resume",
-        *as_flags(TINY | settings),
+        *tiny_flags(**settings),
     )
     assert shown.code == 0
     assert "learned, last (saturated)" in shown.out
@@ -184,8 +184,9 @@ def test_a_constant_policy_is_perfectly_smooth_and_goes_on_learning(
     agent = library.SPaCIL(
         "Reacher-v4",
         **tiny(
+            "spacil",
             penalty_ramp_iterations=0,
-            policy_penalty_estimator=estimator,
+            penalty={estimator: 0.03},
             cost_penalty_estimator=estimator,
         ),
     )
@@ -194,7 +195,9 @@ def test_a_constant_policy_is_perfectly_smooth_and_goes_on_learning(
     evaluation = agent.evaluate(episodes=2)
     assert evaluation.smoothness_j == evaluation.smoothness_j_own == 0.0
     losses = []
-    agent.learn(3, callback=lambda agent, metrics: losses.append(metrics["loss_policy_penalty"]))
+    agent.learn(
+        3, callback=lambda agent, metrics: losses.append(metrics[f"loss_penalty_{estimator}"])
+    )
     assert losses[0] == 0.0
     assert all(0 <= loss < float("inf") for loss in losses)
     assert all(torch.isfinite(parameter).all() for parameter in agent.policy.parameters())

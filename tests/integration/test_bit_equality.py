@@ -18,7 +18,7 @@ def state_after(tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> Callable
     """The saved state of an agent that learned on Reacher-v4 in this process."""
 
     def learn(agent_type: type[Any], name: str, iterations: int, **changes: Any) -> Any:
-        agent = agent_type("Reacher-v4", **tiny(**changes))
+        agent = agent_type("Reacher-v4", **tiny(agent_type.algorithm, **changes))
         agent.learn(iterations)
         agent.save(tmp_path / name)
         agent.close()

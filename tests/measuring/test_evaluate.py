@@ -1,48 +1,13 @@
 """Whole episodes, counted and measured by hand; the policy is read and never changed."""
 
-from typing import Any
-
-import gymnasium
-import numpy as np
 import pytest
 import torch
-from gymnasium.spaces import Box
+from countdown import countdown
 
-from spacil.envs.registry import make_vector_env
-from spacil.envs.vector_env import ResetSeeds, VectorEnv
+from spacil.demos.common_frame import CommonFrame
 from spacil.errors import DataError
-from spacil.measuring import evaluate as evaluation
-from spacil.measuring.evaluate import evaluate, mean_interval, num_evaluation_envs, play_episodes
+from spacil.measuring.evaluate import evaluate, num_evaluation_envs
 from spacil.nets.policy import GaussianPolicy
-
-SEEDS = ResetSeeds(0, "test")
-
-
-class Countdown(gymnasium.Env[Any, Any]):
-    """Shows how many steps are left, pays 1 for each; 0 left from the start: goes on for ever."""
-
-    observation_space = Box(-np.inf, np.inf, (1,), dtype=np.float64)
-    action_space = Box(-1, 1, (1,))
-
-    def __init__(self, longest: int) -> None:
-        self.longest = longest
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
-        super().reset(seed=seed)
-        self.left = int(self.np_random.integers(1, self.longest + 1)) if self.longest else 0
-        return np.array([self.left], dtype=float), {}
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        self.left -= 1
-        return np.array([self.left], dtype=float), 1.0, self.left == 0, False, {}
-
-
-def countdown(num_envs: int, longest: int) -> VectorEnv:
-    return make_vector_env(lambda: Countdown(longest), num_envs, SEEDS)
-
-
-def stand_still(states: torch.Tensor) -> torch.Tensor:
-    return torch.zeros(len(states), 1)
 
 
 @pytest.fixture
@@ -50,25 +15,6 @@ def policy() -> GaussianPolicy:
     policy = GaussianPolicy(1, [-1.0], [1.0], (4,), generator=torch.Generator().manual_seed(0))
     policy.normalizer.merge(torch.arange(6.0).unsqueeze(-1))
     return policy
-
-
-def test_every_env_plays_one_whole_episode_per_wave() -> None:
-    env = countdown(4, longest=9)
-    starts = [env.reset(first_episode=episode)[:, 0] for episode in (5, 6, 7)]
-    lengths = np.concatenate(starts)[:10]  # three waves, the last one of two envs
-    episodes = play_episodes(env, stand_still, first_episode=5, num_episodes=10)
-    assert episodes.lengths.tolist() == lengths.tolist()
-    assert episodes.returns.tolist() == lengths.tolist()
-    assert len(episodes.states) == lengths.sum()
-    # Each episode of n steps acts on the states n, n - 1, ..., 1.
-    expected = sorted(left for length in lengths for left in range(1, int(length) + 1))
-    assert sorted(episodes.states[:, 0].tolist()) == expected
-
-
-def test_an_episode_that_never_ends_is_cut_at_the_limit() -> None:
-    episodes = play_episodes(countdown(2, longest=0), stand_still, 0, 2)
-    assert evaluation.DEFAULT_EPISODE_LIMIT == 1_000
-    assert episodes.lengths.tolist() == episodes.returns.tolist() == [1_000, 1_000]
 
 
 def test_as_many_envs_as_whole_episodes_make_the_steps_asked_for() -> None:
@@ -87,6 +33,7 @@ def test_return_and_length_are_means_over_episodes(policy: GaussianPolicy) -> No
     assert result.return_std == pytest.approx(lengths.std(ddof=1))
     assert result.return_low <= result.average_return <= result.return_high
     assert result.num_episodes == 4
+    assert result.action_fluctuation is not None and result.action_fluctuation > 0
     assert result.smoothness_j is result.smoothness_j_common is None
     assert evaluate(policy, env, 0, 1).return_std == 0.0
 
@@ -99,8 +46,8 @@ def test_j_is_the_mean_slope_over_visited_states_in_every_frame() -> None:
         for layer, weight in zip(policy.mean_net.layers, (0.01, 0.5), strict=True):
             layer.weight.fill_(weight)
             layer.bias.zero_()
-    demo_std = torch.tensor([4.0], dtype=torch.float64)
-    result = evaluate(policy, countdown(3, longest=9), 0, 3, demo_std)
+    frame = CommonFrame(torch.tensor([4.0], dtype=torch.float64), "a test")
+    result = evaluate(policy, countdown(3, longest=9), 0, 3, frame)
     slope = 0.5 * 0.01
     assert result.smoothness_j_own == pytest.approx(slope, rel=1e-2)
     assert result.smoothness_j_raw == pytest.approx(slope / 2, rel=1e-2)
@@ -111,22 +58,14 @@ def test_j_is_the_mean_slope_over_visited_states_in_every_frame() -> None:
 def test_the_policy_is_read_and_never_changed(policy: GaussianPolicy) -> None:
     before = {name: value.clone() for name, value in policy.state_dict().items()}
     generator_state = torch.get_rng_state()
-    evaluate(policy, countdown(4, longest=9), 0, 6, torch.ones(1, dtype=torch.float64))
+    frame = CommonFrame(torch.ones(1, dtype=torch.float64), "a test")
+    evaluate(policy, countdown(4, longest=9), 0, 6, frame)
     assert all(torch.equal(before[name], value) for name, value in policy.state_dict().items())
     assert torch.equal(torch.get_rng_state(), generator_state)
     assert all(parameter.grad is None for parameter in policy.parameters())
 
 
 def test_demonstrations_of_other_sizes_define_no_frame(policy: GaussianPolicy) -> None:
-    with pytest.raises(DataError, match="demonstrations have 3 state dims, the policy has 1"):
-        evaluate(policy, countdown(1, longest=3), 0, 1, torch.ones(3))
-
-
-def test_the_interval_covers_the_mean_and_repeats() -> None:
-    values = np.random.default_rng(0).normal(5.0, 1.0, size=400)
-    low, high = mean_interval(values)
-    assert (low, high) == mean_interval(values)
-    standard_error = values.std() / 20
-    assert low == pytest.approx(values.mean() - 1.96 * standard_error, abs=0.3 * standard_error)
-    assert high == pytest.approx(values.mean() + 1.96 * standard_error, abs=0.3 * standard_error)
-    assert mean_interval(np.array([3.0])) == (3.0, 3.0)
+    frame = CommonFrame(torch.ones(3, dtype=torch.float64), "demos.npz")
+    with pytest.raises(DataError, match=r"demos\.npz: 3 state dims, the policy has 1"):
+        evaluate(policy, countdown(1, longest=3), 0, 1, frame)

@@ -3,17 +3,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import mujoco
 import numpy as np
 import policies_of_others as foreign
 import pytest
 import torch
 
 import spacil
+from spacil.demos.common_frame import bundled_frame
 from spacil.engine.torch_threads import one_torch_thread
-from spacil.envs.joint_velocities import joint_velocity_columns
-from spacil.envs.mujoco_model import model_path
-from spacil.envs.registry import TASKS
 from spacil.errors import ConfigError, DataError
 from spacil.measuring.evaluate import evaluate
 from spacil.measuring.fixed_states import load_states
@@ -48,12 +45,18 @@ def test_the_headline_equals_that_of_evaluate(report: Any) -> None:
     saved = load_policy(REACHER)
     env = make_vector_env("Reacher-v4", 3, ResetSeeds(0, "evaluate"))
     try:
-        std = spacil.load_demos("Reacher-v4").state_std
-        result = evaluate(saved.policy, env, 0, 3, std)
+        result = evaluate(saved.policy, env, 0, 3, bundled_frame("Reacher-v4"))
     finally:
         env.close()
     document = report.as_document()
-    for key in ("average_return", "return_std", "return_low", "mean_length", "num_episodes"):
+    for key in (
+        "average_return",
+        "return_std",
+        "return_low",
+        "mean_length",
+        "num_episodes",
+        "action_fluctuation",
+    ):
         assert document[key] == pytest.approx(getattr(result, key))
     for key in ("smoothness_j", *(f"smoothness_j_{f}" for f in ("own", "raw", "common"))):
         assert document[key] == pytest.approx(getattr(result, key), rel=1e-5)
@@ -63,6 +66,13 @@ def test_the_headline_equals_that_of_evaluate(report: Any) -> None:
 def test_the_document_is_plain_json_with_every_key(report: Any) -> None:
     document = json.loads(json.dumps(report.as_document(), allow_nan=False))
     assert document["fixed_states_from"] == "bundled demonstrations of Reacher-v4"
+    assert document["common_frame"] == {
+        "source": "bundled demonstrations of Reacher-v4",
+        "hash": bundled_frame("Reacher-v4").content_hash,
+        "num_dims": 11,
+        "num_live_dims": 10,
+        "num_dims_read": 10,
+    }
     assert document["on_fixed_states"]["num_states"] == 2500
     assert document["references"].keys() == {"zero_action", "random"}
     assert document["references"]["zero_action"]["action_signal"]["action_fluctuation"] == 0
@@ -183,18 +193,3 @@ def test_nowhere_to_measure_and_impossible_settings_are_refused() -> None:
 def test_demonstrations_of_another_task_are_refused() -> None:
     with pytest.raises(DataError, match="the policy has 11 state dims"):
         measure_smoothness(REACHER, env="Reacher-v4", demonstrations="Walker2d-v4", episodes=1)
-
-
-@pytest.mark.parametrize(
-    "task", ["Reacher-v4", "Hopper-v4", "Walker2d-v4", "HalfCheetah-v4", "Ant-v4"]
-)
-def test_the_velocity_columns_are_those_of_the_joints_that_the_motors_drive(task: str) -> None:
-    columns = joint_velocity_columns(task)
-    assert columns is not None
-    model = mujoco.MjModel.from_xml_path(str(model_path(TASKS[task])))
-    driven = [int(model.jnt_dofadr[joint]) for joint in model.actuator_trnid[:, 0]]
-    # In every observation the velocities of all joints follow the positions; Reacher shows only
-    # those of its arm, before the offset to the target.
-    num_shown = {"Reacher-v4": 8, "Ant-v4": 27}.get(task, TASKS[task].num_states)
-    first = num_shown - (2 if task == "Reacher-v4" else model.nv)
-    assert [first + dof for dof in driven] == list(columns)

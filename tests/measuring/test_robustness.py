@@ -9,15 +9,16 @@ from spacil.engine.torch_threads import one_torch_thread
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds, VectorEnv
 from spacil.measuring.robustness import (
-    attack_radius_of,
     measure_robustness,
     with_action_delay,
+    with_attack,
     with_noise,
     with_observation_delay,
     worst_offset,
 )
 from spacil.nets.mlp import MLP
-from spacil.sampling.episodes import all_states, play
+from spacil.sampling.episodes import Actor, play
+from spacil.seeding import stream
 
 
 @pytest.fixture(autouse=True)
@@ -39,35 +40,6 @@ def identity(states: Tensor) -> Tensor:
 
 def make_policy() -> MLP:
     return MLP([11, 16, 2], generator=torch.Generator().manual_seed(0)).requires_grad_(False)
-
-
-# --- playing ----------------------------------------------------------------------------------
-
-
-def test_episodes_come_whole_in_order_and_add_up(reacher: VectorEnv) -> None:
-    played = play(reacher, make_policy, 3)
-    assert [len(trajectory) for trajectory in played] == [50, 50, 50]
-    assert all_states(played).shape == (150, 11)
-    again = play(reacher, make_policy, 3)
-    assert all(torch.equal(a.rewards, b.rewards) for a, b in zip(played, again, strict=True))
-    assert played[0].total_return == pytest.approx(float(played[0].rewards.sum()))
-    # episode 1 of env 0 is the third; it differs from episode 0
-    assert not torch.equal(played[2].states[0], played[0].states[0])
-
-
-def test_actions_are_recorded_as_the_env_executed_them(reacher: VectorEnv) -> None:
-    (played,) = play(reacher, lambda: lambda s: torch.full((len(s), 2), 7.0), 1)
-    assert bool((played.actions == 1.0).all())
-
-
-def test_an_episode_ends_where_the_env_ends_it() -> None:
-    env = make_vector_env("Hopper-v4", 3, ResetSeeds(0, "test"))
-    try:
-        played = play(env, lambda: lambda s: torch.zeros(len(s), 3), 3)
-    finally:
-        env.close()
-    assert all(len(trajectory) < 1000 for trajectory in played)
-    assert len({len(trajectory) for trajectory in played}) > 1
 
 
 # --- disturbances -----------------------------------------------------------------------------
@@ -116,6 +88,44 @@ def test_the_attack_stays_in_its_box_and_beats_random_corners() -> None:
     assert attacked.mean() > 1.5 * at_random.mean()
 
 
+# The first action is far beyond its bound: only the second one can change, most at x = -y. The
+# unclipped actions change most at x = y.
+SLOPES = torch.tensor([[5.0, 4.5], [0.5, -0.4]])
+
+
+def half_saturated(states: Tensor) -> Tensor:
+    return states[:, :2] @ SLOPES.T + torch.tensor([20.0, 0.0])
+
+
+def half_saturated_executed(states: Tensor) -> Tensor:
+    return half_saturated(states).clamp(-1, 1)
+
+
+def test_the_attack_spends_nothing_on_what_the_bounds_cut_off() -> None:
+    states, radius = torch.zeros(8, 2), torch.tensor([0.2, 0.2])
+
+    def change_by(attacked: Actor) -> Tensor:
+        offset = worst_offset(attacked, states, radius, torch.Generator().manual_seed(0))
+        return half_saturated_executed(offset)[:, 1].abs()
+
+    assert torch.allclose(change_by(half_saturated_executed), torch.full((8,), 0.9 * 0.2))
+    assert torch.allclose(change_by(half_saturated), torch.full((8,), 0.1 * 0.2))
+
+
+def test_measuring_attacks_the_action_that_the_env_executes(reacher: VectorEnv) -> None:
+    def average_return(attacked: Actor) -> float:
+        actor = with_attack(half_saturated, attacked, 0.2 * torch.ones(11), stream(0, "attack"))
+        return float(np.mean([t.total_return for t in play(reacher, lambda: actor, 2)]))
+
+    found = measure_robustness(
+        reacher, half_saturated, half_saturated, torch.ones(11), "ones", 0.2, 2, seed=0
+    )
+    assert found.action_difference_attack is not None
+    measured = found.action_difference_attack.average_return
+    assert measured == pytest.approx(average_return(half_saturated_executed))
+    assert measured != pytest.approx(average_return(half_saturated))
+
+
 def test_a_constant_policy_cannot_be_attacked() -> None:
     offset = worst_offset(
         lambda s: torch.ones(len(s), 2),
@@ -146,9 +156,3 @@ def test_all_disturbances_are_measured_and_none_is_free(reacher: VectorEnv) -> N
         ).action_difference_attack
         is None
     )
-
-
-def test_the_usual_radii_belong_to_task_families() -> None:
-    assert attack_radius_of("Hopper-v4") == attack_radius_of("Hopper-v5") == 0.075
-    assert attack_radius_of("Ant-v4-no-contact") == 0.15
-    assert attack_radius_of("Reacher-v4") is None

@@ -323,7 +323,7 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
         ("no_such_module_anywhere:act", "cannot import 'no_such_module_anywhere'"),
         ("math:no_such_name", "has no 'no_such_name'"),
         ("math:pi", "cannot measure a float"),
-        ("sys:prefix", "is a text"),
+        ("sys:prefix", "is a string"),
     ],
 )
 def test_typed_names_that_lead_nowhere_are_refused(text: str, complaint: str) -> None:
@@ -353,5 +353,5 @@ def test_discrete_actions_are_refused() -> None:
     from stable_baselines3 import PPO
 
     model = PPO("MlpPolicy", gymnasium.make("CartPole-v1"), device="cpu", seed=0)
-    with pytest.raises(ConfigError, match="supported is a Box"):
+    with pytest.raises(ConfigError, match="only a Box"):
         open_policy(model)

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from matplotlib import image
+from pictures import CURVE_COLOURS, CURVE_SIZE, assert_drawn
 
 from spacil.errors import StorageError
 from spacil.report.learning_curve import draw_learning_curve
@@ -26,15 +26,13 @@ def test_a_run_becomes_a_picture(
     tmp_path: Path, more: dict[str, Any], demonstrator: float | None
 ) -> None:
     draw_learning_curve(rows(**more), tmp_path / "curve.png", "a run", demonstrator)
-    pixels = image.imread(tmp_path / "curve.png")
-    assert pixels.shape[:2] == (720, 840)
-    assert pixels[..., :3].std() > 0.01  # something is drawn
+    assert_drawn(tmp_path / "curve.png", CURVE_SIZE, CURVE_COLOURS)
     assert [path.name for path in tmp_path.iterdir()] == ["curve.png"]
 
 
 def test_one_evaluation_is_enough(tmp_path: Path) -> None:
     draw_learning_curve(rows(2), tmp_path / "curve.png", "a short run")
-    assert (tmp_path / "curve.png").is_file()
+    assert_drawn(tmp_path / "curve.png", CURVE_SIZE, CURVE_COLOURS)
 
 
 def test_without_an_evaluation_there_is_no_picture(tmp_path: Path) -> None:
@@ -46,7 +44,7 @@ def test_without_an_evaluation_there_is_no_picture(tmp_path: Path) -> None:
 @pytest.mark.parametrize("title", ["costs $x and $\\frac{", "a_b^c", "100 % ± 3"])
 def test_a_title_is_text_and_no_formula(tmp_path: Path, title: str) -> None:
     draw_learning_curve(rows(), tmp_path / "curve.png", title)
-    assert (tmp_path / "curve.png").is_file()
+    assert_drawn(tmp_path / "curve.png", CURVE_SIZE, CURVE_COLOURS)
 
 
 def test_a_picture_that_cannot_be_written_is_a_typed_error(tmp_path: Path) -> None:

@@ -135,8 +135,12 @@ def test_when_the_disk_takes_no_more_no_torn_line_is_left(tmp_path: Path) -> Non
 @pytest.mark.timeout(10)
 def test_a_path_that_is_no_file_is_an_error_and_does_not_hang(tmp_path: Path) -> None:
     (tmp_path / "full").symlink_to("/dev/full")
-    for path in (tmp_path, tmp_path / "full", tmp_path / "missing" / "metrics.jsonl"):
-        with pytest.raises(StorageError):
+    for path, reason in (
+        (tmp_path, "cannot open"),
+        (tmp_path / "full", "is not a regular file"),
+        (tmp_path / "missing" / "metrics.jsonl", "no such file or folder"),
+    ):
+        with pytest.raises(StorageError, match=reason):
             MetricsLog(path)
 
 

@@ -14,7 +14,7 @@ from spacil.runs.saved_state import (
     record_from,
     require_same_form,
 )
-from spacil.training.learner import Counters
+from spacil.training.iteration_metrics import Counters
 from spacil.training.target import Dual
 
 EXPECTED = {"weight": torch.ones(2, 3), "count": torch.zeros((), dtype=torch.float64)}
@@ -68,5 +68,5 @@ def test_records_read_back_as_they_were_written() -> None:
     ],
 )
 def test_a_record_with_other_fields_or_types_is_refused(document: Any) -> None:
-    with pytest.raises(StorageError, match="the checkpoint's best are not the numbers average_re"):
+    with pytest.raises(StorageError, match="the checkpoint's best should be the numbers average"):
         record_from(Best, document, "best")

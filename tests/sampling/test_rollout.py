@@ -111,7 +111,7 @@ def test_the_policy_is_read_and_not_changed(env: VectorEnv, policy: GaussianPoli
 
 def test_threads_are_given_back_also_after_an_error() -> None:
     before = torch.get_num_threads()
-    with pytest.raises(ZeroDivisionError), torch_threads(before + 1):
+    with pytest.raises(ZeroDivisionError, match="division by zero"), torch_threads(before + 1):
         assert torch.get_num_threads() == before + 1
         with one_torch_thread():
             assert torch.get_num_threads() == 1

@@ -101,7 +101,7 @@ def test_a_crash_of_the_parser_is_a_refusal_and_the_next_file_is_read(
 def test_a_file_that_does_not_answer_is_given_up(file: Path, tmp_path: Path) -> None:
     importer = _limited(seconds=0.01, patience=0.3)
     os.mkfifo(tmp_path / "pipe.npz")
-    with pytest.raises(DataError, match=r"pipe.npz: reading it did not come to an end"):
+    with pytest.raises(DataError, match=r"pipe.npz: reading it did not finish"):
         importer.read(READER, tmp_path / "pipe.npz")
     importer.close()
 

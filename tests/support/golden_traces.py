@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tiny_runs import DRAWS_FROM_EVERY_STREAM, TINY
+from tiny_runs import DRAWS_FROM_EVERY_STREAM, tiny
 
 import spacil
 
 FILE = Path(__file__).parents[1] / "integration" / "golden_traces.json"
-RUNS: dict[str, tuple[type, dict[str, Any]]] = {
+RUNS: dict[str, tuple[type[Any], dict[str, Any]]] = {
     "trpo": (spacil.TRPO, {}),
     "gail": (spacil.GAIL, {}),
     "spacil": (spacil.SPaCIL, DRAWS_FROM_EVERY_STREAM),
@@ -50,7 +50,7 @@ def _processor() -> str:
 def trace_of(run: str) -> Trace:
     """One row per iteration: a hash of the policy, and the metrics that do not tell the time."""
     agent_type, settings = RUNS[run]
-    agent = agent_type("Reacher-v4", seed=5, **(TINY | settings))
+    agent = agent_type("Reacher-v4", seed=5, **tiny(agent_type.algorithm, **settings))
     trace: Trace = []
 
     def note(agent: Any, metrics: dict[str, Any]) -> None:

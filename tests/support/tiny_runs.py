@@ -3,7 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-TINY: dict[str, Any] = {
+from spacil.config.flat import settings_read
+
+_TINY: dict[str, Any] = {
     "iterations": 3,
     "num_envs": 10,
     "steps_per_iteration": 200,
@@ -20,10 +22,16 @@ TINY: dict[str, Any] = {
 DRAWS_FROM_EVERY_STREAM: dict[str, Any] = {
     "penalty_ramp_iterations": 2,
     "penalty_state_fraction": 0.5,
-    "policy_penalty_estimator": "pgd",
+    "penalty": ("pgd=0.03",),
     "cost_penalty_estimator": "pgd",
     "fisher_state_fraction": 0.5,
 }
+
+
+def tiny(algorithm: str = "gail", **changes: Any) -> dict[str, Any]:
+    """The settings of a tiny run by keyword: those the algorithm reads, with changes."""
+    read = settings_read(algorithm)
+    return {name: value for name, value in _TINY.items() if name in read} | changes
 
 
 def as_flags(settings: dict[str, Any]) -> list[str]:
@@ -37,7 +45,7 @@ def as_flags(settings: dict[str, Any]) -> list[str]:
 
 def train_command(algorithm: str, run_dir: Path, **changes: Any) -> list[object]:
     """`spacil train ALGORITHM` of eight tiny iterations on Reacher-v4 in a folder."""
-    settings = TINY | {"iterations": 8, "seed": 5}
+    settings = tiny(algorithm, iterations=8, seed=5)
     settings |= DRAWS_FROM_EVERY_STREAM if algorithm == "spacil" else {}
     flags = as_flags(settings | changes)
     return ["train", algorithm, "--task", "Reacher-v4", "--run-dir", run_dir, *flags]

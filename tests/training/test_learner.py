@@ -8,25 +8,24 @@ import torch
 
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
-
 from spacil.demos.file import load_demos
 from spacil.engine.device import resolve_device
 from spacil.engine.torch_threads import one_torch_thread
 from spacil.errors import ConfigError, StorageError
-from spacil.training.learner import Learner
-from spacil.training.loop import run_iteration
+from spacil.training import learner as learners
+from spacil.training.policy_learner import PolicyLearner
 
 
 @pytest.fixture
-def make_learner(tiny: Callable[..., dict[str, Any]]) -> Iterator[Callable[..., Learner]]:
-    made: list[Learner] = []
+def make_learner(tiny: Callable[..., dict[str, Any]]) -> Iterator[Callable[..., PolicyLearner]]:
+    made: list[PolicyLearner] = []
 
-    def make(algorithm: Algorithm = "spacil", task: str = "Reacher-v4", **changes: Any) -> Learner:
+    def make(algorithm: str = "spacil", task: str = "Reacher-v4", **changes: Any) -> PolicyLearner:
         config = with_settings(
-            default_config(algorithm, task), tiny(penalty_ramp_iterations=0, **changes)
+            default_config(algorithm, task), tiny(algorithm, penalty_ramp_iterations=0, **changes)
         )
         demos = None if algorithm == "trpo" else load_demos(task).first(3)
-        made.append(Learner(config, task, demos))
+        made.append(PolicyLearner(config, task, demos))
         return made[-1]
 
     with one_torch_thread():
@@ -35,7 +34,7 @@ def make_learner(tiny: Callable[..., dict[str, Any]]) -> Iterator[Callable[..., 
         learner.close()
 
 
-def differing(first: Learner, second: Learner) -> list[str]:
+def differing(first: PolicyLearner, second: PolicyLearner) -> list[str]:
     ours, theirs = first.tensors(), second.tensors()
     assert ours.keys() == theirs.keys()
     return [name for name, tensor in ours.items() if not torch.equal(tensor, theirs[name])]
@@ -43,34 +42,34 @@ def differing(first: Learner, second: Learner) -> list[str]:
 
 @pytest.mark.parametrize("algorithm", ["trpo", "gail", "spacil"])
 def test_a_restored_learner_goes_on_bit_for_bit(
-    make_learner: Callable[..., Learner], algorithm: Algorithm
+    make_learner: Callable[..., PolicyLearner], algorithm: str
 ) -> None:
     going_on, restored = make_learner(algorithm), make_learner(algorithm)
     for _ in range(2):
-        run_iteration(going_on)
-    run_iteration(restored)  # with a history of its own, which must leave no trace
+        going_on.iterate()
+    restored.iterate()  # with a history of its own, which must leave no trace
     assert differing(going_on, restored)
     restored.restore(going_on.tensors(), going_on.document())
     assert differing(going_on, restored) == []
     for _ in range(2):
-        assert run_iteration(going_on)["kl"] == run_iteration(restored)["kl"]
+        assert going_on.iterate()["kl"] == restored.iterate()["kl"]
         assert differing(going_on, restored) == []
     assert going_on.document() == restored.document()
 
 
 def test_what_was_taken_apart_does_not_change_with_the_learner(
-    make_learner: Callable[..., Learner],
+    make_learner: Callable[..., PolicyLearner],
 ) -> None:
     learner = make_learner()
     taken, copies = learner.tensors(), {n: t.clone() for n, t in learner.tensors().items()}
-    run_iteration(learner)
+    learner.iterate()
     assert all(torch.equal(taken[name], copies[name]) for name in taken)
     learner.restore(taken, learner.document())
-    run_iteration(learner)
+    learner.iterate()
     assert all(torch.equal(taken[name], copies[name]) for name in taken)
 
 
-def test_a_state_with_other_tensors_is_refused(make_learner: Callable[..., Learner]) -> None:
+def test_a_state_with_other_tensors_is_refused(make_learner: Callable[..., PolicyLearner]) -> None:
     gail, trpo = make_learner("gail"), make_learner("trpo")
     with pytest.raises(StorageError, match=r"missing \['discriminator\.action_high'"):
         gail.restore(trpo.tensors(), trpo.document())
@@ -79,26 +78,28 @@ def test_a_state_with_other_tensors_is_refused(make_learner: Callable[..., Learn
 
 
 def test_building_and_training_leave_the_global_generator_alone(
-    make_learner: Callable[..., Learner],
+    make_learner: Callable[..., PolicyLearner],
 ) -> None:
     before = torch.get_rng_state()
-    run_iteration(make_learner())
+    make_learner().iterate()
     assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_imitation_without_demonstrations_is_refused() -> None:
     config = default_config("gail", "Reacher-v4")
     with pytest.raises(ConfigError, match="gail learns from demonstrations: pass --demos"):
-        Learner(config, "Reacher-v4", None)
+        learners.make_learner(config, "Reacher-v4", None)
 
 
 def test_the_common_frame_is_that_of_the_demonstrations_or_the_bundled_ones(
-    make_learner: Callable[..., Learner],
+    make_learner: Callable[..., PolicyLearner],
 ) -> None:
     three, all_bundled = load_demos("Reacher-v4").first(3), load_demos("Reacher-v4")
-    assert torch.equal(make_learner("gail").demo_std, three.state_std)
-    assert torch.equal(make_learner("trpo").demo_std, all_bundled.state_std)
-    assert make_learner("trpo", "Pendulum-v1").demo_std is None
+    assert torch.equal(make_learner("gail").common_frame.std, three.state_std)
+    trpo_frame = make_learner("trpo").common_frame
+    assert torch.equal(trpo_frame.std, all_bundled.state_std)
+    assert trpo_frame.source == "bundled demonstrations of Reacher-v4"
+    assert make_learner("trpo", "Pendulum-v1").common_frame is None
 
 
 def test_devices_are_resolved_or_refused() -> None:
@@ -114,7 +115,7 @@ def test_devices_are_resolved_or_refused() -> None:
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_on_a_gpu_simulation_acts_with_the_policy_that_is_trained(
-    make_learner: Callable[..., Learner],
+    make_learner: Callable[..., PolicyLearner],
 ) -> None:
     before = torch.get_rng_state()
     learner = make_learner(device="cuda")
@@ -123,4 +124,4 @@ def test_on_a_gpu_simulation_acts_with_the_policy_that_is_trained(
         assert learner.policy.log_std.is_cuda and not learner.acting_policy.log_std.is_cuda
         for name, value in learner.policy.state_dict().items():
             assert torch.equal(value.cpu(), learner.acting_policy.state_dict()[name])
-        run_iteration(learner)
+        learner.iterate()

@@ -7,20 +7,22 @@ from typing import Any
 
 import pytest
 
+import spacil
 from spacil.config.defaults import default_config
 from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, with_settings
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError, RunDirError
 from spacil.runs import checkpoint, provenance
+from spacil.runs.evaluations import read_evaluations
 from spacil.runs.progress import Silent
 from spacil.training import run
-from spacil.training.learner import Learner
+from spacil.training.policy_learner import PolicyLearner
 from spacil.training.run import Outcome, train_in_folder
 
 
 @pytest.fixture
 def config(tiny: Callable[..., dict[str, Any]]) -> TrainConfig:
-    return with_settings(default_config("trpo", "Reacher-v4"), tiny(iterations=5))
+    return with_settings(default_config("trpo", "Reacher-v4"), tiny("trpo", iterations=5))
 
 
 @pytest.fixture
@@ -28,7 +30,7 @@ def trained(tmp_path: Path) -> Callable[..., Outcome]:
     def train(config: TrainConfig, **options: Any) -> Outcome:
         return train_in_folder(
             config,
-            lambda: Learner(config, config.task, None),
+            lambda: PolicyLearner(config, config.task, None),
             Silent(),
             **{"run_dir": tmp_path / "run"} | options,
         )
@@ -58,8 +60,9 @@ def test_a_finished_run_holds_everything_about_itself(
         *("status.json", "tensorboard"),
     ]
     assert status_of(tmp_path / "run") == ("finished", "")
-    evaluations = json.loads((tmp_path / "run" / "eval.json").read_text())
-    assert evaluations == {"best": outcome.best, "last": outcome.last}
+    kept = read_evaluations(tmp_path / "run" / "eval.json")
+    assert (kept.best, kept.last) == (outcome.best, outcome.last)
+    assert kept.identity is not None and kept.identity.seed == config.run.seed
     lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
     evaluated = [row for row in rows if "average_return" in row]
@@ -115,7 +118,7 @@ def test_an_error_in_training_is_the_status_and_the_checkpoints_stay(
 def test_a_start_that_fails_leaves_no_folder_and_an_old_run_as_it_was(
     config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
 ) -> None:
-    def fail() -> Learner:
+    def fail() -> PolicyLearner:
         raise ConfigError("no such device")
 
     def start(**options: Any) -> None:
@@ -144,7 +147,7 @@ def test_a_folder_is_found_unfit_before_anything_is_made(
     config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
 ) -> None:
     trained(config)
-    with pytest.raises(RunDirError, match="holds a run already"):
+    with pytest.raises(RunDirError, match="already holds a run"):
         train_in_folder(config, lambda: pytest.fail("made"), Silent(), run_dir=tmp_path / "run")
 
 
@@ -171,7 +174,7 @@ def test_other_versions_of_the_software_are_told_and_the_run_goes_on(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     versions = provenance.software_versions()
-    assert versions.keys() == {"torch", "numpy", "mujoco", "gymnasium", "machine"}
+    assert versions.keys() == {"spacil", "torch", "numpy", "mujoco", "gymnasium", "machine"}
     monkeypatch.setattr(provenance, "software_versions", lambda: versions | {"torch": "1.0"})
     trained(config)
     monkeypatch.undo()
@@ -199,6 +202,7 @@ def test_a_checkpoint_knows_the_settings_it_was_written_under(
     assert run.saved_config(last) == config
     assert not FREE_TO_CHANGE_ON_RESUME & set(last.document["config"])
     assert last.manifest["provenance"]["commit"] == provenance.source_commit()
+    assert last.manifest["provenance"]["software"]["spacil"] == spacil.__version__
 
 
 def test_the_checkpoint_of_another_run_is_not_gone_on_from(
@@ -208,9 +212,9 @@ def test_the_checkpoint_of_another_run_is_not_gone_on_from(
     trained(config)
     found = checkpoint.newest_valid(tmp_path / "run" / "checkpoints")
     assert found is not None
-    other = Learner(with_settings(config, {"max_kl": 0.5}), config.task, None)
+    other = PolicyLearner(with_settings(config, {"max_kl": 0.5}), config.task, None)
     try:
-        with pytest.raises(ConfigError, match=r"other settings.*\n  max_kl: 0.0"):
+        with pytest.raises(ConfigError, match=r"different settings.*\n  max_kl: 0.0"):
             run.restore(other, found)
     finally:
         other.close()

@@ -9,32 +9,28 @@ import torch
 
 from spacil.cloning.cloner import clone
 from spacil.config.defaults import default_config
-from spacil.config.flat import with_settings
+from spacil.config.flat import with_settings, with_user_settings
 from spacil.demos.file import load_demos
 from spacil.errors import ConfigError
 from spacil.training import loop
-from spacil.training.learner import Learner
-from spacil.training.warm_start import (
-    PENALTY_SHARE,
-    cloning_config,
-    settings_now,
-    start_from_clone,
-)
+from spacil.training.plan import plan_iteration
+from spacil.training.policy_learner import PolicyLearner
+from spacil.training.warm_start import PENALTY_FRACTION, cloning_config, start_from_clone
 
 TASK = "Reacher-v4"
 EPOCHS, WAIT = 3, 2
 
-NewLearner = Callable[..., Learner]
+NewLearner = Callable[..., PolicyLearner]
 
 
 @pytest.fixture
 def new_learner(tiny: Callable[..., dict[str, Any]]) -> Iterator[NewLearner]:
-    made: list[Learner] = []
+    made: list[PolicyLearner] = []
 
-    def make(algorithm: Any = "spacil", **settings: Any) -> Learner:
+    def make(algorithm: Any = "spacil", **settings: Any) -> PolicyLearner:
         warm = {"warm_start_epochs": EPOCHS, "warm_start_iterations": WAIT, "iterations": 4}
-        config = with_settings(default_config(algorithm, TASK), tiny() | warm | settings)
-        made.append(Learner(config, TASK, load_demos(TASK).first(3)))
+        config = with_settings(default_config(algorithm, TASK), tiny(algorithm) | warm | settings)
+        made.append(PolicyLearner(config, TASK, load_demos(TASK).first(3)))
         return made[-1]
 
     yield make
@@ -42,8 +38,13 @@ def new_learner(tiny: Callable[..., dict[str, Any]]) -> Iterator[NewLearner]:
         learner.close()
 
 
-def parameters(learner: Learner, name: str) -> dict[str, torch.Tensor]:
+def parameters(learner: PolicyLearner, name: str) -> dict[str, torch.Tensor]:
     return {key: value for key, value in learner.tensors().items() if key.startswith(name)}
+
+
+def put_clone(learner: PolicyLearner) -> None:
+    assert learner.demonstrations is not None
+    start_from_clone(learner.policy, learner.config, learner.env.spec, learner.demonstrations)
 
 
 def is_same(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
@@ -54,7 +55,7 @@ def is_same(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> 
 def test_the_policy_starts_as_a_clone_with_the_spread_of_the_run(new_learner: NewLearner) -> None:
     learner = new_learner(initial_log_std=-1.5)
     untrained = parameters(learner, "policy.mean_net.")
-    loop.run_iteration(learner)
+    learner.iterate()
     assert learner.demonstrations is not None
     cloned = clone(learner.demonstrations, learner.env.spec, cloning_config(learner.config))
     for name, parameter in cloned.mean_net.named_parameters():
@@ -66,7 +67,7 @@ def test_the_policy_starts_as_a_clone_with_the_spread_of_the_run(new_learner: Ne
 def test_the_normaliser_is_the_demonstrations_and_stays(new_learner: NewLearner) -> None:
     learner = new_learner()
     for _ in range(WAIT + 1):
-        loop.run_iteration(learner)
+        learner.iterate()
     demos, normalizer = learner.demonstrations, learner.policy.normalizer
     assert demos is not None
     assert normalizer.count == demos.num_steps
@@ -75,11 +76,11 @@ def test_the_normaliser_is_the_demonstrations_and_stays(new_learner: NewLearner)
 
 def test_the_policy_waits_while_its_judges_learn_and_then_moves(new_learner: NewLearner) -> None:
     learner = new_learner()
-    start_from_clone(learner)
+    put_clone(learner)
     clone = parameters(learner, "policy.")
     learner.counters.iteration = 1
     judges = [parameters(learner, name) for name in ("value.", "discriminator.")]
-    waiting = loop.run_iteration(learner)
+    waiting = learner.iterate()
     assert is_same(parameters(learner, "policy."), clone)
     assert not any(
         is_same(parameters(learner, name), before)
@@ -87,26 +88,26 @@ def test_the_policy_waits_while_its_judges_learn_and_then_moves(new_learner: New
     )
     assert (waiting["kl"], waiting["step_fraction"]) == (0, 0)
     assert "warm start" in waiting["line_search_reason"] and not waiting["warn_line_search"]
-    moving = loop.run_iteration(learner)
+    moving = learner.iterate()
     assert moving["kl"] > 0 and not is_same(parameters(learner, "policy."), clone)
 
 
 def test_the_judges_hurry_only_while_the_policy_waits(new_learner: NewLearner) -> None:
     learner = new_learner(discriminator_steps=2, value_epochs=3)
     for waits in (True, True, False):
-        settings = settings_now(learner)
-        assert settings.discriminator.discriminator_steps == (20 if waits else 2)
-        assert settings.value.value_epochs == (15 if waits else 3)
-        loop.run_iteration(learner)
-    optimizer = learner.discriminator_optimizer
-    assert optimizer is not None
-    assert int(optimizer.num_steps) == 20 + 20 + 2
+        plan = plan_iteration(learner.config, learner.counters.iteration)
+        assert plan.moves_policy is not waits
+        assert plan.discriminator_steps == (20 if waits else 2)
+        assert plan.value.value_epochs == (15 if waits else 3)
+        learner.iterate()
+    assert learner.adversary is not None
+    assert int(learner.adversary.optimizer.num_steps) == 20 + 20 + 2
 
 
 def test_cloning_draws_from_no_stream_of_the_run(new_learner: NewLearner) -> None:
     learner = new_learner()
     before = parameters(learner, "stream.")
-    start_from_clone(learner)
+    put_clone(learner)
     assert is_same(parameters(learner, "stream."), before)
 
 
@@ -142,30 +143,33 @@ def test_the_time_of_cloning_is_told_with_the_first_iteration(new_learner: NewLe
     assert rows[0]["seconds_warm_start"] > 0
 
 
-def test_cloning_has_a_share_of_the_runs_penalty_and_no_target() -> None:
+def test_cloning_has_a_fraction_of_the_runs_penalties_and_no_target() -> None:
     spacil = with_settings(
         default_config("spacil", TASK),
-        {"warm_start_epochs": 7, "lambda_policy": 0.3, "smoothness_target": 1.0},
+        {"warm_start_epochs": 7, "penalty": ("exact=0.3", "cats=3.0"), "smoothness_target": 1.0},
     )
     cloning = cloning_config(spacil)
-    assert cloning.policy_penalty.lambda_policy == pytest.approx(0.3 * PENALTY_SHARE)
-    assert cloning.target.smoothness_target == 0 and cloning.run.iterations == 7
+    assert [(term.name, term.weight) for term in cloning.policy_penalty.terms] == [
+        ("exact", pytest.approx(0.3 * PENALTY_FRACTION)),
+        ("cats", pytest.approx(3.0 * PENALTY_FRACTION)),
+    ]
+    assert cloning.wish.smoothness_target == 0 and cloning.run.iterations == 7
     assert cloning.nets == spacil.nets and cloning.run.seed != spacil.run.seed
     gail = with_settings(default_config("gail", TASK), {"warm_start_epochs": 7})
-    assert cloning_config(gail).policy_penalty.lambda_policy == 0
+    assert cloning_config(gail).policy_penalty.terms == ()
 
 
 def test_a_target_moves_no_weight_while_the_policy_waits(new_learner: NewLearner) -> None:
     learner = new_learner(smoothness_target=0.5, evaluation_interval=100)
-    weights = [loop.run_iteration(learner)["lambda_policy"] for _ in range(WAIT + 2)]
+    weights = [learner.iterate()["lambda_policy"] for _ in range(WAIT + 2)]
     assert weights[0] == weights[1] == weights[2] != weights[3]
 
 
 @pytest.mark.parametrize("algorithm", ["trpo", "bc"])
 def test_only_imitation_with_an_adversary_starts_from_a_clone(algorithm: Any) -> None:
-    expected = f"--warm-start-epochs is 3, expected 0 with {algorithm}: gail and spacil"
+    expected = f"--warm-start-epochs: {algorithm} does not read it; it is for spacil, gail, airl"
     with pytest.raises(ConfigError, match=expected):
-        with_settings(default_config(algorithm, TASK), {"warm_start_epochs": 3})
+        with_user_settings(default_config(algorithm, TASK), {"warm_start_epochs": 3})
 
 
 @pytest.mark.parametrize("name", ["warm_start_epochs", "warm_start_iterations"])
@@ -177,5 +181,5 @@ def test_negative_numbers_are_refused(name: str) -> None:
 def test_a_wait_without_a_clone_is_no_wait(new_learner: NewLearner) -> None:
     learner = new_learner("gail", warm_start_epochs=0)
     with closing(learner):
-        assert loop.run_iteration(learner)["kl"] > 0
+        assert learner.iterate()["kl"] > 0
     assert learner.policy.normalizer.count == learner.counters.env_steps

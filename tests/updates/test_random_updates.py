@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from spacil.config.learning import TrustRegionConfig
+from spacil.engine.recorder import Recorder
 from spacil.functional import flat_params
 from spacil.functional.gaussian import kl_old_new
 from spacil.nets.policy import GaussianPolicy
-from spacil.penalties.policy_terms import random_share
+from spacil.penalties.state_subset import random_subset
 from spacil.updates import trust_region
 from spacil.updates.objectives import PolicyLoss, surrogate_loss
 
@@ -101,9 +102,11 @@ def test_ten_thousand_updates_keep_the_bound_revert_bitwise_and_stay_finite(
     is_walled = draw(st.booleans(), label="never improves")
     before = flat_params.flatten(policy.update_parameters()).detach().clone()
 
-    fisher_rows = random_share(size, config.fisher_state_fraction, generator)
+    fisher_rows = random_subset(size, config.fisher_state_fraction, generator)
     old = trust_region.OldPolicy(policy, states, config, fisher_rows)
-    report = trust_region.step(policy, worsening(loss) if is_walled else loss, old, config)
+    tried = worsening(loss) if is_walled else loss
+    direction = trust_region.find_direction(policy, tried, old, config)
+    report = trust_region.follow(policy, direction, config, Recorder())
 
     after = flat_params.flatten(policy.update_parameters()).detach()
     reasons[report.line_search_reason] += 1

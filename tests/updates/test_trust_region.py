@@ -11,14 +11,15 @@ from torch import Tensor
 from torch.func import functional_call
 
 from spacil.config.learning import TrustRegionConfig
+from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
 from spacil.functional import flat_params
 from spacil.functional.gaussian import kl_old_new
 from spacil.nets.policy import GaussianPolicy
-from spacil.penalties.policy_terms import random_share
+from spacil.penalties.state_subset import random_subset
 from spacil.smoothness.policy_penalty import exact_policy_penalty
 from spacil.updates import trust_region
-from spacil.updates.objectives import PolicyLoss, surrogate_loss, total, with_policy_penalty
+from spacil.updates.objectives import PolicyLoss, surrogate_loss, total, with_penalties
 
 CONFIG = TrustRegionConfig()
 
@@ -54,14 +55,16 @@ def old_policy(
     policy: GaussianPolicy, states: Tensor, config: TrustRegionConfig = CONFIG
 ) -> trust_region.OldPolicy:
     draws = torch.Generator().manual_seed(0)
-    rows = random_share(len(states), config.fisher_state_fraction, draws)
+    rows = random_subset(len(states), config.fisher_state_fraction, draws)
     return trust_region.OldPolicy(policy, states, config, rows)
 
 
 def step(
     policy: GaussianPolicy, loss: PolicyLoss, states: Tensor, config: TrustRegionConfig = CONFIG
 ) -> trust_region.TrustRegionReport:
-    return trust_region.step(policy, loss, old_policy(policy, states, config), config)
+    old = old_policy(policy, states, config)
+    direction = trust_region.find_direction(policy, loss, old, config)
+    return trust_region.follow(policy, direction, config, Recorder())
 
 
 @pytest.mark.parametrize("keeps_sensitivities", [True, False])
@@ -142,19 +145,19 @@ def test_the_line_search_sees_the_penalty() -> None:
     states, actions, _ = make_problem(policy, 1, 300)
     loss = surrogate(policy, states, actions, torch.zeros(300))
     penalty = exact_policy_penalty(policy.mean_of_normalized, states)
-    penalized = with_policy_penalty(loss, penalty, 0.03)
+    penalized = with_penalties(loss, {"exact": penalty}, [0.03])
     before = float(penalty().detach())
     report = step(policy, penalized, states)
     assert report.is_accepted
     assert float(penalty().detach()) < before
-    assert report.summands["policy_penalty"] == pytest.approx(0.03 * before, rel=1e-5)
+    assert report.summands["penalty_exact"] == pytest.approx(0.03 * before, rel=1e-5)
 
 
-def test_weight_zero_hands_back_the_loss_itself() -> None:
+def test_without_penalties_the_loss_is_handed_back_itself() -> None:
     policy = make_policy(0)
     states, actions, advantages = make_problem(policy, 0, 10)
     loss = surrogate(policy, states, actions, advantages)
-    assert with_policy_penalty(loss, lambda: torch.ones(()), 0.0) is loss
+    assert with_penalties(loss, {}, ()) is loss
 
 
 def test_equal_advantages_take_no_step_and_change_no_bit() -> None:

@@ -6,6 +6,8 @@ from typing import TypeVar
 
 import tyro
 
+from spacil.cli.output import check_target, with_json_target
+
 T = TypeVar("T")
 
 _FLAT = (tyro.conf.OmitArgPrefixes,)
@@ -20,9 +22,16 @@ def parse(
 ) -> T:
     """Flags are the field names, flattened; a field's docstring is its help. Exits 2 on misuse."""
     command: Callable[..., T] = functools.partial(
-        tyro.cli, arguments_type, args=arguments, prog=prog, description=description, config=_FLAT
+        tyro.cli,
+        arguments_type,
+        args=with_json_target(arguments),
+        prog=prog,
+        description=description,
+        config=_FLAT,
     )
-    return command() if default is None else command(default=default)
+    parsed = command() if default is None else command(default=default)
+    check_target(getattr(parsed, "json", None))
+    return parsed
 
 
 def value_of(flag: str, arguments: list[str]) -> str | None:

@@ -1,4 +1,4 @@
-"""Dispatch of `spacil <verb> ...`. A verb's module loads when it is called: help stays quick."""
+"""Dispatch of `spacil <verb> ...`. A verb's module is imported on use, so help stays fast."""
 
 import contextlib
 import importlib
@@ -17,14 +17,14 @@ VERBS = {
     "evaluate": ("measuring.evaluate", "return G and smoothness J of a trained policy"),
     "smoothness": (
         "measuring.smoothness",
-        "how smooth any policy is: ours, a torch module, ONNX, a function",
+        "how smooth any policy is: a run, a torch module, ONNX, a function",
     ),
     "demos": ("demos.main", "demonstrations: collect, import, export, check, show"),
     "experiment": ("machine.experiment", "measure a claim of the paper: theory"),
-    "tasks": ("machine.tasks", "what is built in, with sizes and the paper's settings"),
+    "tasks": ("machine.tasks", "the built-in tasks, with sizes and the paper's settings"),
     "doctor": (
         "machine.doctor",
-        "is this machine fit? versions, cores, disk, GPU, and a short self-test",
+        "is this machine fit to train on? versions, cores, disk, GPU, and a short self-test",
     ),
 }
 """Verb -> the module below `spacil.cli` whose `run` it is, and what `spacil --help` says."""
@@ -33,7 +33,7 @@ USAGE = "\n".join(
     [
         "usage: spacil <verb> [options]      spacil <verb> --help explains every option",
         "",
-        "Learn smooth controllers from demonstrations, and tell how smooth any controller is.",
+        "Learn smooth controllers from demonstrations, and measure how smooth any controller is.",
         "",
         *(f"  {verb:<10} {summary}" for verb, (_, summary) in VERBS.items()),
         "",
@@ -45,8 +45,8 @@ USAGE = "\n".join(
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of the console script; ends the process with the error's exit code."""
-    # Threads that wait without spinning: two runs on the same cores would otherwise each take
-    # the time the other needs. Read when torch is first imported, so it is set here.
+    # Threads that wait without spinning: otherwise two runs on the same cores slow each other
+    # down. torch reads this when it is first imported, so it is set here.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that cannot show a character shows a question mark, not a traceback.
@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None) -> None:
             code = run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader of our output went away (`spacil tasks | head`): nothing more to say.
+        # The reader of our output went away (`spacil tasks | head`): nothing more to print.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     sys.exit(code)
@@ -70,9 +70,9 @@ def run(arguments: list[str]) -> int:
         print(USAGE)
         return 0
     if arguments[0] == "--version":
-        from importlib.metadata import version
+        from spacil.version import __version__
 
-        print(f"spacil {version('spacil')}")
+        print(f"spacil {__version__}")
         return 0
     verb, *rest = arguments
     if verb not in VERBS:
@@ -88,7 +88,7 @@ def run(arguments: list[str]) -> int:
         print(f"spacil: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        # Training turns Ctrl-C into a saved stop by itself; this is for everything around it.
+        # Training handles Ctrl-C itself, by saving; this is for everything around it.
         if wants_traceback:
             traceback.print_exc()
         print("spacil: interrupted", file=sys.stderr)
@@ -97,9 +97,9 @@ def run(arguments: list[str]) -> int:
 
 @contextlib.contextmanager
 def _log_on_stderr() -> Iterator[None]:
-    """Show the library's warnings, and what a run has to tell about itself.
+    """Show the library's warnings, and what a run reports about itself.
 
-    Not everything: the simulator's remarks on its model files are for a log, not for a terminal.
+    Not everything: the simulator's remarks on its model files belong in a log, not on a terminal.
     """
     library = logging.getLogger("spacil")
     rooms = [logging.getLogger(f"spacil.{room}") for room in ("training", "runs", "engine")]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Aligned columns, the first to the left; a dash where nothing is known."""
+    """Aligned columns, the first one to the left; a dash for None."""
     cells = [list(header), *([_text(value) for value in row] for row in rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
     for i, row in enumerate(cells):

@@ -12,10 +12,12 @@ from torch import Tensor, nn
 
 from spacil.cloning.cloner import CloneCounters, Cloner, run_epoch
 from spacil.config.train_config import TrainConfig
+from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds, VectorEnv
 from spacil.measuring.evaluate import Best, Evaluation, num_evaluation_envs
+from spacil.measuring.frames import frame_of_run
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs.named_tensors import optimizer_tensors, restore_optimizer, with_prefix
 from spacil.runs.saved_state import optional_record_from, record_from, require_same_form
@@ -25,9 +27,16 @@ class CloningLearner(Cloner):
     """A cloner with an evaluation env of its own."""
 
     def __init__(
-        self, config: TrainConfig, env_source: Any, demonstrations: Demonstrations
+        self,
+        config: TrainConfig,
+        env_source: Any,
+        demonstrations: Demonstrations,
+        common_frame: CommonFrame | None = None,
     ) -> None:
-        """`env_source` is what `make_vector_env` takes: a task name, an env, or a factory."""
+        """`env_source` is what `make_vector_env` takes: a task name, an env, or a factory.
+
+        `common_frame`: that of the demonstrations before they were edited, where they were.
+        """
         seeds = ResetSeeds(config.run.seed, "eval")
         # The horizon decides how many envs an evaluation takes, and only an env knows it.
         probe = make_vector_env(env_source, 1, seeds, num_threads=1)
@@ -40,17 +49,15 @@ class CloningLearner(Cloner):
             config.run.simulation_threads,
             config.run.env_timeout,
         )
+        self.common_frame = common_frame or frame_of_run(
+            demonstrations, config.task, probe.spec.num_states
+        )
         self.best: Best | None = None
 
     @property
     def acting_policy(self) -> GaussianPolicy:
         """What is evaluated: the policy with the lowest held-out loss so far."""
         return self.policy
-
-    @property
-    def demo_std(self) -> Tensor:
-        """Standard deviations [S] that define the common frame of J."""
-        return self.demonstrations.state_std
 
     def iterate(self) -> dict[str, Any]:
         """One epoch."""

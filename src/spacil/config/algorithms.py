@@ -75,7 +75,14 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         ),
         learner=_POLICY_LEARNER,
         adversary="spacil.adversaries.airl:AirlAdversary",
-        defaults={"penalty": (), "lambda_cost": 0.0, "imitation_reward": "logit"},
+        # AIRL's own reward, logit, may be negative: where episodes can end early, it teaches a
+        # policy to end them. Steps and rate: docs/results/airl_ppo.md.
+        defaults={
+            "penalty": (),
+            "lambda_cost": 0.0,
+            "discriminator_steps": 5,
+            "discriminator_learning_rate": 0.001,
+        },
         ignores=frozenset({"discriminator_actions"}),
         presets=("none", "fast"),
         instead={"discriminator_actions": "airl always reads actions as executed"},

@@ -83,7 +83,8 @@ def with_settings(config: TrainConfig, settings: Mapping[str, Any]) -> TrainConf
     changes: dict[str, dict[str, Any]] = {}
     for name, value in settings.items():
         if name not in groups:
-            raise ConfigError(f"unknown setting {name!r}{_did_you_mean(name, groups)}")
+            known = [*groups, SHORT_FORM]
+            raise ConfigError(f"unknown setting {name!r}{_did_you_mean(name, known)}")
         value = words_of(value) if name == "penalty" else value
         value = tuple(value) if isinstance(value, list) else value
         _check_type(name, value)
@@ -165,8 +166,9 @@ def _without_short_form(settings: Mapping[str, Any]) -> dict[str, Any]:
     weight = named.pop(SHORT_FORM)
     if "penalty" in named:
         raise ConfigError("--lambda-policy is short for --penalty exact=W: give one of the two")
-    if not isinstance(weight, int | float) or isinstance(weight, bool) or not weight >= 0:
-        raise ConfigError(f"--lambda-policy is {weight}, expected 0 or more")
+    is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
+    if not is_number or not 0 <= weight < math.inf:
+        raise ConfigError(f"--lambda-policy is {weight}, expected a finite number of 0 or more")
     return named | {"penalty": (f"exact={float(weight)!r}",)}
 
 
@@ -183,6 +185,6 @@ def _readers_of(name: str) -> str:
     return ", ".join(readers) or "no algorithm"
 
 
-def _did_you_mean(name: str, known: Mapping[str, str]) -> str:
+def _did_you_mean(name: str, known: list[str]) -> str:
     close = difflib.get_close_matches(name, known, n=3)
     return f": did you mean {', '.join(close)}?" if close else ""

@@ -26,8 +26,8 @@ class PolicyStepConfig:
     """Which step moves the policy; the smoothness penalties compose with either."""
 
     policy_step: Literal["trpo", "ppo"] = "trpo"
-    """trpo: one natural-gradient step inside a KL bound, as in the paper. ppo: epochs of Adam on
-    the clipped surrogate (Schulman et al. 2017)."""
+    """The paper's trpo, one natural-gradient step inside a KL bound; or ppo, epochs of Adam on the
+    clipped surrogate (Schulman et al. 2017)."""
 
 
 @dataclass(frozen=True)

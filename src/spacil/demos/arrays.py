@@ -36,29 +36,29 @@ def tensors_from_arrays(
     truncated: cut off, not ended by the task.
     """
     _check_counts(arrays, source)
-    intake = _Intake(source)
+    conversion = _Conversion(source)
     tensors = {
-        field.name: intake.joined(field, arrays[field.name])
+        field.name: conversion.joined(field, arrays[field.name])
         for field in FIELDS
         if field.name in arrays and field.name != "observations"
     }
     lengths = [len(np.asarray(episode)) for episode in arrays["executed_actions"]]
     tensors["episode_lengths"] = torch.tensor(lengths, dtype=torch.int64)
-    tensors["observations"] = intake.observations(arrays["observations"], lengths)
+    tensors["observations"] = conversion.observations(arrays["observations"], lengths)
     if "terminations" not in tensors and "truncations" not in tensors:
         tensors["truncations"] = _last_steps(lengths)
-        intake.changes.append({"operation": "mark_episode_ends_as_truncated"})
+        conversion.changes.append({"operation": "mark_episode_ends_as_truncated"})
     no_flags = torch.zeros(sum(lengths), dtype=torch.bool)
     tensors.setdefault("terminations", no_flags)
     tensors.setdefault("truncations", no_flags)
-    if intake.casts:
-        intake.changes.append({"operation": "cast", **intake.casts})
-    return tensors, intake.changes
+    if conversion.casts:
+        conversion.changes.append({"operation": "cast", **conversion.casts})
+    return tensors, conversion.changes
 
 
 @dataclass
-class _Intake:
-    """Takes in the arrays of one source and remembers what it had to change."""
+class _Conversion:
+    """The arrays of one source on their way into tensors, and what had to be changed."""
 
     source: str
     casts: dict[str, str] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from pathlib import Path
 from spacil import storage
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.edits import without_tensors
-from spacil.demos.formats import imitation, minari
+from spacil.demos.formats import csv_file, imitation, minari
 from spacil.demos.formats.d4rl import export_d4rl, import_d4rl
 from spacil.demos.formats.npz import export_npz, import_npz
 from spacil.demos.metadata import DemoMetadata
@@ -164,6 +164,9 @@ class _Format:
 _FORMATS = {
     "native": _Format(_load_native, _save_native, (".safetensors",)),
     "npz": _Format(import_npz, export_npz, (".npz",)),
+    "csv": _Format(
+        csv_file.import_csv, csv_file.export_csv, (".csv",), leaves_out=csv_file.LEAVES_OUT
+    ),
     "d4rl": _Format(import_d4rl, export_d4rl, (".hdf5", ".h5")),
     "minari": _Format(
         minari.import_minari, minari.export_minari, marker=f"data/{minari.METADATA_FILE}"

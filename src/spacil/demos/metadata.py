@@ -17,7 +17,7 @@ class DemoMetadata:
     """The task, the env's identity, and the history of a record; copied when it is made."""
 
     task: str | None = None
-    """The task's name, e.g. `Hopper-v4`; None when the source does not tell."""
+    """The task's name, e.g. `Hopper-v4`; None when the source does not say."""
     env_fingerprint: Mapping[str, Any] | None = None
     """`EnvSpec.fingerprint` of the env they were recorded in; None when the source does not say."""
     provenance: Mapping[str, Any] = field(default_factory=dict)

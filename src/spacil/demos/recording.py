@@ -1,8 +1,4 @@
-"""Recording demonstrations: an expert acts in a vector env, and whole episodes are kept.
-
-Every env of a wave plays exactly one episode. Keeping the first episodes to finish instead would
-prefer short ones, that is, failures.
-"""
+"""Recording demonstrations: an expert acts in a vector env, and whole episodes are kept."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
@@ -12,11 +8,10 @@ from numpy.typing import NDArray
 
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.metadata import DemoMetadata
-from spacil.envs.vector_env import ActionArray, FloatArray, VectorEnv, check_actions
+from spacil.envs.vector_env import FloatArray, VectorEnv
 from spacil.errors import ConfigError
+from spacil.sampling.episodes import Actor, WaveStep, play_wave, waves
 
-Act = Callable[[FloatArray], ActionArray]
-"""Raw states [N, S] -> raw, unclipped actions [N, A] float32."""
 OnProgress = Callable[[int, int], None]
 """Called with (episodes recorded, episodes asked for)."""
 
@@ -32,7 +27,7 @@ class HasStartStates(Protocol):
 
 def record_demonstrations(
     env: VectorEnv,
-    act: Act,
+    act: Actor,
     num_episodes: int,
     provenance: Mapping[str, Any],
     on_progress: OnProgress | None = None,
@@ -50,8 +45,7 @@ def record_demonstrations(
             "wrap it in gymnasium.wrappers.TimeLimit"
         )
     columns: dict[str, list[NDArray[Any]]] = {}
-    for wave in range(-(-num_episodes // env.num_envs)):
-        num_wanted = min(env.num_envs, num_episodes - wave * env.num_envs)
+    for wave, num_wanted in waves(env, num_episodes):
         for name, episodes in _record_wave(env, act, wave, num_wanted).items():
             columns.setdefault(name, []).extend(episodes)
         if on_progress is not None:
@@ -61,42 +55,38 @@ def record_demonstrations(
 
 
 def _record_wave(
-    env: VectorEnv, act: Act, wave: int, num_wanted: int
+    env: VectorEnv, act: Actor, wave: int, num_wanted: int
 ) -> dict[str, list[NDArray[Any]]]:
     """One episode of each of the first `num_wanted` envs, as per-episode arrays by field name."""
-    states = env.reset(first_episode=wave)
-    starts: dict[str, list[NDArray[Any]]] = {}
-    if isinstance(env, HasStartStates):
-        qpos, qvel = env.positions_and_velocities()
-        starts = {
-            "initial_qpos": [row.copy() for row in qpos[:num_wanted]],
-            "initial_qvel": [row.copy() for row in qvel[:num_wanted]],
-        }
-    active = np.arange(env.num_envs) < num_wanted
-    lengths = np.zeros(env.num_envs, dtype=np.int64)
+    first_states = env.reset(first_episode=wave)
+    starts = _start_states(env, num_wanted)
     frames: list[dict[str, NDArray[Any]]] = []
-    while active.any():
-        # Finished envs are asked too: a constant batch shape keeps the policy's bits constant.
-        acted_in = states.copy()
-        raw = act(acted_in)
-        check_actions(raw, env.spec, env.num_envs)  # clipping would hide an infinity
-        executed = np.clip(raw, env.spec.action_low, env.spec.action_high)
-        result = env.step(executed, active)
+
+    def keep(step: WaveStep) -> None:
         frame: dict[str, NDArray[Any]] = {
-            "states": acted_in.astype(np.float32),
-            "final_states": result.final_states.astype(np.float32),
-            "actions": raw,
-            "executed_actions": executed,
-            "rewards": result.rewards,
-            "terminations": result.terminated,
-            "truncations": result.truncated,
+            "states": step.states.numpy(),
+            "final_states": step.result.final_states.astype(np.float32),
+            "actions": step.actions.numpy(),
+            "executed_actions": step.executed_actions.numpy(),
+            "rewards": step.result.rewards,
+            "terminations": step.result.terminated,
+            "truncations": step.result.truncated,
         }
-        # Copies: an env may fill the same arrays again at its next step.
         frames.append({name: array.copy() for name, array in frame.items()})
-        lengths += active
-        active &= ~(result.terminated | result.truncated)
-        states = result.states
-    return {**_episodes_of(frames, lengths[:num_wanted].tolist()), **starts}
+
+    lengths = play_wave(env, act, first_states, num_wanted, keep)
+    return {**_episodes_of(frames, lengths.tolist()), **starts}
+
+
+def _start_states(env: VectorEnv, num_wanted: int) -> dict[str, list[NDArray[Any]]]:
+    """The physics that episodes can be replayed from, where the env shows it."""
+    if not isinstance(env, HasStartStates):
+        return {}
+    qpos, qvel = env.positions_and_velocities()
+    return {
+        "initial_qpos": [row.copy() for row in qpos[:num_wanted]],
+        "initial_qvel": [row.copy() for row in qvel[:num_wanted]],
+    }
 
 
 def _episodes_of(

@@ -1,8 +1,7 @@
 """Which tensors demonstrations consist of, and when they fit together.
 
 One table, read by the record, the native file and the importers. This module looks at structure
-only (names, dtypes, shapes, episode ends); whether the numbers make sense is the subject of
-`demo_check`.
+only (names, dtypes, shapes, episode ends); `check` looks at whether the numbers make sense.
 """
 
 from collections.abc import Mapping

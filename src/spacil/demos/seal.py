@@ -1,8 +1,8 @@
 """What our exports to other formats carry besides the arrays: a document, and a hash over it all.
 
-Most formats of others have no checksum. With the seal an export of ours comes back as the very
-record it was made from, and any number that changed on the way is found. Files of others have no
-seal, and their numbers are believed as far as they fit together.
+Most third-party formats have no checksum. With the seal an export of ours comes back as the very
+record it was made from, and any number that changed on the way is found. Third-party files have no
+seal, and their numbers are trusted as far as they fit together.
 """
 
 from collections.abc import Mapping

@@ -47,6 +47,12 @@ class MujocoTask:
     """The fields of `Physics` beyond qpos and qvel that the functions read."""
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     """What `gymnasium.make` gets beyond the id."""
+    joint_velocities: tuple[int, ...] | None = None
+    """Columns of the state that hold the driven joints' velocities, one per action."""
+    is_movement: bool = False
+    """Whether an episode is one movement from rest to rest, as reaching is and walking is not."""
+    attack_radius: float | None = None
+    """Usual L-infinity radius of an attack on the state, in standard deviations (SA-PPO's)."""
 
 
 def _reacher(version: Literal[4, 5]) -> MujocoTask:
@@ -64,6 +70,8 @@ def _reacher(version: Literal[4, 5]) -> MujocoTask:
         is_healthy=rules.always_healthy,
         draw_start=rules.reacher_start,
         derived_fields=(XPOS,),
+        joint_velocities=(6, 7),
+        is_movement=True,
     )
 
 
@@ -83,6 +91,8 @@ def _hopper(version: Literal[4, 5]) -> MujocoTask:
         ),
         is_healthy=rules.hopper_is_healthy,
         draw_start=partial(rules.uniform_start, scale=5e-3),
+        joint_velocities=(8, 9, 10),
+        attack_radius=0.075,
     )
 
 
@@ -102,6 +112,8 @@ def _walker2d(version: Literal[4, 5]) -> MujocoTask:
         ),
         is_healthy=rules.walker_is_healthy,
         draw_start=partial(rules.uniform_start, scale=5e-3),
+        joint_velocities=(11, 12, 13, 14, 15, 16),
+        attack_radius=0.05,
     )
 
 
@@ -119,6 +131,8 @@ def _half_cheetah(version: Literal[4, 5]) -> MujocoTask:
         reward=partial(rules.running_reward, alive_bonus="never", control_weight=0.1),
         is_healthy=rules.always_healthy,
         draw_start=partial(rules.uniform_normal_start, scale=0.1),
+        joint_velocities=(11, 12, 13, 14, 15, 16),
+        attack_radius=0.15,
     )
 
 
@@ -149,6 +163,9 @@ def _ant(version: Literal[4, 5], *, sees_contacts: bool) -> MujocoTask:
         draw_start=partial(rules.uniform_normal_start, scale=0.1),
         derived_fields=(XPOS, CFRC_EXT) if sees_contacts else (XPOS,),
         kwargs={"use_contact_forces": True} if version == 4 and sees_contacts else {},
+        # Its motors begin with the fourth leg, its joints with the first.
+        joint_velocities=(25, 26, 19, 20, 21, 22, 23, 24),
+        attack_radius=0.15,
     )
 
 

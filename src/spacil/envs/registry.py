@@ -14,7 +14,7 @@ from spacil.errors import ConfigError
 
 if TYPE_CHECKING:
     from spacil.envs.env_source import EnvSource
-    from spacil.envs.vector_env import ResetSeeds, VectorEnv
+    from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
 
 TASKS: Mapping[str, MujocoTask] = MappingProxyType({task.name: task for task in MUJOCO_TASKS})
 """Every built-in task. `Ant-v4` is the paper's, with contact forces: 111 numbers."""
@@ -44,6 +44,14 @@ def make_vector_env(
 
     make_env, name = as_env_factory(task, other_names=TASKS)
     return GymnasiumVectorEnv(make_env, name, num_envs, seeds, timeout or DEFAULT_TIMEOUT)
+
+
+def built_in_task(spec: EnvSpec) -> MujocoTask | None:
+    """The built-in task that an env is, by name and sizes; None for any other or a wrapped one."""
+    task = TASKS.get(spec.task)
+    if task is None or (task.num_states, task.num_actions) != (spec.num_states, spec.num_actions):
+        return None
+    return task
 
 
 def gymnasium_spec(task: str) -> str:

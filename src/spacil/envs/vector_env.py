@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from spacil.errors import DataError, DivergedError, EnvError
+from spacil.errors import DataError, DivergedError
 from spacil.seeding import derived_seed
 
 FloatArray = NDArray[np.float64]
@@ -200,13 +200,3 @@ def first_non_finite_row(states: FloatArray, rewards: FloatArray) -> int | None:
         return None
     bad = np.flatnonzero(~(np.isfinite(states).all(axis=-1) & np.isfinite(rewards)))
     return int(bad[0]) if len(bad) else None
-
-
-def check_results(states: FloatArray, rewards: FloatArray, spec: EnvSpec, where: str) -> None:
-    """Refuse non-finite states or rewards: no training may see the frames after them."""
-    env = first_non_finite_row(states, rewards)
-    if env is not None:
-        raise EnvError(
-            f"{spec.task}: env {env} returned a non-finite state or reward "
-            f"(reward {rewards[env]}) {where}"
-        )

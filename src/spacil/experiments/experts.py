@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spacil import paper
-from spacil.demos.file import load_demos
+from spacil.demos.common_frame import bundled_frame
 from spacil.measuring.evaluate import Evaluation, evaluate_afresh
 from spacil.policies.file import load_expert
 
@@ -31,6 +31,6 @@ def evaluate_expert(task: str, seed: int, num_threads: int = 1) -> ExpertEvaluat
     expert, column = load_expert(task), paper.TASKS[task]
     num_episodes = min(NUM_STEPS // column.trajectory_length, MOST_EPISODES)
     result = evaluate_afresh(
-        expert.policy, task, num_episodes, seed, num_threads, load_demos(task).state_std
+        expert.policy, task, num_episodes, seed, num_threads, bundled_frame(task)
     )
     return ExpertEvaluation(task, seed, column.expert_return, result, dict(expert.provenance))

@@ -1,1 +1,1 @@
-"""Is this machine fit to train on? Facts about it, and a short test of what spacil promises."""
+"""Is this machine fit to train on? Facts about it, and a short self-test."""

@@ -1,4 +1,4 @@
-"""What this machine is: versions, cores, memory, disk, GPU, rendering. Looks, changes nothing."""
+"""Facts about this machine: versions, cores, memory, disk, GPU, rendering. Changes nothing."""
 
 import os
 import platform
@@ -18,7 +18,7 @@ _OPEN_GL = "import mujoco; mujoco.GLContext(16, 16).make_current()"
 
 
 def gather() -> dict[str, Any]:
-    """Every fact by name, JSON-able; what is missing says so in words."""
+    """Every fact by name, JSON-able; what is missing is stated in words."""
     return {
         "versions": {"python": platform.python_version()}
         | {name: _version(name) for name in PACKAGES},
@@ -34,9 +34,9 @@ def gather() -> dict[str, Any]:
 
 
 def gpu() -> str:
-    """The CUDA devices that torch sees, or why there is none."""
+    """The CUDA devices that torch sees, or why it sees none."""
     if not torch.backends.cuda.is_built():
-        return "none: this torch is built for the CPU alone"
+        return "none: this torch is a CPU-only build"
     if not torch.cuda.is_available():
         return "none: torch sees no CUDA device"
     return ", ".join(
@@ -45,7 +45,7 @@ def gpu() -> str:
 
 
 def rendering() -> str:
-    """Whether MuJoCo can draw; training does not need it."""
+    """Whether MuJoCo can render; training does not need it."""
     backend = os.environ.get("MUJOCO_GL", "default")
     try:
         attempt = subprocess.run(

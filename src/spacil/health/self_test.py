@@ -1,6 +1,6 @@
-"""A short test of what spacil promises, on the machine it runs on.
+"""A short test, on this machine, that spacil does what it promises.
 
-Each check returns what it found in words, or raises `CheckFailedError`; nothing else gets out.
+Each check returns its finding in words or raises; `run_checks` turns every error into a result.
 """
 
 import tempfile
@@ -20,7 +20,7 @@ from spacil.training.learner import Learner, make_learner
 from spacil.training.run import restore, state_to_save
 
 MIN_SPEED_SHARE = 0.3
-"""Of bare `mj_step` calls; about 0.6 to 0.9 is usual."""
+"""As a share of bare `mj_step` calls; 0.6 to 0.9 is usual."""
 _EXACT_STEPS = 100
 _SPEED_SECONDS = 1.0
 _TINY = {
@@ -36,7 +36,7 @@ _TINY = {
 
 
 class CheckFailedError(SpacilError):
-    """This machine does not keep a promise."""
+    """This machine failed a check."""
 
 
 @dataclass(frozen=True)
@@ -48,37 +48,37 @@ class CheckResult:
 
 
 def run_checks(folder: Path) -> list[CheckResult]:
-    """All checks, in order; `folder` is where run folders would be made."""
+    """All checks, in order; `folder` is where run folders would be created."""
     checks: dict[str, Callable[[], str]] = {
         "step-exactness": steps_equal_gymnasium,
         "determinism": one_seed_gives_one_run,
-        "checkpoint round trip": lambda: a_saved_run_goes_on(folder),
+        "checkpoint round trip": lambda: a_saved_run_resumes(folder),
         "simulation speed": simulation_is_near_its_floor,
     }
     return [_timed(name, check) for name, check in checks.items()]
 
 
 def steps_equal_gymnasium() -> str:
-    """Our simulator beside `gymnasium.make`, bit for bit."""
+    """Our simulator against `gymnasium.make`, bit for bit."""
     from spacil.envs.fidelity import difference_from_gymnasium
     from spacil.envs.registry import PAPER_TASKS, TASKS
 
     for name in PAPER_TASKS:
         difference = difference_from_gymnasium(TASKS[name], _EXACT_STEPS)
         if difference is not None:
-            raise CheckFailedError(f"our simulator is not gymnasium's: {difference}")
+            raise CheckFailedError(f"our simulator differs from gymnasium's: {difference}")
     return f"{len(PAPER_TASKS)} tasks x {_EXACT_STEPS} steps equal gymnasium.make, difference 0"
 
 
 def one_seed_gives_one_run() -> str:
     hashes = {_state_after(2) for _ in range(2)}
     if len(hashes) > 1:
-        raise CheckFailedError("two runs of one seed ended in different states")
-    return "two runs of one seed are equal, bit for bit"
+        raise CheckFailedError("two runs with the same seed ended in different states")
+    return "two runs with the same seed are equal, bit for bit"
 
 
-def a_saved_run_goes_on(folder: Path) -> str:
-    """Two iterations, saved, read and gone on with, beside three in one go."""
+def a_saved_run_resumes(folder: Path) -> str:
+    """Two iterations, saved, loaded and continued for one more, against three in one go."""
     with tempfile.TemporaryDirectory(dir=folder, prefix=".spacil-doctor-") as scratch:
         learner = _learner()
         _iterate(learner, 2)
@@ -92,7 +92,7 @@ def a_saved_run_goes_on(folder: Path) -> str:
         found = _hash_of(resumed)
         resumed.close()
     if found != _state_after(3):
-        raise CheckFailedError("a run that was saved and resumed ended in another state")
+        raise CheckFailedError("a run that was saved and resumed ended in a different state")
     return f"resumed bit for bit; written in {milliseconds:.1f} ms"
 
 
@@ -113,7 +113,7 @@ def _timed(name: str, check: Callable[[], str]) -> CheckResult:
         is_passed, detail = True, check()
     except SpacilError as error:
         is_passed, detail = False, str(error)
-    except Exception as error:  # a library that is missing or broken: that is what we look for
+    except Exception as error:  # a missing or broken library is what we are looking for
         is_passed, detail = False, f"{type(error).__name__}: {error}"
     return CheckResult(name, is_passed, detail, round(time.perf_counter() - began, 2))
 

@@ -2,50 +2,29 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from spacil.engine.torch_threads import one_torch_thread
+from spacil.demos.common_frame import CommonFrame
 from spacil.envs.registry import make_vector_env
-from spacil.envs.vector_env import BoolArray, EnvSpec, ResetSeeds, VectorEnv
-from spacil.errors import DataError
-from spacil.nets.normalizer import CLIP, STD_FLOOR
+from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
+from spacil.measuring.frames import frames_of_policy
+from spacil.measuring.statistics import ReturnStatistics, return_statistics
 from spacil.nets.policy import GaussianPolicy
-from spacil.sampling.episodes import DEFAULT_EPISODE_LIMIT
-from spacil.smoothness.metric import Frames, local_constants
+from spacil.sampling.episodes import DEFAULT_EPISODE_LIMIT, play_for_totals
+from spacil.smoothness.action_signal import mean_of_known
+from spacil.smoothness.metric import local_constants
 
 EVALUATION_ENVS = 50
 """Envs side by side in an evaluation outside of training."""
 
 
 @dataclass(frozen=True)
-class Episodes:
-    """Whole episodes of one policy."""
-
-    returns: NDArray[np.float64]
-    """[episodes], undiscounted"""
-    lengths: NDArray[np.int64]
-    """[episodes]"""
-    states: Tensor
-    """[sum of lengths, S] float32, every state acted on"""
-
-
-@dataclass(frozen=True)
-class Evaluation:
+class Evaluation(ReturnStatistics):
     """Return G and smoothness J of one policy; keys are stable."""
 
-    average_return: float
-    return_std: float
-    """Over episodes, with Bessel's correction; 0 for one episode"""
-    return_low: float
-    return_high: float
-    """95 % bootstrap interval of the mean return over episodes of this one policy"""
-    num_episodes: int
     mean_length: float
     smoothness_j: float | None
     """The common frame's J; None without demonstrations to define it. Lower is smoother."""
@@ -53,6 +32,8 @@ class Evaluation:
     smoothness_j_raw: float
     smoothness_j_common: float | None
     smoothness_j_effective: float | None
+    action_fluctuation: float | None
+    """E |a_{t+1} - a_t| of the executed actions, mean over episodes; None if all have one step"""
 
 
 @dataclass(frozen=True)
@@ -68,101 +49,35 @@ def num_evaluation_envs(evaluation_steps: int, horizon: int | None) -> int:
     return max(1, math.ceil(evaluation_steps / (horizon or DEFAULT_EPISODE_LIMIT)))
 
 
-@torch.no_grad()
-def play_episodes(
-    env: VectorEnv, act: Callable[[Tensor], Tensor], first_episode: int, num_episodes: int
-) -> Episodes:
-    """Whole episodes in waves of one per env: episode `first_episode` of every env, then the next.
-
-    `act` maps raw float32 states [N, S] to actions within bounds.
-    """
-    parts = []
-    for wave in range(math.ceil(num_episodes / env.num_envs)):
-        num_wanted = min(env.num_envs, num_episodes - wave * env.num_envs)
-        parts.append(_play_wave(env, act, first_episode + wave, num_wanted))
-    return Episodes(
-        np.concatenate([part.returns for part in parts]),
-        np.concatenate([part.lengths for part in parts]),
-        torch.cat([part.states for part in parts]),
-    )
-
-
-def _play_wave(
-    env: VectorEnv, act: Callable[[Tensor], Tensor], episode: int, num_wanted: int
-) -> Episodes:
-    """One whole episode in each of the first `num_wanted` envs; an env that is done waits."""
-    states = env.reset(episode)
-    active: BoolArray = np.arange(env.num_envs) < num_wanted
-    returns = np.zeros(env.num_envs)
-    lengths = np.zeros(env.num_envs, dtype=np.int64)
-    visited: list[Tensor] = []
-    with one_torch_thread():
-        for _ in range(env.spec.horizon or DEFAULT_EPISODE_LIMIT):
-            inputs = torch.from_numpy(states.astype(np.float32))
-            visited.append(inputs[torch.from_numpy(active)])
-            result = env.step(act(inputs).numpy(), active)
-            returns += result.rewards
-            lengths += active
-            active = active & ~(result.terminated | result.truncated)
-            states = result.states
-            if not active.any():
-                break
-    return Episodes(returns[:num_wanted], lengths[:num_wanted], torch.cat(visited))
-
-
-def policy_frames(policy: GaussianPolicy, demo_std: Tensor | None) -> Frames:
-    """The frames in which this policy's J is told; `demo_std` [S] defines the common one."""
-    normalizer = policy.normalizer
-    common = None
-    if demo_std is not None:
-        if len(demo_std) != policy.num_states:
-            raise DataError(
-                f"the demonstrations have {len(demo_std)} state dims, the policy has "
-                f"{policy.num_states}: they define no common frame for it"
-            )
-        common = torch.where(demo_std > STD_FLOOR, demo_std, 0.0).to(normalizer.scale)
-    return Frames(
-        own_scale=normalizer.scale,
-        common_std=common,
-        action_low=policy.action_low,
-        action_high=policy.action_high,
-        state_clip=CLIP,
-    )
-
-
 def evaluate(
     policy: GaussianPolicy,
     env: VectorEnv,
     first_episode: int,
     num_episodes: int,
-    demo_std: Tensor | None = None,
+    common_frame: CommonFrame | None = None,
 ) -> Evaluation:
     """G over whole episodes with mean actions, and J over every state visited.
 
     The normaliser is read, never updated.
     """
-    episodes = play_episodes(
+    frames = frames_of_policy(policy, common_frame)
+    # The policy's own bounds: it may be evaluated in an env with wider ones.
+    episodes = play_for_totals(
         env, lambda states: policy.clip(policy.mean(states)), first_episode, num_episodes
     )
     constants = local_constants(
-        policy.mean_of_normalized,
-        policy.normalize(episodes.states),
-        policy_frames(policy, demo_std),
+        policy.mean_of_normalized, policy.normalize(episodes.states), frames
     )
-    low, high = mean_interval(episodes.returns)
     common = _mean(constants.common)
     return Evaluation(
-        average_return=float(episodes.returns.mean()),
-        return_std=float(episodes.returns.std(ddof=1)) if num_episodes > 1 else 0.0,
-        return_low=low,
-        return_high=high,
-        num_episodes=num_episodes,
+        **asdict(return_statistics(episodes.returns)),
         mean_length=float(episodes.lengths.mean()),
         smoothness_j=common,
         smoothness_j_own=float(constants.own.mean()),
         smoothness_j_raw=float(constants.raw.mean()),
         smoothness_j_common=common,
         smoothness_j_effective=_mean(constants.effective),
+        action_fluctuation=mean_of_known(episodes.action_changes.tolist()),
     )
 
 
@@ -172,7 +87,7 @@ def evaluate_afresh(
     num_episodes: int,
     seed: int,
     num_threads: int,
-    demo_std: Tensor | None,
+    common_frame: CommonFrame | None,
     check: Callable[[EnvSpec], None] = lambda spec: None,
 ) -> Evaluation:
     """`evaluate` on new envs, from start states that no training run uses.
@@ -184,19 +99,9 @@ def evaluate_afresh(
     )
     try:
         check(env.spec)
-        return evaluate(policy, env, 0, num_episodes, demo_std)
+        return evaluate(policy, env, 0, num_episodes, common_frame)
     finally:
         env.close()
-
-
-def mean_interval(
-    values: NDArray[np.float64], level: float = 0.95, resamples: int = 2_000
-) -> tuple[float, float]:
-    """Bootstrap interval of the mean over episodes, always from the same draws."""
-    draws = np.random.default_rng(0).integers(len(values), size=(resamples, len(values)))
-    tail = (1 - level) / 2
-    low, high = np.quantile(values[draws].mean(axis=1), [tail, 1 - tail])
-    return float(low), float(high)
 
 
 def _mean(values: Tensor | None) -> float | None:

@@ -1,7 +1,7 @@
 """The numbers of one policy at given states: local constants, ball estimates, cost, certificate.
 
 A `Lens` is how a policy is looked at: its function with gradients, and the frames its Jacobian is
-told in. Everything here is a function of a lens and of states; nothing is played or read.
+measured in. Everything here is a function of a lens and of states; nothing is played or read.
 """
 
 import math
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from spacil import paper
+from spacil.demos.common_frame import CommonFrame
 from spacil.functional.ball import StepRule
 from spacil.functional.finite_differences import RELATIVE_STEP, differentiable
 from spacil.functional.spectral import BatchFunction
@@ -62,21 +63,18 @@ class Lens:
 def make_lens(
     source: PolicySource,
     feature_std: Tensor,
-    demo_std: Tensor | None,
+    common_frame: CommonFrame | None,
     bounds: tuple[Tensor, Tensor] | None,
 ) -> Lens:
-    """`feature_std` [S] sets the steps of finite differences; `demo_std` [S] the common frame."""
+    """`feature_std` [S] sets the steps of finite differences, where they are needed."""
     num_states, dtype = len(feature_std), source.dtype
-    common = None
-    if demo_std is not None:
-        common = torch.where(demo_std > STD_FLOOR, demo_std, 0.0).to(dtype)
     low, high = (
         bounds if bounds is not None else (torch.tensor(-torch.inf), torch.tensor(torch.inf))
     )
     own = source.own
     frames = Frames(
         own_scale=torch.ones(num_states, dtype=dtype) if own is None else own.scale,
-        common_std=common,
+        common_std=None if common_frame is None else common_frame.live_std.to(dtype),
         action_low=low,
         action_high=high,
         state_clip=math.inf if own is None else own.clip,
@@ -149,7 +147,7 @@ def ball_estimates(
 
 
 def cost_summaries(cost: CostFunction, lens: Lens, raw_states: Tensor) -> CostSummaries:
-    """How fast the learned cost changes, in the frames that the policy's J is told in."""
+    """How fast the learned cost changes, in the frames that the policy's J is measured in."""
     parts = [
         cost_gradients(cost, lens.mean, states)
         for states in lens.normalize(raw_states).split(CHUNK)

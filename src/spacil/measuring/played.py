@@ -1,14 +1,16 @@
 """Episodes in, numbers out: return, what the motors felt, and whether the policy acts at all."""
 
+from dataclasses import asdict
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from spacil.envs.joint_velocities import is_movement, joint_velocity_columns
+from spacil.envs.registry import built_in_task
 from spacil.envs.vector_env import EnvSpec
 from spacil.errors import ConfigError
-from spacil.measuring.evaluate import mean_interval
 from spacil.measuring.report import PlayedEpisodes
+from spacil.measuring.statistics import return_statistics
 from spacil.policies.source import PolicySource
 from spacil.sampling.episodes import Actor, Trajectory
 from spacil.smoothness.action_signal import ActionSignal, describe, mean_signal
@@ -17,13 +19,8 @@ from spacil.smoothness.action_signal import ActionSignal, describe, mean_signal
 def played_episodes(trajectories: list[Trajectory], spec: EnvSpec) -> PlayedEpisodes:
     """The summary of whole episodes; numbers of the signal are means over episodes."""
     returns = np.array([trajectory.total_return for trajectory in trajectories])
-    low, high = mean_interval(returns)
     return PlayedEpisodes(
-        average_return=float(returns.mean()),
-        return_std=float(returns.std(ddof=1)) if len(returns) > 1 else 0.0,
-        return_low=low,
-        return_high=high,
-        num_episodes=len(returns),
+        **asdict(return_statistics(returns)),
         mean_length=float(np.mean([len(trajectory) for trajectory in trajectories])),
         action_signal=mean_signal([_signal(trajectory, spec) for trajectory in trajectories]),
     )
@@ -53,7 +50,7 @@ def policy_actor(source: PolicySource, is_sampled: bool, generator: torch.Genera
 
 
 def reference_actors(spec: EnvSpec, generator: torch.Generator) -> dict[str, Actor]:
-    """What a policy must beat: doing nothing, and doing anything.
+    """What a policy must beat: zero actions and random ones.
 
     Random actions are uniform within the bounds; standard normal where a bound is open.
     """
@@ -98,10 +95,11 @@ def action_spread(
 
 
 def _signal(trajectory: Trajectory, spec: EnvSpec) -> ActionSignal:
-    columns = joint_velocity_columns(spec.task)
+    task = built_in_task(spec)
+    columns = None if task is None else task.joint_velocities
     return describe(
         trajectory.actions,
         torch.from_numpy(spec.action_high - spec.action_low),
         None if columns is None else trajectory.states[:, list(columns)],
-        spec.dt if is_movement(spec.task) else None,
+        spec.dt if task is not None and task.is_movement else None,
     )

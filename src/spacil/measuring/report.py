@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
+from spacil.measuring.frames import FrameFacts
 from spacil.measuring.robustness import Robustness
+from spacil.measuring.statistics import ReturnStatistics
 from spacil.policies.source import Kind
 from spacil.smoothness.action_signal import SPECTRUM_CONVENTION, ActionSignal
 from spacil.smoothness.metric import Summary
@@ -72,22 +74,16 @@ class CertificateSummary:
 
 
 @dataclass(frozen=True)
-class PlayedEpisodes:
+class PlayedEpisodes(ReturnStatistics):
     """Whole episodes: what they earned, and what the motors felt."""
 
-    average_return: float
-    return_std: float
-    return_low: float
-    return_high: float
-    """95 % bootstrap interval of the mean return over episodes"""
-    num_episodes: int
     mean_length: float
     action_signal: ActionSignal
 
 
 @dataclass(frozen=True)
 class SmoothnessReport:
-    """What `spacil smoothness` tells. Lower is smoother."""
+    """What `spacil smoothness` reports. Lower is smoother."""
 
     source: str
     kind: Kind
@@ -99,7 +95,7 @@ class SmoothnessReport:
     on_trajectories: FrameSummaries | None
     on_fixed_states: FrameSummaries | None
     fixed_states_from: str | None
-    common_frame_from: str | None
+    common_frame: FrameFacts | None
     estimators: BallEstimates
     certificate: CertificateSummary | None
     """None for anything but an MLP of tanh or ReLU"""
@@ -144,6 +140,7 @@ class SmoothnessReport:
             **means,
             "measured_on": "trajectories" if self.on_trajectories else "fixed states",
             **played,
+            "action_fluctuation": (played["action_signal"] or {}).get("action_fluctuation"),
             **document,
             "conventions": {"spectrum_score": SPECTRUM_CONVENTION},
         }

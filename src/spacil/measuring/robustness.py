@@ -16,6 +16,7 @@ from torch import Tensor
 
 from spacil.envs.vector_env import VectorEnv
 from spacil.functional.spectral import BatchFunction
+from spacil.measuring.statistics import return_statistics
 from spacil.sampling.episodes import Actor, MakeActor, play
 from spacil.seeding import stream
 from spacil.smoothness.action_signal import mean_of_known, spectrum_score
@@ -23,8 +24,6 @@ from spacil.smoothness.action_signal import mean_of_known, spectrum_score
 NOISE_LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 """Half widths of uniform noise, in standard deviations of each feature (the CATS protocol)."""
 DELAYS = (1, 2, 3)
-ATTACK_RADII = {"Hopper": 0.075, "Walker2d": 0.05, "HalfCheetah": 0.15, "Ant": 0.15}
-"""L-infinity radius in standard deviations, by the task's name without version (SA-PPO's)."""
 ATTACK_STEPS = 10
 _ATTACK_STEP = 0.25
 """Of the radius: ten such steps cross the ball, and have time to come to rest on its faces."""
@@ -55,11 +54,6 @@ class Robustness:
     action_delay: tuple[DisturbedReturn, ...]
 
 
-def attack_radius_of(task: str) -> float | None:
-    """The usual radius for a task, where there is one."""
-    return ATTACK_RADII.get(task.split("-v")[0])
-
-
 def measure_robustness(
     env: VectorEnv,
     act: Actor,
@@ -71,6 +65,11 @@ def measure_robustness(
     seed: int,
 ) -> Robustness:
     """All disturbances. `mean_action` is what acts, with gradients; `feature_std` is [S], raw."""
+    low, high = torch.from_numpy(env.spec.action_low), torch.from_numpy(env.spec.action_high)
+
+    def executed_action(states: Tensor) -> Tensor:
+        actions = mean_action(states)
+        return actions.clamp(low.to(actions), high.to(actions))
 
     def under(level: float, make_actor: MakeActor) -> DisturbedReturn:
         return _disturbed_return(env, make_actor, num_episodes, level)
@@ -83,7 +82,7 @@ def measure_robustness(
     attack = None
     if attack_radius is not None:
         attacked = with_attack(
-            act, mean_action, attack_radius * feature_std, stream(seed, "attack")
+            act, executed_action, attack_radius * feature_std, stream(seed, "attack")
         )
         attack = under(attack_radius, lambda: attacked)
     return Robustness(
@@ -111,31 +110,32 @@ def with_noise(act: Actor, half_width: Tensor, generator: torch.Generator) -> Ac
 
 
 def with_attack(
-    act: Actor, mean_action: BatchFunction, radius: Tensor, generator: torch.Generator
+    act: Actor, executed_action: BatchFunction, radius: Tensor, generator: torch.Generator
 ) -> Actor:
-    """The policy sees the state within +-radius [S] at which its mean action changes most."""
+    """The policy sees the state within +-radius [S] at which what it does changes most."""
 
     def disturbed(states: Tensor) -> Tensor:
-        return act(states + worst_offset(mean_action, states, radius.to(states), generator))
+        return act(states + worst_offset(executed_action, states, radius.to(states), generator))
 
     return disturbed
 
 
 def worst_offset(
-    mean_action: BatchFunction, states: Tensor, radius: Tensor, generator: torch.Generator
+    executed_action: BatchFunction, states: Tensor, radius: Tensor, generator: torch.Generator
 ) -> Tensor:
-    """Signed ascent on |mu(s + offset) - mu(s)|^2 in a box, [N, S].
+    """Signed ascent on |a(s + offset) - a(s)|^2 in a box, [N, S]; a is the clipped mean action.
 
-    From a random corner: at no offset the gradient is zero, and the ascent would not move.
+    On the unclipped one it would spend itself on changes that no motor feels. From a random
+    corner: at no offset the gradient is zero, and the ascent would not move.
     """
     with torch.no_grad():
-        centre = mean_action(states)
+        centre = executed_action(states)
     signs = torch.randint(2, states.shape, generator=generator).to(states) * 2 - 1
     offset = signs * radius
     for _ in range(ATTACK_STEPS):
         with torch.enable_grad():
             moving = offset.detach().requires_grad_()
-            change = (mean_action(states + moving) - centre).square().sum()
+            change = (executed_action(states + moving) - centre).square().sum()
             if not change.requires_grad:  # a constant policy: nothing to attack
                 return offset
             (gradient,) = torch.autograd.grad(change, moving)
@@ -170,10 +170,10 @@ def _disturbed_return(
     env: VectorEnv, make_actor: MakeActor, num_episodes: int, level: float
 ) -> DisturbedReturn:
     trajectories = play(env, make_actor, num_episodes)
-    returns = np.array([trajectory.total_return for trajectory in trajectories])
+    returns = return_statistics(np.array([each.total_return for each in trajectories]))
     return DisturbedReturn(
         level=level,
-        average_return=float(returns.mean()),
-        return_std=float(returns.std(ddof=1)) if len(returns) > 1 else 0.0,
+        average_return=returns.average_return,
+        return_std=returns.return_std,
         spectrum_score=mean_of_known([spectrum_score(each.actions) for each in trajectories]),
     )

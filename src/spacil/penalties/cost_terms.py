@@ -10,8 +10,8 @@ from spacil.nets.discriminator import Discriminator
 from spacil.nets.policy import GaussianPolicy
 from spacil.penalties.state_subset import ball_start, num_summed, per_state, random_subset
 from spacil.seeding import Streams
+from spacil.smoothness.cost_metric import CostFunction
 from spacil.smoothness.cost_penalty import (
-    CostFunction,
     Path,
     along_both,
     along_response,

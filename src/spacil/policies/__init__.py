@@ -1,1 +1,1 @@
-"""Policies in files and in other libraries' formats; the home of onnx."""
+"""Policies from files, checkpoints and third-party libraries; the only room that uses onnx."""

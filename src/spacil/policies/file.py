@@ -16,13 +16,21 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from spacil.demos.common_frame import (
+    FRAME_KEY,
+    CommonFrame,
+    frame_document,
+    frame_tensors,
+    read_frame,
+    without_frame,
+)
 from spacil.demos.file import bundled_files
 from spacil.envs.vector_env import EnvSpec
 from spacil.errors import DataError
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs import checkpoint
 from spacil.runs.named_tensors import with_prefix
-from spacil.storage import sealed_file as single_file
+from spacil.storage import sealed_file
 
 FORMAT = "spacil-policy"
 FORMAT_VERSION = 1
@@ -30,20 +38,22 @@ SUFFIX = ".policy.safetensors"
 
 Which = Literal["best", "last"]
 
-_DOCUMENT_KEYS = {"task", "num_states", "hidden", "num_actions", "provenance"}
+_DOCUMENT_KEYS = {"task", "num_states", "hidden", "num_actions", "provenance", FRAME_KEY}
 
 
 @dataclass(frozen=True)
 class SavedPolicy:
-    """A policy and what is known of it."""
+    """A policy and what is known about it."""
 
     policy: GaussianPolicy
     task: str
     provenance: Mapping[str, Any]
+    common_frame: CommonFrame | None = None
+    """That of the run it is from; None where it was not kept"""
 
 
 def policy_document(policy: GaussianPolicy, task: str) -> dict[str, Any]:
-    """What is needed to build the policy again, besides its tensors."""
+    """What is needed to rebuild the policy, besides its tensors."""
     return {
         "task": task,
         "num_states": policy.num_states,
@@ -53,16 +63,23 @@ def policy_document(policy: GaussianPolicy, task: str) -> dict[str, Any]:
 
 
 def save_policy(
-    policy: GaussianPolicy, path: str | Path, task: str, provenance: Mapping[str, Any]
+    policy: GaussianPolicy,
+    path: str | Path,
+    task: str,
+    provenance: Mapping[str, Any],
+    common_frame: CommonFrame | None = None,
 ) -> None:
-    """Write one self-contained file, atomically."""
+    """Write one self-contained file, atomically; with the frame of its J where there is one."""
     document = {**policy_document(policy, task), "provenance": dict(provenance)}
     tensors = {name: value.cpu() for name, value in policy.state_dict().items()}
-    single_file.save(Path(path), tensors, document, FORMAT, FORMAT_VERSION)
+    if common_frame is not None:
+        document[FRAME_KEY] = frame_document(common_frame)
+        tensors |= frame_tensors(common_frame)
+    sealed_file.save(Path(path), tensors, document, FORMAT, FORMAT_VERSION)
 
 
 def load_expert(task: str) -> SavedPolicy:
-    """The policy that gave a task's bundled demonstrations: `load_expert("Hopper-v4")`."""
+    """The policy that recorded a task's bundled demonstrations: `load_expert("Hopper-v4")`."""
     bundled = bundled_experts()
     if task not in bundled:
         names = ", ".join(sorted(bundled)) or "none"
@@ -85,20 +102,34 @@ def load_policy(source: str | Path, which: Which = "best") -> SavedPolicy:
     if not path.exists() and str(source) in bundled_experts():
         return load_expert(str(source))
     if path.is_file():
-        tensors, document = single_file.load(path, FORMAT, FORMAT_VERSION)
-        policy = build_policy(document, tensors, path)
-        return SavedPolicy(policy, document["task"], document.get("provenance", {}))
+        tensors, document = sealed_file.load(path, FORMAT, FORMAT_VERSION)
+        policy = build_policy(document, without_frame(tensors), path)
+        frame = read_frame(tensors, document, path)
+        return SavedPolicy(policy, document["task"], document.get("provenance", {}), frame)
     return policy_of(checkpoint_of(path, which), path)
 
 
 def policy_of(found: checkpoint.Checkpoint, source: Path) -> SavedPolicy:
-    """The policy among everything that a checkpoint holds."""
+    """The policy in a checkpoint."""
     document = found.document.get("policy")
     if not isinstance(document, dict):
-        raise DataError(f"{source}: the checkpoint describes no policy")
-    provenance = {"iteration": found.iteration, "content_hash": found.content_hash}
+        raise DataError(f"{source}: the checkpoint does not describe a policy")
+    provenance = {
+        "iteration": found.iteration,
+        "content_hash": found.content_hash,
+        **_run_of(found),
+    }
     policy = build_policy(document, with_prefix(found.tensors, "policy."), source)
-    return SavedPolicy(policy, document["task"], provenance)
+    frame = read_frame(found.tensors, found.document, source)
+    return SavedPolicy(policy, document["task"], provenance, frame)
+
+
+def _run_of(found: checkpoint.Checkpoint) -> dict[str, Any]:
+    """Algorithm and seed of the run, as far as the checkpoint says; a policy needs neither."""
+    match found.document.get("config"):
+        case {"algorithm": str(algorithm), "seed": int(seed)}:
+            return {"algorithm": algorithm, "seed": seed}
+    return {}
 
 
 def require_fit(policy: GaussianPolicy, spec: EnvSpec, source: object) -> None:
@@ -117,7 +148,7 @@ def require_fit(policy: GaussianPolicy, spec: EnvSpec, source: object) -> None:
 def build_policy(
     document: Mapping[str, Any], tensors: Mapping[str, Tensor], source: Path
 ) -> GaussianPolicy:
-    """A policy in evaluation shape; anything that does not fit is refused."""
+    """A policy ready for evaluation; tensors that do not match the document are refused."""
     try:
         if unknown := sorted(document.keys() - _DOCUMENT_KEYS):
             raise ValueError(f"unknown entries {unknown}: made by a newer spacil?")
@@ -126,41 +157,43 @@ def build_policy(
         sizes = [num_states, *hidden, num_actions]
         if min(sizes) < 1 or not isinstance(document["task"], str):
             raise ValueError(f"sizes {sizes}, task {document['task']!r}")
-        # Before memory is taken for sizes that nothing but a number in a file vouches for.
+        # Checked before allocating: so far these sizes are only numbers in a file.
         num_needed = sum(map(math.prod, itertools.pairwise(sizes)))
         if num_needed > sum(tensor.numel() for tensor in tensors.values()):
-            raise ValueError(f"sizes {sizes} need more numbers than there are")
+            raise ValueError(f"sizes {sizes} need more numbers than the file holds")
         policy = GaussianPolicy(num_states, [0.0] * num_actions, [0.0] * num_actions, hidden)
         _require_same_types(tensors, policy.state_dict())
         policy.load_state_dict(dict(tensors))
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise DataError(
-            f"{source}: the policy's tensors do not fit its description: {error}"
+            f"{source}: the policy's tensors do not match its description: {error}"
         ) from None
     policy.normalizer.refresh()
     numbers = [*policy.parameters(), *policy.normalizer.buffers()]
     if not all(bool(torch.isfinite(tensor).all()) for tensor in numbers):
-        raise DataError(f"{source}: the policy holds weights that are not finite")
+        raise DataError(f"{source}: the policy has weights that are not finite")
     if not bool((policy.action_low <= policy.action_high).all()):
-        raise DataError(f"{source}: a lower action bound of the policy is not below its upper one")
+        raise DataError(f"{source}: the policy has a lower action bound above its upper bound")
     return policy.requires_grad_(False)
 
 
 def _require_same_types(found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
-    """Loading would cast in silence; names and shapes it checks itself."""
+    """`load_state_dict` checks names and shapes, but casts silently."""
     for name, tensor in expected.items():
         if name in found and found[name].dtype != tensor.dtype:
             raise ValueError(f"{name} is {found[name].dtype}, expected {tensor.dtype}")
 
 
 def checkpoint_of(path: Path, which: Which) -> checkpoint.Checkpoint:
-    """The checkpoint meant by a checkpoint folder, or by `which` of a run folder."""
+    """The checkpoint in a checkpoint folder, or the `which` one of a run folder."""
     if (path / "manifest.json").is_file():
         return checkpoint.read(path)
     checkpoints = path / "checkpoints"
     if not checkpoints.is_dir():
+        missing = "" if path.exists() else "no such file or folder; "
         raise DataError(
-            f"{path}: expected a run folder, a checkpoint folder or a policy file ({SUFFIX})"
+            f"{path}: {missing}expected a run folder, a checkpoint folder or a policy file "
+            f"({SUFFIX})"
         )
     found = (
         checkpoint.read_best(checkpoints)
@@ -168,5 +201,5 @@ def checkpoint_of(path: Path, which: Which) -> checkpoint.Checkpoint:
         else checkpoint.newest_valid(checkpoints)
     )
     if found is None:
-        raise DataError(f"{path}: this run has no {which} checkpoint yet")
+        raise DataError(f"{path}: there is no {which} checkpoint here")
     return found

@@ -1,8 +1,9 @@
 """An ONNX graph as a policy: one state in, one action out.
 
-A file is data here: onnxruntime computes its graph on the CPU and imports nothing. The file is
-read whole before it is parsed, and its graph may name no other files. What is not one state in
-and one action out is refused with what was found. Without torch: the importer's child reads it.
+The file is only data: onnxruntime computes its graph on the CPU and imports nothing. The file is
+read completely before it is parsed, and its graph may not refer to other files. Anything but one
+state in and one action out is refused, with a message that says what was found. No torch here:
+the sandbox's child imports this module.
 """
 
 from collections.abc import Callable
@@ -26,7 +27,7 @@ class OnnxPolicy:
 
     act: Callable[[NDArray[Any]], NDArray[Any]]
     num_states: int | None
-    """None where the file leaves the size open"""
+    """None if the file leaves the size open"""
     num_actions: int | None
 
 
@@ -41,13 +42,13 @@ def load_library(path: Path) -> Any:
 
 
 def policy_from_bytes(content: bytes, path: Path, num_threads: int = 1) -> OnnxPolicy:
-    """The policy in the content of a file, or a refusal with the reason."""
+    """The policy in the content of a file; refused with a reason if there is none."""
     onnxruntime = load_library(path)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = num_threads
     options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # what is wrong is told by the exception, once
-    # Weights in other files would come from the working folder; inside a file there are none.
+    options.log_severity_level = 4  # the exception says what is wrong
+    # Weights in other files are looked up in this folder; a file is no folder, so none are found.
     options.add_session_config_entry(_OTHER_FILES, str(path.absolute()))
     try:
         session = onnxruntime.InferenceSession(content, options, ["CPUExecutionProvider"])
@@ -95,7 +96,7 @@ def _size(dimension: object) -> int | None:
 
 
 def _parts(rows: NDArray[Any], size: int) -> list[NDArray[Any]]:
-    """Batches of the one size that the file takes; the last is filled up with its last row."""
+    """Batches of the one size that the file accepts; the last is padded with its last row."""
     missing = -len(rows) % size
     filled = np.concatenate([rows, np.repeat(rows[-1:], missing, axis=0)])
     return [filled[i : i + size] for i in range(0, len(filled), size)]

@@ -1,4 +1,4 @@
-"""Reading a policy from an ONNX file, to evaluate and to measure it."""
+"""Reading a policy from an ONNX file, to evaluate or measure it."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ MAX_ONNX_BYTES = 2 * 2**30
 
 
 def load_onnx_policy(path: Path, num_threads: int = 1) -> OnnxPolicy:
-    """Open the file, or refuse it with the reason."""
+    """Open the file; refused with a reason if it is not a policy."""
     try:
         content = bytes(storage.read_bytes(path, MAX_ONNX_BYTES))
     except storage.DamagedFileError as error:

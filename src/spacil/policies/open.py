@@ -1,11 +1,10 @@
-"""From whatever a user has to a policy that can be measured.
+"""Turns whatever a user has into a policy that can be measured.
 
-A run folder, a saved agent, a checkpoint folder, a policy file, an ONNX file; in memory one of our
-policies or agents, a `torch.nn.Module`, a Stable-Baselines3 model, a plain function; and, typed by
-the user, `module:name` of any of these.
+A run folder, a saved agent, a checkpoint folder, a policy file or an ONNX file; in memory, a spacil
+policy or agent, a `torch.nn.Module`, a Stable-Baselines3 model or a plain function; and
+`module:name` of any of these.
 
-A file never causes code to be imported. The one thing that does is a `module:name` that somebody
-typed.
+Opening a file never imports code. Only a `module:name` that the user typed does.
 """
 
 import copy
@@ -13,6 +12,7 @@ import importlib
 import re
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from spacil.config.algorithms import ALGORITHMS, from_table
 from spacil.errors import ConfigError, DataError
 from spacil.nets.normalizer import CLIP
 from spacil.nets.policy import GaussianPolicy
-from spacil.policies import third_party as foreign
+from spacil.policies import third_party
 from spacil.policies.file import (
     SavedPolicy,
     Which,
@@ -42,7 +42,7 @@ _PICKLED = (".zip", ".pt", ".pth", ".pkl", ".pickle")
 
 
 def open_policy(policy: object, which: Which = "best") -> PolicySource:
-    """The record of any policy; `which` chooses in a run folder."""
+    """Any policy as one record; `which` selects the checkpoint of a run folder."""
     if isinstance(policy, PolicySource):
         return policy
     if isinstance(policy, str | Path):
@@ -50,18 +50,20 @@ def open_policy(policy: object, which: Which = "best") -> PolicySource:
     if isinstance(policy, GaussianPolicy):
         return _of_policy(policy, "policy")
     if isinstance(policy, SavedPolicy):
-        return _of_policy(policy.policy, "policy", policy.task, policy.provenance)
+        return _of_saved(policy, "policy")
     if isinstance(inner := getattr(policy, "policy", None), GaussianPolicy):
         task = getattr(getattr(policy, "config", None), "task", None)
-        return _of_policy(inner, f"{type(policy).__name__} agent", task)
-    if foreign.is_sb3(policy):
-        return foreign.from_sb3(policy)
+        frame = getattr(policy, "common_frame", None)
+        found = _of_policy(inner, f"{type(policy).__name__} agent", task)
+        return replace(found, common_frame=frame)
+    if third_party.is_sb3(policy):
+        return third_party.from_sb3(policy)
     if isinstance(policy, nn.Module):
-        return foreign.from_module(policy)
+        return third_party.from_module(policy)
     if callable(policy):
-        return foreign.from_callable(policy)
+        return third_party.from_callable(policy)
     raise ConfigError(
-        f"cannot measure a {type(policy).__name__}: give a run folder, a policy or ONNX file, a "
+        f"cannot measure a {type(policy).__name__}: pass a run folder, a policy or ONNX file, a "
         "torch module, a Stable-Baselines3 model, or a function from states to actions"
     )
 
@@ -71,20 +73,24 @@ def _from_text(text: str, which: Which) -> PolicySource:
     if not path.exists() and _MODULE_AND_NAME.fullmatch(text):
         return open_policy(_imported(text))
     if path.suffix.lower() == ".onnx":
-        return foreign.from_onnx(path)
+        return third_party.from_onnx(path)
     if path.is_file() and path.suffix.lower() in _PICKLED:
         raise DataError(
             f"{path}: files of this kind hold pickles, which can run code, and are never opened; "
-            "load it where you trust it and pass the model to spacil.measure_smoothness, or name "
-            "it as module:name"
+            "if you trust it, load it in Python and pass the model to spacil.measure_smoothness, "
+            "or name the loaded model as module:name"
         )
     if path.is_file() or (not path.exists() and text in bundled_experts()):
-        saved = load_policy(text)
-        return _of_policy(saved.policy, text, saved.task, saved.provenance)
+        return _of_saved(load_policy(text), text)
     found = checkpoint_of(path, which)
     saved = policy_of(found, path)
     cost = _cost_of(found, saved.policy, path)
-    return _of_policy(saved.policy, text, saved.task, saved.provenance, cost)
+    return replace(_of_saved(saved, text), cost=cost)
+
+
+def _of_saved(saved: SavedPolicy, name: str) -> PolicySource:
+    found = _of_policy(saved.policy, name, saved.task, saved.provenance)
+    return replace(found, common_frame=saved.common_frame)
 
 
 def _of_policy(
@@ -92,7 +98,6 @@ def _of_policy(
     name: str,
     task: str | None = None,
     provenance: Mapping[str, Any] | None = None,
-    cost: CostFunction | None = None,
 ) -> PolicySource:
     policy = copy.deepcopy(policy).cpu().requires_grad_(False)
     refuse_nonfinite(policy, name)
@@ -110,7 +115,6 @@ def _of_policy(
         ),
         std=policy.log_std.exp(),
         weights=(first * policy.normalizer.mask, *rest),
-        cost=cost,
         task=task,
         provenance=dict(provenance or {}),
     )
@@ -133,13 +137,13 @@ def _cost_of(
         cost: CostFunction = from_table(adversary).saved_cost(settings, policy, tensors)
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise DataError(
-            f"{path}: the discriminator's tensors do not fit its settings: {error}"
+            f"{path}: the discriminator's tensors do not match its settings: {error}"
         ) from None
     return cost
 
 
 def _imported(text: str) -> object:
-    """`module:name` as a user typed it, looked for in the working folder too."""
+    """The object that `module:name` refers to; the working folder is searched too."""
     module_name, _, attribute = text.partition(":")
     sys.path.insert(0, "")
     try:
@@ -157,5 +161,5 @@ def _imported(text: str) -> object:
     finally:
         sys.path.remove("")
     if isinstance(found, str | Path):
-        raise ConfigError(f"{text}: is a text, expected a policy or a function")
+        raise ConfigError(f"{text}: is a string, expected a policy or a function")
     return found

@@ -1,7 +1,7 @@
-"""Any policy, as one record that can be measured, and the checks every foreign one must pass.
+"""Any policy as one record that can be measured, and the checks third-party ones must pass.
 
-A record is made by `open_policy` and its neighbours; what is in it is a frozen copy on the CPU,
-so the policy handed in keeps its device, its mode and its gradients.
+Records are made by `open_policy`. They hold a frozen copy on the CPU, so the policy passed in
+keeps its device, its mode and its gradients.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,6 +11,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from spacil.demos.common_frame import CommonFrame
 from spacil.errors import DataError, SpacilError
 from spacil.functional.spectral import BatchFunction
 from spacil.smoothness.cost_metric import CostFunction
@@ -31,7 +32,7 @@ class OwnFrame:
     scale: Tensor
     """[S], normalised units per raw unit; zero on masked dims"""
     clip: float
-    """normalised states are cut beyond this"""
+    """normalised states are clipped to this"""
 
 
 @dataclass(frozen=True)
@@ -43,21 +44,23 @@ class PolicySource:
     mean: BatchFunction
     """raw states [B, S] -> mean action [B, A], unclipped"""
     num_states: int | None = None
-    """None where only a call can tell"""
+    """None if unknown before the first call"""
     num_actions: int | None = None
     has_gradients: bool = True
     """False: derivatives come from finite differences"""
     dtype: torch.dtype = torch.float32
     action_bounds: tuple[Tensor, Tensor] | None = None
-    """low and high [A], as far as the policy itself knows them"""
+    """low and high [A], if the policy knows them"""
     own: OwnFrame | None = None
     """None: the policy reads raw states, so its own frame is the raw one"""
     std: Tensor | None = None
-    """[A], spread of its Gaussian where it has one that does not depend on the state"""
+    """[A], standard deviation of its Gaussian, if it has one that does not depend on the state"""
     weights: tuple[Tensor, ...] | None = None
-    """of its MLP on the own frame, where it is one that can be certified"""
+    """of its MLP on the own frame, if it is one that can be certified"""
     cost: CostFunction | None = None
     """what its run's discriminator learned, on states of the own frame"""
+    common_frame: CommonFrame | None = None
+    """of the run it is from, where that was kept"""
     task: str | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
@@ -66,11 +69,13 @@ def refuse_nonfinite(module: nn.Module, name: str) -> None:
     """A NaN among the weights would make every number of a report a NaN."""
     for key, parameter in module.named_parameters():
         if not bool(torch.isfinite(parameter).all()):
-            raise DataError(f"{name}: the weights {key!r} are not finite; nothing to measure")
+            raise DataError(
+                f"{name}: the weights {key!r} are not finite, so there is nothing to measure"
+            )
 
 
 def guarded(function: Callable[[Tensor], object], name: str) -> BatchFunction:
-    """A foreign function whose faults, and whose answers that are no actions, are DataErrors."""
+    """The function, with DataErrors for its exceptions and for results that are not actions."""
 
     def act(states: Tensor) -> Tensor:
         try:
@@ -104,7 +109,7 @@ def guarded(function: Callable[[Tensor], object], name: str) -> BatchFunction:
 
 
 def check_widths(source: PolicySource, num_states: int, num_actions: int | None, what: str) -> None:
-    """Refuse states, or an env, of other sizes than the policy's."""
+    """Refuse states, or an env, whose sizes differ from the policy's."""
     for noun, ours, theirs in (
         ("state", source.num_states, num_states),
         ("action", source.num_actions, num_actions),
@@ -117,10 +122,10 @@ def check_widths(source: PolicySource, num_states: int, num_actions: int | None,
 
 
 def check_is_function(source: PolicySource, states: Tensor) -> int:
-    """Refuse a policy that is no function of one state: random, stateful, or mixing rows.
+    """Refuse a policy that is not a function of one state: random, stateful, or mixing rows.
 
     Its finite differences and Jacobians would be noise that looks like a number. Returns the
-    number of actions it answers with.
+    number of actions.
     """
     probe = states[:_NUM_PROBED]
     with torch.no_grad():
@@ -135,6 +140,6 @@ def check_is_function(source: PolicySource, states: Tensor) -> int:
     if (alone - first).abs().max() > tolerance:
         raise DataError(
             f"{source.name}: the action for a state depends on the other rows of the batch (by "
-            f"{float((alone - first).abs().max()):.3g}): each row must be answered for itself"
+            f"{float((alone - first).abs().max()):.3g}): each row must be computed on its own"
         )
     return first.shape[1]

@@ -1,7 +1,7 @@
-"""Policies of others: torch modules, Stable-Baselines3 models, ONNX files, plain functions.
+"""Third-party policies: torch modules, Stable-Baselines3 models, ONNX files, plain functions.
 
 Each becomes a `PolicySource` on raw observations. Stable-Baselines3 is never imported: a model is
-known by what it can do. Its observation normaliser, when it has one, is part of the policy.
+recognised by its attributes. Its observation normaliser, if it has one, is part of the policy.
 """
 
 import copy
@@ -57,7 +57,7 @@ def from_callable(function: Callable[..., object]) -> PolicySource:
 def from_onnx(path: Path) -> PolicySource:
     """An ONNX file with one input, the raw observations, and one output, the actions."""
     if path.is_file():
-        read_foreign(ONNX_PROBE, path)  # what crashes, stalls or swells does so elsewhere
+        read_foreign(ONNX_PROBE, path)  # a crash, a hang or a memory blow-up stays in the child
     opened = load_onnx_policy(path, torch.get_num_threads())
 
     def act(states: Tensor) -> object:
@@ -87,8 +87,8 @@ def is_sb3(policy: object) -> bool:
 def from_sb3(model: Any) -> PolicySource:
     """The mean action of a model in memory, on raw observations.
 
-    A model trained behind VecNormalize reads normalised observations; its statistics are taken
-    along, or the policy measured would be another one.
+    A model trained behind VecNormalize reads normalised observations; without its statistics a
+    different policy would be measured.
     """
     inner = getattr(model, "policy", model)
     name = f"{type(model).__name__} ({type(inner).__name__})"
@@ -121,7 +121,7 @@ def _sb3_mean(policy: Any) -> BatchFunction:
             if has_distribution
             else policy(states, deterministic=True)
         )
-        # Squashed policies answer in [-1, 1], and their `predict` rescales.
+        # Squashed policies return actions in [-1, 1], which their `predict` rescales.
         return low + 0.5 * (actions + 1) * (high - low) if policy.squash_output else actions
 
     return mean
@@ -144,7 +144,7 @@ def _vec_normalize_frame(model: Any, mean: BatchFunction) -> OwnFrame | None:
 
 
 def _sb3_std(policy: Any, num_actions: int) -> Tensor | None:
-    """The spread where it is one number per action; state-dependent noise has none to give."""
+    """The standard deviation, if it is one number per action; None for state-dependent noise."""
     log_std = getattr(policy, "log_std", None)
     if not isinstance(log_std, Tensor) or log_std.shape != (num_actions,) or policy.squash_output:
         return None
@@ -152,7 +152,7 @@ def _sb3_std(policy: Any, num_actions: int) -> Tensor | None:
 
 
 def _sb3_weights(policy: Any) -> tuple[Tensor, ...] | None:
-    """Of the usual MlpPolicy, whose features are the observation itself; None for any other."""
+    """Weights of the usual MlpPolicy, whose features are the observation; None for any other."""
     extractor = getattr(policy, "mlp_extractor", None)
     is_plain = type(getattr(policy, "features_extractor", None)).__name__ == "FlattenExtractor"
     body, head = getattr(extractor, "policy_net", None), getattr(policy, "action_net", None)
@@ -168,7 +168,7 @@ def _bounds(space: Any) -> tuple[Tensor, Tensor]:
 def _only_axis(space: Any, noun: str, name: str) -> int:
     shape = getattr(space, "shape", None)
     if shape is None or len(shape) != 1 or not hasattr(space, "low"):
-        raise ConfigError(f"{name}: its {noun} are {space}; supported is a Box of shape (n,)")
+        raise ConfigError(f"{name}: its {noun} are {space}; only a Box of shape (n,) is supported")
     return int(shape[0])
 
 
@@ -196,7 +196,7 @@ def _flattened(module: nn.Module) -> list[nn.Module]:
 def _frozen_copy(module: nn.Module, name: str) -> nn.Module:
     """Measured instead of the original: on the CPU, in evaluation mode, without gradients."""
     refuse_nonfinite(module, name)
-    # Stable-Baselines3 keeps its last distribution, and with it a graph, which cannot be copied.
+    # Stable-Baselines3 keeps its last distribution, whose graph cannot be copied.
     kept = (getattr(part, "action_dist", None) for part in module.modules())
     memo = {id(last): copy.copy(last) for last in kept if last is not None}
     try:
@@ -215,7 +215,7 @@ def _dtype_of(module: nn.Module) -> torch.dtype:
 
 
 def _as_tensor(actions: object) -> object:
-    """A numeric array as a tensor of its precision; anything else as it is, to be refused."""
+    """A numeric array as a tensor of its precision; anything else unchanged, to be refused."""
     array: NDArray[Any] = np.asarray(actions.detach() if isinstance(actions, Tensor) else actions)
     if array.dtype.kind not in "fiu":
         return actions

@@ -38,7 +38,8 @@ def draw_comparison(
             for i, run in enumerate(chosen):
                 evaluations = run["evaluations"]
                 iterations = [row["iteration"] for row in evaluations]
-                name = f"{label} ({len(chosen)} seeds)" if i == 0 else None
+                seeds = "1 seed" if len(chosen) == 1 else f"{len(chosen)} seeds"
+                name = f"{label} ({seeds})" if i == 0 else None
                 for axis, key in ((upper, "average_return"), (lower, "smoothness_j_common")):
                     values = [row[key] for row in evaluations]
                     axis.plot(iterations, values, color=colour, linewidth=1.2, label=name)

@@ -24,7 +24,7 @@ _COLUMNS = 3
 def draw_demonstrations(demos: "Demonstrations", path: Path) -> None:
     """Returns and lengths over the episodes, then one histogram per action."""
     if path.suffix.lower() not in SUFFIXES:
-        raise ConfigError(f"{path}: the name of a picture ends in {', '.join(SUFFIXES)}")
+        raise ConfigError(f"{path}: expected a file name that ends in {', '.join(SUFFIXES)}")
     num_drawn = min(demos.num_actions, MAX_ACTIONS_DRAWN)
     num_rows = 1 + -(-num_drawn // _COLUMNS)
     figure, axes = plt.subplots(num_rows, _COLUMNS, figsize=(11, 2.6 * num_rows), squeeze=False)

@@ -1,4 +1,4 @@
-"""One picture of a run: return and smoothness against env steps, or epochs where none are taken."""
+"""One picture of a run: return and smoothness against env steps, or against epochs for cloning."""
 
 import io
 from collections.abc import Mapping, Sequence

@@ -19,7 +19,7 @@ MAX_ACTIONS_DRAWN = 8
 def draw_pictures(
     report: Mapping[str, Any], trace: Mapping[str, NDArray[Any]] | None, folder: Path
 ) -> list[Path]:
-    """Every picture the numbers allow, as PNG; returns the files.
+    """Every picture that the report has numbers for, as PNG; returns the files.
 
     `report` is the JSON of `spacil smoothness`. `trace` is one episode: `actions` [T, A], one
     array [T] per frame of J, named by frame, and `frequencies` [F], `amplitudes` [F, A].
@@ -54,7 +54,7 @@ def _draw_actions(trace: Mapping[str, NDArray[Any]], name: str) -> Any:
     num_drawn = min(trace["actions"].shape[1], MAX_ACTIONS_DRAWN)
     for k in range(num_drawn):
         upper.plot(trace["actions"][:, k], linewidth=0.8, label=f"a{k}")
-        # Without the mean, which would dwarf the rest.
+        # Without frequency 0, the mean, which would dwarf the rest.
         lower.plot(trace["frequencies"][1:], trace["amplitudes"][1:, k], linewidth=0.8)
     upper.set_xlabel("step of the episode")
     upper.set_ylabel("executed action")

@@ -5,22 +5,21 @@
     checkpoints/best/iter-000090-1f2e3d4c/{the same three files}
     checkpoints/best/LATEST             the name of the best
 
-A checkpoint is filled in a hidden stage folder, manifest last, and gets its name in one rename
-once all of it is on the disk; the ones before it are pruned after that. `best/` holds versions
-for the same reason: the new best is complete and named by LATEST before the old one goes, so a
-reader always finds a valid one. Its versions carry their content hash, because a run that was
-resumed inexactly may find another best at the same iteration.
+A checkpoint is written into a hidden stage folder, manifest last, and gets its name in one rename
+once all of it is on disk; older ones are pruned after that. `best/` holds versions for the same
+reason: the new best is complete and named by LATEST before the old one is deleted, so a reader
+always finds a valid one. Version names carry their content hash, because a run that was resumed
+inexactly may find a different best at the same iteration.
 
-The two state files depend on the state alone, so equal runs have equal content hashes; what
-differs between hosts and days belongs into the manifest. Reading checks every byte against the
+The two state files depend on the state alone, so equal runs have equal content hashes; whatever
+differs between hosts and days goes into the manifest. Reading checks every byte against the
 manifest. This module never overwrites a checkpoint, never takes a file name from a manifest,
-and never answers "start from scratch" while there is something that it could not read.
+and never falls back to starting from scratch while there is something that it could not read.
 """
 
 import hashlib
 import logging
 import os
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +29,16 @@ from torch import Tensor
 
 from spacil import storage
 from spacil.errors import StorageError
+from spacil.runs.checkpoint_names import (
+    BEST,
+    CORRUPT,
+    LATEST,
+    folder_name,
+    has_corrupt,
+    iteration_of,
+    latest_name,
+    names_in,
+)
 from spacil.runs.failpoints import failpoint
 from spacil.runs.manifest import MANIFEST, read_manifest, sealed_manifest
 from spacil.storage import DamagedFileError
@@ -38,8 +47,6 @@ NUM_KEPT = 3
 """Checkpoints that stay, besides the best."""
 
 _TENSORS, _DOCUMENT = "state.safetensors", "state.json"
-_LATEST, _BEST, _CORRUPT = "LATEST", "best", ".corrupt-"
-_NAME = re.compile(r"iter-(\d{6,})(?:-[0-9a-f]{8})?")
 _logger = logging.getLogger(__name__)
 
 
@@ -73,8 +80,8 @@ def write(
     """
     if keep < 1:
         raise ValueError(f"keep is {keep}, expected 1 or more")
-    name = _folder_name(iteration)
-    newer = [other for other in _names(checkpoints_dir) if _iteration_of(other) > iteration]
+    name = folder_name(iteration)
+    newer = [other for other in names_in(checkpoints_dir) if iteration_of(other) > iteration]
     if newer:
         raise StorageError(
             f"{str(checkpoints_dir)!r} holds {newer[0]}, newer than {name}: is another process "
@@ -91,14 +98,14 @@ def write_best(
     document: Mapping[str, Any],
     manifest_extra: Mapping[str, Any],
 ) -> Path:
-    """Make this state the best one; the former best goes once this one is safe."""
+    """Make this state the best one; the previous best is deleted once this one is safe."""
     state = _State(iteration, tensors, document, manifest_extra)
-    name = f"{_folder_name(iteration)}-{state.content_hash[:8]}"
-    return _write(checkpoints_dir / _BEST, name, state, keep=1)
+    name = f"{folder_name(iteration)}-{state.content_hash[:8]}"
+    return _write(checkpoints_dir / BEST, name, state, keep=1)
 
 
 def require_space(folder: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Refuse a run that the disk cannot hold: three checkpoints of this state, to begin with."""
+    """Refuse to start a run that the disk cannot hold: it needs three checkpoints of this state."""
     num_bytes = sum(tensor.nbytes for tensor in tensors.values())
     storage.require_free_space(folder, NUM_KEPT * num_bytes)
 
@@ -111,7 +118,7 @@ def read(path: Path) -> Checkpoint:
     document = storage.parse_json(contents[_DOCUMENT], path / _DOCUMENT)
     is_object = isinstance(document, dict)
     if not is_object or storage.content_hash(tensors, document) != manifest["content_hash"]:
-        raise DamagedFileError(f"{str(path)!r}: the content is not what the manifest describes")
+        raise DamagedFileError(f"{str(path)!r}: the content does not match the manifest")
     return Checkpoint(manifest["iteration"], tensors, document, manifest)
 
 
@@ -120,22 +127,22 @@ def newest_valid(checkpoints_dir: Path) -> Checkpoint | None:
 
     Damaged ones are moved to `.corrupt-*` with a warning and the next older one is taken.
     """
-    return _first_valid(checkpoints_dir, _names(checkpoints_dir))
+    return _first_valid(checkpoints_dir, names_in(checkpoints_dir))
 
 
 def read_best(checkpoints_dir: Path) -> Checkpoint | None:
     """The best checkpoint; None if no best was ever written."""
-    folder = checkpoints_dir / _BEST
-    hint = _hinted_name(folder)
+    folder = checkpoints_dir / BEST
+    hint = latest_name(folder)
     # A stable sort: the hinted one first, then newest to oldest.
-    return _first_valid(folder, sorted(_names(folder), key=lambda name: name != hint))
+    return _first_valid(folder, sorted(names_in(folder), key=lambda name: name != hint))
 
 
 # --- writing ----------------------------------------------------------------------------------
 
 
 class _State:
-    """What one checkpoint holds, in the bytes that go to the disk."""
+    """What one checkpoint holds, as the bytes that go to disk."""
 
     def __init__(
         self,
@@ -162,9 +169,9 @@ def _write(folder: Path, name: str, state: _State, keep: int) -> Path:
     if not _is_written(target, state.content_hash):
         _publish(target, state)
         failpoint("checkpoint.after-publish")
-    storage.replace_file(folder / _LATEST, f"{name}\n".encode())
+    storage.replace_file(folder / LATEST, f"{name}\n".encode())
     failpoint("checkpoint.after-latest")
-    others = [other for other in _names(folder) if other != name]
+    others = [other for other in names_in(folder) if other != name]
     _prune(folder / other for other in others[keep - 1 :])
     failpoint("checkpoint.after-prune")
     return target
@@ -201,7 +208,7 @@ def _is_written(target: Path, content_hash: str) -> bool:
         return False
     if existing.content_hash != content_hash:
         raise StorageError(
-            f"{str(target)!r} exists with another content and is not written over; "
+            f"{str(target)!r} already exists with different content and is never overwritten; "
             "resume from the newest checkpoint or use another run folder"
         )
     return True
@@ -215,11 +222,11 @@ def _prune(folders: Iterable[Path]) -> None:
             failpoint("checkpoint.during-prune")
             storage.delete(trash)
         except StorageError as error:
-            _logger.warning("an old checkpoint stays: %s", error)
+            _logger.warning("could not delete an old checkpoint: %s", error)
 
 
 def _newest_hash(folder: Path) -> str | None:
-    for name in _names(folder):
+    for name in names_in(folder):
         try:
             return str(read_manifest(folder / name)["content_hash"])
         except StorageError as error:
@@ -237,15 +244,15 @@ def _first_valid(folder: Path, names: list[str]) -> Checkpoint | None:
             if path.is_symlink():
                 raise DamagedFileError(f"{str(path)!r} is a symbolic link")
             checkpoint = read(path)
-            if checkpoint.iteration != _iteration_of(name):
-                raise DamagedFileError(f"{str(path)!r} is of iteration {checkpoint.iteration}")
+            if checkpoint.iteration != iteration_of(name):
+                raise DamagedFileError(f"{str(path)!r} holds iteration {checkpoint.iteration}")
             return checkpoint
         except DamagedFileError as damage:
             _set_corrupt_aside(path, damage)
-    if names or _has_corrupt(folder):
+    if names or has_corrupt(folder):
         raise StorageError(
-            f"no checkpoint in {str(folder)!r} is valid, and the run is not started from scratch "
-            "in its place: restore a backup of that folder, or start a new run folder"
+            f"no checkpoint in {str(folder)!r} is valid, and the run is not restarted from "
+            "scratch: restore the folder from a backup, or start a new run folder"
         )
     return None
 
@@ -255,52 +262,15 @@ def _read_part(path: Path, part: Mapping[str, Any]) -> bytearray:
     content = storage.read_bytes(path, size, follow_symlinks=False)
     if len(content) != part["size"] or hashlib.sha256(content).hexdigest() != part["sha256"]:
         raise DamagedFileError(
-            f"{str(path)!r} ({len(content):,} bytes) is not the file of {part['size']:,} bytes "
-            "that the manifest describes"
+            f"{str(path)!r} ({len(content):,} bytes) does not match the manifest, which describes "
+            f"a file of {part['size']:,} bytes"
         )
     return content
 
 
 def _set_corrupt_aside(path: Path, damage: DamagedFileError) -> None:
-    _logger.warning("checkpoint %s is damaged and set aside: %s", path.name, damage)
+    _logger.warning("set aside damaged checkpoint %s: %s", path.name, damage)
     try:
-        storage.move_aside(path, _CORRUPT)
+        storage.move_aside(path, CORRUPT)
     except StorageError as error:  # a reader without the right to rename still finds older ones
-        _logger.warning("it stays where it is: %s", error)
-
-
-# --- names ------------------------------------------------------------------------------------
-
-
-def _folder_name(iteration: int) -> str:
-    return f"iter-{iteration:06d}"
-
-
-def _iteration_of(name: str) -> int:
-    match = _NAME.fullmatch(name)
-    return int(match[1]) if match else -1
-
-
-def _names(folder: Path) -> list[str]:
-    """Checkpoint names in a folder, newest first; other files are none of our business."""
-    return sorted(
-        (name for name in _listing(folder) if _NAME.fullmatch(name)),
-        key=lambda name: (_iteration_of(name), name),
-        reverse=True,
-    )
-
-
-def _has_corrupt(folder: Path) -> bool:
-    return any(name.startswith(_CORRUPT) for name in _listing(folder))
-
-
-def _listing(folder: Path) -> list[str]:
-    with storage.os_errors_as(StorageError, "list", folder):
-        return [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
-
-
-def _hinted_name(folder: Path) -> str | None:
-    try:
-        return storage.read_bytes(folder / _LATEST, 255).decode("ascii").strip()
-    except (DamagedFileError, UnicodeDecodeError):
-        return None
+        _logger.warning("could not move it: %s", error)

@@ -1,8 +1,8 @@
-"""Named places where a test may kill the process, as power loss or `kill -9` would.
+"""Named places where a test can kill the process, as a power loss or `kill -9` would.
 
 `failpoint("checkpoint.after-manifest")` does nothing unless the environment variable
 SPACIL_FAILPOINT holds that name, or `name:3` for the third pass. Then the process kills itself
-with SIGKILL: no handler, no `finally`, no flushed buffer. There is no other action on purpose;
+with SIGKILL: no handler, no `finally`, no flushed buffer. There is no other action, on purpose:
 faults that raise are tested with the real fault.
 """
 
@@ -16,7 +16,7 @@ _passes: Counter[str] = Counter()
 
 
 def failpoint(name: str) -> None:
-    """Die here if the environment says so."""
+    """Kill the process here if SPACIL_FAILPOINT says so."""
     armed = os.environ.get(VARIABLE)
     if armed is None:
         return

@@ -1,11 +1,11 @@
-"""Signals become a question that the training loop asks after each iteration.
+"""Signals set a flag that the training loop checks after each iteration.
 
-SIGINT (Ctrl-C), SIGTERM (a scheduler's stop) and SIGUSR1 (a preemption notice) set a flag; the
-loop then saves a checkpoint and ends with `exit_code`. A second signal ends the process at
-once, which is safe: what is on the disk is whole at every moment.
+On SIGINT (Ctrl-C), SIGTERM (a scheduler's stop) and SIGUSR1 (a preemption notice) the loop saves
+a checkpoint and ends with `exit_code`. A second signal ends the process immediately, which is
+safe: the files on disk are complete at every moment.
 
-No exception is raised from a handler: it would surface at any line, also in the middle of an
-update. A signal that was ignored before (as under nohup) stays ignored.
+No handler raises an exception: it could surface at any line, even in the middle of an update. A
+signal that was ignored before (as under nohup) stays ignored.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGUSR1: 75}
 
 
 class Interruption:
-    """`with Interruption() as interruption:` around the loop; outside the main thread, nothing."""
+    """`with Interruption() as interruption:` around the loop; no effect outside the main thread."""
 
     def __init__(self) -> None:
         self.requested: int | None = None
@@ -37,7 +37,7 @@ class Interruption:
         if threading.current_thread() is threading.main_thread():
             for number in EXIT_CODES:
                 previous = signal.getsignal(number)
-                # None: a handler that was not set from Python and could not be put back.
+                # None: a handler that was not set from Python and could not be restored.
                 if previous is not None and previous is not signal.SIG_IGN:
                     self._previous[number] = previous
                     signal.signal(number, self._on_signal)
@@ -56,10 +56,10 @@ class Interruption:
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         name = signal.Signals(number).name
         if self.requested is not None:
-            _say(f"{name} again: stopping now")
+            _say(f"{name} again: stopping immediately")
             os._exit(128 + number)
         self.requested = number
-        _say(f"{name}: saving after this iteration; send it again to stop now")
+        _say(f"{name}: saving after this iteration; send it again to stop immediately")
         previous = self._previous.get(number)
         # Python's own SIGINT handler raises KeyboardInterrupt, which the flag replaces.
         if callable(previous) and previous is not signal.default_int_handler:
@@ -67,6 +67,6 @@ class Interruption:
 
 
 def _say(message: str) -> None:
-    # Not print: the handler may run inside a buffered write, which cannot be entered twice.
+    # Not print: the handler may run inside a buffered write, which is not reentrant.
     with contextlib.suppress(OSError):
         os.write(2, f"{message}\n".encode())

@@ -1,7 +1,7 @@
 """The manifest of a checkpoint: which files belong to it, with size and hash, under a seal.
 
-The seal is the hash of the manifest itself, so that a flip anywhere in it is found before any of
-its numbers is believed. File names are fixed: none is ever taken from a manifest.
+The seal is the hash of the manifest itself, so that a flipped bit anywhere is detected before any
+of its numbers are used. File names are fixed: none is ever taken from a manifest.
 """
 
 import hashlib
@@ -74,7 +74,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
             } as files,
         } if manifest.keys() == _KEYS and len(files) == 2:
             return manifest
-    raise StorageError(f"{str(source)!r} has fields that this version of spacil does not know")
+    raise StorageError(f"{str(source)!r} has fields unknown to this version of spacil")
 
 
 def _sealed(manifest: dict[str, Any]) -> bytes:
@@ -87,7 +87,7 @@ def _unsealed(source: Path) -> dict[str, Any]:
     document = storage.parse_json(content, source)
     manifest = dict(document) if isinstance(document, dict) else {}
     manifest.pop("seal", None)
-    # Comparing bytes finds a flip anywhere, also in spacing and in fields that nobody reads.
+    # Comparing bytes detects a flip anywhere, even in spacing and in fields that nobody reads.
     if _sealed(manifest) != content:
         raise DamagedFileError(f"{str(source)!r} was altered after it was written")
     return manifest

@@ -1,16 +1,14 @@
 """The record of a run: one JSON object per iteration in metrics.jsonl, TensorBoard beside it.
 
-metrics.jsonl is the truth. Each line is on the disk before `append` returns, so a loop that
-appends first and checkpoints second has a line for every iteration a checkpoint knows. A kill
-can tear the last line only; it is dropped on opening. Damage elsewhere is an error, never
-skipped. TensorBoard is derived: when it is missing or fails, a warning says so once and the
-run goes on.
+metrics.jsonl is the truth. Each line is on disk before `append` returns, so a loop that appends
+first and checkpoints second has a line for every iteration that a checkpoint covers. A kill can
+tear the last line only; it is dropped on opening. Damage elsewhere is an error, never skipped.
+TensorBoard is derived: if it is missing or fails, one warning says so and the run continues.
 """
 
 import contextlib
 import json
 import logging
-import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -57,7 +55,7 @@ class MetricsLog:
         iteration = metrics["iteration"]
         if iteration <= self._last_iteration:
             raise ValueError(f"iteration {iteration} after {self._last_iteration}: cut back first")
-        record = _without_non_finite(dict(metrics))
+        record = storage.without_non_finite(dict(metrics))
         line = json.dumps(record, allow_nan=False).encode("ascii") + b"\n"
         with storage.os_errors_as(StorageError, "append to", self._path, len(line)):
             try:
@@ -73,12 +71,12 @@ class MetricsLog:
             self._tensorboard.write(iteration, record)
 
     def cut_back_to(self, iteration: int) -> None:
-        """Drop what was recorded after `iteration`, the one of the checkpoint resumed from."""
+        """Drop the records after `iteration`, at which the run resumes."""
         lines = _whole_lines(self._path)
         self._keep([line for line in lines if line.record["iteration"] <= iteration])
         if self._last_iteration < iteration:
             _logger.warning(
-                "%s ends at iteration %d, the checkpoint is of %d: records are missing",
+                "%s ends at iteration %d, but the checkpoint is at %d: records are missing",
                 *(self._path, self._last_iteration, iteration),
             )
         if self._tensorboard is not None:
@@ -116,7 +114,7 @@ def _whole_lines(path: Path) -> list[_Line]:
         except storage.DamagedFileError as damage:
             if end < len(content):
                 raise
-            _logger.warning("the last line was cut short by a kill and is dropped: %s", damage)
+            _logger.warning("dropped the last line, which a kill cut short: %s", damage)
             return lines
         if lines and record["iteration"] <= lines[-1].record["iteration"]:
             raise storage.DamagedFileError(
@@ -132,7 +130,7 @@ def _parse_line(text: bytearray, source: str) -> dict[str, Any]:
     match record:
         case {"iteration": int()} if text.endswith(b"\n"):
             return dict(record)
-    raise storage.DamagedFileError(f"{source}: not a whole record with its iteration")
+    raise storage.DamagedFileError(f"{source}: not a complete record with an iteration")
 
 
 def _write_all(descriptor: int, content: bytes) -> None:
@@ -140,18 +138,8 @@ def _write_all(descriptor: int, content: bytes) -> None:
         content = content[os.write(descriptor, content) :]
 
 
-def _without_non_finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {name: _without_non_finite(member) for name, member in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_non_finite(member) for member in value]
-    return value
-
-
 class _TensorBoard:
-    """The numbers of each record as scalars, flushed per iteration; gives up on any fault."""
+    """The numbers of each record as scalars, flushed every iteration; stops at the first error."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -168,12 +156,12 @@ class _TensorBoard:
                 if isinstance(value, int | float) and name != "iteration":
                     writer.add_scalar(name, value, iteration)
             writer.flush()
-        except Exception as error:  # whatever it is, a derived output must not end a run
+        except Exception as error:  # a derived output must never end a run
             self._has_failed = True
-            _logger.warning("no TensorBoard output, metrics.jsonl has it all: %s", error)
+            _logger.warning("no TensorBoard output (metrics.jsonl has everything): %s", error)
 
     def forget_after(self, iteration: int) -> None:
-        """Have TensorBoard hide what an earlier process wrote for later iterations."""
+        """Make TensorBoard hide what an earlier process wrote for later iterations."""
         self.close()
         self._first_step = iteration + 1
 

@@ -1,4 +1,4 @@
-"""Modules, Adam optimisers and their memory as tensors by name, and back."""
+"""The state of Adam optimisers as tensors by name, and back; parts of a checkpoint by prefix."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from spacil.engine.adam import Adam
 
 
 def optimizer_tensors(name: str, module: nn.Module, optimizer: Adam) -> dict[str, Tensor]:
-    """Adam's memory by parameter name."""
+    """Adam's moments and step count by parameter name."""
     keys = [key for key, _ in module.named_parameters()]
     slots = {
         "exp_avg": optimizer.by_parameter(optimizer.mean),
@@ -25,7 +25,7 @@ def optimizer_tensors(name: str, module: nn.Module, optimizer: Adam) -> dict[str
 def restore_optimizer(
     name: str, module: nn.Module, optimizer: Adam, tensors: Mapping[str, Tensor]
 ) -> None:
-    """Put back what `optimizer_tensors` took."""
+    """Restore what `optimizer_tensors` returned."""
     for key, place in optimizer_tensors(name, module, optimizer).items():
         place.copy_(tensors[key])
 

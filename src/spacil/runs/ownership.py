@@ -1,6 +1,6 @@
-"""Who holds a run folder: a lock in the kernel, and a note that says whose it is.
+"""Who holds a run folder: a lock in the kernel, and a note that names the process.
 
-The lock goes with its process, so a dead owner never blocks anyone; the note is for people.
+The lock ends with its process, so a dead owner never blocks anyone; the note is for people.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ LOCK, OWNER = "run.lock", "owner.json"
 
 
 def take_lock(path: Path) -> int:
-    """The descriptor that holds the folder until it is closed; refused while another has it."""
+    """A descriptor that holds the folder until it is closed; refused while another process does."""
     lock_path = path / LOCK
     with storage.os_errors_as(RunDirError, "lock", lock_path):
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -36,7 +36,7 @@ def take_lock(path: Path) -> int:
 
 
 def write_owner(path: Path) -> None:
-    """Note that this process holds the folder."""
+    """Record that this process holds the folder."""
     boot_id = None
     with contextlib.suppress(OSError):  # Linux only
         boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -50,7 +50,7 @@ def write_owner(path: Path) -> None:
 
 
 def owner_of(path: Path) -> str:
-    """Whoever noted that the folder is theirs, in words."""
+    """The process that last recorded the folder as its own, in words."""
     try:
         owner = storage.read_json(path / OWNER)
         return f"process {owner['pid']} on {owner['host']}, started {owner['started']}"

@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on: a live table on a terminal, plain lines elsewhere."""
+"""What a user sees during a run: a live table on a terminal, plain lines elsewhere."""
 
 import contextlib
 import sys
@@ -57,7 +57,7 @@ class PlainProgress:
         self._last = now
         cells = [f"{name} {text}" for name, text in _cells(metrics, rate, left)]
         line = f"[{metrics['iteration']}/{self._num_iterations}] " + "  ".join(cells)
-        # Whoever read the lines may have gone (`... | head`); the run does not need them.
+        # The reader may be gone (`... | head`); the run does not need one.
         with contextlib.suppress(OSError):
             print(line, file=self._out, flush=True)
 
@@ -90,7 +90,7 @@ class LiveProgress:
             table.add_row(f"[dim]{name}[/dim]", text)
         bar = ProgressBar(total=self._num_iterations, completed=metrics["iteration"], width=48)
         header = f"iteration {metrics['iteration']} of {self._num_iterations}"
-        # Not before: it takes over the terminal, and a run may be refused without an iteration.
+        # Not earlier: it takes over the terminal, and a run may still be refused.
         self._live.start()
         self._live.update(Group(header, bar, table))
 

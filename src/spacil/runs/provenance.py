@@ -1,4 +1,4 @@
-"""Where a run's numbers come from: software, source commit, and the machine's part in them."""
+"""Where a run's numbers come from: software versions, source commit, and the machine."""
 
 import functools
 import platform
@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from spacil.config.flat import CHANGES_ROUNDING, FREE_TO_CHANGE_ON_RESUME
+from spacil.version import __version__
 
 
 def provenance_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What may differ between equal runs: kept in the manifest, outside the content hash."""
+    """What may differ between equal runs; kept in the manifest, outside the content hash."""
     return {
         "software": software_versions(),
         "commit": source_commit(),
@@ -21,24 +22,26 @@ def provenance_of(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def deciding_last_bits(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a provenance that has to be equal for the same bits; what is missing is None."""
+    """The part of a provenance that has to be equal for the same bits."""
     parts = [provenance.get(name) for name in ("software", "free_settings")]
-    told = {key: value for part in parts if isinstance(part, dict) for key, value in part.items()}
-    return {name: told.get(name) for name in (*software_versions(), *sorted(CHANGES_ROUNDING))}
+    known = {key: value for part in parts if isinstance(part, dict) for key, value in part.items()}
+    names = (*software_versions(), *sorted(CHANGES_ROUNDING))
+    return {name: known.get(name, "unknown") for name in names}
 
 
 @functools.cache
 def software_versions() -> dict[str, str]:
-    """What decides the bits besides the settings."""
+    """What decides the last bits of the results, besides the settings."""
     packages = ("torch", "numpy", "mujoco", "gymnasium")
-    return {name: version(name) for name in packages} | {"machine": platform.machine()}
+    versions = {"spacil": __version__} | {name: version(name) for name in packages}
+    return versions | {"machine": platform.machine()}
 
 
 @functools.cache
 def source_commit() -> str | None:
     """The commit of the checkout this code runs from, `+` if it was changed since; None elsewhere.
 
-    An installed package is told apart by its file not being one that git tracks.
+    An installed package is recognised by its file, which git does not track.
     """
     here = Path(__file__)
     git = ("git", "-C", str(here.parent))

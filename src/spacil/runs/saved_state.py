@@ -1,6 +1,6 @@
-"""What a checkpoint must be to go on from: the tensors and records of the run it is put into.
+"""What a run demands of a checkpoint before it resumes from it: the same tensors and records.
 
-A checkpoint whose hashes are right may still be another run's, or forged: nothing is stretched,
+A checkpoint with valid hashes may still belong to another run, or be forged: nothing is reshaped,
 cast or filled in to make it fit.
 """
 
@@ -18,7 +18,7 @@ Record = TypeVar("Record")
 
 
 def require_same_form(found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
-    """Refuse tensors of other names, types or shapes, and values that no training leaves behind."""
+    """Refuse tensors of other names, types or shapes, and values that training never leaves."""
     if found.keys() != expected.keys():
         missing, unknown = sorted(expected.keys() - found), sorted(found.keys() - expected)
         raise StorageError(
@@ -33,11 +33,11 @@ def require_same_form(found: Mapping[str, Tensor], expected: Mapping[str, Tensor
             )
     broken = first_non_finite(found)
     if broken is not None:
-        raise StorageError(f"the checkpoint cannot be gone on from: {broken} holds NaN or infinity")
+        raise StorageError(f"cannot resume from this checkpoint: {broken} holds NaN or infinity")
 
 
 def first_non_finite(tensors: Mapping[str, Tensor]) -> str | None:
-    """The first tensor that training cannot go on with; bounds of actions may be open."""
+    """The first tensor with NaN or infinity; action bounds may be infinite."""
     for name, tensor in tensors.items():
         is_bound = name.endswith(("action_low", "action_high"))
         if not is_bound and not bool(torch.isfinite(tensor).all()):
@@ -51,12 +51,12 @@ def record_from(kind: type[Record], document: Any, name: str) -> Record:
     fits = isinstance(document, dict) and document.keys() == hints.keys()
     if not fits or not all(_is_of(document[field], hints[field]) for field in hints):
         names = ", ".join(field.name for field in dataclasses.fields(kind))  # type: ignore[arg-type]
-        raise StorageError(f"the checkpoint's {name} are not the numbers {names}: {document}")
+        raise StorageError(f"the checkpoint's {name} should be the numbers {names}, got {document}")
     return kind(**document)
 
 
 def optional_record_from(kind: type[Record], document: Any, name: str) -> Record | None:
-    """The same where there may be none."""
+    """The same for a record that may be missing."""
     return None if document is None else record_from(kind, document, name)
 
 

@@ -1,18 +1,22 @@
-"""Whole episodes of any policy, kept episode by episode: what was seen, done and earned.
+"""Whole episodes of any policy: one player, and what its callers keep of it.
 
-A wave starts one episode in every env at once. An actor that remembers something (a delay line, a
-noise stream) is made anew for each wave, so no memory leaks from one episode into the next.
+A wave is one episode in every env at once; an env whose episode is over waits for the others.
+Keeping the first episodes to finish instead would prefer short ones, that is, failures. An actor
+that remembers something (a delay line, a filter) is made anew for each wave, so no memory leaks
+from one episode into the next.
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from spacil.engine.torch_threads import one_torch_thread
-from spacil.envs.vector_env import BoolArray, VectorEnv
+from spacil.envs.vector_env import BoolArray, FloatArray, StepResult, VectorEnv, check_actions
 
 Actor = Callable[[Tensor], Tensor]
 """Raw float32 states of all envs [N, S] -> actions [N, A], within bounds or not"""
@@ -21,6 +25,63 @@ MakeActor = Callable[[], Actor]
 
 DEFAULT_EPISODE_LIMIT = 1_000
 """Steps after which an episode of an env without a time limit is cut."""
+
+
+@dataclass(frozen=True)
+class WaveStep:
+    """One step of all envs of a wave. Actor and env may reuse what they returned: copy to keep."""
+
+    states: Tensor
+    """[N, S] float32, acted on; a copy already"""
+    actions: Tensor
+    """[N, A] float32, as the actor wants them"""
+    executed_actions: Tensor
+    """[N, A] float32, clipped to the env's bounds; a copy already"""
+    is_active: BoolArray
+    """[N], False where the episode is over: no such row is simulated"""
+    result: StepResult
+
+
+OnStep = Callable[[WaveStep], None]
+
+
+@torch.no_grad()
+def play_wave(
+    env: VectorEnv, act: Actor, first_states: FloatArray, num_wanted: int, on_step: OnStep
+) -> NDArray[np.int64]:
+    """One whole episode in each of the first `num_wanted` envs; returns their lengths.
+
+    `first_states` [N, S] are those of the reset just done. Envs that wait are shown to the actor
+    too: a constant batch shape keeps the bits of the policy's answers constant.
+    """
+    spec = env.spec
+    low, high = torch.from_numpy(spec.action_low), torch.from_numpy(spec.action_high)
+    is_active: BoolArray = np.arange(env.num_envs) < num_wanted
+    lengths = np.zeros(env.num_envs, dtype=np.int64)
+    states = first_states
+    with one_torch_thread():
+        for _ in range(spec.horizon or DEFAULT_EPISODE_LIMIT):
+            inputs = torch.from_numpy(states.astype(np.float32))
+            actions = act(inputs).to(torch.float32)
+            check_actions(actions.numpy(), spec, env.num_envs)  # clipping would hide an infinity
+            executed = actions.clamp(low, high)
+            result = env.step(executed.numpy(), is_active)
+            on_step(WaveStep(inputs, actions, executed, is_active, result))
+            lengths += is_active
+            is_active = is_active & ~(result.terminated | result.truncated)
+            states = result.states
+            if not is_active.any():
+                break
+    return lengths[:num_wanted]
+
+
+def waves(env: VectorEnv, num_episodes: int) -> Iterator[tuple[int, int]]:
+    """(number of the wave, episodes wanted of it), until there are enough episodes."""
+    for wave in range(math.ceil(num_episodes / env.num_envs)):
+        yield wave, min(env.num_envs, num_episodes - wave * env.num_envs)
+
+
+# --- kept step by step
 
 
 @dataclass(frozen=True)
@@ -43,45 +104,80 @@ class Trajectory:
         return len(self.rewards)
 
 
-@torch.no_grad()
-def play(
-    env: VectorEnv, make_actor: MakeActor, num_episodes: int, first_episode: int = 0
-) -> list[Trajectory]:
-    """Episode `first_episode` of every env, then the next, until there are enough."""
+def play(env: VectorEnv, make_actor: MakeActor, num_episodes: int) -> list[Trajectory]:
+    """Episode 0 of every env, then the next, until there are enough."""
     played: list[Trajectory] = []
-    wave = first_episode
-    while len(played) < num_episodes:
-        num_wanted = min(env.num_envs, num_episodes - len(played))
-        played += _play_wave(env, make_actor(), wave, num_wanted)
-        wave += 1
+    for wave, num_wanted in waves(env, num_episodes):
+        frames: list[tuple[Tensor, Tensor, Tensor]] = []
+
+        def keep(step: WaveStep, frames: list[tuple[Tensor, Tensor, Tensor]] = frames) -> None:
+            rewards = torch.from_numpy(step.result.rewards.copy())
+            frames.append((step.states, step.executed_actions, rewards))
+
+        lengths = play_wave(env, make_actor(), env.reset(wave), num_wanted, keep)
+        columns = [torch.stack(column, dim=1) for column in zip(*frames, strict=True)]
+        played += [
+            Trajectory(*(column[i, :length].clone() for column in columns))
+            for i, length in enumerate(lengths.tolist())
+        ]
     return played
-
-
-def _play_wave(env: VectorEnv, act: Actor, episode: int, num_wanted: int) -> list[Trajectory]:
-    """One whole episode in each of the first `num_wanted` envs; an env that is done waits."""
-    spec = env.spec
-    low, high = torch.from_numpy(spec.action_low), torch.from_numpy(spec.action_high)
-    states = torch.from_numpy(env.reset(episode).astype(np.float32))
-    active: BoolArray = np.arange(env.num_envs) < num_wanted
-    lengths = np.zeros(env.num_envs, dtype=np.int64)
-    frames: list[tuple[Tensor, Tensor, Tensor]] = []
-    with one_torch_thread():
-        for _ in range(spec.horizon or DEFAULT_EPISODE_LIMIT):
-            executed = act(states).to(torch.float32).clamp(low, high)
-            result = env.step(executed.numpy(), active)
-            frames.append((states, executed, torch.from_numpy(result.rewards.copy())))
-            lengths += active
-            active = active & ~(result.terminated | result.truncated)
-            states = torch.from_numpy(result.states.astype(np.float32))
-            if not active.any():
-                break
-    columns = [torch.stack(column, dim=1) for column in zip(*frames, strict=True)]
-    return [
-        Trajectory(*(column[i, :length].clone() for column in columns))
-        for i, length in enumerate(lengths[:num_wanted].tolist())
-    ]
 
 
 def all_states(trajectories: list[Trajectory]) -> Tensor:
     """[sum of lengths, S]"""
     return torch.cat([trajectory.states for trajectory in trajectories])
+
+
+# --- kept as totals
+
+
+@dataclass(frozen=True)
+class EpisodeTotals:
+    """Whole episodes of one policy, without their steps: many of them fit in memory."""
+
+    returns: FloatArray
+    """[episodes], undiscounted"""
+    lengths: NDArray[np.int64]
+    """[episodes]"""
+    states: Tensor
+    """[sum of lengths, S] float32, every state acted on, wave by wave in the order of time"""
+    action_changes: FloatArray
+    """[episodes], mean length of the executed a_{t+1} - a_t; nan for an episode of one step"""
+
+
+def play_for_totals(
+    env: VectorEnv, act: Actor, first_episode: int, num_episodes: int
+) -> EpisodeTotals:
+    """Episode `first_episode` of every env, then the next, until there are enough."""
+    parts = [
+        _wave_totals(env, act, first_episode + wave, num_wanted)
+        for wave, num_wanted in waves(env, num_episodes)
+    ]
+    return EpisodeTotals(
+        np.concatenate([part.returns for part in parts]),
+        np.concatenate([part.lengths for part in parts]),
+        torch.cat([part.states for part in parts]),
+        np.concatenate([part.action_changes for part in parts]),
+    )
+
+
+def _wave_totals(env: VectorEnv, act: Actor, episode: int, num_wanted: int) -> EpisodeTotals:
+    returns, changes = np.zeros(env.num_envs), np.zeros(env.num_envs)
+    visited: list[Tensor] = []
+    last_actions: Tensor | None = None
+
+    def add(step: WaveStep) -> None:
+        nonlocal returns, changes, last_actions
+        returns += step.result.rewards
+        visited.append(step.states[torch.from_numpy(step.is_active)])
+        actions = step.executed_actions.double()
+        if last_actions is not None:
+            moved = torch.linalg.vector_norm(actions - last_actions, dim=-1).numpy()
+            changes += np.where(step.is_active, moved, 0.0)
+        last_actions = actions
+
+    lengths = play_wave(env, act, env.reset(episode), num_wanted, add)
+    num_changes = np.where(lengths > 1, lengths - 1, np.nan)
+    return EpisodeTotals(
+        returns[:num_wanted], lengths, torch.cat(visited), changes[:num_wanted] / num_changes
+    )

@@ -1,1 +1,1 @@
-"""Foreign files are parsed in a limited child process; nothing here knows what they hold."""
+"""Third-party files are parsed in a limited child process; nothing here knows what they hold."""

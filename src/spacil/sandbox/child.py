@@ -1,8 +1,8 @@
-"""The child process that reads foreign files: `python -m spacil.sandbox.child`.
+"""The child process that reads third-party files: `python -m spacil.sandbox.child`.
 
 It answers requests on its standard input until that closes. Before a reader runs, its memory and
-processor time are limited; writing files is forbidden from the start. Without torch, it is up in
-a fraction of a second.
+processor time are limited; writing files is forbidden from the start. It does not import torch,
+so it starts in a fraction of a second.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ Reader = Callable[[Path], tuple[dict[str, Any], dict[str, Any]]]
 
 def main() -> None:
     answers = os.dup(1)
-    # What a library prints must not be taken for an answer.
+    # Anything a library prints must not be mistaken for an answer.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     for limit in (resource.RLIMIT_FSIZE, resource.RLIMIT_CORE):
         resource.setrlimit(limit, (0, 0))
@@ -40,7 +40,7 @@ def main() -> None:
 def _answer(request: dict[str, Any]) -> tuple[dict[str, Any], list[memoryview]]:
     path = Path(request["path"])
     try:
-        read = _reader(request["reader"])  # imports first: they are not the file's doing
+        read = _reader(request["reader"])  # imports first: they are not limited
         with _limited(request["seconds"], request["memory_bytes"]):
             arrays, notes = read(path)
             plain = {name: _plain(array) for name, array in arrays.items()}
@@ -66,7 +66,7 @@ def _reader(name: str) -> Reader:
         raise ConfigError(f"{name}: not a reader of spacil")
     module = importlib.import_module(module_name)
     reader: Reader = getattr(module, function_name)
-    # A library that is loaded on first use must not count as reading.
+    # Loading a library on first use must not count as reading.
     getattr(module, "load_library", lambda: None)()
     return reader
 

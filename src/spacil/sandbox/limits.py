@@ -1,4 +1,4 @@
-"""How much a foreign file may unpack to. Checked by what it declares, before memory is taken."""
+"""How much a third-party file may unpack to, checked by what it declares before allocating."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ MAX_INFLATION = 100
 
 
 def check_declared_bytes(declared: int, path: Path) -> None:
-    """Refuse too much, and a bomb: a small file that would unpack to a large one."""
+    """Refuse too much, and bombs: small files that would unpack to huge ones."""
     if declared > MAX_TOTAL_BYTES:
         raise DataError(
             f"{path}: declares {megabytes(declared)} of arrays, more than "

@@ -1,10 +1,10 @@
-"""Files of foreign formats are parsed in a child process; only plain arrays come back.
+"""Files in third-party formats are parsed in a child process; only plain arrays come back.
 
-Parsers of HDF5, Arrow and ONNX are large pieces of C and C++ that a hostile file can crash, stall
-or make swallow all memory. One child per process, started on first use and kept, reads file after
-file under limits on its memory and its processor time. When it dies, the file is refused and the
-next one gets a new child. No pickle crosses the pipe: requests are JSON, answers are a JSON
-header and the raw bytes of arrays, and every size is checked before memory is taken.
+Parsers of HDF5, Arrow and ONNX are large pieces of C and C++ that a hostile file can crash, hang
+or make use up all memory. One child per process, started on first use and kept, reads file after
+file under limits on memory and processor time. When it dies, the file is refused and the next one
+gets a new child. No pickle crosses the pipe: requests are JSON, answers are a JSON header and the
+raw bytes of arrays, and every size is checked before memory is allocated.
 
 The other end of the pipe is `child`.
 """
@@ -55,15 +55,15 @@ class Limits:
     """What the child may use on one file."""
 
     seconds: float = 0.6
-    """Processor time, so that a busy machine refuses no honest file."""
+    """Processor time, so that a busy machine does not refuse an honest file."""
     seconds_per_byte: float = 1e-7
-    """More for larger files: 10 MB a second is slow for any of them."""
+    """Added for larger files: 10 MB per second is slow for any format."""
     memory_bytes: int = 256 * 2**20
     """Beyond what the child had before it opened the file."""
     memory_per_byte: int = 128
     max_memory_bytes: int = 2 * MAX_TOTAL_BYTES
     patience: float = 20.0
-    """Wall-clock seconds beyond ten times the processor time: a file system that does not answer
+    """Wall-clock seconds beyond ten times the processor time: a file system that does not respond
     uses no processor time."""
 
     def seconds_for(self, num_bytes: int) -> float:
@@ -74,7 +74,7 @@ class Limits:
 
 
 class Importer:
-    """The parent's end: one child, restarted when it has died."""
+    """The parent's end: one child, restarted after it dies."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
@@ -85,7 +85,7 @@ class Importer:
     def read(self, reader: str, path: Path) -> tuple[Arrays, Notes]:
         """What `reader`, "module:function" in spacil, finds in a file or folder.
 
-        Whatever goes wrong with the file is a DataError.
+        Anything wrong with the file is a DataError.
         """
         with self._lock:
             size = _size_on_disk(path)
@@ -99,10 +99,10 @@ class Importer:
             try:
                 return self._answer(request, path, seconds)
             except _KilledError:
-                # By the system, perhaps long ago and not because of this file: once more.
+                # Killed by the system, perhaps earlier and not because of this file: try once more.
                 with contextlib.suppress(_KilledError):
                     return self._answer(request, path, seconds)
-            raise DataError(f"{path}: the system ended its reader twice: out of memory?")
+            raise DataError(f"{path}: the system killed its reader twice: out of memory?")
 
     def _answer(self, request: dict[str, Any], path: Path, seconds: float) -> tuple[Arrays, Notes]:
         child = self._running_child()
@@ -114,15 +114,15 @@ class Importer:
         except _LateError:
             self._stop(patience=0)
             raise DataError(
-                f"{path}: reading it did not come to an end and was stopped; is its disk reachable?"
+                f"{path}: reading it did not finish and was stopped; is its disk reachable?"
             ) from None
         except _UnansweredError:
             ending = self._stop()
             if ending == -signal.SIGKILL:
                 raise _KilledError from None
-            raise DataError(_obituary(path, ending, seconds)) from None
+            raise DataError(_death_message(path, ending, seconds)) from None
         except BaseException:
-            self._stop()  # an answer was cut short, so the pipe is of no more use
+            self._stop()  # an answer was cut short, so the pipe is unusable
             raise
 
     def close(self) -> None:
@@ -131,11 +131,11 @@ class Importer:
 
     @property
     def process_id(self) -> int | None:
-        """Of the child; None while there is none."""
+        """The child's; None while there is no child."""
         return None if self._child is None else self._child.pid
 
     def _running_child(self) -> "subprocess.Popen[bytes]":
-        # After a fork the pipe belongs to the parent process, which goes on using it.
+        # After a fork the pipe still belongs to the parent process, which keeps using it.
         if self._child is None or self._owner != os.getpid() or self._child.poll() is not None:
             if self._child is not None and self._owner == os.getpid():
                 self._stop()
@@ -143,7 +143,7 @@ class Importer:
         return self._child
 
     def _stop(self, patience: float = 1.0) -> int:
-        """End the child and return how it ended, as `Popen.returncode` says it."""
+        """Stop the child and return its `Popen.returncode`."""
         child, self._child = self._child, None
         if child is None or self._owner != os.getpid():
             return 0
@@ -151,7 +151,7 @@ class Importer:
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
-        # Without its pipes it ends by itself, and one that is dying already can say of what.
+        # Without its pipes it exits by itself, and one that is already dying can report why.
         with contextlib.suppress(subprocess.TimeoutExpired):
             return child.wait(patience)
         child.kill()
@@ -168,11 +168,11 @@ def read_foreign(reader: str, path: Path) -> tuple[Arrays, Notes]:
 
 
 class _UnansweredError(Exception):
-    """The child died, or said something that is no answer."""
+    """The child died, or sent something that is not an answer."""
 
 
 class _LateError(Exception):
-    """The child lives and says nothing."""
+    """The child is alive and does not answer."""
 
 
 class _KilledError(Exception):
@@ -190,7 +190,7 @@ def _start_child() -> "subprocess.Popen[bytes]":
         stderr=subprocess.DEVNULL,
         env={**os.environ, **_ENVIRONMENT, "PYTHONPATH": os.pathsep.join(paths)},
         bufsize=0,
-        start_new_session=True,  # Ctrl-C is for us; the child ends when its pipe closes
+        start_new_session=True,  # Ctrl-C is for the parent; the child exits when its pipe closes
     )
 
 
@@ -230,7 +230,7 @@ def _ask(
 
 
 def _declared(answer: dict[str, Any]) -> list[tuple[str, str, tuple[int, ...]]]:
-    """The announced arrays, as far as their sizes can be believed."""
+    """The announced arrays, refused if their sizes are not plausible."""
     declared, total = [], 0
     match answer:
         case {"arrays": list(entries), "notes": dict()}:
@@ -263,18 +263,20 @@ def _fill(view: memoryview, descriptor: int, deadline: float) -> None:
         view = view[num_read:]
 
 
-def _obituary(path: Path, ending: int, seconds: float) -> str:
+def _death_message(path: Path, ending: int, seconds: float) -> str:
     if ending == -signal.SIGPROF:
         return (
             f"{path}: reading it took more than {seconds:.1f} s of processor time and was stopped; "
-            "it is damaged or made to stall"
+            "the file is damaged, or built to stall its reader"
         )
     reason = signal.Signals(-ending).name if ending < 0 else f"exit code {ending}"
-    return f"{path}: its parser crashed ({reason}); the file is damaged, fetch or make it again"
+    return (
+        f"{path}: its parser crashed ({reason}): the file is damaged, download or create it again"
+    )
 
 
 def _size_on_disk(path: Path) -> int:
-    """Bytes of a file, or of the first files of a folder: enough to set the limits by."""
+    """Bytes of a file, or of the first files in a folder: enough to set the limits."""
     with storage.os_errors_as(DataError, "read", path):
         if not path.is_dir():
             return path.stat().st_size

@@ -19,7 +19,7 @@ from torch import Tensor
 from spacil.functional.spectral import BatchFunction
 
 CostFunction = Callable[[Tensor, Tensor], Tensor]
-"""states [B, S], actions [B, A] -> cost [B]"""
+"""states [B, S], actions [B, A] -> cost, or the logit it is made of [B]"""
 
 
 @dataclass(frozen=True)

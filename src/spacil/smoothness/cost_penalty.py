@@ -18,10 +18,9 @@ from torch import Tensor
 
 from spacil.functional.ball import StepRule, maximize_in_ball
 from spacil.functional.spectral import BatchFunction
+from spacil.smoothness.cost_metric import CostFunction
 from spacil.smoothness.policy_penalty import Scale
 
-CostFunction = Callable[[Tensor, Tensor], Tensor]
-"""states [B, S], actions [B, A] -> cost or logit [B]"""
 Path = Callable[[Tensor], tuple[Tensor, Tensor]]
 """perturbed states [B, S] -> the states and the actions handed to the cost"""
 Mixing = Literal["interpolate", "per_batch", "bernoulli", "none"]

@@ -6,7 +6,7 @@ Jacobian's norm (eq:j_form_2), which is what both tend to as the ball shrinks an
 `metric.local_lipschitz` computes exactly.
 
 Ascent can only find less than there is. How much less depends on the step rule, so a number from
-here is always told together with its rule, its steps and its radius.
+here is always reported with its rule, its steps and its radius.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from torch import Tensor
 
 from spacil.functional.ball import Start, StepRule, maximize_in_ball, random_offset
 from spacil.functional.gaussian import jeffreys_divergence
-from spacil.functional.spectral import BatchFunction, batch_jacobian
+from spacil.functional.spectral import BatchFunction
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def ascend_in_ball(
     step_size: float = 0.02,
     std: Tensor | float = 1.0,
 ) -> BallMaximum:
-    """Maximise |dmu / std|^2 over the ball from `start_offset` [B, S], and tell what was reached.
+    """Maximise |dmu / std|^2 over the ball from `start_offset` [B, S], and report what was reached.
 
     The ascent is on the numerator of the ratio, as in the paper, not on the ratio itself.
     """
@@ -75,21 +75,3 @@ def live_start(
     kept = torch.where(live != 0, offset, 0.0)
     rescaled: Tensor = torch.nn.functional.normalize(kept, dim=-1) * length
     return rescaled
-
-
-def frobenius_norms(mean_action: BatchFunction, states: Tensor) -> Tensor:
-    """|J|_F at each state [B]: between sigma_max and sqrt(min(A, S)) sigma_max."""
-    norms: Tensor = torch.linalg.matrix_norm(batch_jacobian(mean_action, states))
-    return norms
-
-
-def hutchinson_squared_norms(
-    mean_action: BatchFunction, states: Tensor, generator: torch.Generator
-) -> Tensor:
-    """One unbiased draw of |J|_F^2 at each state [B]: |J^T v|^2 for random signs v, one pass."""
-    points = states.detach().requires_grad_()
-    with torch.enable_grad():
-        actions = mean_action(points)
-        signs = torch.randint(2, actions.shape, generator=generator).to(actions) * 2 - 1
-        (pulled,) = torch.autograd.grad(actions, points, signs, materialize_grads=True)
-    return pulled.square().sum(-1)

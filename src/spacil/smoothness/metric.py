@@ -51,7 +51,7 @@ class LocalConstants:
 
 @dataclass(frozen=True)
 class Summary:
-    """One number per state, told in four."""
+    """One number per state, summed up in four."""
 
     mean: float
     median: float
@@ -77,6 +77,18 @@ def local_lipschitz(
     view = {"own": _View(states.new_ones(states.shape[-1]))}
     chunks = states.split(CHUNK)
     return torch.cat([_sigmas(mean_action, c, view, always_dense)["own"] for c in chunks])
+
+
+def common_constants(
+    mean_action: BatchFunction, normalized_states: Tensor, frames: Frames
+) -> Tensor:
+    """sigma_max at each state [B] in the common frame alone."""
+    return torch.cat(
+        [
+            _sigmas(mean_action, states, {"common": _common_view(states, frames)}, False)["common"]
+            for states in normalized_states.split(CHUNK)
+        ]
+    )
 
 
 def local_constants(
@@ -111,14 +123,19 @@ def _views(mean_action: BatchFunction, states: Tensor, frames: Frames) -> dict[s
     views = {"own": _View(torch.ones_like(raw)), "raw": _View(raw)}
     if frames.common_std is None:
         return views
-    common = raw * frames.common_std.to(states)
+    common = _common_view(states, frames)
     with torch.no_grad():
         action = mean_action(states)
     moves_action = (action > frames.action_low) & (action < frames.action_high)
     reaches_policy = states.abs() < frames.state_clip
-    views["common"] = _View(common)
-    views["effective"] = _View(common * reaches_policy, moves_action)
+    views["common"] = common
+    views["effective"] = _View(common.columns * reaches_policy, moves_action)
     return views
+
+
+def _common_view(states: Tensor, frames: Frames) -> _View:
+    assert frames.common_std is not None
+    return _View(frames.own_scale.to(states) * frames.common_std.to(states))
 
 
 def _sigmas(

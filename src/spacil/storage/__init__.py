@@ -1,21 +1,19 @@
 """Files: the one place where spacil reads and writes them.
 
-JSON carries documents, safetensors carries tensors, and there is no third format. A write is
-all or nothing: it goes to a scratch name in the same folder, to the disk, and then under its
-name, so a kill or a power loss leaves the old content or the new one. A read trusts nothing:
-sizes are checked before memory is taken, and what does not fit is a typed error.
+JSON holds documents, safetensors holds tensors, and there is no third format. A write is all or
+nothing: it goes to a scratch name in the same folder, is synced to disk, and only then gets its
+name, so a kill or a power loss leaves either the old content or the new. A read trusts nothing:
+sizes are checked before memory is allocated, and anything unexpected is a typed error.
 
-This room never unpickles, never opens a path that it found inside a file, never writes over
-a file in place, and never lets an `OSError` out.
+This room never unpickles, never opens a path that it found inside a file, never overwrites a
+file in place, and never lets an `OSError` escape.
 """
 
-from spacil.storage.faults import DamagedFileError, describe, os_errors_as
+from spacil.storage.faults import DamagedFileError, os_errors_as
 from spacil.storage.files import (
     read_bytes,
     replace_file,
     require_free_space,
-    sha256_of_file,
-    sync_folder,
     try_lock,
     write_synced,
 )
@@ -29,11 +27,11 @@ from spacil.storage.folders import (
 )
 from spacil.storage.strict_json import (
     MAX_JSON_BYTES,
-    MAX_JSON_DEPTH,
     canonical_json,
     document_hash,
     parse_json,
     read_json,
+    without_non_finite,
     write_json,
 )
 from spacil.storage.tensor_bytes import (
@@ -41,24 +39,19 @@ from spacil.storage.tensor_bytes import (
     content_hash,
     decode_tensors,
     encode_tensors,
-    load_tensors,
-    save_tensors,
 )
 
 __all__ = [
     "LEFTOVERS",
     "MAX_JSON_BYTES",
-    "MAX_JSON_DEPTH",
     "MAX_TENSOR_BYTES",
     "DamagedFileError",
     "canonical_json",
     "content_hash",
     "decode_tensors",
     "delete",
-    "describe",
     "document_hash",
     "encode_tensors",
-    "load_tensors",
     "move_aside",
     "os_errors_as",
     "parse_json",
@@ -67,12 +60,10 @@ __all__ = [
     "read_json",
     "replace_file",
     "require_free_space",
-    "save_tensors",
-    "sha256_of_file",
     "staged_folder",
     "sweep_abandoned",
-    "sync_folder",
     "try_lock",
+    "without_non_finite",
     "write_json",
     "write_synced",
 ]

@@ -1,4 +1,4 @@
-"""Errors of files, typed and in words: what, where, why, and what to do about it."""
+"""File errors, typed and in plain words: what, where, why, and what to do about it."""
 
 import contextlib
 import errno
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from spacil.errors import SpacilError, StorageError
 
-_FOREIGN_KINDS = {
+_OTHER_KINDS = {
     b"\x80": "a pickle",
     b"PK": "a zip archive, as torch.save and numpy write",
     b"\x89HDF": "an HDF5 file",
@@ -16,7 +16,7 @@ _FOREIGN_KINDS = {
 
 
 class DamagedFileError(StorageError):
-    """A file is missing, cut short, altered or of another kind: reading it again will not help."""
+    """A file is missing, truncated, altered or of another kind: reading it again will not help."""
 
 
 def describe(error: OSError, action: str, path: Path, num_bytes: int | None = None) -> str:
@@ -27,7 +27,7 @@ def describe(error: OSError, action: str, path: Path, num_bytes: int | None = No
             reason = f"the disk is full{needed}; free some space and run the command again"
         case errno.EFBIG:
             needed = "" if num_bytes is None else f" of {num_bytes:,} bytes"
-            reason = f"a file{needed} is over the limit of this system; see `ulimit -f`"
+            reason = f"a file{needed} exceeds the limit of this system; see `ulimit -f`"
         case errno.EACCES | errno.EPERM:
             reason = "permission denied; change its permissions or choose another path"
         case errno.EROFS:
@@ -35,9 +35,11 @@ def describe(error: OSError, action: str, path: Path, num_bytes: int | None = No
         case errno.ENAMETOOLONG:
             reason = "a name in it is too long (255 bytes at most); choose a shorter one"
         case errno.EEXIST:
-            reason = "something of that name is in the way; choose another path"
+            reason = "something with that name already exists; choose another path"
         case errno.ENOTDIR:
-            reason = "a part of it is a file, not a folder; choose another path"
+            reason = "part of the path is a file, not a folder; choose another path"
+        case errno.EISDIR:
+            reason = "it is a folder, not a file; check the path"
         case errno.ENOENT:
             reason = "there is no such file or folder; check the path"
         case errno.ELOOP:
@@ -59,8 +61,8 @@ def os_errors_as(
 
 
 def kind_hint(content: bytes | bytearray) -> str:
-    """What a file that is none of ours may be, in brackets; empty if nothing is known."""
-    for magic, kind in _FOREIGN_KINDS.items():
+    """What a file that spacil did not write looks like, in brackets; empty if unknown."""
+    for magic, kind in _OTHER_KINDS.items():
         if content.startswith(magic):
             return f" (it looks like {kind}, which is never opened)"
     return ""

@@ -1,9 +1,8 @@
-"""Whole files: read with their size known beforehand, written all or nothing."""
+"""Whole files: read only after their size is checked, written all or nothing."""
 
 import contextlib
 import errno
 import fcntl
-import hashlib
 import os
 import shutil
 import stat
@@ -29,11 +28,11 @@ def read_bytes(path: Path, max_bytes: int, *, follow_symlinks: bool = True) -> b
                 raise DamagedFileError(f"{str(path)!r} is not a regular file")
             if status.st_size > max_bytes:
                 raise DamagedFileError(
-                    f"{str(path)!r} has {status.st_size:,} bytes, {max_bytes:,} at most expected"
+                    f"{str(path)!r} has {status.st_size:,} bytes, expected at most {max_bytes:,}"
                 )
             content = bytearray(status.st_size)
             if file.readinto(content) != len(content):
-                raise DamagedFileError(f"{str(path)!r} became shorter while it was read")
+                raise DamagedFileError(f"{str(path)!r} became shorter while it was being read")
             return content
     except OSError as error:
         # Other reasons (no permission, no descriptors left) say nothing about the file itself.
@@ -42,13 +41,8 @@ def read_bytes(path: Path, max_bytes: int, *, follow_symlinks: bool = True) -> b
         raise kind(describe(error, "read", path)) from error
 
 
-def sha256_of_file(path: Path) -> str:
-    with os_errors_as(StorageError, "read", path), path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def write_synced(path: Path, content: bytes) -> None:
-    """A new file, on the disk when this returns. Only for names that nobody reads yet."""
+    """Write a new file, on disk when this returns. Only for names that nobody reads yet."""
     with os_errors_as(StorageError, "write", path, len(content)), path.open("xb") as file:
         file.write(content)
         file.flush()
@@ -56,7 +50,7 @@ def write_synced(path: Path, content: bytes) -> None:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a file such that every reader, at every moment, sees the old one or the new one."""
+    """Write a file so that every reader, at every moment, sees either the old or the new one."""
     scratch = path.with_name(f"{SCRATCH}{uuid.uuid4().hex}")
     try:
         with os_errors_as(StorageError, "write", path, len(content)), scratch.open("xb") as file:
@@ -85,17 +79,17 @@ def sync_folder(folder: Path) -> None:
 
 
 def require_free_space(folder: Path, num_bytes: int) -> None:
-    with os_errors_as(StorageError, "look at the disk of", folder):
+    with os_errors_as(StorageError, "check the free space of", folder):
         free = shutil.disk_usage(folder).free
     if free < num_bytes:
         raise StorageError(
-            f"the disk of {str(folder)!r} is full: {num_bytes:,} bytes needed, {free:,} free; "
-            "free some space and run the command again"
+            f"not enough disk space for {str(folder)!r}: {num_bytes:,} bytes needed, {free:,} "
+            "free; free some space and run the command again"
         )
 
 
 def try_lock(descriptor: int) -> bool:
-    """Take the lock of an open file until it is closed or its process dies; False if taken."""
+    """Lock an open file until it is closed or the process dies; False if another holds it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -104,6 +98,6 @@ def try_lock(descriptor: int) -> bool:
 
 
 def mark_alive(descriptor: int) -> None:
-    """Have `sweep_abandoned` spare this file or folder while it is open."""
+    """Make `sweep_abandoned` spare this file or folder while it is open."""
     with contextlib.suppress(OSError):  # without locks nothing is swept, which is safe
         try_lock(descriptor)

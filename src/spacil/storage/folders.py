@@ -1,4 +1,4 @@
-"""Folders that appear and disappear in one step, and what killed processes left of them."""
+"""Folders that appear and disappear in one step, and the leftovers of killed processes."""
 
 import contextlib
 import logging
@@ -14,14 +14,14 @@ from spacil.storage.files import SCRATCH, mark_alive, sync_folder, try_lock
 
 _STAGE, _TRASH = ".stage-", ".trash-"
 LEFTOVERS = (_STAGE, _TRASH, SCRATCH)
-"""How names start that mean nothing once their process is gone."""
+"""Prefixes of names that mean nothing once their process is gone."""
 
 _logger = logging.getLogger(__name__)
 
 
 @contextlib.contextmanager
 def staged_folder(parent: Path) -> Iterator[Path]:
-    """A hidden folder to fill and then `publish`; deleted at the end if that did not happen."""
+    """A hidden folder to fill and then `publish`; deleted at the end if it was not published."""
     stage = parent / f"{_STAGE}{uuid.uuid4().hex}"
     with os_errors_as(StorageError, "create a folder in", parent):
         stage.mkdir()
@@ -35,10 +35,10 @@ def staged_folder(parent: Path) -> Iterator[Path]:
 
 
 def publish(stage: Path, target: Path) -> None:
-    """Give a staged folder its final, new name. Its files have been written by `write_synced`."""
-    # rename would replace an empty folder without a word
+    """Give a staged folder, filled by `write_synced`, its final name."""
+    # rename would silently replace an empty folder
     if os.path.lexists(target):
-        raise StorageError(f"{str(target)!r} exists already and is not written over")
+        raise StorageError(f"{str(target)!r} already exists and is never overwritten")
     sync_folder(stage)
     with os_errors_as(StorageError, "publish", target):
         stage.rename(target)
@@ -46,7 +46,7 @@ def publish(stage: Path, target: Path) -> None:
 
 
 def move_aside(path: Path, prefix: str = _TRASH) -> Path:
-    """Rename to a hidden name in the same folder: gone for readers in one step."""
+    """Rename to a hidden name in the same folder: readers lose sight of it in one step."""
     hidden = path.with_name(f"{prefix}{path.name}-{uuid.uuid4().hex[:8]}")
     with os_errors_as(StorageError, "rename", path):
         path.rename(hidden)
@@ -64,7 +64,7 @@ def delete(path: Path) -> None:
 
 
 def sweep_abandoned(folder: Path) -> None:
-    """Delete what killed processes left half written or half deleted; living ones hold a lock."""
+    """Delete what killed processes left half written or half deleted; live ones hold a lock."""
     with os_errors_as(StorageError, "list", folder):
         leftovers = [p for p in folder.iterdir() if p.name.startswith(LEFTOVERS)]
     for leftover in leftovers:
@@ -72,7 +72,7 @@ def sweep_abandoned(folder: Path) -> None:
             if _is_abandoned(leftover):
                 delete(leftover)
         except StorageError as error:
-            _logger.warning("left in place: %s", error)
+            _logger.warning("could not clean up: %s", error)
 
 
 def _is_abandoned(path: Path) -> bool:

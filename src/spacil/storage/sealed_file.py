@@ -1,8 +1,9 @@
 """Tensors and one JSON document in one safetensors file, sealed by a content hash.
 
-The form of demonstration and policy files. The document sits under one key of the safetensors
-metadata; the hash covers the document and the name, dtype, shape and bytes of every tensor, so
-a flipped bit anywhere is found. Never reads pickle, zip or HDF5: such files are named and refused.
+The format of demonstration and policy files. The document sits under one key of the safetensors
+metadata; the hash covers the document and the name, dtype, shape and bytes of every tensor, so a
+flipped bit anywhere is detected. Never reads pickle, zip or HDF5: it names such files and refuses
+them.
 """
 
 from collections.abc import Mapping
@@ -42,7 +43,7 @@ def save(
 def load(path: Path, form: str, version: int) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Tensors and document of a file of this form; anything else is a DataError that says why.
 
-    Whether the document has the keys its form needs is for the caller to check.
+    The caller checks that the document has the keys it needs.
     """
     try:
         content = storage.read_bytes(path, storage.MAX_TENSOR_BYTES)
@@ -58,14 +59,14 @@ def load(path: Path, form: str, version: int) -> tuple[dict[str, Tensor], dict[s
     del document["format"], document["format_version"]
     if storage.content_hash(tensors, document) != stored_hash:
         raise DataError(
-            f"{path}: the content does not match its hash, so it was changed or damaged; "
-            "fetch or make it again"
+            f"{path}: the content does not match its hash, so the file was changed or damaged; "
+            "download or create it again"
         )
     return tensors, document
 
 
 def _document(content: bytearray, path: Path, form: str, version: int) -> dict[str, Any]:
-    """The document of a file whose header has been found valid."""
+    """The document of a file whose header is known to be valid."""
     header_size = int.from_bytes(content[:8], "little")
     header = storage.parse_json(content[8 : 8 + header_size], f"{path}, header")
     texts = header.get("__metadata__")
@@ -81,9 +82,11 @@ def _document(content: bytearray, path: Path, form: str, version: int) -> dict[s
             f"{path}: has format version {document.get('format_version')}, this spacil reads "
             f"{version}; use the version of spacil that wrote it, or a newer one"
         )
-    # Another spelling of the same JSON is no file of ours: some bit of it was changed.
+    # The same JSON spelled differently was not written by spacil: some bit of it was changed.
     if storage.canonical_json(document) != text:
-        raise DataError(f"{path}: the document is not as it was written; make the file again")
+        raise DataError(
+            f"{path}: the document was altered after it was written; create the file again"
+        )
     return document
 
 

@@ -1,4 +1,4 @@
-"""JSON as one strict dialect: what is read is what could have been written, and no more."""
+"""JSON in one strict dialect: only what spacil could have written is read."""
 
 import hashlib
 import json
@@ -12,14 +12,14 @@ from spacil.storage.files import read_bytes, replace_file
 MAX_JSON_BYTES = 16 * 2**20
 MAX_JSON_DEPTH = 32
 MAX_JSON_VALUES = 100_000
-"""Of any document: a file of 16 MB could hold millions, and take many seconds to go through."""
+"""In any document: a file of 16 MB could hold millions, and take many seconds to parse."""
 
 
 def canonical_json(document: Any) -> bytes:
     """The one way to write a document: sorted keys, ASCII, floats that read back exactly.
 
-    What the reader would refuse or change (NaN, deep nesting, keys that are not text, too much of
-    it) is a `ValueError` here, so nothing is saved that cannot be loaded.
+    Whatever the reader would refuse or change (NaN, deep nesting, keys that are not text, too many
+    values) is a `ValueError` here, so nothing is saved that cannot be loaded.
     """
     text = json.dumps(document, sort_keys=True, indent=2, allow_nan=False) + "\n"
     _check_nesting(document)
@@ -33,7 +33,7 @@ def parse_json(data: bytes | bytearray, source: object) -> Any:
     """Strict JSON: UTF-8, finite numbers, no key twice; bounded in size, depth and values."""
     if len(data) > MAX_JSON_BYTES:
         raise DamagedFileError(f"{source}: {len(data):,} bytes of JSON, over {MAX_JSON_BYTES:,}")
-    # Counted before any is made; commas inside texts count too, which does no harm.
+    # Counted before parsing; commas inside strings count too, which does no harm.
     num_values = _num_values(data)
     if num_values > MAX_JSON_VALUES:
         raise DamagedFileError(f"{source}: {num_values:,} values, over {MAX_JSON_VALUES:,}")
@@ -54,8 +54,19 @@ def write_json(path: Path, document: Any) -> None:
     replace_file(path, canonical_json(document))
 
 
-def read_json(path: Path, *, follow_symlinks: bool = True) -> Any:
-    return parse_json(read_bytes(path, MAX_JSON_BYTES, follow_symlinks=follow_symlinks), path)
+def read_json(path: Path) -> Any:
+    return parse_json(read_bytes(path, MAX_JSON_BYTES), path)
+
+
+def without_non_finite(document: Any) -> Any:
+    """A copy with null for every NaN and infinity, which JSON has no words for."""
+    if isinstance(document, float):
+        return float(document) if math.isfinite(document) else None
+    if isinstance(document, dict):
+        return {name: without_non_finite(member) for name, member in document.items()}
+    if isinstance(document, list | tuple):
+        return [without_non_finite(member) for member in document]
+    return document
 
 
 def document_hash(document: Any) -> str:

@@ -1,9 +1,8 @@
-"""Tensors as safetensors bytes, checked against their header before memory is taken."""
+"""Tensors as safetensors bytes, checked against their header before memory is allocated."""
 
 import hashlib
 import math
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import safetensors.torch
@@ -11,7 +10,6 @@ import torch
 from torch import Tensor
 
 from spacil.storage.faults import DamagedFileError, kind_hint
-from spacil.storage.files import read_bytes, replace_file
 from spacil.storage.strict_json import MAX_JSON_BYTES, canonical_json, parse_json
 
 MAX_TENSOR_BYTES = 8 * 2**30
@@ -59,8 +57,8 @@ def encode_tensors(tensors: Mapping[str, Tensor]) -> bytes:
 def decode_tensors(content: bytearray, source: object) -> dict[str, Tensor]:
     """The tensors of a safetensors file, each in memory of its own.
 
-    Checked here and not by the library, which lets duplicate names pass and answers odd types
-    and shapes with a `KeyError` or a `TypeError`.
+    Checked here and not by the library, which accepts duplicate names and raises a bare `KeyError`
+    or `TypeError` on odd types and shapes.
     """
     header_size = int.from_bytes(content[:8], "little")
     if content[8:9] != b"{" or header_size > min(MAX_JSON_BYTES, len(content) - 8):
@@ -74,14 +72,6 @@ def decode_tensors(content: bytearray, source: object) -> dict[str, Tensor]:
         raise DamagedFileError(f"{source}: the declared tensors do not fill the file exactly")
     payload = memoryview(content)[8 + header_size :]
     return {span.name: _tensor_at(payload, span) for span in spans}
-
-
-def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    replace_file(path, encode_tensors(tensors))
-
-
-def load_tensors(path: Path) -> dict[str, Tensor]:
-    return decode_tensors(read_bytes(path, MAX_TENSOR_BYTES), path)
 
 
 def content_hash(tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> str:

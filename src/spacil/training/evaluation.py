@@ -19,7 +19,7 @@ def evaluate_if_due(learner: Learner) -> Metrics:
         learner.eval_env,
         first_episode=num_done,
         num_episodes=learner.eval_env.num_envs,
-        demo_std=learner.demo_std,
+        common_frame=learner.common_frame,
     )
     is_best = learner.best is None or result.average_return > learner.best.average_return
     if is_best:

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from spacil.config.algorithms import ALGORITHMS, from_table
 from spacil.config.train_config import TrainConfig
+from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.vector_env import VectorEnv
 from spacil.errors import ConfigError
@@ -27,6 +28,8 @@ class Learner(Protocol):
 
     config: TrainConfig
     best: Best | None
+    common_frame: CommonFrame | None
+    """The units of J"""
 
     @property
     def counters(self) -> HasProgress: ...
@@ -36,9 +39,6 @@ class Learner(Protocol):
 
     @property
     def eval_env(self) -> VectorEnv: ...
-
-    @property
-    def demo_std(self) -> Tensor | None: ...
 
     @property
     def policy(self) -> GaussianPolicy:
@@ -81,11 +81,18 @@ class Learner(Protocol):
 
 
 def make_learner(
-    config: TrainConfig, env_source: Any, demonstrations: Demonstrations | None
+    config: TrainConfig,
+    env_source: Any,
+    demonstrations: Demonstrations | None,
+    common_frame: CommonFrame | None = None,
 ) -> Learner:
-    """The learner of the config's algorithm, before its first iteration."""
+    """The learner of the config's algorithm, before its first iteration.
+
+    `env_source` is what `make_vector_env` takes: a task name, an env, or a factory.
+    `common_frame` is that of the demonstrations before they were edited, where they were.
+    """
     row = ALGORITHMS[config.algorithm]
     if row.needs_demonstrations and demonstrations is None:
         raise ConfigError(f"{config.algorithm} learns from demonstrations: pass --demos")
-    learner: Learner = from_table(row.learner)(config, env_source, demonstrations)
+    learner: Learner = from_table(row.learner)(config, env_source, demonstrations, common_frame)
     return learner

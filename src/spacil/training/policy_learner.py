@@ -5,7 +5,6 @@ put together again bit for bit. TRPO, GAIL, SPaCIL and AIRL are settings of this
 """
 
 import copy
-import functools
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -17,14 +16,15 @@ from torch import Tensor, nn
 from spacil.adversaries.adversary import Adversary
 from spacil.config.algorithms import ALGORITHMS, from_table
 from spacil.config.train_config import TrainConfig
+from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.file import bundled_demos, load_demos
 from spacil.engine.adam import Adam
 from spacil.engine.device import resolve_device
 from spacil.engine.recorder import Recorder
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, VectorEnv
 from spacil.measuring.evaluate import Best, Evaluation, num_evaluation_envs
+from spacil.measuring.frames import frame_of_run
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.value import ValueNet
 from spacil.runs.named_tensors import optimizer_tensors, restore_optimizer, with_prefix
@@ -41,7 +41,7 @@ from spacil.training.warm_start import start_from_clone
 from spacil.types import RolloutBatch
 from spacil.updates.policy_step import PolicyStep
 from spacil.updates.ppo import ClippedStep
-from spacil.updates.trust_region import TrustRegionStep
+from spacil.updates.trpo import TrustRegionStep
 
 _logger = logging.getLogger(__name__)
 
@@ -58,8 +58,8 @@ class PolicyLearner:
         config: TrainConfig,
         env_source: Any,
         demonstrations: Demonstrations | None,
+        common_frame: CommonFrame | None = None,
     ) -> None:
-        """`env_source` is what `make_vector_env` takes: a task name, an env, or a factory."""
         run, num_envs = config.run, config.sampling.num_envs
         self.config = config
         self.device = resolve_device(run.device)
@@ -86,6 +86,9 @@ class PolicyLearner:
             ResetSeeds(run.seed, "eval"),
             run.simulation_threads,
             run.env_timeout,
+        )
+        self.common_frame = common_frame or frame_of_run(
+            demonstrations, config.task, self.env.spec.num_states
         )
         self.env_states: FloatArray = self.env.reset()
         self.counters = Counters()
@@ -131,7 +134,7 @@ class PolicyLearner:
         """Sample, smooth policy update, value fit, smooth cost update (algo:Safe-FW)."""
         clock = Stopwatch()
         if self.config.wish.smoothness_target > 0 and self.dual is None:
-            j = target_j(self.config, self.demonstrations, self.eval_env)
+            j = target_j(self.config, self.demonstrations, self.common_frame, self.eval_env)
             self.dual = Dual.starting(j, self.config.policy_penalty.first_weight)
         found_weight = None if self.dual is None else self.dual.weight
         plan = plan_iteration(self.config, self.counters.iteration, found_weight)
@@ -161,10 +164,10 @@ class PolicyLearner:
         """Measure J of the updated policy on the batch, and move the dual variable."""
         if self.dual is None:
             return {}
-        assert self.demo_std is not None
+        assert self.common_frame is not None
         num_states = self.config.wish.smoothness_target_states
         batch_j = measure_j(
-            self.policy, rollout.flat_states, self.demo_std, num_states, self.streams.target
+            self.policy, rollout.flat_states, self.common_frame, num_states, self.streams.target
         )
         self.dual = self.dual.after_batch(batch_j)
         return {
@@ -198,20 +201,6 @@ class PolicyLearner:
     def is_done(self) -> bool:
         """All iterations done."""
         return self.counters.iteration >= self.config.run.iterations
-
-    @functools.cached_property
-    def demo_std(self) -> Tensor | None:
-        """Standard deviations [S] that define the common frame of J.
-
-        Of the run's demonstrations, else of those bundled with its task; None without either.
-        """
-        demonstrations = self.demonstrations
-        if demonstrations is None and self.config.task in bundled_demos():
-            demonstrations = load_demos(self.config.task)
-        # An env under a task's name may have been wrapped, with other observations.
-        if demonstrations is None or demonstrations.num_states != self.env.spec.num_states:
-            return None
-        return demonstrations.state_std
 
     def sync_acting_policy(self) -> None:
         if self.acting_policy is not self.policy:

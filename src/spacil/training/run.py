@@ -10,18 +10,27 @@ from typing import Any
 
 from torch import Tensor
 
-from spacil import storage
 from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings, from_flat_settings
 from spacil.config.train_config import TrainConfig
 from spacil.config.upgrade import upgraded
+from spacil.demos.common_frame import (
+    FRAME_KEY,
+    frame_document,
+    frame_tensors,
+    read_frame,
+    without_frame,
+)
 from spacil.errors import ConfigError, DivergedError, StorageError
 from spacil.policies.file import policy_document
 from spacil.runs import checkpoint, metrics_log
-from spacil.runs.folder import DEFAULT_ROOT, RunDir, check_resumable, open_run
+from spacil.runs.evaluations import evaluations_of, write_evaluations
+from spacil.runs.folder import RunDir, open_run
 from spacil.runs.interruption import Interruption
+from spacil.runs.location import DEFAULT_ROOT
 from spacil.runs.metrics_log import MetricsLog
 from spacil.runs.progress import Progress
 from spacil.runs.provenance import deciding_last_bits, provenance_of
+from spacil.runs.resuming import check_resumable
 from spacil.runs.saved_state import first_non_finite
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.learner import Learner
@@ -29,23 +38,6 @@ from spacil.training.limits import memory_named
 from spacil.training.loop import OnIteration, train
 
 _logger = logging.getLogger(__name__)
-
-_EVALUATION_KEYS = (
-    "iteration",
-    "env_steps",
-    "average_return",
-    "return_std",
-    "return_low",
-    "return_high",
-    "num_episodes",
-    "mean_length",
-    "smoothness_j",
-    "smoothness_j_own",
-    "smoothness_j_raw",
-    "smoothness_j_common",
-    "smoothness_j_effective",
-)
-_WARNING_KEYS = ("warn_saturated", "warn_line_search")
 
 
 @dataclass(frozen=True)
@@ -107,7 +99,7 @@ def train_recorded(
 
         with memory_named(learner.config):
             train(learner, record)
-        outcome = _outcome(run, 0 if learner.is_done else interruption.exit_code)
+        outcome = _outcome(run, learner.config, 0 if learner.is_done else interruption.exit_code)
         if learner.is_done:
             run.mark("finished")
         else:
@@ -137,7 +129,13 @@ def restore(learner: Learner, found: checkpoint.Checkpoint) -> None:
     ]
     if changes:
         _logger.warning("the run goes on, but not bit for bit: %s", ", ".join(changes))
-    learner.restore(found.tensors, found.document)
+    kept = read_frame(found.tensors, found.document, f"checkpoint {found.iteration}")
+    if kept is not None:
+        learner.common_frame = kept
+    elif learner.common_frame is not None:
+        source = learner.common_frame.source
+        _logger.warning("the checkpoint keeps no common frame: J is now in that of %s", source)
+    learner.restore(without_frame(found.tensors), found.document)
 
 
 def save(learner: Learner, checkpoints: Path, metrics: Metrics, *, is_last: bool) -> None:
@@ -158,7 +156,7 @@ def state_to_save(
     learner: Learner,
 ) -> tuple[dict[str, Tensor], dict[str, Any], dict[str, Any]]:
     """Tensors, document and provenance of a checkpoint; a state that cannot go on is refused."""
-    tensors = learner.tensors()
+    tensors = learner.tensors() | frame_tensors(learner.common_frame)
     name = first_non_finite(tensors)
     if name is not None:
         raise DivergedError(
@@ -177,6 +175,7 @@ def run_document(learner: Learner) -> dict[str, Any]:
         "config": {k: v for k, v in settings.items() if k not in FREE_TO_CHANGE_ON_RESUME},
         "policy": policy_document(learner.policy, learner.config.task),
         "env": dict(learner.eval_env.spec.fingerprint),
+        FRAME_KEY: frame_document(learner.common_frame),
         "demonstrations": None if demonstrations is None else demonstrations.content_hash,
     }
 
@@ -194,17 +193,8 @@ def _stop_reason(interruption: Interruption) -> str:
     return "stopped by a callback" if number is None else signal.Signals(number).name
 
 
-def _outcome(run: RunDir, exit_code: int) -> Outcome:
-    """The evaluations that matter, written to eval.json too."""
-    evaluated = [
-        row for row in metrics_log.read(run.metrics) if row.get("average_return") is not None
-    ]
-    rows = [
-        {key: row[key] for key in _EVALUATION_KEYS}
-        | {key: bool(row.get(key)) for key in _WARNING_KEYS}
-        for row in evaluated
-    ]
-    last = rows[-1] if rows else None
-    best = max(rows, key=lambda row: row["average_return"], default=None)
-    storage.write_json(run.evaluation, {"best": best, "last": last})
-    return Outcome(run.path, exit_code, best, last)
+def _outcome(run: RunDir, config: TrainConfig, exit_code: int) -> Outcome:
+    """The evaluations that count, written to eval.json too."""
+    found = evaluations_of(config, metrics_log.read(run.metrics))
+    write_evaluations(run.evaluation, found)
+    return Outcome(run.path, exit_code, found.best, found.last)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from spacil.functional.spectral import batch_jacobian, top_singular
-from spacil.measuring.evaluate import policy_frames
+from spacil.demos.common_frame import CommonFrame
+from spacil.measuring.frames import mean_j
 from spacil.nets.policy import GaussianPolicy
 
 MIN_LOG_WEIGHT = -12.0
@@ -93,18 +93,14 @@ def _clamped(log_weight: float) -> float:
 def measure_j(
     policy: GaussianPolicy,
     states: Tensor,
-    demo_std: Tensor,
+    common_frame: CommonFrame,
     num_states: int,
     generator: torch.Generator,
 ) -> float:
     """J in the common frame, on a random choice of raw states [B, S]."""
     rows = torch.randperm(len(states), generator=generator)[:num_states]
-    chosen = policy.normalize(states[rows.to(states.device)].to(policy.log_std.device))
-    frames = policy_frames(policy, demo_std)
-    assert frames.common_std is not None
-    jacobians = batch_jacobian(policy.mean_of_normalized, chosen)
-    jacobians = jacobians * (frames.own_scale * frames.common_std)
-    return float(top_singular(jacobians).sigma.mean())
+    chosen = states[rows.to(states.device)].to(policy.log_std.device)
+    return mean_j(policy, chosen, common_frame)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from spacil.cloning.cloner import clone
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.config.train_config import TrainConfig
+from spacil.demos.common_frame import CommonFrame, recorded_evaluation
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.vector_env import VectorEnv
 from spacil.errors import ConfigError
@@ -21,33 +22,41 @@ REFERENCE_EPISODE = 0
 
 
 def target_j(
-    config: TrainConfig, demonstrations: Demonstrations | None, eval_env: VectorEnv
+    config: TrainConfig,
+    demonstrations: Demonstrations | None,
+    common_frame: CommonFrame | None,
+    eval_env: VectorEnv,
 ) -> float:
-    """J*, in the common frame of the demonstrations. Policies are measured on `eval_env`."""
+    """J*, in the run's common frame. Policies are measured on `eval_env`."""
     target, reference = config.wish.smoothness_target, config.wish.smoothness_target_reference
-    if demonstrations is None:
+    if demonstrations is None or common_frame is None:
         raise ConfigError("--smoothness-target is in the demonstrations' units: pass --demos")
     if reference == "none":
         return target
     if reference == "demonstrator":
-        reference_j = _demonstrator_j(config, demonstrations, eval_env)
+        reference_j = _demonstrator_j(config, demonstrations, common_frame, eval_env)
     else:
         policy = _loaded(Path(reference), eval_env)
-        reference_j = _measured_j(policy, demonstrations, eval_env)
+        reference_j = _measured_j(policy, common_frame, eval_env)
     _logger.info("smoothness target: %g of %s's J %.4g", target, reference, reference_j)
     return target * reference_j
 
 
 def _demonstrator_j(
-    config: TrainConfig, demonstrations: Demonstrations, eval_env: VectorEnv
+    config: TrainConfig,
+    demonstrations: Demonstrations,
+    common_frame: CommonFrame,
+    eval_env: VectorEnv,
 ) -> float:
-    """As recorded with the demonstrations, or else as cloned from them."""
-    match demonstrations.metadata.provenance:
-        case {"evaluation": {"smoothness_j": float(recorded)}} if recorded > 0:
+    """As recorded with the demonstrations where that is in this frame, or else as cloned."""
+    match recorded_evaluation(demonstrations, common_frame):
+        case {"smoothness_j": float(recorded)} if recorded > 0:
             return recorded
-    _logger.warning("the demonstrations do not say how smooth their author is: cloning it first")
+    _logger.warning(
+        "the demonstrations were edited or do not say how smooth the demonstrator is: cloning it"
+    )
     settings = with_settings(default_config("bc", config.task), {"seed": config.run.seed})
-    return _measured_j(clone(demonstrations, eval_env.spec, settings), demonstrations, eval_env)
+    return _measured_j(clone(demonstrations, eval_env.spec, settings), common_frame, eval_env)
 
 
 def _loaded(path: Path, eval_env: VectorEnv) -> GaussianPolicy:
@@ -61,12 +70,8 @@ def _loaded(path: Path, eval_env: VectorEnv) -> GaussianPolicy:
     return policy
 
 
-def _measured_j(
-    policy: GaussianPolicy, demonstrations: Demonstrations, eval_env: VectorEnv
-) -> float:
-    result = evaluate(
-        policy, eval_env, REFERENCE_EPISODE, eval_env.num_envs, demonstrations.state_std
-    )
+def _measured_j(policy: GaussianPolicy, common_frame: CommonFrame, eval_env: VectorEnv) -> float:
+    result = evaluate(policy, eval_env, REFERENCE_EPISODE, eval_env.num_envs, common_frame)
     assert result.smoothness_j is not None
     if result.smoothness_j == 0:
         raise ConfigError("the reference policy does not react to the state: its J is 0")

@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 
 from spacil.config.learning import TrustRegionConfig
-from spacil.config.train_config import TrainConfig
 from spacil.engine.host_reads import read_together
 from spacil.engine.mlp_passes import ParameterJacobian, forward
 from spacil.engine.recorder import Recorder
@@ -18,11 +17,7 @@ from spacil.functional.conjugate_gradient import Solution, conjugate_gradient
 from spacil.functional.gaussian import kl_old_new
 from spacil.functional.line_search import SearchResult, search
 from spacil.nets.policy import GaussianPolicy
-from spacil.penalties.policy_terms import DrawnTerms, build_terms
-from spacil.penalties.state_subset import random_subset
-from spacil.seeding import Streams
-from spacil.updates.objectives import PolicyLoss, surrogate_loss, total, with_penalties
-from spacil.updates.policy_step import DrawPenalties, PolicyBatch
+from spacil.updates.objectives import PolicyLoss, total
 
 MAX_SENSITIVITY_BYTES = 512 * 2**20
 """Above this the Fisher products walk through the layers instead."""
@@ -110,60 +105,6 @@ class Direction:
     """The old parameters, flat"""
     full_step: Tensor
     """Onto the KL bound, by the quadratic model; not finite without a positive length"""
-
-
-class TrustRegionStep:
-    """The paper's policy step: lower the penalised loss within KL(old, new) <= max_kl."""
-
-    optimizer = None
-
-    def __init__(self, policy: GaussianPolicy, config: TrainConfig) -> None:
-        self.policy, self.config = policy, config
-
-    def take(
-        self,
-        batch: PolicyBatch,
-        draw_penalties: DrawPenalties,
-        streams: Streams,
-        recorder: Recorder,
-    ) -> TrustRegionReport:
-        """Move the policy, or leave it bit for bit."""
-        region, device = self.config.trust_region, batch.states.device
-        rows = random_subset(len(batch.states), region.fisher_state_fraction, streams.subset)
-        fisher_rows = None if rows is None else rows.to(device)
-        lasting = (self.policy, self.config, batch)
-        drawn = draw_penalties().on(device)
-        direction = recorder("direction", _direction, lasting, fisher_rows, drawn)
-        return follow(self.policy, direction, region, recorder)
-
-    def stay(self) -> TrustRegionReport:
-        """What an iteration reports that leaves the policy as it is."""
-        return TrustRegionReport(
-            kl=0.0,
-            improvement=0.0,
-            step_fraction=0.0,
-            line_search_tries=0,
-            line_search_reason="only critic and discriminator train: warm start",
-            is_accepted=True,  # no search has failed
-            cg_steps=0,
-            cg_residual=0.0,
-            has_positive_curvature=True,
-            summands={},
-        )
-
-
-def _direction(
-    policy: GaussianPolicy,
-    config: TrainConfig,
-    batch: PolicyBatch,
-    fisher_rows: Tensor | None,
-    drawn: DrawnTerms,
-) -> Direction:
-    """The natural gradient of the surrogate with the penalties composed onto it."""
-    old = OldPolicy(policy, batch.states, config.trust_region, fisher_rows)
-    surrogate = surrogate_loss(batch.actions, batch.advantages, old.mean, old.log_std)
-    loss = with_penalties(surrogate, build_terms(policy, drawn, config), drawn.weights)
-    return find_direction(policy, loss, old, config.trust_region)
 
 
 def find_direction(

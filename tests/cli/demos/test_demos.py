@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from pictures import CURVE_COLOURS, assert_drawn
 from policies_of_others import make_module, write_onnx
 
 from spacil.demos.file import load_demos
@@ -100,7 +101,7 @@ def test_a_mistake_is_refused_before_anything_is_recorded(
 
 
 def test_bundled_demonstrations_are_good(spacil: Spacil) -> None:
-    for row in spacil("tasks", "--json").result:
+    for row in spacil("tasks", "--json").result["tasks"]:
         if row["has_bundled_demonstrations"]:
             checked = spacil("demos", "check", row["task"], "--json")
             assert checked.code == 0
@@ -194,9 +195,9 @@ def test_an_import_names_the_task_and_refuses_what_does_not_fit_it(
     assert metadata.provenance["changes"][-1] == {"operation": "name_task", "task": "Reacher-v4"}
 
 
-def test_a_name_that_tells_no_format_is_refused(spacil: Spacil, tmp_path: Path) -> None:
+def test_a_name_without_a_format_is_refused(spacil: Spacil, tmp_path: Path) -> None:
     refused = spacil("demos", "export", "Reacher-v4", tmp_path / "folder")
-    assert refused.code == 65 and "name the format: native, npz, d4rl" in refused.err
+    assert refused.code == 65 and "name the format: native, npz, csv" in refused.err
     refused = spacil("demos", "import", "Reacher-v4", tmp_path / "a.npz")
     assert refused.code == 2 and "import writes native files" in refused.err
 
@@ -208,7 +209,7 @@ def test_demonstrations_are_shown_in_text_and_as_a_picture(spacil: Spacil, tmp_p
     assert "lengths: mean 50.00, std 0.00, 50.00 to 50.00\n" in shown.out
     assert "0 ended by the task, 50 cut" in shown.out
     assert shown.out.count("█") > 10
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert_drawn(tmp_path / "a.png", (1430, 676), CURVE_COLOURS)
     refused = spacil("demos", "show", "Reacher-v4", "--figure", tmp_path / "a.gif9")
     assert refused.code == 2 and "a.gif9" in refused.err
 

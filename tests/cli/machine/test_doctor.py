@@ -33,7 +33,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def replace(**checks: Callable[..., str]) -> None:
         for name in (
-            *("steps_equal_gymnasium", "one_seed_gives_one_run", "a_saved_run_goes_on"),
+            *("steps_equal_gymnasium", "one_seed_gives_one_run", "a_saved_run_resumes"),
             "simulation_is_near_its_floor",
         ):
             monkeypatch.setattr(self_test, name, checks.get(name, lambda *_: "not looked at"))
@@ -62,7 +62,7 @@ def test_a_folder_that_cannot_be_written_to_is_found(
     quick: Callable[..., None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    quick(a_saved_run_goes_on=self_test.a_saved_run_goes_on)
+    quick(a_saved_run_resumes=self_test.a_saved_run_resumes)
     monkeypatch.chdir("/proc/self")
     seen = spacil("doctor", "--json")
     assert seen.code == 69

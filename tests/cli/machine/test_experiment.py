@@ -15,7 +15,7 @@ def test_an_expert_is_measured_on_fresh_episodes_and_beats_the_papers(
 ) -> None:
     done = spacil("experiment", "experts", "--tasks", "Reacher-v4", "--json", tmp_path / "e.json")
     assert done.code == 0
-    [row] = json.loads((tmp_path / "e.json").read_text())
+    [row] = json.loads((tmp_path / "e.json").read_text())["experts"]
     assert row["evaluation"]["num_episodes"] == 1_000
     assert row["paper_return"] == paper.TASKS["Reacher-v4"].expert_return
     assert row["evaluation"]["average_return"] > row["paper_return"]

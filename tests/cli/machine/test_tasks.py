@@ -9,7 +9,7 @@ Spacil = Callable[..., Any]
 
 
 def test_json_has_one_row_per_task_with_stable_keys(spacil: Spacil) -> None:
-    rows = spacil("tasks", "--json").result
+    rows = spacil("tasks", "--json").result["tasks"]
     assert [row["task"] for row in rows] == list(TASKS)
     assert all(row.keys() == rows[0].keys() for row in rows)
     reacher = next(row for row in rows if row["task"] == "Reacher-v4")

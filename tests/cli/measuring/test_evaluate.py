@@ -19,7 +19,7 @@ def test_json_has_stable_keys_and_repeats_for_a_seed(spacil: Spacil, finished_ru
     assert (first.code, first.err) == (0, "")
     numbers = first.result
     assert numbers.keys() == {
-        *("source", "task", "seed", "provenance"),
+        *("spacil_version", "source", "task", "algorithm", "seed", "provenance", "common_frame"),
         *Evaluation.__dataclass_fields__,
     }
     assert numbers["task"] == "Reacher-v4"
@@ -58,7 +58,7 @@ def test_best_and_last_are_the_policies_of_their_iterations(
 def test_without_demonstrations_there_is_no_common_frame_and_it_says_so(
     spacil: Spacil, tiny: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
-    agent = library.TRPO("Pendulum-v1", **tiny())
+    agent = library.TRPO("Pendulum-v1", **tiny("trpo"))
     agent.save(tmp_path / "agent")
     shown = spacil("evaluate", tmp_path / "agent", "--episodes", 1)
     assert shown.code == 0

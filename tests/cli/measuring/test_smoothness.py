@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import policies_of_others as foreign
 import pytest
+from pictures import assert_drawn
 
 from spacil.engine.torch_threads import one_torch_thread
 from spacil.errors import ConfigError, DataError
@@ -39,12 +40,14 @@ def test_the_tables_tell_everything_once(spacil: Spacil, tmp_path: Path) -> None
     assert "INACTIVE" not in done.out
     document = json.loads((tmp_path / "report.json").read_text())
     assert document["robustness"]["action_difference_attack"]["level"] == 0.1
-    names = {"j_along_episode.png", "actions_and_spectrum.png", "noise_curve.png"}
-    drawn = {picture.name: picture.read_bytes() for picture in (tmp_path / "pictures").iterdir()}
-    assert drawn.keys() == names
-    assert all(
-        content.startswith(b"\x89PNG") and len(content) > 5_000 for content in drawn.values()
-    )
+    sizes = {
+        "j_along_episode.png": (960, 420),
+        "actions_and_spectrum.png": (960, 720),
+        "noise_curve.png": (720, 480),
+    }
+    assert {picture.name for picture in (tmp_path / "pictures").iterdir()} == sizes.keys()
+    for name, size in sizes.items():
+        assert_drawn(tmp_path / "pictures" / name, size)
 
 
 def test_every_kind_prints_the_same_json_keys(

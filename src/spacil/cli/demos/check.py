@@ -1,13 +1,13 @@
-"""`spacil demos check SOURCE --task NAME`: everything that could be wrong, in one report."""
+"""`spacil demos check SOURCE --task NAME`: everything that is wrong with a file, in one report."""
 
-import json
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
 from spacil.cli.arguments import parse
+from spacil.cli.output import JsonTarget, identity, show
 from spacil.errors import SpacilError
 
 if TYPE_CHECKING:
@@ -21,11 +21,10 @@ class CheckArguments:
     source: Annotated[str, tyro.conf.Positional]
     """A file or folder of any format, minari:ID, or a task name for the bundled ones."""
     task: str | None = None
-    """Check against this task; by default the one the file names, where it can be made here."""
+    """Check against this task; by default the one that the file names, if it is installed here."""
     allow_env_mismatch: bool = False
     """Only warn when the file was recorded in another env or version of the same sizes."""
-    json: bool = False
-    """Print the report as JSON."""
+    json: JsonTarget = None
 
 
 def run_check(arguments: list[str]) -> int:
@@ -38,17 +37,23 @@ def run_check(arguments: list[str]) -> int:
 
     demos = load_demos(parsed.source)
     report = checked(demos, parsed.task, allow_env_mismatch=parsed.allow_env_mismatch)
-    if parsed.json:
-        print(json.dumps(report.as_dict()))
-    else:
-        print("\n".join(report_lines(report)))
+    document = identity_of(demos) | report.as_dict()
+    show(document, parsed.json, lambda: print("\n".join(report_lines(report))))
     return 0 if report.is_usable else DataError.exit_code
+
+
+def identity_of(demos: "Demonstrations") -> dict[str, Any]:
+    """Task, and who demonstrated with which seed, as far as the record knows."""
+    provenance = demos.metadata.provenance
+    policy = provenance.get("policy")
+    algorithm = policy.get("algorithm") if isinstance(policy, dict) else None
+    return identity(task=demos.metadata.task, algorithm=algorithm, seed=provenance.get("seed"))
 
 
 def checked(
     demos: "Demonstrations", task: str | None, *, allow_env_mismatch: bool = False
 ) -> "DemoReport":
-    """The report against the task that was asked for, or else the one the file names."""
+    """The report against the given task, or else the one that the file names."""
     from spacil.demos.check.check import check_demonstrations
 
     spec, reset_states = _probe(task, demos.metadata.task, demos.source)
@@ -58,9 +63,9 @@ def checked(
 def _probe(
     asked_for: str | None, named_in_file: str | None, file: str
 ) -> "tuple[EnvSpec | None, FloatArray | None]":
-    """The env to check against and some of its starts; none where the file names none we can make.
+    """The env to check against and some of its start states; None if no env can be made.
 
-    A file may come from an env that is not installed here; what the user asks for must be there.
+    A file may come from an env that is not installed here; a task that the user names must be.
     """
     from spacil.envs.registry import make_vector_env, task_named_in_file
     from spacil.envs.vector_env import ResetSeeds
@@ -74,7 +79,7 @@ def _probe(
     except SpacilError as error:
         if asked_for is not None:
             raise
-        print(f"spacil: checked without an env; --task chooses one: {error}", file=sys.stderr)
+        print(f"spacil: checked without an env, choose one with --task: {error}", file=sys.stderr)
         return None, None
     try:
         return probe.spec, probe.reset()

@@ -8,23 +8,24 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from spacil.cli.arguments import parse
+from spacil.cli.output import JsonTarget, show
 from spacil.errors import ConfigError
 
 if TYPE_CHECKING:
-    from spacil.demos.recording import Act
     from spacil.policies.source import PolicySource
+    from spacil.sampling.episodes import Actor
 
 
 @dataclass(frozen=True)
 class CollectArguments:
     source: Annotated[str, tyro.conf.Positional]
-    """Who demonstrates: a task name for its bundled expert, a run folder, a saved agent, a
+    """The policy to record: a task name for its bundled expert, a run folder, a saved agent, a
     checkpoint folder, a policy file, an .onnx file, or module:name of a function from raw states
     to actions, of a torch module or of a Stable-Baselines3 model."""
     out: str
     """Where to: a file whose ending names the format, e.g. .safetensors (native), or minari:ID."""
     num: int = 10
-    """Whole episodes to record."""
+    """Number of whole episodes."""
     seed: int = 0
     """Seed of the start states and of the noise."""
     noise: float = 0.0
@@ -32,15 +33,17 @@ class CollectArguments:
     which: Literal["best", "last"] = "best"
     """Which policy of a run folder."""
     task: str | None = None
-    """Record on this task; by default the one the policy was trained on."""
+    """Record on this task; by default the one that the policy was trained on."""
     evaluation_episodes: int = 0
-    """Also evaluate the policy over so many episodes, and keep the numbers with the file."""
+    """Also evaluate the policy over this many episodes, and store the numbers in the file."""
+    json: JsonTarget = None
 
 
 def run_collect(arguments: list[str]) -> int:
     parsed = parse(
         CollectArguments, arguments, "spacil demos collect", "Record a policy's mean actions."
     )
+    from spacil.cli.demos.check import identity_of
     from spacil.demos.file import require_savable, save_demos
     from spacil.demos.recording import record_demonstrations
     from spacil.envs.registry import make_vector_env
@@ -69,11 +72,22 @@ def run_collect(arguments: list[str]) -> int:
     finally:
         env.close()
     save_demos(demos, parsed.out)
-    returns = demos.returns
-    assert returns is not None
-    print(
-        f"{parsed.out}: {demos.num_episodes} episodes, {demos.num_steps} steps, "
-        f"return {float(returns.mean()):.2f} ± {float(returns.std(correction=0)):.2f}"
+    assert demos.returns is not None
+    mean, std = float(demos.returns.mean()), float(demos.returns.std(correction=0))
+    document = identity_of(demos) | {
+        "source": parsed.source,
+        "out": parsed.out,
+        "num_episodes": demos.num_episodes,
+        "num_steps": demos.num_steps,
+        "average_return": mean,
+        "return_std": std,
+        "provenance": dict(demos.metadata.provenance),
+    }
+    summary = f"{demos.num_episodes} episodes, {demos.num_steps} steps"
+    show(
+        document,
+        parsed.json,
+        lambda: print(f"{parsed.out}: {summary}, return {mean:.2f} ± {std:.2f}"),
     )
     return 0
 
@@ -105,30 +119,28 @@ def _say(done: int, wanted: int) -> None:
 
 
 def _evaluation(parsed: CollectArguments, env: Any, demos: Any) -> dict[str, Any]:
+    from spacil.demos.common_frame import CommonFrame
     from spacil.measuring.evaluate import evaluate
     from spacil.policies.file import load_policy
 
     saved = load_policy(parsed.source, parsed.which)
-    result = evaluate(saved.policy, env, 1_000_000, parsed.evaluation_episodes, demos.state_std)
+    frame = CommonFrame.of(demos)
+    result = evaluate(saved.policy, env, 1_000_000, parsed.evaluation_episodes, frame)
     return asdict(result)
 
 
-def _mean_actions(policy: "PolicySource", noise: float, seed: int) -> "Act":
-    """Raw states to raw mean actions, with seeded noise where it is asked for."""
-    import numpy as np
+def _mean_actions(policy: "PolicySource", noise: float, seed: int) -> "Actor":
+    """Raw states to raw mean actions, with seeded noise if requested."""
     import torch
 
-    from spacil.envs.vector_env import ActionArray, FloatArray
     from spacil.seeding import stream
 
     generator = stream(seed, "demos-noise")
 
-    def act(states: FloatArray) -> ActionArray:
-        with torch.no_grad():
-            actions = policy.mean(torch.from_numpy(states.astype(np.float32))).float()
+    def act(states: torch.Tensor) -> torch.Tensor:
+        actions = policy.mean(states).float()
         if noise:
             actions = actions + noise * torch.randn(actions.shape, generator=generator)
-        raw: ActionArray = actions.numpy()
-        return raw
+        return actions
 
     return act

@@ -7,6 +7,7 @@ from typing import Annotated
 import tyro
 
 from spacil.cli.arguments import parse
+from spacil.cli.output import JsonTarget, show
 from spacil.errors import ConfigError
 
 
@@ -17,11 +18,12 @@ class ImportArguments:
     out: Annotated[str, tyro.conf.Positional]
     """The native file to write, e.g. my.demos.safetensors."""
     task: str | None = None
-    """The task they are of, where the source does not say; they are checked against it."""
+    """The task they belong to, if the source does not say; they are checked against it."""
     drop_nonfinite: bool = False
-    """Leave out episodes that hold NaN or infinity instead of refusing the source."""
+    """Drop episodes that hold NaN or infinity instead of refusing the source."""
     allow_env_mismatch: bool = False
     """Only warn when the source was recorded in another env or version of the same sizes."""
+    json: JsonTarget = None
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,8 @@ class ExportArguments:
     out: Annotated[str, tyro.conf.Positional]
     """A file whose ending names the format, minari:ID, or a new folder with --format."""
     format: str | None = None
-    """By default the one that OUT names; needed for imitation, which is a folder."""
+    """By default, OUT's name decides; needed for imitation, which writes a folder."""
+    json: JsonTarget = None
 
 
 def run_import(arguments: list[str]) -> int:
@@ -39,15 +42,17 @@ def run_import(arguments: list[str]) -> int:
         ImportArguments,
         arguments,
         "spacil demos import",
-        "Turn demonstrations of any format into a checked native file.",
+        "Convert demonstrations of any format into a checked native file.",
     )
-    from spacil.cli.demos.check import checked
+    from spacil.cli.demos.check import checked, identity_of
     from spacil.demos.check.check import report_lines, require_usable
     from spacil.demos.edits import with_task
     from spacil.demos.file import load_demos, require_savable, save_demos
 
     if require_savable(parsed.out) != "native":
-        raise ConfigError(f"{parsed.out}: import writes native files; spacil demos export others")
+        raise ConfigError(
+            f"{parsed.out}: import writes native files only, spacil demos export others"
+        )
     demos = load_demos(parsed.source)
     if parsed.task is not None and demos.metadata.task is None:
         demos = with_task(demos, parsed.task)
@@ -56,8 +61,9 @@ def run_import(arguments: list[str]) -> int:
     report = checked(demos, parsed.task, allow_env_mismatch=parsed.allow_env_mismatch)
     require_usable(report)
     save_demos(demos, parsed.out)
-    print("\n".join(report_lines(report)))
-    print(f"written: {parsed.out}")
+    document = identity_of(demos) | report.as_dict() | {"out": parsed.out}
+    lines = [*report_lines(report), f"written: {parsed.out}"]
+    show(document, parsed.json, lambda: print("\n".join(lines)))
     return 0
 
 
@@ -68,13 +74,24 @@ def run_export(arguments: list[str]) -> int:
         "spacil demos export",
         "Write demonstrations in any format.",
     )
+    from spacil.cli.demos.check import identity_of
     from spacil.demos.file import left_out, load_demos, require_savable, save_demos
 
     name = require_savable(parsed.out, parsed.format)
     demos = load_demos(parsed.source)
     save_demos(demos, parsed.out, name)
-    print(f"{parsed.out}: {demos.num_episodes} episodes, {demos.num_steps} steps, format {name}")
-    if missing := left_out(demos, name):
+    missing = left_out(demos, name)
+    document = identity_of(demos) | {
+        "source": parsed.source,
+        "out": parsed.out,
+        "format": name,
+        "num_episodes": demos.num_episodes,
+        "num_steps": demos.num_steps,
+        "left_out": missing,
+    }
+    summary = f"{demos.num_episodes} episodes, {demos.num_steps} steps"
+    show(document, parsed.json, lambda: print(f"{parsed.out}: {summary}, format {name}"))
+    if missing:
         names = ", ".join(missing)
         print(f"spacil: left out, {name} has no place for them: {names}", file=sys.stderr)
     return 0

@@ -1,4 +1,4 @@
-"""`spacil demos {collect,import,export,check,show}`: demonstrations from and to anywhere."""
+"""`spacil demos {collect,import,export,check,show}`: demonstrations from and to any format."""
 
 import importlib
 
@@ -6,9 +6,9 @@ from spacil.errors import ConfigError
 
 VERBS = {
     "collect": ("collect", "record a policy's mean actions as demonstrations"),
-    "import": ("files", "turn demonstrations of any format into a native file"),
-    "export": ("files", "write demonstrations in the format of others"),
-    "check": ("check", "everything that could be wrong; exit 65 when it cannot be used"),
+    "import": ("files", "convert demonstrations of any format into a native file"),
+    "export": ("files", "write demonstrations in another library's format"),
+    "check": ("check", "report everything that is wrong with a file; exits 65 if it is unusable"),
     "show": ("show", "draw returns, lengths and actions"),
 }
 

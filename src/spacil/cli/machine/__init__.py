@@ -1,1 +1,1 @@
-"""Verbs about this machine, the tasks and the paper."""
+"""Verbs about the machine, the tasks and the paper."""

@@ -1,12 +1,12 @@
-"""`spacil doctor`: what this machine is, and whether it is fit to train on."""
+"""`spacil doctor`: facts about this machine, and whether it is fit to train on."""
 
-import json
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from spacil.cli.arguments import parse
+from spacil.cli.output import STDOUT, JsonTarget, identity, show
 
 UNFIT = 69
 """Exit code of a machine that fails a check."""
@@ -14,8 +14,7 @@ UNFIT = 69
 
 @dataclass(frozen=True)
 class DoctorArguments:
-    json: bool = False
-    """Print JSON instead of text."""
+    json: JsonTarget = None
 
 
 def run(arguments: list[str]) -> int:
@@ -23,25 +22,27 @@ def run(arguments: list[str]) -> int:
         DoctorArguments,
         arguments,
         "spacil doctor",
-        "Facts about this machine, and a test of 20 seconds: is it fit to train on?",
+        "Facts about this machine, and a self-test that takes seconds: is it fit to train on?",
     )
     from spacil.health import facts
     from spacil.health.self_test import run_checks
 
     began = time.perf_counter()
     known = facts.gather()
-    if not parsed.json:
-        _print_facts(known)
+    if parsed.json != STDOUT:
+        _print_facts(known)  # at once: the checks take a while
     checks = [asdict(check) for check in run_checks(Path.cwd())]
     failed = [check["name"] for check in checks if not check["is_passed"]]
     seconds = round(time.perf_counter() - began, 1)
     verdict = _verdict(len(checks), failed, seconds)
-    if parsed.json:
-        result = {"facts": known, "checks": checks, "is_fit": not failed, "verdict": verdict}
-        print(json.dumps(result | {"seconds": seconds}))
-    else:
-        _print_checks(checks)
-        print(verdict)
+    document = identity() | {
+        "facts": known,
+        "checks": checks,
+        "is_fit": not failed,
+        "verdict": verdict,
+        "seconds": seconds,
+    }
+    show(document, parsed.json, lambda: _print_checks(checks, verdict))
     return UNFIT if failed else 0
 
 
@@ -59,7 +60,8 @@ def _print_facts(known: dict[str, Any]) -> None:
             print(f"{name.replace('_', ' '):<24}{value}")
 
 
-def _print_checks(checks: list[dict[str, Any]]) -> None:
+def _print_checks(checks: list[dict[str, Any]], verdict: str) -> None:
     for check in checks:
         mark = "ok    " if check["is_passed"] else "FAILED"
         print(f"{check['name']:<24}{mark}  {check['detail']} ({check['seconds']} s)")
+    print(verdict)

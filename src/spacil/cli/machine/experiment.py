@@ -1,37 +1,38 @@
 """`spacil experiment NAME`: measure a claim of the paper, print it, draw it."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spacil import paper
 from spacil.cli.arguments import parse
+from spacil.cli.output import JsonTarget, identity, show
 from spacil.errors import ConfigError
+
+if TYPE_CHECKING:
+    from spacil.experiments.experts import ExpertEvaluation
 
 DESCRIPTIONS = {
     "experts": "Return and smoothness of the bundled experts on fresh episodes, and the paper's.",
-    "theory": "Slopes of value functions and policies beside the bounds of the theorems.",
+    "theory": "Slopes of value functions and policies against the bounds of the theorems.",
 }
 
 
 @dataclass(frozen=True)
 class ExpertsArguments:
     tasks: tuple[str, ...] = tuple(paper.TASKS)
-    """Whose experts."""
+    """Tasks whose experts are evaluated."""
     seed: int = 0
-    """Seed of the start states; no training run uses them."""
-    json: Path | None = None
-    """Write the numbers to this file as JSON too; `-` prints JSON instead of the table."""
+    """Seed of the start states; no training run uses the same ones."""
+    json: JsonTarget = None
 
 
 @dataclass(frozen=True)
 class TheoryArguments:
     figure: Path | None = None
     """Draw slopes against bounds into this PNG file."""
-    json: bool = False
-    """Print JSON instead of the table."""
+    json: JsonTarget = None
 
 
 def run(arguments: list[str]) -> int:
@@ -49,23 +50,25 @@ def run(arguments: list[str]) -> int:
 
 
 def _experts(parsed: ExpertsArguments) -> int:
-    from spacil import storage
-    from spacil.cli.table import print_table
     from spacil.config.general import RunConfig
     from spacil.experiments.experts import evaluate_expert
 
     unknown = set(parsed.tasks) - paper.TASKS.keys()
     if unknown:
-        raise ConfigError(f"--tasks {sorted(unknown)}: the experts' are {', '.join(paper.TASKS)}")
+        raise ConfigError(
+            f"--tasks {sorted(unknown)}: there are experts for {', '.join(paper.TASKS)}"
+        )
     rows = [
         evaluate_expert(task, parsed.seed, RunConfig().simulation_threads) for task in parsed.tasks
     ]
-    document = [asdict(row) for row in rows]
-    if parsed.json == Path("-"):
-        print(json.dumps(document))
-        return 0
-    if parsed.json is not None:
-        storage.write_json(parsed.json, document)
+    document = identity(seed=parsed.seed) | {"experts": [asdict(row) for row in rows]}
+    show(document, parsed.json, lambda: _print_experts(rows))
+    return 0
+
+
+def _print_experts(rows: "Sequence[ExpertEvaluation]") -> None:
+    from spacil.cli.table import print_table
+
     print_table(
         ["expert", "episodes", "return G", "± std", "paper", "J common", "J own", "J raw"],
         [
@@ -82,7 +85,6 @@ def _experts(parsed: ExpertsArguments) -> int:
             for row in rows
         ],
     )
-    return 0
 
 
 def _theory(parsed: TheoryArguments) -> int:
@@ -93,14 +95,12 @@ def _theory(parsed: TheoryArguments) -> int:
         from spacil.report.theory_figure import draw_theory
 
         draw_theory(panels, parsed.figure)
-    if parsed.json:
-        print(json.dumps(panels))
-    else:
-        _print(panels, parsed.figure)
+    document = identity() | {"panels": panels}
+    show(document, parsed.json, lambda: _print_theory(panels, parsed.figure))
     return 0
 
 
-def _print(panels: Mapping[str, Sequence[Mapping[str, Any]]], figure: Path | None) -> None:
+def _print_theory(panels: Mapping[str, Sequence[Mapping[str, Any]]], figure: Path | None) -> None:
     from spacil.cli.table import print_table
 
     titles = {

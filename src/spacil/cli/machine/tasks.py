@@ -1,15 +1,15 @@
-"""`spacil tasks`: what is built in."""
+"""`spacil tasks`: the built-in tasks."""
 
-import json
 from dataclasses import dataclass
+from typing import Any
 
 from spacil.cli.arguments import parse
+from spacil.cli.output import JsonTarget, identity, show
 
 
 @dataclass(frozen=True)
 class TasksArguments:
-    json: bool = False
-    """Print JSON instead of the table."""
+    json: JsonTarget = None
 
 
 def run(arguments: list[str]) -> int:
@@ -17,7 +17,6 @@ def run(arguments: list[str]) -> int:
         TasksArguments, arguments, "spacil tasks", "Built-in tasks, with the paper's settings."
     )
     from spacil import paper
-    from spacil.cli.table import print_table
     from spacil.demos.file import bundled_demos
     from spacil.envs.registry import TASKS
 
@@ -41,9 +40,13 @@ def run(arguments: list[str]) -> int:
                 "has_bundled_demonstrations": name in bundled,
             }
         )
-    if parsed.json:
-        print(json.dumps(rows))
-        return 0
+    show(identity() | {"tasks": rows}, parsed.json, lambda: _print(rows))
+    return 0
+
+
+def _print(rows: list[dict[str, Any]]) -> None:
+    from spacil.cli.table import print_table
+
     print_table(
         [
             "task",
@@ -70,4 +73,3 @@ def run(arguments: list[str]) -> int:
         ],
     )
     print("Any other Gymnasium env with Box observations and actions works too: --task ENV-ID")
-    return 0

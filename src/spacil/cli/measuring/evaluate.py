@@ -1,13 +1,16 @@
 """`spacil evaluate RUN|POLICY`: return G and smoothness J, on fresh seeds."""
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
 from spacil.cli.arguments import parse
+from spacil.cli.output import JsonTarget, identity, show
+
+if TYPE_CHECKING:
+    from spacil.measuring.frames import FrameFacts
 
 
 @dataclass(frozen=True)
@@ -21,11 +24,11 @@ class EvaluateArguments:
     seed: int = 0
     """Seed of the evaluation's own start states; no training run uses them."""
     demos: str | None = None
-    """Demonstrations that define the common frame of J; by default the task's bundled ones."""
+    """Demonstrations that define the common frame of J; by default the frame kept with the
+    policy, else the task's bundled ones."""
     task: str | None = None
     """Evaluate on another task of the same sizes."""
-    json: Path | None = None
-    """Write the numbers to this file as JSON too; `-` prints JSON instead of the table."""
+    json: JsonTarget = None
 
 
 def run(arguments: list[str]) -> int:
@@ -35,10 +38,11 @@ def run(arguments: list[str]) -> int:
         "spacil evaluate",
         "Return G and smoothness J of a trained policy, with mean actions and fresh seeds.",
     )
-    from spacil.demos.file import bundled_demos, load_demos
+    from spacil.demos.file import load_demos
     from spacil.envs.registry import task_named_in_file
     from spacil.errors import ConfigError
     from spacil.measuring.evaluate import evaluate_afresh
+    from spacil.measuring.frames import choose_frame, frame_facts
     from spacil.policies.file import load_policy, require_fit
 
     for flag, value, least in (("--episodes", parsed.episodes, 1), ("--seed", parsed.seed, 0)):
@@ -46,36 +50,30 @@ def run(arguments: list[str]) -> int:
             raise ConfigError(f"{flag} is {value}, expected {least} or more")
     saved = load_policy(parsed.source, parsed.which)
     task = parsed.task or task_named_in_file(saved.task, parsed.source)
-    demos_source = parsed.demos or (task if task in bundled_demos() else None)
-    demos = load_demos(demos_source) if demos_source is not None else None
+    demos = None if parsed.demos is None else load_demos(parsed.demos)
+    frame = choose_frame(demos, saved.common_frame, task)
     result = evaluate_afresh(
         saved.policy,
         task,
         parsed.episodes,
         parsed.seed,
         _num_cores(),
-        None if demos is None else demos.state_std,
+        frame,
         check=lambda spec: require_fit(saved.policy, spec, parsed.source),
     )
-    document = {
+    facts = frame_facts(frame, saved.policy.normalizer.scale)
+    algorithm = saved.provenance.get("algorithm")
+    document = identity(task=task, algorithm=algorithm, seed=parsed.seed) | {
         "source": str(parsed.source),
-        "task": task,
-        "seed": parsed.seed,
         "provenance": dict(saved.provenance),
+        "common_frame": None if facts is None else asdict(facts),
         **asdict(result),
     }
-    if parsed.json == Path("-"):
-        print(json.dumps(document))
-        return 0
-    if parsed.json is not None:
-        from spacil import storage
-
-        storage.write_json(parsed.json, document)
-    _print(document)
+    show(document, parsed.json, lambda: _print(document, facts))
     return 0
 
 
-def _print(document: dict[str, object]) -> None:
+def _print(document: dict[str, object], facts: "FrameFacts | None") -> None:
     from spacil.cli.table import print_table
 
     print(f"{document['task']}: {document['num_episodes']} episodes, seed {document['seed']}")
@@ -91,10 +89,14 @@ def _print(document: dict[str, object]) -> None:
             ["J, effective (after clipping)", document["smoothness_j_effective"]],
             ["J, own normalised frame", document["smoothness_j_own"]],
             ["J, raw units", document["smoothness_j_raw"]],
+            ["action fluctuation E|da|", document["action_fluctuation"]],
         ],
     )
-    if document["smoothness_j_common"] is None:
-        print("no common frame: pass --demos to compare policies of this task")
+    print(
+        "no common frame: pass --demos to compare policies of this task"
+        if facts is None
+        else f"common frame: {facts}"
+    )
 
 
 def _num_cores() -> int:

@@ -1,6 +1,5 @@
 """`spacil smoothness SOURCE`: how smooth any policy is."""
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -8,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from spacil.cli.arguments import parse
+from spacil.cli.output import JsonTarget, identity, show
 from spacil.measuring.options import SmoothnessOptions
 
 if TYPE_CHECKING:
-    from spacil.measuring.measure import Measurement
+    from spacil.measuring.measurement import Measurement
     from spacil.measuring.report import SmoothnessReport
 
 
@@ -26,12 +26,12 @@ class SmoothnessArguments:
     """Measure on these states too: an .npz with an array `states`, or a demonstration file. By
     default the demonstrations'."""
     demos: str | None = None
-    """Demonstrations that define the common frame of J; by default the task's bundled ones."""
+    """Demonstrations that define the common frame of J; by default the frame kept with the
+    policy, else the task's bundled ones."""
     which: Literal["best", "last"] = "best"
     """Which policy of a run folder."""
     measuring: SmoothnessOptions = field(default_factory=SmoothnessOptions)
-    json: Path | None = None
-    """Write the numbers to this file as JSON too; `-` prints JSON instead of the tables."""
+    json: JsonTarget = None
     pictures: Path | None = None
     """Draw into this folder: J along an episode, actions and their spectrum, the noise curve."""
 
@@ -46,7 +46,7 @@ def run(arguments: list[str]) -> int:
     )
     from spacil.envs.registry import task_named_in_file
     from spacil.measuring.fixed_states import load_states
-    from spacil.measuring.measure import find_demonstrations, measure
+    from spacil.measuring.measure import find_ground, measure
     from spacil.policies.open import open_policy
 
     source = open_policy(parsed.source, parsed.which)
@@ -54,24 +54,16 @@ def run(arguments: list[str]) -> int:
     if task is None and source.task is not None:
         task = task_named_in_file(source.task, parsed.source)
     fixed = None if parsed.states is None else load_states(parsed.states)
-    demos = find_demonstrations(parsed.demos, task, source)
-    measured = measure(source, fixed, task, demos, parsed.measuring)
+    ground = find_ground(source, fixed, parsed.demos, task)
+    measured = measure(source, ground, task, parsed.measuring)
     drawn = [] if parsed.pictures is None else _draw(measured, parsed.pictures)
-    document = measured.report.as_document()
-    if parsed.json == Path("-"):
-        print(json.dumps(document))
-        return 0
-    if parsed.json is not None:
-        from spacil import storage
-
-        storage.write_json(parsed.json, document)
-    _print(measured.report)
-    for picture in drawn:
-        print(f"picture: {picture}")
+    document = identity(algorithm=source.provenance.get("algorithm"))
+    document |= measured.report.as_document()
+    show(document, parsed.json, lambda: _print(measured.report, drawn))
     return 0
 
 
-def _print(report: "SmoothnessReport") -> None:
+def _print(report: "SmoothnessReport", drawn: list[Path]) -> None:
     where = f" on {report.task}" if report.task else ""
     print(f"{report.source} ({report.kind}){where}, seed {report.seed}")
     if report.is_inactive:
@@ -85,6 +77,8 @@ def _print(report: "SmoothnessReport") -> None:
     _print_cost(report)
     _print_played(report)
     _print_robustness(report)
+    for picture in drawn:
+        print(f"picture: {picture}")
 
 
 def _print_local(report: "SmoothnessReport") -> None:
@@ -106,8 +100,10 @@ def _print_local(report: "SmoothnessReport") -> None:
         ):
             rows.append([f"  {noun}", *_four(getattr(summaries, frame))])
     _table(["", "mean", "median", "p95", "max"], rows)
-    if report.common_frame_from is None:
+    if report.common_frame is None:
         print("no common frame: pass --demos to compare policies of this task")
+    else:
+        print(f"common frame: {report.common_frame}")
 
 
 def _print_estimators(report: "SmoothnessReport") -> None:
@@ -174,7 +170,7 @@ def _print_played(report: "SmoothnessReport") -> None:
     if report.played is None or report.references is None:
         return
     columns = {"policy": report.played, **report.references}
-    _title(f"{report.played.num_episodes} episodes, beside doing nothing and doing anything")
+    _title(f"{report.played.num_episodes} episodes, beside zero and random actions")
 
     def signal(name: str) -> list[object]:
         return [getattr(column.action_signal, name) for column in columns.values()]

@@ -17,7 +17,7 @@ from spacil.config.penalty_terms import POLICY_PENALTIES
 from spacil.config.train_config import ConfigGroups, TrainConfig
 
 WIDTH = 98
-_FLAG_WIDTH = 32
+_FLAG_WIDTH = 33
 _ABOUT_DEMONSTRATIONS = ("num_demos", "first_demo", "drop_nonfinite", "allow_env_mismatch")
 _MOST_USED = (
     "penalty",
@@ -72,7 +72,7 @@ def help_text(config: TrainConfig, arguments: type, *, is_whole: bool) -> str:
     else:
         read = settings_read(config.algorithm)
         names = [name for name in _MOST_USED if name in read]
-        lines += ["", "settings used most", *(_line(config, name) for name in names)]
+        lines += ["", "settings used most", *(line for n in names for line in _first(config, n))]
         lines += ["", f"{len(read) - len(names)} more settings: --help-all"]
     return "\n".join(lines)
 
@@ -119,10 +119,9 @@ def _penalties() -> list[str]:
     return rows
 
 
-def _line(config: TrainConfig, name: str) -> str:
+def _first(config: TrainConfig, name: str) -> list[str]:
     docs = docs_of(get_type_hints(ConfigGroups)[group_of_setting()[name]])
-    (line,) = _entry(_flag(config, name), docs[name], False)
-    return line
+    return _entry(_flag(config, name), docs[name], False)
 
 
 def _flag(config: TrainConfig, name: str) -> str:
@@ -132,12 +131,13 @@ def _flag(config: TrainConfig, name: str) -> str:
 
 
 def _entry(flag: str, text: str, is_whole: bool) -> list[str]:
-    """One option; its first sentence on one line, or all of it."""
+    """One option; its first sentence on at most two lines, or all of it."""
     text = " ".join(text.split())
     if not is_whole:
         first = re.split(r"(?<=\.) (?=[A-Z-])", text)[0].rstrip(".")
-        room = WIDTH - 3 - max(len(flag), _FLAG_WIDTH)
-        return [f"  {flag:<{_FLAG_WIDTH}} {textwrap.shorten(first, room, placeholder=' ...')}"]
+        lines = textwrap.wrap(first, WIDTH - 3 - _FLAG_WIDTH, max_lines=2, placeholder=" ...")
+        marks = (f"{flag:<{_FLAG_WIDTH}}", " " * _FLAG_WIDTH)
+        return [f"  {mark} {line}" for mark, line in zip(marks, lines, strict=False)]
     return [f"  {flag}", *textwrap.indent(textwrap.fill(text, WIDTH - 8), " " * 8).splitlines()]
 
 

@@ -1,12 +1,12 @@
 """`spacil train ALGORITHM --task NAME`: learn a policy and keep the run."""
 
-import json
 import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, get_args
 
 from spacil.cli.arguments import parse, value_of
+from spacil.cli.output import JsonTarget, identity, show
 from spacil.cli.training.settings_help import help_text, usage
 from spacil.config.algorithms import ALGORITHMS, Preset
 from spacil.config.defaults import default_config
@@ -26,17 +26,21 @@ class TrainArguments(ConfigGroups):
     task: str
     """Task name (see `spacil tasks`), or any Gymnasium id with Box spaces."""
     preset: Preset = "none"
-    """paper-mean or paper-sum: the paper's printed penalty scaling and discriminator. fast: a
-    start from a clone, and a larger trust region. Flags win."""
+    """none, fast (a start from a clone, and a larger trust region), or paper-mean or paper-sum (the
+    paper's printed weights and discriminator). Flags win."""
     lambda_policy: float | None = None
     """Short for --penalty exact=W: the weight of the policy penalty (lambda_1)."""
     demos: tuple[str, ...] = ()
-    """Demonstrations: files or folders of any format, minari:ID, or a task name for the bundled
+    """Files or folders of demonstrations in any format, minari:ID, or a task name for the bundled
     ones (the default). Several are put together."""
     num_demos: int | None = None
-    """Use only the first so many trajectories; all by default."""
+    """Use so many trajectories; all by default."""
+    first_demo: int = 0
+    """The trajectory to begin with, counted from 0."""
     demo_every: int = 1
-    """Use every so many-th step of each trajectory, as the GAIL paper does with 20."""
+    """Use every n-th step of each trajectory; the GAIL paper uses every 20th."""
+    demo_offset: int = 0
+    """The step of each trajectory to begin with, below --demo-every."""
     demo_noise: float = 0.0
     """Add Gaussian noise to the demonstrated states, in units of their standard deviation."""
     drop_nonfinite: bool = False
@@ -46,11 +50,11 @@ class TrainArguments(ConfigGroups):
     run_dir: Path | None = None
     """Folder of the run; by default runs/<algorithm>/<task>/seed<S>-<stamp>."""
     resume: bool = False
-    """Go on with the run in --run-dir, or with the newest unfinished run of these settings."""
+    """Resume the run in --run-dir, or the newest unfinished run of these settings."""
     overwrite: bool = False
     """Delete the run in --run-dir first."""
-    json: bool = False
-    """Print the result as one JSON object instead of a table."""
+    json: JsonTarget = None
+    """Print the result as JSON on stdout; with a file name, write it there beside the table."""
     quiet: bool = False
     """No progress display."""
 
@@ -101,32 +105,35 @@ def _parse(default: TrainConfig, arguments: list[str]) -> tuple[TrainConfig, Tra
 
 
 def _train(config: TrainConfig, parsed: TrainArguments) -> int:
+    from spacil.demos.common_frame import CommonFrame
     from spacil.runs.progress import Silent, progress_for
     from spacil.training.intake import checked_demonstrations, found_demonstrations
     from spacil.training.learner import Learner, make_learner
     from spacil.training.run import Outcome, train_in_folder
 
-    demonstrations = None
+    demonstrations, common_frame = None, None
     if not ALGORITHMS[config.algorithm].needs_demonstrations:
         _refuse_demonstrations(config.algorithm, parsed)
     else:
         demonstrations, config = found_demonstrations(config, config.task, parsed.demos)
 
     def start() -> Learner:
-        nonlocal demonstrations
+        nonlocal demonstrations, common_frame
         if demonstrations is not None:
             intake = checked_demonstrations(
                 demonstrations,
                 config,
                 config.task,
+                first_episode=parsed.first_demo,
                 num_episodes=parsed.num_demos,
                 drop_nonfinite=parsed.drop_nonfinite,
                 allow_env_mismatch=parsed.allow_env_mismatch,
                 every=parsed.demo_every,
+                offset=parsed.demo_offset,
                 noise=parsed.demo_noise,
             )
-            demonstrations = intake.used
-        return make_learner(config, config.task, demonstrations)
+            demonstrations, common_frame = intake.used, CommonFrame.of(intake.given)
+        return make_learner(config, config.task, demonstrations, common_frame)
 
     progress = Silent() if parsed.quiet else progress_for(config.run.iterations)
     outcome: Outcome = train_in_folder(
@@ -137,13 +144,15 @@ def _train(config: TrainConfig, parsed: TrainArguments) -> int:
         resume=parsed.resume,
         overwrite=parsed.overwrite,
     )
-    demonstrator = _demonstrator_row(config.task, demonstrations)
+    demonstrator = _demonstrator_row(demonstrations, common_frame)
     picture = _draw(config, outcome.path, demonstrator)
-    if parsed.json:
-        result = {"run_dir": str(outcome.path), "best": outcome.best, "last": outcome.last}
-        print(json.dumps(result | _target_outcome(outcome.path)))
-    else:
-        _print_summary(outcome, demonstrator, picture)
+    result = identity(task=config.task, algorithm=config.algorithm, seed=config.run.seed) | {
+        "run_dir": str(outcome.path),
+        "best": outcome.best,
+        "last": outcome.last,
+        **_target_outcome(outcome.path),
+    }
+    show(result, parsed.json, lambda: _print_summary(outcome, demonstrator, picture))
     return outcome.exit_code
 
 
@@ -151,7 +160,9 @@ def _refuse_demonstrations(algorithm: str, parsed: TrainArguments) -> None:
     flags = {
         "--demos": bool(parsed.demos),
         "--num-demos": parsed.num_demos is not None,
+        "--first-demo": parsed.first_demo != 0,
         "--demo-every": parsed.demo_every != 1,
+        "--demo-offset": parsed.demo_offset != 0,
         "--demo-noise": parsed.demo_noise != 0,
         "--drop-nonfinite": parsed.drop_nonfinite,
         "--allow-env-mismatch": parsed.allow_env_mismatch,
@@ -162,12 +173,14 @@ def _refuse_demonstrations(algorithm: str, parsed: TrainArguments) -> None:
         raise ConfigError(f"{algorithm} learns from the env's reward and takes no {refused}")
 
 
-def _demonstrator_row(task: str, demonstrations: Any) -> dict[str, Any] | None:
-    """Return and smoothness of whoever gave the demonstrations, as far as the file tells."""
-    if demonstrations is None or demonstrations.returns is None:
+def _demonstrator_row(demonstrations: Any, common_frame: Any) -> dict[str, Any] | None:
+    """Return and smoothness of the demonstrator; its J only where it is in the run's frame."""
+    from spacil.demos.common_frame import recorded_evaluation
+
+    if demonstrations is None or common_frame is None or demonstrations.returns is None:
         return None
     returns = demonstrations.returns
-    measured = demonstrations.metadata.provenance.get("evaluation", {})
+    measured = recorded_evaluation(demonstrations, common_frame)
     return {
         "average_return": float(returns.mean()),
         "return_std": float(returns.std(correction=0)),

@@ -1,7 +1,7 @@
 """Arrays that hold all episodes one after the other, or stacked, as npz and D4RL files do.
 
 The names that people use are understood (`observations`, `obs`, `states`; `actions`, `acts`; ...).
-Where episodes end must be told, never guessed: by `episode_lengths`, or by flags.
+Where episodes end must be stated, never guessed: by `episode_lengths`, or by flags.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from spacil.errors import DataError
 
 Arrays = dict[str, NDArray[Any]]
-EpisodeArrays = Sequence[NDArray[Any]]
+EpisodeRows = Sequence[NDArray[Any]]
 
 ALIASES = {
     "observations": "observations",
@@ -66,25 +66,25 @@ def by_field_name(
     return arrays
 
 
-def per_episode(arrays: Arrays, path: str) -> dict[str, EpisodeArrays]:
+def per_episode(arrays: Arrays, path: str) -> dict[str, EpisodeRows]:
     """Cut every array into episodes, by what the file says about where they end."""
     for name, array in arrays.items():
         if array.ndim == 0:
             raise DataError(f"{path}: {name} is a single number, expected one row per step")
     is_stacked = arrays["executed_actions"].ndim == 3 and "episode_lengths" not in arrays
-    episodes: dict[str, EpisodeArrays] = (
+    episodes: dict[str, EpisodeRows] = (
         {name: list(array) for name, array in arrays.items()} if is_stacked else _cut(arrays, path)
     )
     return _with_starts(_with_final_observations(episodes, path))
 
 
-def _cut(arrays: Arrays, path: str) -> dict[str, EpisodeArrays]:
+def _cut(arrays: Arrays, path: str) -> dict[str, EpisodeRows]:
     lengths = _episode_lengths(arrays, path)
     num_steps = len(arrays["executed_actions"])
     num_rows = dict.fromkeys(_PER_STEP, num_steps)
     has_final = len(arrays["observations"]) == num_steps + len(lengths)
     num_rows["observations"] = num_steps + len(lengths) if has_final else num_steps
-    cut: dict[str, EpisodeArrays] = {}
+    cut: dict[str, EpisodeRows] = {}
     for name, array in arrays.items():
         if name == "episode_lengths":
             continue
@@ -138,9 +138,7 @@ def _stated_lengths(lengths: NDArray[Any], num_steps: int, path: str) -> NDArray
     return lengths.astype(np.int64)
 
 
-def _with_final_observations(
-    episodes: dict[str, EpisodeArrays], path: str
-) -> dict[str, EpisodeArrays]:
+def _with_final_observations(episodes: dict[str, EpisodeRows], path: str) -> dict[str, EpisodeRows]:
     """`next_observations` give each episode its final one, and show whether steps are in order.
 
     Beside `next_is_terminal` they are those of a thinned record, which are no rows of it.
@@ -171,7 +169,7 @@ def _with_final_observations(
     return {**episodes, "observations": whole}
 
 
-def _with_stated_finals(episodes: dict[str, EpisodeArrays], path: str) -> dict[str, EpisodeArrays]:
+def _with_stated_finals(episodes: dict[str, EpisodeRows], path: str) -> dict[str, EpisodeRows]:
     finals, states = episodes.pop("final_observations"), episodes["observations"]
     shapes = [rows.shape[1:] for rows in states]
     if [final.shape for final in finals] != shapes:
@@ -183,7 +181,7 @@ def _with_stated_finals(episodes: dict[str, EpisodeArrays], path: str) -> dict[s
     return {**episodes, "observations": whole}
 
 
-def _with_starts(episodes: dict[str, EpisodeArrays]) -> dict[str, EpisodeArrays]:
+def _with_starts(episodes: dict[str, EpisodeRows]) -> dict[str, EpisodeRows]:
     """Of the physics state at every step, the one that an episode began in."""
     for quantity in ("qpos", "qvel"):
         steps = episodes.pop(f"step_{quantity}", None)

@@ -72,7 +72,7 @@ def read_minari(path: Path) -> tuple[Arrays, Notes]:
 
 
 def _seed(group: Any) -> int | None:
-    """What an episode's reset was seeded with, where it is told."""
+    """What an episode's reset was seeded with, where the file says so."""
     seed = group.attrs.get("seed")
     return (
         int(seed) if getattr(seed, "dtype", None) is not None and seed.dtype.kind in "iu" else None

@@ -40,7 +40,7 @@ _OF_THE_STORAGE = frozenset(
     {"total_episodes", "total_steps", "data_format", "jpeg_encoding", "dataset_id"}
     | {"minari_version", "dataset_size", _SEAL}
 )
-"""Metadata about one storage, not about the data: written anew by an export."""
+"""Metadata about one storage, not about the data: an export writes its own."""
 
 
 def dataset_folder(name: str) -> Path:
@@ -170,7 +170,7 @@ def _episodes(found: Arrays, num_episodes: int) -> dict[str, list[NDArray[Any]]]
         for name, field in names.items()
         if all(f"{index}/{name}" in found for index in range(num_episodes))
     }
-    # Datasets of others may hold the physics state of every step: the first is the start.
+    # Third-party datasets may hold the physics state of every step: the first is the start.
     for quantity in ("qpos", "qvel"):
         steps = [found.get(f"{index}/infos/{quantity}") for index in range(num_episodes)]
         starts = [rows[0] for rows in steps if rows is not None and rows.ndim == 2 and len(rows)]

@@ -1,25 +1,39 @@
+"""The adversary's step: whom it pays, what it reports, and that a step too far is refused."""
+
+from collections.abc import Callable
+
 import pytest
 import torch
+from torch import Tensor
 from torch.nn import functional as F
 
+from spacil.adversaries import descent
+from spacil.adversaries.descent import DiscriminatorReport, gail_loss
 from spacil.engine.adam import Adam
 from spacil.errors import DivergedError
 from spacil.nets.discriminator import Discriminator
-from spacil.updates import discriminator_fit
-from spacil.updates.discriminator_fit import DiscriminatorReport, gail_loss, with_cost_penalty
 
 
-def _sides() -> tuple[tuple[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]:
+def _sides() -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
     generator = torch.Generator().manual_seed(0)
     agent = (torch.randn(60, 3, generator=generator), torch.randn(60, 2, generator=generator) + 1)
     expert = (torch.randn(40, 3, generator=generator), torch.randn(40, 2, generator=generator) - 1)
     return agent, expert
 
 
-def _fit(net: Discriminator, optimizer: Adam, num_steps: int) -> DiscriminatorReport:
+def _fit(
+    net: Discriminator,
+    optimizer: Adam,
+    num_steps: int,
+    penalty: Callable[[], Tensor] | None = None,
+) -> DiscriminatorReport:
     agent, expert = _sides()
-    measured = discriminator_fit.descend(net, optimizer, agent, expert, gail_loss, num_steps)
-    return discriminator_fit.report(net, measured, len(agent[0]), len(expert[0]))
+
+    def logits() -> tuple[Tensor, Tensor]:
+        return net.logits_agent_is_high(*agent), net.logits_agent_is_high(*expert)
+
+    measured = descent.descend(net, optimizer, logits, penalty, num_steps)
+    return descent.report(net, measured, len(agent[0]), len(expert[0]))
 
 
 def test_the_loss_is_the_binary_cross_entropy_with_the_agent_labelled_one() -> None:
@@ -54,15 +68,22 @@ def test_zero_steps_leave_the_parameters_alone() -> None:
 def test_full_separation_is_reported_as_saturated() -> None:
     def report(largest: float, acc_agent: float) -> DiscriminatorReport:
         accuracies = {"acc_agent": acc_agent, "acc_expert": 1.0, "max_abs_logit": largest}
-        return discriminator_fit._report({"agent": 0.0, "expert": 0.0, **accuracies}, 2, 1)
+        return descent._report({"agent": 0.0, "expert": 0.0, **accuracies}, 2, 1)
 
     assert report(3.0, 1.0).is_saturated and report(3.0, 1.0).disc_acc == 1
     assert report(60.0, 0.5).is_saturated and report(60.0, 0.5).disc_acc == pytest.approx(2 / 3)
     assert not report(3.0, 0.5).is_saturated
 
 
-def test_weight_zero_hands_back_the_loss_itself() -> None:
-    assert with_cost_penalty(gail_loss, lambda: torch.ones(()), 0.0) is gail_loss
+def test_a_penalty_is_a_summand_of_its_own_and_none_without_one() -> None:
+    nets = [Discriminator(3, 2, (16,), generator=torch.Generator().manual_seed(0)) for _ in "12"]
+    plain = _fit(nets[0], Adam(nets[0], 1e-3), 1)
+    bias = nets[1].net.layers[-1].bias
+    penalized = _fit(nets[1], Adam(nets[1], 1e-3), 1, lambda: 0.5 + 1e3 * bias.sum())
+    assert plain.cost_penalty is None and penalized.cost_penalty == 0.5
+    assert plain.disc_loss == penalized.disc_loss
+    # The penalty's slope decides where the bias goes; nothing else of the step has changed.
+    assert nets[0].net.layers[-1].bias.item() > 0 > bias.item()
 
 
 def test_a_step_that_blows_up_is_refused() -> None:

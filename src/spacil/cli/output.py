@@ -1,0 +1,70 @@
+"""The output of every verb: a table for people, one JSON document for programs.
+
+`--json` means the same in every verb: alone or as `--json -` it prints the document on stdout
+instead of the table; `--json FILE` writes the document to the file and still prints the table.
+Every document names the version of spacil, and task, algorithm and seed where there are any.
+"""
+
+import itertools
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from spacil.errors import StorageError
+from spacil.version import __version__
+
+STDOUT = Path("-")
+
+JsonTarget = Annotated[
+    Path | None,
+    tyro.conf.arg(
+        metavar="[FILE]",
+        help="Print one JSON document instead of the table; with FILE, write it there and print "
+        "the table too.",
+    ),
+]
+"""The type of every verb's `json` field."""
+
+
+def with_json_target(arguments: list[str]) -> list[str]:
+    """The same words with `--json -` for a bare `--json`: at the end, or before another flag."""
+    words: list[str] = []
+    for word, follower in itertools.pairwise([*arguments, "--"]):
+        words.append(word)
+        if word == "--json" and follower.startswith("-") and follower != "-":
+            words.append("-")
+    return words
+
+
+def check_target(target: Path | None) -> None:
+    """Refuse a file that cannot be written, before the work and not after it."""
+    if target is None or target == STDOUT:
+        return
+    if target.is_dir():
+        raise StorageError(f"cannot write --json {str(target)!r}: it is a folder, name a file")
+    if not target.parent.is_dir():
+        raise StorageError(
+            f"cannot write --json {str(target)!r}: there is no folder {str(target.parent)!r}, "
+            "create it first"
+        )
+
+
+def identity(**fields: Any) -> dict[str, Any]:
+    """The fields that say what a document is about: pass task, algorithm and seed if they exist."""
+    return {"spacil_version": __version__, **fields}
+
+
+def show(document: Mapping[str, Any], target: Path | None, print_table: Callable[[], None]) -> None:
+    """Print a result, or write it as JSON, as `--json` asks."""
+    from spacil import storage
+
+    plain = storage.without_non_finite(dict(document))
+    if target == STDOUT:
+        print(json.dumps(plain, allow_nan=False))
+        return
+    if target is not None:
+        storage.write_json(target, plain)
+    print_table()

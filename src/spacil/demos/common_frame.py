@@ -1,0 +1,141 @@
+"""The common frame of J: the unit of length that a task's demonstrations give each state dim.
+
+Policies of one task compare only in one frame. A run's is that of the demonstrations as they were
+given, before any episode or step was left out or disturbed; it is kept with the policy, and every
+later measurement of that policy reads it from there.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.file import bundled_demos, load_demos
+from spacil.errors import DataError
+from spacil.nets.normalizer import STD_FLOOR
+from spacil.storage import content_hash
+
+FRAME_PREFIX = "frame."
+"""Of the frame's tensors among those of a checkpoint or a policy file"""
+FRAME_KEY = "common_frame"
+"""Of the frame among the entries of their documents"""
+
+_STD = f"{FRAME_PREFIX}std"
+_MAX_SOURCE_LENGTH = 200
+
+
+@dataclass(frozen=True, eq=False)
+class CommonFrame:
+    """Standard deviations of demonstrated states, and where they are from."""
+
+    std: Tensor
+    """[S] float64, raw units"""
+    source: str
+    """In words, without a path: equal runs in different folders keep equal frames"""
+
+    def __post_init__(self) -> None:
+        is_vector = self.std.ndim == 1 and self.std.dtype == torch.float64
+        if not is_vector or not bool((self.std.isfinite() & (self.std >= 0)).all()):
+            raise DataError(
+                f"{self.source}: {self.std.dtype} {tuple(self.std.shape)} is no common frame, "
+                "expected finite standard deviations, float64 [S]"
+            )
+
+    @classmethod
+    def of(cls, demos: Demonstrations, source: str | None = None) -> "CommonFrame":
+        """That of demonstrations as given, without the episodes that are not finite."""
+        task = demos.metadata.task or "an unnamed task"
+        words = f"{demos.num_episodes} episodes, hash {demos.content_hash[:8]}"
+        std = demos.without_nonfinite_episodes().state_std
+        return cls(std, source or _printable(f"demonstrations of {task} ({words})"))
+
+    @property
+    def num_states(self) -> int:
+        return len(self.std)
+
+    @property
+    def is_live(self) -> Tensor:
+        """[S] bool; a dim that the demonstrations hold still gives no unit of length."""
+        return self.std > STD_FLOOR
+
+    @property
+    def num_live(self) -> int:
+        return int(self.is_live.sum())
+
+    @property
+    def live_std(self) -> Tensor:
+        """[S] float64, zero on dims that are not live."""
+        return torch.where(self.is_live, self.std, 0.0)
+
+    @property
+    def content_hash(self) -> str:
+        """Of the numbers alone."""
+        return content_hash({"std": self.std}, {})
+
+    def is_same_as(self, other: "CommonFrame") -> bool:
+        """Up to rounding, which differs between machines."""
+        is_same_size = self.num_states == other.num_states
+        return is_same_size and torch.allclose(self.std, other.std, rtol=1e-9, atol=0)
+
+
+def bundled_frame(task: str | None) -> CommonFrame | None:
+    """That of the demonstrations bundled with a task; None for a task without any."""
+    if task not in bundled_demos():
+        return None
+    return CommonFrame.of(load_demos(str(task)), f"bundled demonstrations of {task}")
+
+
+def recorded_evaluation(demos: Demonstrations, frame: CommonFrame) -> Mapping[str, Any]:
+    """The demonstrator's own evaluation as its file keeps it, if its J is one of this frame.
+
+    It was measured in the frame of the whole file, so it says nothing about edited
+    demonstrations or in the frame of others: empty then.
+    """
+    provenance = demos.metadata.provenance
+    evaluation = provenance.get("evaluation")
+    if not isinstance(evaluation, dict) or provenance.get("changes"):
+        return {}
+    return evaluation if CommonFrame.of(demos).is_same_as(frame) else {}
+
+
+# --- in files
+
+
+def frame_tensors(frame: CommonFrame | None) -> dict[str, Tensor]:
+    """What a file keeps among its tensors."""
+    return {} if frame is None else {_STD: frame.std.cpu().contiguous()}
+
+
+def frame_document(frame: CommonFrame | None) -> dict[str, str] | None:
+    """What a file keeps in its document, under `FRAME_KEY`."""
+    return None if frame is None else {"source": frame.source, "hash": frame.content_hash}
+
+
+def read_frame(
+    tensors: Mapping[str, Tensor], document: Mapping[str, Any], file: object
+) -> CommonFrame | None:
+    """The frame among a file's tensors and entries; None in files from before there was one."""
+    std, entry = tensors.get(_STD), document.get(FRAME_KEY)
+    if std is None and entry is None:
+        return None
+    match entry:
+        case {"source": str(source), "hash": str(stored_hash)} if std is not None:
+            if source == _printable(source):
+                frame = CommonFrame(std, source)
+                if frame.content_hash == stored_hash:
+                    return frame
+    raise DataError(f"{file}: its common frame was changed or damaged")
+
+
+def _printable(words: str) -> str:
+    """Names come from files: no line breaks, no terminal escapes, no end of it."""
+    plain = "".join(letter if letter.isprintable() else "?" for letter in words)
+    return plain[:_MAX_SOURCE_LENGTH]
+
+
+def without_frame(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The other tensors of a file."""
+    return {name: value for name, value in tensors.items() if not name.startswith(FRAME_PREFIX)}

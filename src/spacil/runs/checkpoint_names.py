@@ -1,0 +1,48 @@
+"""Names in a checkpoints folder: `iter-000120`, LATEST, and damaged ones that were set aside."""
+
+import re
+from pathlib import Path
+
+from spacil import storage
+from spacil.errors import StorageError
+from spacil.storage import DamagedFileError
+
+LATEST, BEST, CORRUPT = "LATEST", "best", ".corrupt-"
+
+_NAME = re.compile(r"iter-(\d{6,})(?:-[0-9a-f]{8})?")
+
+
+def folder_name(iteration: int) -> str:
+    return f"iter-{iteration:06d}"
+
+
+def iteration_of(name: str) -> int:
+    match = _NAME.fullmatch(name)
+    return int(match[1]) if match else -1
+
+
+def names_in(folder: Path) -> list[str]:
+    """Checkpoint names in a folder, newest first; files of other names are ignored."""
+    return sorted(
+        (name for name in _listing(folder) if _NAME.fullmatch(name)),
+        key=lambda name: (iteration_of(name), name),
+        reverse=True,
+    )
+
+
+def latest_name(folder: Path) -> str | None:
+    """The name in LATEST; None where it is missing or unreadable, as it is only a hint."""
+    try:
+        return storage.read_bytes(folder / LATEST, 255).decode("ascii").strip()
+    except (DamagedFileError, UnicodeDecodeError):
+        return None
+
+
+def has_corrupt(folder: Path) -> bool:
+    """Whether a damaged checkpoint was set aside here."""
+    return any(name.startswith(CORRUPT) for name in _listing(folder))
+
+
+def _listing(folder: Path) -> list[str]:
+    with storage.os_errors_as(StorageError, "list", folder):
+        return [entry.name for entry in folder.iterdir()] if folder.is_dir() else []

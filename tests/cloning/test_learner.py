@@ -1,0 +1,89 @@
+"""Cloning as a run: evaluated, repeated, resumed, and read like any other."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spacil as library
+from spacil.config.defaults import default_config
+from spacil.config.flat import with_user_settings
+from spacil.demos.file import load_demos
+from spacil.errors import ConfigError
+
+
+@pytest.fixture
+def quick() -> dict[str, Any]:
+    return {"iterations": 4, "lambda_policy": 0.01, "holdout_fraction": 0.1}
+
+
+def test_one_seed_gives_one_run_and_another_seed_another(
+    train: Callable[..., Any], state_of: Callable[..., Any], tmp_path: Path, quick: dict[str, Any]
+) -> None:
+    for name, seed in (("first", 0), ("again", 0), ("other", 1)):
+        assert train("bc", "--run-dir", tmp_path / name, seed=seed, **quick).code == 0
+    assert state_of(tmp_path / "first") == state_of(tmp_path / "again")
+    assert state_of(tmp_path / "first").content_hash != state_of(tmp_path / "other").content_hash
+
+
+def test_a_stopped_run_goes_on_bit_for_bit(
+    tiny: Callable[..., Any], state_of: Callable[..., Any], tmp_path: Path, quick: dict[str, Any]
+) -> None:
+    for name, stops in (("whole", ()), ("stopped", (1, 3))):
+        for stop in (*stops, None):
+            agent = library.BC("Reacher-v4", **tiny("bc", **quick))
+            agent.learn(
+                run_dir=tmp_path / name,
+                callback=lambda _, row, stop=stop: row["iteration"] != stop,
+            )
+            agent.close()
+    assert state_of(tmp_path / "whole") == state_of(tmp_path / "stopped")
+    assert json.loads((tmp_path / "stopped" / "status.json").read_text())["status"] == "finished"
+
+
+def test_a_run_that_stopped_early_is_finished_and_evaluated(
+    train: Callable[..., Any], state_of: Callable[..., Any], tmp_path: Path
+) -> None:
+    flags = {"iterations": 300, "clone_learning_rate": 0.05, "clone_patience": 1}
+    result = train("bc", "--run-dir", tmp_path / "run", **flags).result
+    rows = state_of(tmp_path / "run").metrics
+    assert len(rows) < 300
+    assert result["last"]["iteration"] == rows[-1]["iteration"]
+    assert json.loads((tmp_path / "run" / "status.json").read_text())["status"] == "finished"
+
+
+def test_a_cloning_run_is_read_like_any_other(
+    train: Callable[..., Any], spacil: Callable[..., Any], tmp_path: Path, quick: dict[str, Any]
+) -> None:
+    run_dir = tmp_path / "run"
+    trained = train("bc", "--run-dir", run_dir, **quick).result
+    for which in ("best", "last"):
+        done = spacil("evaluate", run_dir, "--which", which, "--episodes", 3, "--json", "-")
+        assert done.code == 0
+        assert done.result["provenance"]["iteration"] == trained[which]["iteration"]
+        assert done.result["smoothness_j"] == pytest.approx(done.result["smoothness_j_own"])
+    for name in ("config.json", "metrics.jsonl", "eval.json", "learning_curve.png"):
+        assert (run_dir / name).is_file()
+    assert trained["last"]["env_steps"] == 0
+
+
+def test_an_agent_is_saved_and_loaded(
+    tiny: Callable[..., Any], tmp_path: Path, quick: dict[str, Any]
+) -> None:
+    agent = library.BC("Reacher-v4", **tiny("bc", **quick)).learn()
+    agent.save(tmp_path / "agent")
+    loaded = library.BC.load(tmp_path / "agent")
+    states = load_demos("Reacher-v4").states[:20].numpy()
+    assert np.array_equal(loaded.policy.predict(states), agent.policy.predict(states))
+    agent.close()
+    loaded.close()
+
+
+def test_settings_that_mean_nothing_to_cloning_are_refused(train: Callable[..., Any]) -> None:
+    assert "bc takes a weight, --lambda-policy" in train("bc", "--smoothness-target", "1").err
+    assert "not for bc" in train("bc", "--preset", "paper-mean").err
+    with pytest.raises(ConfigError, match="holdout-fraction"):
+        with_user_settings(default_config("bc", "Reacher-v4"), {"holdout_fraction": 1.0})

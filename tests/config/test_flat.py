@@ -1,0 +1,170 @@
+"""Settings by their flat names: checked at birth, the same by every road to them."""
+
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+
+from spacil.config.algorithms import ALGORITHMS
+from spacil.config.defaults import default_config
+from spacil.config.flat import (
+    FREE_TO_CHANGE_ON_RESUME,
+    flat_settings,
+    from_flat_settings,
+    with_settings,
+    with_user_settings,
+)
+from spacil.config.train_config import ConfigGroups
+from spacil.errors import ConfigError
+
+# --- there and back
+
+
+@pytest.mark.parametrize("algorithm", ["trpo", "gail", "spacil"])
+def test_settings_survive_a_file(algorithm: Any) -> None:
+    config = with_settings(default_config(algorithm, "Hopper-v4"), {"seed": 2**70, "max_kl": 0.1})
+    flat = flat_settings(config)
+    assert from_flat_settings(json.loads(json.dumps(flat))) == config
+    assert flat["seed"] == 2**70
+
+
+def test_every_setting_has_a_flat_name_of_its_own() -> None:
+    groups = vars(default_config("gail", "Hopper-v4")).values()
+    members = [dataclasses.fields(group) for group in groups if dataclasses.is_dataclass(group)]
+    names = [member.name for group in members for member in group]
+    assert len(set(names)) == len(names)
+    flat = [flat_settings(default_config(algorithm, "Hopper-v4")) for algorithm in ALGORITHMS]
+    assert set().union(*flat) == {"algorithm", "task", *names}
+    assert all(set(settings) >= FREE_TO_CHANGE_ON_RESUME for settings in flat)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"from_the_future": 1}, r"unknown \['from_the_future'\]"),
+        ({"max_kl": None}, "setting max_kl is None"),
+        ({"algorithm": "ppo"}, "algorithm is 'ppo'"),
+        ({"policy_hidden": [16, True]}, "setting policy_hidden is"),
+        ({"init": ["fan-in"]}, "setting init is"),
+        ({"standardize_actions": 1}, "setting standardize_actions is 1"),
+        ({"gamma": float("nan")}, "setting gamma is nan"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_settings_of_a_file_are_checked(change: dict[str, Any], message: str) -> None:
+    flat = flat_settings(default_config("gail", "Hopper-v4"))
+    with pytest.raises(ConfigError, match=message):
+        from_flat_settings(flat | change)
+
+
+def test_a_missing_setting_is_refused() -> None:
+    flat = flat_settings(default_config("gail", "Hopper-v4"))
+    del flat["max_kl"]
+    with pytest.raises(ConfigError, match=r"missing \['max_kl'\]"):
+        from_flat_settings(flat)
+
+
+def test_settings_do_not_change_in_place() -> None:
+    config = default_config("gail", "Hopper-v4")
+    assert with_settings(config, {"max_kl": 0.5}).trust_region.max_kl == 0.5
+    assert config.trust_region.max_kl == 0.01
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        config.trust_region.max_kl = 0.5  # type: ignore[misc]
+
+
+def test_lists_and_whole_numbers_are_taken_where_they_mean_the_same() -> None:
+    config = with_settings(default_config("gail", "Hopper-v4"), {"policy_hidden": [8], "gamma": 1})
+    assert config.nets.policy_hidden == (8,)
+    assert config.returns.gamma == 1
+
+
+# --- what no run can have
+
+BAD = {
+    "seed": -1,
+    "iterations": 0,
+    "steps_per_iteration": 0,
+    "num_envs": 0,
+    "simulation_threads": 0,
+    "torch_threads": 0,
+    "checkpoint_interval": 0,
+    "policy_hidden": (),
+    "value_hidden": (16, 0),
+    "discriminator_hidden": (-1,),
+    "gamma": 0.0,
+    "gae_lambda": 1.1,
+    "max_kl": 0.0,
+    "cg_steps": 0,
+    "cg_damping": -0.1,
+    "fisher_state_fraction": 0.0,
+    "line_search_tries": 0,
+    "line_search_shrink": 1.0,
+    "value_learning_rate": 0.0,
+    "value_epochs": -1,
+    "value_minibatch": 0,
+    "discriminator_learning_rate": -1.0,
+    "discriminator_steps": -1,
+    "ball_radius": 0.0,
+    "ball_num_steps": 0,
+    "ball_step_size": 0.0,
+    "lambda_policy": -0.1,
+    "penalty_ramp_iterations": -1,
+    "penalty_state_fraction": 1.5,
+    "lambda_cost": -0.1,
+    "evaluation_interval": 0,
+    "evaluation_steps": 0,
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_value_out_of_range_is_refused_by_its_flag(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"--{name.replace('_', '-')} "):
+        with_user_settings(default_config("spacil", "Hopper-v4"), {name: BAD[name]})
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"policy_penalty_scale": "paper-mean", "penalty": "cats"},
+            "lipschitz with --penalty cats",
+        ),
+        ({"policy_penalty_scale": "paper-sum", "penalty": "lcp"}, "lipschitz with --penalty lcp"),
+        ({"cost_penalty_scale": "paper-mean", "cost_penalty_form": "gp"}, "cost-penalty-form gp"),
+        ({"caps_noise_std": 0.0}, "--caps-noise-std is 0.0, expected above 0"),
+        ({"caps_spatial_weight": -1.0}, "--caps-spatial-weight is -1.0, expected 0 or more"),
+        ({"penalty_state_fraction": 0.0}, "--penalty-state-fraction is 0.0"),
+        ({"penalty": "spectral"}, "there is no penalty 'spectral'; there are exact, pgd"),
+        ({"cost_penalty_mixing": "half"}, "setting cost_penalty_mixing is 'half'"),
+    ],
+)
+def test_penalty_settings_that_mean_nothing_are_refused(
+    settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        with_user_settings(default_config("spacil", "Reacher-v4"), settings)
+
+
+FLOATS = [
+    name
+    for name, value in flat_settings(default_config("spacil", "Hopper-v4")).items()
+    if isinstance(value, float)
+]
+
+
+@pytest.mark.parametrize("name", FLOATS)
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_no_number_is_infinite_or_nan_by_any_road(name: str, value: float) -> None:
+    config = default_config("spacil", "Hopper-v4")
+    with pytest.raises(ConfigError, match=name):
+        with_settings(config, {name: value})
+    group = next(
+        field.name
+        for field in dataclasses.fields(ConfigGroups)
+        if hasattr(getattr(config, field.name), name)
+    )
+    with pytest.raises(ConfigError, match=f"--{name.replace('_', '-')} is {value}"):
+        dataclasses.replace(
+            config, **{group: dataclasses.replace(getattr(config, group), **{name: value})}
+        )
