@@ -1,8 +1,8 @@
 """The policy penalties by name: default weight, help, and where the mathematics is.
 
-A new penalty is one function in `spacil/smoothness` and one row here. The function takes the
-policy as a callable on normalised states and a `PenaltyRows` of them, and returns a penalty that
-can be evaluated again and again as the policy moves (`smoothness/policy_penalty.py`).
+A new penalty is one file in `spacil/penalties` and one row here (docs/extending.md). Its function
+takes a `PenalizedPolicy`, the `PenaltyRows` it was drawn and the config, and returns a record that
+can be called again and again as the policy moves.
 """
 
 import inspect

@@ -1,0 +1,145 @@
+"""docs/extending.md, put in its place in a copy of the package and run, block by block."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
+BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PLACE = re.compile(r"# (?P<path>[\w./]+\.py)(?P<how>.*)\n")
+COMMANDS = """
+import sys
+from spacil.cli.main import run
+for line in sys.argv[1].splitlines():
+    code = run(line.split())
+    assert code == 0, (line, code)
+"""
+MOST_FILES = {
+    "A policy penalty": 2,
+    "An adversary": 3,
+    "A task": 1,
+    "A demonstration format": 2,
+}
+"""How many files of the package each addition may touch."""
+
+
+@dataclass(frozen=True)
+class Block:
+    language: str
+    text: str
+
+
+def sections() -> dict[str, list[Block]]:
+    _, *parts = SECTION.split((ROOT / "docs" / "extending.md").read_text())
+    titles, texts = parts[::2], parts[1::2]
+    return {
+        title: [Block(*found) for found in BLOCK.findall(text)]
+        for title, text in zip(titles, texts, strict=True)
+    }
+
+
+class Copy:
+    """A copy of the package, and a folder to work in beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root, self.work = folder, folder / "work"
+        self.work.mkdir()
+        shutil.copytree(ROOT / "src", folder / "src")
+        self.touched: set[str] = set()
+
+    def apply(self, block: Block) -> None:
+        """Put a block where its first line says, or run it."""
+        if block.language == "sh":
+            lines = [line.removeprefix("spacil ") for line in block.text.splitlines()]
+            self.run("-c", COMMANDS, "\n".join(lines))
+            return
+        place = PLACE.match(block.text)
+        assert place is not None, f"a block that does not say where it goes: {block.text[:60]!r}"
+        path, how, text = place["path"], place["how"], block.text[place.end() :]
+        if not path.startswith("src/spacil/"):
+            (self.work / path).write_text(text)
+            self.run(path)
+            return
+        self.touched.add(path)
+        target = self.root / path
+        if how == " (new)":
+            assert not target.exists()
+            target.write_text(text)
+        elif how == ": one more import":
+            _insert_import(target, text)
+        else:
+            _insert_row(target, how.removeprefix(": one more row of "), text)
+
+    def run(self, *arguments: str) -> None:
+        """Python in the folder, on the copy; a warning is an error."""
+        paths = os.pathsep.join([str(self.root / "src"), str(self.work)])
+        done = subprocess.run(
+            [sys.executable, "-W", "error", *arguments],
+            cwd=self.work,
+            env=os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        assert done.returncode == 0, f"{arguments}\n{done.stdout}\n{done.stderr}"
+
+
+def _insert_row(target: Path, table: str, row: str) -> None:
+    """First in the table: what stands there begins after an opening bracket."""
+    lines = target.read_text().splitlines(keepends=True)
+    (start,) = [
+        i for i, line in enumerate(lines) if re.match(rf"{table}\b.*= [{{(]$", line.rstrip())
+    ]
+    target.write_text("".join([*lines[: start + 1], row, *lines[start + 1 :]]))
+
+
+def _insert_import(target: Path, text: str) -> None:
+    """Among the sorted imports of the package's own modules."""
+    lines = target.read_text().splitlines(keepends=True)
+    before = next(
+        i for i, line in enumerate(lines) if line.startswith("from spacil") and line > text
+    )
+    target.write_text("".join([*lines[:before], text, *lines[before:]]))
+
+
+def test_every_kind_of_addition_has_a_section() -> None:
+    assert list(sections()) == list(MOST_FILES)
+
+
+@pytest.mark.parametrize("title", list(MOST_FILES))
+def test_a_section_works_as_it_is_written(title: str, tmp_path: Path) -> None:
+    copy, blocks = Copy(tmp_path), sections()[title]
+    for block in sorted(blocks, key=_is_run):
+        copy.apply(block)
+    assert 1 <= len(copy.touched) <= MOST_FILES[title]
+    assert any(block.language == "sh" for block in blocks)
+
+
+def _is_run(block: Block) -> bool:
+    """Additions first: a command may come before the last of them."""
+    return not block.text.startswith("# src/")
+
+
+def test_additions_keep_the_style_of_the_package(tmp_path: Path) -> None:
+    copy = Copy(tmp_path)
+    for block in (block for blocks in sections().values() for block in blocks):
+        if not _is_run(block):
+            copy.apply(block)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for check in (["check"], ["format", "--check", "--diff"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *check, "--no-cache", *sorted(copy.touched)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
