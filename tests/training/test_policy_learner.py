@@ -9,7 +9,6 @@ import torch
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.demos.file import load_demos
-from spacil.engine.device import resolve_device
 from spacil.engine.torch_threads import one_torch_thread
 from spacil.errors import ConfigError, StorageError
 from spacil.training import learner as learners
@@ -100,17 +99,6 @@ def test_the_common_frame_is_that_of_the_demonstrations_or_the_bundled_ones(
     assert torch.equal(trpo_frame.std, all_bundled.state_std)
     assert trpo_frame.source == "bundled demonstrations of Reacher-v4"
     assert make_learner("trpo", "Pendulum-v1").common_frame is None
-
-
-def test_devices_are_resolved_or_refused() -> None:
-    assert resolve_device("cpu") == torch.device("cpu")
-    for name in ("gpu", "", "meta", "mps"):
-        with pytest.raises(ConfigError, match="expected cpu, cuda, cuda:N or auto"):
-            resolve_device(name)
-    with pytest.raises(ConfigError, match="--device cuda:99: "):
-        resolve_device("cuda:99")
-    expected = "cuda" if torch.cuda.is_available() else "cpu"
-    assert resolve_device("auto").type == expected
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
