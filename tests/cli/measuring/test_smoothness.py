@@ -101,7 +101,11 @@ def test_a_dead_policy_is_called_inactive(
         (["missing.onnx"], DataError.exit_code, "no such file"),
         (["missing-folder"], DataError.exit_code, "expected a run folder"),
         (["nowhere_module:act"], ConfigError.exit_code, "cannot import"),
-        ([REACHER, "--task", "Hopper-v4"], DataError.exit_code, "demonstrations of Hopper-v4 has 3"),
+        (
+            [REACHER, "--task", "Hopper-v4"],
+            DataError.exit_code,
+            "demonstrations of Hopper-v4 has 3",
+        ),
         ([REACHER, "--task", "Reachr-v4"], ConfigError.exit_code, "unknown task"),
         ([REACHER, "--states", "missing.npz"], DataError.exit_code, "missing.npz"),
         ([REACHER, "--demos", "missing"], DataError.exit_code, "no demonstrations 'missing'"),
