@@ -40,7 +40,7 @@ class SquaredSlopes:
     weights: Tensor | None
 
     def __call__(self) -> Tensor:
-        slopes = _squared_slopes(self.function, self.states, self.directions)
+        slopes = squared_slopes(self.function, self.states, self.directions)
         return expectation(slopes.sum(0), self.weights)
 
 
@@ -60,7 +60,7 @@ class LogProbSlopes:
             return self.log_prob(points, self.actions).unsqueeze(-1)
 
         ones = self.states.new_ones(1, len(self.states), 1)
-        return expectation(_squared_slopes(column, self.states, ones)[0], self.weights)
+        return expectation(squared_slopes(column, self.states, ones)[0], self.weights)
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def expectation(values: Tensor, weights: Tensor | None) -> Tensor:
     return values.mean() if weights is None else (values * weights).mean()
 
 
-def _squared_slopes(function: BatchFunction, states: Tensor, directions: Tensor) -> Tensor:
+def squared_slopes(function: BatchFunction, states: Tensor, directions: Tensor) -> Tensor:
     """|J^T v|^2 [K, B] for directions v [K, B, A], from one forward pass.
 
     With a graph when gradients are on, so that it can be differentiated in the parameters.
