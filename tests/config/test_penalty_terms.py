@@ -57,6 +57,7 @@ def test_an_integer_is_spelt_as_the_number_it_is() -> None:
     ("name", "weight"),
     [
         ("exact", 0.03),
+        ("linear", 0.1),
         ("pgd", 0.03),
         ("frobenius", 0.01),
         ("lcp", 0.002),
@@ -69,7 +70,8 @@ def test_a_name_alone_has_its_own_default_weight(name: str, weight: float) -> No
 
 
 def test_every_penalty_of_the_table_is_tested_for_its_default() -> None:
-    assert set(POLICY_PENALTIES) == {"exact", "pgd", "frobenius", "lcp", "cats", "caps"}
+    names = {"exact", "linear", "pgd", "frobenius", "lcp", "cats", "caps"}
+    assert set(POLICY_PENALTIES) == names
 
 
 def test_a_penalty_has_one_weight() -> None:

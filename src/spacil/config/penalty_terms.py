@@ -44,6 +44,11 @@ POLICY_PENALTIES: dict[str, PenaltyKind] = {
         "penalties.policy_terms:exact",
         has_printed_scale=True,
     ),
+    "linear": PenaltyKind(
+        0.1,
+        "E[sigma_max], the metric J itself instead of the square",
+        "smoothness.linear_penalty:linear",
+    ),
     "pgd": PenaltyKind(
         0.03,
         "the same by the paper's projected gradient ascent (algo:reg_maximization)",
