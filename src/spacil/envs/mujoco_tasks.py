@@ -186,4 +186,19 @@ MUJOCO_TASKS: tuple[MujocoTask, ...] = (
     _walker2d(5),
     _half_cheetah(5),
     _ant(5, sees_contacts=True),
+    MujocoTask(
+        name="Swimmer-v4",
+        gymnasium_id="Swimmer-v4",
+        model_file="swimmer.xml",
+        frame_skip=4,
+        horizon=1_000,
+        num_states=8,
+        num_actions=2,
+        observe=rules.ant_states,  # all but the two coordinates of its place
+        landmark=rules.travelled,
+        reward=partial(rules.running_reward, alive_bonus="never", control_weight=1e-4),
+        is_healthy=rules.always_healthy,
+        draw_start=partial(rules.uniform_start, scale=0.1),
+        joint_velocities=(6, 7),
+    ),
 )
