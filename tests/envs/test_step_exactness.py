@@ -59,7 +59,8 @@ def follow(task, act, seeds, reference, assert_same_step, num_envs, num_steps, n
 def test_steps_and_resets_equal_gymnasium(task, kind, seeds, reference, assert_same_step):
     act = KINDS[kind](task)
     num_ends = follow(task, act, seeds, reference, assert_same_step, 3, 110, 0)
-    if kind != "policy" and not task.name.startswith(("HalfCheetah", "Ant")):
+    lasts = ("HalfCheetah", "Ant", "Swimmer")
+    if kind != "policy" and not task.name.startswith(lasts):
         assert num_ends > 0, "the comparison should have crossed the end of an episode"
 
 
