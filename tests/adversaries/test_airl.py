@@ -137,9 +137,9 @@ def test_the_likelihood_by_hand() -> None:
     assert executed_log_prob(policy, batch).tolist() == expected
 
 
-def test_airl_pays_the_logit_by_default() -> None:
-    assert default_config("airl", "Reacher-v4").discriminator.imitation_reward == "logit"
-    assert default_config("gail", "Reacher-v4").discriminator.imitation_reward == "positive"
+def test_the_reward_that_never_ends_an_episode_early_is_the_default() -> None:
+    assert default_config("airl", "Reacher-v4").discriminator.imitation_reward == "positive"
+    assert config_of(imitation_reward="logit").discriminator.imitation_reward == "logit"
 
 
 def test_raw_actions_in_a_file_change_nothing() -> None:

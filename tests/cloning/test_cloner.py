@@ -211,7 +211,7 @@ def test_a_penalty_without_weight_draws_nothing() -> None:
 
 def test_demonstrations_of_other_sizes_are_refused() -> None:
     demos = Demonstrations.from_arrays([np.zeros((3, 5))], [np.zeros((2, 2))])
-    with pytest.raises(DataError, match="demos have 5 state dims, Line-v0 has 4"):
+    with pytest.raises(DataError, match="5 state dims, Line-v0 has 4"):
         clone(demos, SPEC)
 
 

@@ -74,6 +74,17 @@ UPDATES: dict[str, tuple[str, dict[str, Any]]] = {
     "target": ("spacil", {"smoothness_target": 0.05}),
     "warm start": ("spacil", {"warm_start_epochs": 2, "warm_start_iterations": 3}),
     "printed": ("spacil", {"policy_penalty_scale": "paper-sum", "penalty_ramp_iterations": 3}),
+    "several": ("spacil", {"penalty": ("exact=0.03", "pgd=0.1", "lcp=0.01")}),
+    "ppo": ("trpo", {"policy_step": "ppo", "ppo_epochs": 3, "ppo_minibatch": 70}),
+    "ppo, several": (
+        "spacil",
+        {"policy_step": "ppo", "ppo_minibatch": 70, "penalty": ("pgd=0.03", "frobenius=0.1")},
+    ),
+    "ppo, cats": ("spacil", {"policy_step": "ppo", "ppo_epochs": 2, "penalty": ("cats=1",)}),
+    "airl": ("airl", {"penalty": ("exact=0.1",)}),
+    "airl, state": ("airl", {"airl_reward": "state", "imitation_reward": "logit"}),
+    "airl, warm start": ("airl", {"warm_start_epochs": 2, "warm_start_iterations": 3}),
+    "gail, gp": ("gail", {"lambda_cost": 0.1, "cost_penalty_form": "gp"}),
 }
 
 

@@ -86,12 +86,12 @@ def test_the_measured_cost_is_minus_the_learned_reward(
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"algorithm": "gail"}, "do not fit its settings"),
+        ({"algorithm": "gail"}, "do not match its settings"),
         ({"algorithm": "trpo"}, "trpo has no discriminator"),
-        ({"algorithm": "nobody's"}, "do not fit its settings"),
-        ({"discriminator_hidden": [3]}, "do not fit its settings"),
-        ({"discriminator_hidden": None}, "do not fit its settings"),
-        ({"airl_reward": "state"}, "do not fit its settings"),
+        ({"algorithm": "nobody's"}, "do not match its settings"),
+        ({"discriminator_hidden": [3]}, "do not match its settings"),
+        ({"discriminator_hidden": None}, "do not match its settings"),
+        ({"airl_reward": "state"}, "do not match its settings"),
     ],
 )
 def test_a_cost_that_does_not_fit_its_settings_is_refused_in_words(

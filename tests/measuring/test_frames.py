@@ -128,7 +128,7 @@ def test_demonstrations_of_ones_own_define_the_frame_and_others_can_be_named(
 def test_the_demonstrators_j_is_shown_beside_unedited_demonstrations_only(
     spacil: Spacil, tiny_flags: Callable[..., list[str]], tmp_path: Path
 ) -> None:
-    command = ["train", "bc", "--task", "Reacher-v4", "--quiet", *tiny_flags(iterations=1)]
+    command = ["train", "bc", "--task", "Reacher-v4", "--quiet", *tiny_flags("bc", iterations=1)]
 
     def row(*flags: object) -> list[str]:
         shown = spacil(*command, *flags, "--run-dir", tmp_path / str(len(flags))).out

@@ -9,7 +9,7 @@ from torch import Tensor
 from spacil.config.train_config import TrainConfig
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.selection import episode_of_step, first_steps
-from spacil.envs.vector_env import EnvSpec
+from spacil.envs.vector_env import EnvSpec, require_dims
 from spacil.errors import DataError
 from spacil.nets.policy import GaussianPolicy
 from spacil.penalties.policy_terms import PenaltyRows
@@ -35,14 +35,8 @@ def refuse_misfits(demonstrations: Demonstrations, spec: EnvSpec) -> None:
     """Demonstrations of another task, or without a step, cannot be cloned."""
     if demonstrations.num_steps == 0:
         raise DataError(f"{demonstrations.source}: no steps to clone")
-    for noun, ours, theirs in (
-        ("state", demonstrations.num_states, spec.num_states),
-        ("action", demonstrations.num_actions, spec.num_actions),
-    ):
-        if ours != theirs:
-            raise DataError(
-                f"{demonstrations.source}: demos have {ours} {noun} dims, {spec.task} has {theirs}"
-            )
+    found = (demonstrations.num_states, demonstrations.num_actions)
+    require_dims(demonstrations.source, found, (spec.num_states, spec.num_actions), spec.task)
 
 
 def held_out_episodes(num_episodes: int, fraction: float, generator: torch.Generator) -> Tensor:

@@ -25,7 +25,7 @@ from spacil.demos.common_frame import (
     without_frame,
 )
 from spacil.demos.file import bundled_files
-from spacil.envs.vector_env import EnvSpec
+from spacil.envs.vector_env import EnvSpec, require_dims
 from spacil.errors import DataError
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs import checkpoint
@@ -134,15 +134,8 @@ def _run_of(found: checkpoint.Checkpoint) -> dict[str, Any]:
 
 def require_fit(policy: GaussianPolicy, spec: EnvSpec, source: object) -> None:
     """Refuse to run a policy in an env of other sizes."""
-    for noun, ours, theirs in (
-        ("state", policy.num_states, spec.num_states),
-        ("action", policy.num_actions, spec.num_actions),
-    ):
-        if ours != theirs:
-            raise DataError(
-                f"{source}: the policy has {ours} {noun} dims, {spec.task} has {theirs}: "
-                "wrong --task?"
-            )
+    ours = (policy.num_states, policy.num_actions)
+    require_dims(source, ours, (spec.num_states, spec.num_actions), spec.task)
 
 
 def build_policy(

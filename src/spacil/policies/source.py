@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from spacil.demos.common_frame import CommonFrame
+from spacil.envs.vector_env import require_dims
 from spacil.errors import DataError, SpacilError
 from spacil.functional.spectral import BatchFunction
 from spacil.smoothness.cost_metric import CostFunction
@@ -110,15 +111,8 @@ def guarded(function: Callable[[Tensor], object], name: str) -> BatchFunction:
 
 def check_widths(source: PolicySource, num_states: int, num_actions: int | None, what: str) -> None:
     """Refuse states, or an env, whose sizes differ from the policy's."""
-    for noun, ours, theirs in (
-        ("state", source.num_states, num_states),
-        ("action", source.num_actions, num_actions),
-    ):
-        if ours is not None and theirs is not None and ours != theirs:
-            raise DataError(
-                f"{source.name}: the policy has {ours} {noun} dims, there are {theirs} in {what}: "
-                "wrong file or --task?"
-            )
+    ours = (source.num_states, source.num_actions)
+    require_dims(source.name, ours, (num_states, num_actions), what)
 
 
 def check_is_function(source: PolicySource, states: Tensor) -> int:

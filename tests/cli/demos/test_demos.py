@@ -77,7 +77,7 @@ def test_an_evaluation_is_kept_with_the_file_and_shown_beside_what_is_learned(
         (["--out", "my.npz", "--noise", "-1"], 2, "--noise is -1.0, expected 0 or more"),
         (["--out", "my.npz", "--noise", "nan"], 2, "--noise is nan, expected 0 or more"),
         (["--out", "my.npz", "--evaluation-episodes", "-1"], 2, "--evaluation-episodes is -1"),
-        (["--out", "my.npz", "--task", "Hopper-v4"], 65, "the policy has 2 action dims"),
+        (["--out", "my.npz", "--task", "Hopper-v4"], 65, "2 action dims"),
         ([], 2, "--out"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
