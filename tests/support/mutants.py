@@ -61,7 +61,7 @@ class Calls:
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
-        self.functions: dict[str, list[tuple[str, int]]] = {}
+        self.functions: dict[str, list[tuple[str, str]]] = {}
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Any:
@@ -79,7 +79,7 @@ class Calls:
         prefix = f"{SOURCE}/"
         self.functions[item.nodeid] = sorted(
             {
-                (code.co_filename.removeprefix(prefix), code.co_firstlineno)
+                (code.co_filename.removeprefix(prefix), code.co_qualname)
                 for code in called
                 if code.co_filename.startswith(prefix)
             }
@@ -182,8 +182,8 @@ def tests_for(mutant: Mutant, calls: dict[str, Any]) -> list[str]:
     room = f"tests/{mutant.path.split('/')[0]}/"
     called = []
     for test, functions in calls["functions"].items():
-        lines = {line for path, line in functions if path == mutant.path}
-        if lines and (mutant.function in lines or mutant.function == 0):
+        names = {name for path, name in functions if path == mutant.path}
+        if names and (mutant.function in names or not mutant.function):
             called.append(test)
     called = [test for test in called if calls["seconds"][test] < SLOW_TEST_SECONDS]
     called.sort(key=lambda test: (not test.startswith(room), calls["seconds"][test]))

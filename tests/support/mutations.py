@@ -48,8 +48,8 @@ class Mutant:
     line: int
     column: int
     kind: str
-    function: int
-    """First line of the function it is in; 0 for the module itself"""
+    function: str
+    """Qualified name of the outermost function it is in; empty for the module itself"""
     before: str
     after: str
 
@@ -61,7 +61,7 @@ class Mutant:
 def mutants_of(path: Path, name: str) -> list[Mutant]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     found = []
-    for node, function in _places(tree, 0):
+    for node, function in _places(tree):
         for kind, changed in _changes(node):
             before, after = _shown(node), _shown(changed)
             if before != after:
@@ -73,7 +73,7 @@ def mutants_of(path: Path, name: str) -> list[Mutant]:
 def mutated(path: Path, mutant: Mutant) -> ast.Module:
     """The file's syntax tree with the one change in it."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node, _ in _places(tree, 0):
+    for node, _ in _places(tree):
         if (node.lineno, node.col_offset) == (mutant.line, mutant.column):
             for kind, changed in _changes(node):
                 if kind == mutant.kind and _shown(node) == mutant.before:
@@ -90,7 +90,9 @@ class _Swap(ast.NodeTransformer):
         return self.new if node is self.old else self.generic_visit(node)
 
 
-def _places(node: ast.AST, function: int) -> Iterator[tuple[ast.expr | ast.stmt, int]]:
+def _places(
+    node: ast.AST, function: str = "", of_class: str = ""
+) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
     """Every node that a change may be made to, with the function it is in."""
     for field, value in ast.iter_fields(node):
         if field in ("annotation", "returns", "decorator_list", "type_params"):
@@ -98,13 +100,14 @@ def _places(node: ast.AST, function: int) -> Iterator[tuple[ast.expr | ast.stmt,
         for child in value if isinstance(value, list) else [value]:
             if not isinstance(child, ast.AST) or _is_unseen(child):
                 continue
-            inside = function
+            inside, prefix = function, of_class
+            if isinstance(child, ast.ClassDef):
+                prefix = f"{of_class}{child.name}."
             if isinstance(child, ast.FunctionDef):
-                first = child.decorator_list[0] if child.decorator_list else child
-                inside = function or first.lineno
+                inside = function or f"{of_class}{child.name}"
             if isinstance(child, ast.expr | ast.stmt):
                 yield child, inside
-            yield from _places(child, inside)
+            yield from _places(child, inside, prefix)
 
 
 def _is_unseen(node: ast.AST) -> bool:
