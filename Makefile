@@ -5,13 +5,34 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-slow test-faults golden bench bench-full bench-gpu check lint types contracts setup clean
+.PHONY: demo test test-other-cpus test-other-cpus-quick test-minimum mutants test-slow test-faults golden bench bench-full bench-gpu check lint types contracts setup clean
 
 demo: setup
 	@$(BIN)/spacil train spacil --task Hopper-v4 --preset fast --iterations 60
 
 test: setup
 	$(BIN)/python -m pytest
+
+# The same tests as other processors would run them: other vector widths in torch, numpy's BLAS and
+# the C library's mathematics give other last bits. `make test-other-cpus TESTS=tests/nets` runs some.
+# COMPUTING is where numbers are computed and compared; the other folders test files, words, processes
+# and the simulator (whose bits these settings do not change), and need the long way only now and then.
+TESTS ?= tests
+COMPUTING = $(addprefix tests/, functional smoothness nets engine updates adversaries penalties \
+	training measuring cloning sampling faults/test_training.py integration/test_airl.py \
+	integration/test_bit_equality.py demos/test_common_frame.py demos/test_variation.py test_theory.py)
+
+test-other-cpus: setup
+	ATEN_CPU_CAPABILITY=avx2 OPENBLAS_CORETYPE=Haswell $(BIN)/python -m pytest $(TESTS)
+	ATEN_CPU_CAPABILITY=default OPENBLAS_CORETYPE=Haswell MKL_CBWR=COMPATIBLE \
+		GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-FMA,-AVX512F $(BIN)/python -m pytest $(TESTS)
+
+test-other-cpus-quick:
+	$(MAKE) test-other-cpus TESTS='$(COMPUTING)'
+
+# Would a test notice? Changes to the code, one at a time, against the quick tests (docs/reliability.md).
+mutants: setup
+	$(BIN)/python tests/support/mutants.py --count 300
 
 test-slow: setup
 	$(BIN)/python -m pytest -m slow --timeout 3600

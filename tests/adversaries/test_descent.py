@@ -75,6 +75,13 @@ def test_full_separation_is_reported_as_saturated() -> None:
     assert not report(3.0, 0.5).is_saturated
 
 
+def test_a_mean_that_was_rounded_still_counts_as_full_separation() -> None:
+    accuracies = {"acc_agent": 1 - 2**-24, "acc_expert": 1.0, "max_abs_logit": 3.0}
+    assert descent._report({"agent": 0.0, "expert": 0.0, **accuracies}, 50_000, 1).is_saturated
+    accuracies["acc_agent"] = 1 - 1 / 50_000  # one pair of many on the wrong side
+    assert not descent._report({"agent": 0.0, "expert": 0.0, **accuracies}, 50_000, 1).is_saturated
+
+
 def test_a_penalty_is_a_summand_of_its_own_and_none_without_one() -> None:
     nets = [Discriminator(3, 2, (16,), generator=torch.Generator().manual_seed(0)) for _ in "12"]
     plain = _fit(nets[0], Adam(nets[0], 1e-3), 1)

@@ -111,6 +111,8 @@ def _report(numbers: dict[str, float], size_agent: int, size_expert: int) -> Dis
         numbers["acc_expert"] * size_expert,
     )
     accuracy = (right_agent + right_expert) / (size_agent + size_expert)
+    # In whole pairs: a device that multiplies by 1 / size makes a mean of ones a bit less than 1.
+    num_wrong = size_agent - round(right_agent) + size_expert - round(right_expert)
     largest = numbers["max_abs_logit"]
     return DiscriminatorReport(
         disc_loss=numbers["agent"] + numbers["expert"],
@@ -118,6 +120,6 @@ def _report(numbers: dict[str, float], size_agent: int, size_expert: int) -> Dis
         disc_acc_agent=numbers["acc_agent"],
         disc_acc_expert=numbers["acc_expert"],
         max_abs_logit=largest,
-        is_saturated=accuracy == 1.0 or largest > SATURATED_LOGIT,
+        is_saturated=num_wrong == 0 or largest > SATURATED_LOGIT,
         cost_penalty=numbers.get(PENALTY),
     )

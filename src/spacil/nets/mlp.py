@@ -27,10 +27,7 @@ class MLP(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        # skip_init: a Linear's own start would draw from torch's global generator.
-        self.layers = nn.ModuleList(
-            nn.utils.skip_init(nn.Linear, n_in, n_out) for n_in, n_out in itertools.pairwise(sizes)
-        )
+        self.layers = nn.ModuleList(itertools.starmap(_empty_linear, itertools.pairwise(sizes)))
         self.activation = activation
         self.initialize(init, generator)
 
@@ -64,3 +61,14 @@ class MLP(nn.Module):
             bias.uniform_(-k, k, generator=generator)
         weight.mul_(LAST_LAYER_SCALE)
         bias.zero_()
+
+
+def _empty_linear(num_in: int, num_out: int) -> nn.Linear:
+    """A layer without its own start, which would draw from torch's global generator.
+
+    `nn.utils.skip_init` does the same, but loads sympy on the way: half a second of every command.
+    """
+    layer = nn.Linear(num_in, num_out, device="meta")
+    layer.weight = nn.Parameter(torch.empty(num_out, num_in))
+    layer.bias = nn.Parameter(torch.empty(num_out))
+    return layer

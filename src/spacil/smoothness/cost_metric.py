@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from spacil.functional.inner_product import inner
 from spacil.functional.spectral import BatchFunction
 
 CostFunction = Callable[[Tensor, Tensor], Tensor]
@@ -55,7 +56,8 @@ def cost_gradients(cost: CostFunction, mean_action: BatchFunction, states: Tenso
         )
         if not actions.requires_grad:  # a policy that ignores its state responds to nothing
             return CostGradients(in_state, in_action, torch.zeros_like(in_state))
-        (response,) = torch.autograd.grad(actions, policy_reads, in_action, materialize_grads=True)
+        pulled = inner([actions], [in_action])
+        (response,) = torch.autograd.grad(pulled, policy_reads, materialize_grads=True)
     return CostGradients(in_state, in_action, response)
 
 

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from spacil.functional.ball import StepRule, maximize_in_ball
+from spacil.functional.inner_product import inner
 from spacil.functional.spectral import BatchFunction
 from spacil.smoothness.cost_metric import CostFunction
 from spacil.smoothness.policy_penalty import Scale
@@ -94,10 +95,10 @@ def exact_cost_penalty(cost: CostFunction, path: Path, states: Tensor) -> Tensor
         # J^T g, kept differentiable in g: its derivative along w is J w, the forward mode.
         g = [slope.detach().requires_grad_() for slope in slopes]
         (pulled,) = torch.autograd.grad(
-            moving, points, g, create_graph=True, materialize_grads=True
+            inner(moving, g), points, create_graph=True, materialize_grads=True
         )
         direction = torch.nn.functional.normalize(pulled, dim=-1).detach()
-        responses = torch.autograd.grad(pulled, g, direction, materialize_grads=True)
+        responses = torch.autograd.grad(inner([pulled], [direction]), g, materialize_grads=True)
     along = [(slope * push).sum(-1) for slope, push in zip(slopes, responses, strict=True)]
     return torch.stack(along).sum(0).mean()
 

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from spacil.functional.ball import StepRule, maximize_in_ball
+from spacil.functional.inner_product import inner
 from spacil.functional.spectral import BatchFunction, batch_jacobian, top_left_vector
 
 Penalty = Callable[[], Tensor]
@@ -182,9 +183,8 @@ def squared_slopes(function: BatchFunction, states: Tensor, directions: Tensor) 
             return states.new_zeros(directions.shape[:2])
         pulled_back = [
             torch.autograd.grad(
-                outputs,
+                inner([outputs], [direction]),
                 points,
-                direction,
                 create_graph=wants_graph,
                 retain_graph=True,
                 materialize_grads=True,  # outputs that ignore the state have slope zero

@@ -33,8 +33,9 @@ def run(arguments: list[str]) -> int:
         _print_facts(known)  # at once: the checks take a while
     checks = [asdict(check) for check in run_checks(Path.cwd())]
     failed = [check["name"] for check in checks if not check["is_passed"]]
+    skipped = [check["name"] for check in checks if check["is_skipped"]]
     seconds = round(time.perf_counter() - began, 1)
-    verdict = _verdict(len(checks), failed, seconds)
+    verdict = _verdict(len(checks), failed, skipped, seconds)
     document = identity() | {
         "facts": known,
         "checks": checks,
@@ -46,9 +47,15 @@ def run(arguments: list[str]) -> int:
     return UNFIT if failed else 0
 
 
-def _verdict(num_checks: int, failed: list[str], seconds: float) -> str:
+def _verdict(num_checks: int, failed: list[str], skipped: list[str], seconds: float) -> str:
     if failed:
         return f"not fit to train on: {', '.join(failed)} failed ({seconds} s)"
+    if skipped:
+        num_passed = num_checks - len(skipped)
+        return (
+            f"fit to train on: {num_passed} of {num_checks} checks passed, "
+            f"not checked: {', '.join(skipped)} ({seconds} s)"
+        )
     return f"fit to train on: all {num_checks} checks passed ({seconds} s)"
 
 
@@ -62,6 +69,6 @@ def _print_facts(known: dict[str, Any]) -> None:
 
 def _print_checks(checks: list[dict[str, Any]], verdict: str) -> None:
     for check in checks:
-        mark = "ok    " if check["is_passed"] else "FAILED"
+        mark = "FAILED" if not check["is_passed"] else "--    " if check["is_skipped"] else "ok    "
         print(f"{check['name']:<24}{mark}  {check['detail']} ({check['seconds']} s)")
     print(verdict)
