@@ -19,6 +19,10 @@ VERBS = {
         "measuring.smoothness",
         "how smooth any policy is: a run, a torch module, ONNX, a function",
     ),
+    "sweep": (
+        "experiments.sweep",
+        "every combination of algorithms, tasks, settings and seeds; goes on where it stopped",
+    ),
     "demos": ("demos.main", "demonstrations: collect, import, export, check, show"),
     "experiment": ("machine.experiment", "measure a claim of the paper: theory"),
     "tasks": ("machine.tasks", "the built-in tasks, with sizes and the paper's settings"),
