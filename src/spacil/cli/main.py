@@ -23,6 +23,10 @@ VERBS = {
         "experiments.sweep",
         "every combination of algorithms, tasks, settings and seeds; goes on where it stopped",
     ),
+    "compare": (
+        "experiments.compare",
+        "runs side by side, over seeds, with intervals and the paper's numbers",
+    ),
     "demos": ("demos.main", "demonstrations: collect, import, export, check, show"),
     "experiment": ("machine.experiment", "measure a claim of the paper: theory"),
     "tasks": ("machine.tasks", "the built-in tasks, with sizes and the paper's settings"),

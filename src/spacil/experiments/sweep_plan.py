@@ -61,14 +61,17 @@ class PlannedRun:
     @property
     def variant(self) -> str:
         """The choices in words: `lambda_policy=0.03 preset=fast`, or `default`."""
-        words = [f"{name}={'+'.join(words_of(value))}" for name, value in self.choices]
-        return " ".join(words) or "default"
+        return " ".join(self.words()) or "default"
 
     @property
     def name(self) -> str:
         """`spacil/Hopper-v4/lambda_policy-0.03-1a2b3c/seed0`: also its folder in the sweep's."""
         task, variant = safe_folder_name(self.task), safe_folder_name(self.variant)
         return f"{self.algorithm}/{task}/{variant}/seed{self.seed}"
+
+    def words(self) -> list[str]:
+        """The choices, one word each: `penalty=exact=0.03+temporal=0.1`."""
+        return [f"{name}={'+'.join(words_of(value))}" for name, value in self.choices]
 
     def train_words(self, run_dir: Path) -> list[str]:
         """The words of the `spacil` command that starts this run, or resumes it."""
@@ -102,12 +105,8 @@ class Grid:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple(sorted(self.values, key=lambda pair: pair[0])))
-        for name, given in (
-            ("algorithms", self.algorithms),
-            ("tasks", self.tasks),
-            ("seeds", self.seeds),
-        ):
-            if not given:
+        for name in ("algorithms", "tasks", "seeds"):
+            if not getattr(self, name):
                 raise ConfigError(f"a sweep needs --{name}: one or more")
         for algorithm in self.algorithms:
             if algorithm not in ALGORITHMS:
@@ -264,13 +263,13 @@ def _value(name: str, given: object) -> Value:
     return _scalar(name, hint, given)
 
 
-def _scalar(name: str, hint: Any, given: object) -> Any:
+def _scalar(name: str, hint: Any, given: object) -> str | int | float:
     text = str(given)
     try:
         if hint is bool:
             return {"true": True, "false": False}[text.lower()]
         if hint in (int, float):
-            return hint(text)
+            return int(text) if hint is int else float(text)
     except (KeyError, ValueError):
         expected = "true or false" if hint is bool else "a number"
         raise ConfigError(f"--set {name}={text}: expected {expected}") from None
