@@ -27,6 +27,10 @@ VERBS = {
         "experiments.compare",
         "runs side by side, over seeds, with intervals and the paper's numbers",
     ),
+    "report": (
+        "experiments.report",
+        "a page that opens offline: tables, curves and fronts of runs",
+    ),
     "demos": ("demos.main", "demonstrations: collect, import, export, check, show"),
     "experiment": ("machine.experiment", "measure a claim of the paper: theory"),
     "tasks": ("machine.tasks", "the built-in tasks, with sizes and the paper's settings"),

@@ -23,7 +23,7 @@ _SMOOTHNESS_HEADER = [
     "action change", "P(smoother)", "paper J",
 ]  # fmt: skip
 
-_LEGEND = (
+LEGEND = (
     "Mean ± standard deviation over seeds; 95 % bootstrap interval of the mean over seeds; IQM: "
     "interquartile mean. P: probability that a run beats one of the baseline. J: mean local "
     "Lipschitz constant of the mean action, lower is smoother; the paper's J is in units it does "
@@ -42,8 +42,8 @@ def as_markdown(comparison: Comparison) -> str:
 def as_latex(comparison: Comparison) -> str:
     """Two tabulars for booktabs, and the remarks as comments."""
     remarks = [f"% {line}" for line in _remarks(comparison)]
-    tables = [_latex(table) for table in _tables(comparison)]
-    return "\n\n".join([*tables, "\n".join([f"% {_LEGEND}", *remarks])]) + "\n"
+    tables = [_latex(table) for table in tables_of(comparison)]
+    return "\n\n".join([*tables, "\n".join([f"% {LEGEND}", *remarks])]) + "\n"
 
 
 def as_csv(comparison: Comparison) -> str:
@@ -81,9 +81,9 @@ FORMS: Mapping[str, Callable[[Comparison], str]] = {
 
 
 def _document(comparison: Comparison, drawn: Callable[[Table], str]) -> str:
-    parts = [drawn(table) for table in _tables(comparison)]
+    parts = [drawn(table) for table in tables_of(comparison)]
     remarks = "\n".join(f"- {line}" for line in _remarks(comparison))
-    return "\n\n".join([*parts, _LEGEND, *([remarks] if remarks else [])]) + "\n"
+    return "\n\n".join([*parts, LEGEND, *([remarks] if remarks else [])]) + "\n"
 
 
 def _remarks(comparison: Comparison) -> list[str]:
@@ -91,7 +91,7 @@ def _remarks(comparison: Comparison) -> list[str]:
     return [*problems, *(f"note: {note}" for note in comparison.notes)]
 
 
-def _tables(comparison: Comparison) -> tuple[Table, Table]:
+def tables_of(comparison: Comparison) -> tuple[Table, Table]:
     returns: list[list[str]] = []
     smoothness: list[list[str]] = []
     for task in comparison.tasks:

@@ -76,7 +76,7 @@ def _write(comparison: "Comparison", document: object, folder: Path) -> list[Pat
     for form, suffix in _SUFFIXES.items():
         written.append(folder / f"comparison.{suffix}")
         storage.replace_file(written[-1], FORMS[form](comparison).encode())
-    lines, points = _lines(comparison), _points(comparison)
+    lines, points = lines_of(comparison), points_of(comparison)
     returns = {task: found.average_return for task, found in comparison.demonstrators.items()}
     for suffix in ("png", "svg"):
         written += [folder / f"curves.{suffix}", folder / f"front.{suffix}"]
@@ -85,7 +85,7 @@ def _write(comparison: "Comparison", document: object, folder: Path) -> list[Pat
     return written
 
 
-def _lines(comparison: "Comparison") -> "list[Line]":
+def lines_of(comparison: "Comparison") -> "list[Line]":
     from spacil.report.comparison import Evaluated, Line
 
     return [
@@ -101,7 +101,7 @@ def _lines(comparison: "Comparison") -> "list[Line]":
     ]
 
 
-def _points(comparison: "Comparison") -> "list[Point]":
+def points_of(comparison: "Comparison") -> "list[Point]":
     from spacil.report.comparison import Point
 
     return [
