@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from spacil.demos.demonstrations import Demonstrations
     from spacil.demos.file import load_demos, save_demos
     from spacil.errors import SpacilError
+    from spacil.experiments.comparison import compare
     from spacil.measuring.measure import measure_smoothness
     from spacil.policies.file import load_expert, load_policy, save_policy
     from spacil.version import __version__
@@ -28,6 +29,7 @@ _HOMES = {
     "SPaCIL": "spacil.agents",
     "TRPO": "spacil.agents",
     "Demonstrations": "spacil.demos.demonstrations",
+    "compare": "spacil.experiments.comparison",
     "load_demos": "spacil.demos.file",
     "save_demos": "spacil.demos.file",
     "load_expert": "spacil.policies.file",
@@ -48,6 +50,7 @@ __all__ = [
     "SPaCIL",
     "SpacilError",
     "__version__",
+    "compare",
     "load_demos",
     "load_expert",
     "load_policy",

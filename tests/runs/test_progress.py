@@ -98,4 +98,4 @@ def test_silence_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
     ("seconds", "text"), [(0.4, "0:00"), (59.6, "1:00"), (61, "1:01"), (3661, "1:01:01")]
 )
 def test_durations_read_like_a_clock(seconds: float, text: str) -> None:
-    assert progress._duration(seconds) == text
+    assert progress.duration(seconds) == text

@@ -19,6 +19,18 @@ VERBS = {
         "measuring.smoothness",
         "how smooth any policy is: a run, a torch module, ONNX, a function",
     ),
+    "sweep": (
+        "experiments.sweep",
+        "every combination of algorithms, tasks, settings and seeds; goes on where it stopped",
+    ),
+    "compare": (
+        "experiments.compare",
+        "runs side by side, over seeds, with intervals and the paper's numbers",
+    ),
+    "report": (
+        "experiments.report",
+        "a page that opens offline: tables, curves and fronts of runs",
+    ),
     "demos": ("demos.main", "demonstrations: collect, import, export, check, show"),
     "experiment": ("machine.experiment", "measure a claim of the paper: theory"),
     "tasks": ("machine.tasks", "the built-in tasks, with sizes and the paper's settings"),

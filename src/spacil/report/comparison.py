@@ -1,16 +1,21 @@
-"""Learning curves of several runs side by side: return and smoothness, one line per seed.
+"""Figures of several runs side by side: learning curves with bands, and return against J.
 
     python -m spacil.report.comparison docs/results/imitation.json docs/figures/imitation.png
 
-The JSON file lists runs: {"task", "label", "seed", "evaluations": [{"iteration", ...}]}.
+draws the curves of a JSON file that lists runs: {"task", "label", "seed", "evaluations": [...]}.
+Pictures are PNG or SVG, by the name of the file.
 """
 
+import io
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
+from numpy.typing import NDArray
 
 from spacil import storage
 
@@ -18,51 +23,157 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt  # the backend must be chosen first
 
 COLOURS = ("#c8553d", "#1f6f8b", "#7d8491", "#d9a441", "#588157", "#6d597a")
+_COLUMNS_IN_A_ROW = 5
 
 
-def draw_comparison(
-    runs: Sequence[Mapping[str, Any]],
-    path: Path,
-    labels: Sequence[str],
-    demonstrators: Mapping[str, float],
-) -> None:
-    """One column per task: return above, J (common frame) below; one colour per label."""
-    tasks = list(dict.fromkeys(run["task"] for run in runs))
+@dataclass(frozen=True)
+class Evaluated:
+    """One evaluation during training."""
+
+    iteration: int
+    average_return: float
+    smoothness_j: float | None
+
+
+@dataclass(frozen=True)
+class Line:
+    """The runs of one setting on one task, a sequence of evaluations per seed."""
+
+    task: str
+    label: str
+    runs: Sequence[Sequence[Evaluated]]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run: how smooth and how good its policy is."""
+
+    task: str
+    label: str
+    smoothness_j: float | None
+    average_return: float | None
+
+
+@dataclass(frozen=True)
+class Band:
+    """Mean over seeds at the iterations that all of them have, and the range of the seeds."""
+
+    iterations: NDArray[np.int64]
+    mean: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+
+def band_of(runs: Sequence[Sequence[Evaluated]], name: str) -> Band | None:
+    """Of one number of the evaluations; None where no iteration has it in all runs."""
+    columns = [
+        {point.iteration: getattr(point, name) for point in run if getattr(point, name) is not None}
+        for run in runs
+    ]
+    shared = sorted(set.intersection(*(set(column) for column in columns))) if columns else []
+    if not shared:
+        return None
+    values = np.array([[column[i] for i in shared] for column in columns], dtype=np.float64)
+    return Band(np.array(shared), values.mean(axis=0), values.min(axis=0), values.max(axis=0))
+
+
+def draw_curves(lines: Sequence[Line], path: Path, demonstrators: Mapping[str, float]) -> None:
+    """One column per task: return above, J below; mean over seeds, shaded from worst to best."""
+    tasks = list(dict.fromkeys(line.task for line in lines))
     figure, axes = plt.subplots(
         2, len(tasks), figsize=(5 * len(tasks), 6), sharex="col", squeeze=False
     )
+    colours = _colours([line.label for line in lines])
     for column, task in enumerate(tasks):
         upper, lower = axes[:, column]
-        for label, colour in zip(labels, COLOURS, strict=False):
-            chosen = [run for run in runs if (run["task"], run["label"]) == (task, label)]
-            for i, run in enumerate(chosen):
-                evaluations = run["evaluations"]
-                iterations = [row["iteration"] for row in evaluations]
-                seeds = "1 seed" if len(chosen) == 1 else f"{len(chosen)} seeds"
-                name = f"{label} ({seeds})" if i == 0 else None
-                for axis, key in ((upper, "average_return"), (lower, "smoothness_j_common")):
-                    values = [row[key] for row in evaluations]
-                    axis.plot(iterations, values, color=colour, linewidth=1.2, label=name)
-        upper.axhline(demonstrators[task], color="#444", linestyle="--", linewidth=1)
-        upper.set_title(task)
+        for line in lines:
+            if line.task == task:
+                seeds = "1 seed" if len(line.runs) == 1 else f"{len(line.runs)} seeds"
+                name = f"{line.label} ({seeds})"
+                _draw_band(upper, band_of(line.runs, "average_return"), colours[line.label], name)
+                _draw_band(lower, band_of(line.runs, "smoothness_j"), colours[line.label], name)
+        if task in demonstrators:
+            upper.axhline(demonstrators[task], color="#444", linestyle="--", linewidth=1)
+        upper.set_title(task, parse_math=False)
         upper.legend(frameon=False, fontsize=8)
         lower.set_ylim(bottom=0)
         lower.set_xlabel("iteration")
     axes[0, 0].set_ylabel("return G (dashed: demonstrator)")
     axes[1, 0].set_ylabel("J, common frame (lower is smoother)")
+    _finish(figure, axes, path)
+
+
+def draw_front(points: Sequence[Point], path: Path, demonstrators: Mapping[str, float]) -> None:
+    """One panel per task: return against J, a dot per run; up and to the left is better."""
+    tasks = list(dict.fromkeys(point.task for point in points))
+    num_columns = min(len(tasks), _COLUMNS_IN_A_ROW)
+    num_rows = -(-len(tasks) // num_columns)
+    figure, axes = plt.subplots(
+        num_rows, num_columns, figsize=(4.5 * num_columns, 4 * num_rows), squeeze=False
+    )
+    colours = _colours([point.label for point in points])
+    for axis, task in zip(axes.flat, tasks, strict=False):
+        for label, colour in colours.items():
+            known = [
+                (point.smoothness_j, point.average_return)
+                for point in points
+                if (point.task, point.label) == (task, label)
+                and point.smoothness_j is not None
+                and point.average_return is not None
+            ]
+            if known:
+                axis.scatter(*zip(*known, strict=True), color=colour, label=label, s=28)
+        if task in demonstrators:
+            axis.axhline(demonstrators[task], color="#444", linestyle="--", linewidth=1)
+        axis.set_title(task, parse_math=False)
+        axis.set_xlim(left=0)
+        axis.set_xlabel("J, common frame (lower is smoother)")
+        axis.legend(frameon=False, fontsize=8)
+    for axis in axes.flat[len(tasks) :]:
+        axis.set_visible(False)
+    axes[0, 0].set_ylabel("return G (dashed: demonstrator)")
+    _finish(figure, axes, path)
+
+
+def _colours(labels: Sequence[str]) -> dict[str, str]:
+    names = list(dict.fromkeys(labels))
+    return {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
+
+
+def _draw_band(axis: Any, band: Band | None, colour: str, name: str) -> None:
+    if band is None:
+        return
+    axis.plot(band.iterations, band.mean, color=colour, linewidth=1.4, label=name)
+    axis.fill_between(band.iterations, band.low, band.high, color=colour, alpha=0.15, linewidth=0)
+
+
+def _finish(figure: Any, axes: Any, path: Path) -> None:
     for axis in axes.flat:
         axis.spines[["top", "right"]].set_visible(False)
         axis.grid(alpha=0.2)
     figure.tight_layout()
-    figure.savefig(path, dpi=90)
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=90, format=path.suffix.removeprefix(".") or "png")
     plt.close(figure)
+    storage.replace_file(path, picture.getvalue())
 
 
 def main(source: str, picture: str) -> None:
     document = storage.read_json(Path(source))
-    draw_comparison(
-        document["runs"], Path(picture), document["shown"], document["demonstrator_returns"]
-    )
+    lines = []
+    for task in dict.fromkeys(run["task"] for run in document["runs"]):
+        for label in document["shown"]:
+            runs = [
+                [
+                    Evaluated(row["iteration"], row["average_return"], row["smoothness_j_common"])
+                    for row in run["evaluations"]
+                ]
+                for run in document["runs"]
+                if (run["task"], run["label"]) == (task, label)
+            ]
+            if runs:
+                lines.append(Line(task, label, runs))
+    draw_curves(lines, Path(picture), document["demonstrator_returns"])
 
 
 if __name__ == "__main__":

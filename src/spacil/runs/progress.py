@@ -131,10 +131,10 @@ def _cells(metrics: Metrics, rate: float, left: float) -> list[tuple[str, str]]:
         cells.append(("line search", f"failing: {metrics['line_search_reason']}"))
     if metrics["env_steps"]:
         cells.append(("steps/s", f"{rate:,.0f}"))
-    return [*cells, ("left", _duration(left))]
+    return [*cells, ("left", duration(left))]
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

@@ -1,0 +1,1 @@
+"""Verbs that run many runs, compare them and report on them."""

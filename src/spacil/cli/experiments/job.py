@@ -1,0 +1,66 @@
+"""One run of a sweep in this process: `spacil train`, then the fresh episodes.
+
+    python -m spacil.cli.experiments.job EPISODES THREADS train ALGORITHM ...
+
+Not for people. Standard input is a pipe of the sweep that started it: when that ends, the sweep is
+gone, and the run saves and stops as on SIGTERM, so that no sweep leaves processes behind.
+"""
+
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from spacil.cli import main as spacil
+from spacil.cli.arguments import value_of
+from spacil.errors import SpacilError
+
+_STANDARD_INPUT = 0
+
+
+def main(arguments: list[str]) -> int:
+    num_episodes, num_threads, *words = arguments
+    threading.Thread(target=_stop_with_the_sweep, daemon=True).start()
+    run_dir = Path(value_of("--run-dir", words) or "")
+    if not _is_trained(run_dir):
+        code = _train(words)
+        if code:
+            return code
+    if int(num_episodes) == 0:
+        return 0
+    try:
+        from spacil.engine.torch_threads import torch_threads
+        from spacil.experiments.fresh_episodes import add_fresh_episodes
+
+        with torch_threads(int(num_threads)):
+            add_fresh_episodes(run_dir, int(num_episodes), int(num_threads))
+    except SpacilError as error:
+        print(f"spacil: fresh episodes: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+def _train(words: list[str]) -> int:
+    try:
+        spacil.main([*words, "--quiet"])
+    except SystemExit as ending:
+        return int(ending.code or 0)
+    return 0
+
+
+def _is_trained(run_dir: Path) -> bool:
+    from spacil.runs.resuming import is_run_folder, status_of_run
+
+    return is_run_folder(run_dir) and status_of_run(run_dir) == "finished"
+
+
+def _stop_with_the_sweep() -> None:
+    # Not sys.stdin: its lock would be held by this thread when the interpreter ends.
+    while os.read(_STANDARD_INPUT, 1):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

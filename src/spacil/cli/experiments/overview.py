@@ -1,0 +1,113 @@
+"""What a user sees of a sweep at work: live on a terminal, plain lines elsewhere."""
+
+import contextlib
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from spacil.experiments.sweep_folder import STATES, RunState, SweepFolder, seconds_left
+from spacil.runs.progress import duration
+
+if TYPE_CHECKING:
+    from spacil.experiments.sweep_plan import PlannedRun
+    from spacil.experiments.sweep_runner import Event
+
+_LOOK_SECONDS = 2.0
+"""Between two looks at all folders of a sweep on a terminal"""
+_LINE_SECONDS = 60.0
+"""Between two summary lines without one"""
+
+
+class Overview(Protocol):
+    def report(self, event: "Event") -> None: ...
+
+    def refresh(self, active: "Sequence[PlannedRun]") -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+def overview_for(sweep: SweepFolder, runs: "Sequence[PlannedRun]", jobs: int) -> Overview:
+    kind = LiveOverview if sys.stderr.isatty() else PlainOverview
+    return kind(sweep, runs, jobs)
+
+
+def summary_line(states: "Mapping[PlannedRun, RunState]", jobs: int) -> str:
+    """`12 runs: 3 finished, 2 running, 7 waiting; about 1:20:00 left`"""
+    counts = Counter(state.state for state in states.values())
+    parts = [f"{counts[state]} {state}" for state in STATES if counts[state]]
+    left = seconds_left(states, jobs) if jobs else None
+    is_open = any(state.state not in ("finished", "failed") for state in states.values())
+    time_left = f"; about {duration(left)} left" if is_open and left is not None else ""
+    return f"{len(states)} runs: {', '.join(parts) or 'none'}{time_left}"
+
+
+class PlainOverview:
+    """A line per event, and a summary once a minute."""
+
+    def __init__(self, sweep: SweepFolder, runs: "Sequence[PlannedRun]", jobs: int) -> None:
+        self._sweep, self._runs, self._jobs = sweep, runs, jobs
+        self._next = time.monotonic() + _LINE_SECONDS
+
+    def __enter__(self) -> Self:
+        self._say(summary_line(self._sweep.states(self._runs), 0))
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def report(self, event: "Event") -> None:
+        self._say(f"{event.run.name}: {event.words}")
+
+    def refresh(self, active: "Sequence[PlannedRun]") -> None:
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + _LINE_SECONDS
+            self._say(summary_line(self._sweep.states(self._runs), self._jobs))
+
+    def _say(self, line: str) -> None:
+        # The reader may be gone (`... | head`); the sweep does not need one.
+        with contextlib.suppress(OSError):
+            print(line, file=sys.stderr, flush=True)
+
+
+class LiveOverview:
+    """A row per active run and a summary, redrawn in place; events scroll by above."""
+
+    def __init__(self, sweep: SweepFolder, runs: "Sequence[PlannedRun]", jobs: int) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._sweep, self._runs, self._jobs = sweep, runs, jobs
+        self._live = Live(console=Console(stderr=True), refresh_per_second=4)
+        self._next = 0.0
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+    def report(self, event: "Event") -> None:
+        self._live.console.print(f"{event.run.name}: {event.words}", markup=False, highlight=False)
+
+    def refresh(self, active: "Sequence[PlannedRun]") -> None:
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + _LOOK_SECONDS
+            self._live.update(self._drawn(active))
+
+    def _drawn(self, active: "Sequence[PlannedRun]") -> Any:
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+
+        states = self._sweep.states(self._runs)
+        table = Table.grid(padding=(0, 2))
+        for run in active:
+            state = states[run]
+            shown = "" if state.average_return is None else f"G {state.average_return:.1f}"
+            bar = ProgressBar(total=state.iterations, completed=state.iteration, width=24)
+            table.add_row(run.name, bar, f"{state.iteration}/{state.iterations}", shown)
+        return Group(table, summary_line(states, self._jobs))

@@ -1,0 +1,118 @@
+"""`spacil report RUN...|SWEEP -o report.html`: everything about runs in one page, offline."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from spacil.cli.arguments import parse
+from spacil.cli.experiments.compare import EXIT_INCOMPLETE, lines_of, points_of
+from spacil.errors import ConfigError, RunDirError, StorageError
+
+if TYPE_CHECKING:
+    from spacil.experiments.comparison import Comparison
+    from spacil.report.page import Page, Section, Table
+
+
+@dataclass(frozen=True)
+class ReportArguments:
+    sources: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """Run folders, folders of runs, or sweeps."""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("report.html")
+    """The page to write."""
+    which: Literal["best", "last"] = "best"
+    """Which policy of each run."""
+    baseline: str = "gail"
+    """Algorithm, or name of the row, that probabilities of improvement refer to."""
+    title: str = "Runs compared"
+    """Heading of the page."""
+
+
+def run(arguments: list[str]) -> int:
+    parsed = parse(
+        ReportArguments,
+        arguments,
+        "spacil report",
+        "One page that opens offline: tables with intervals, curves and fronts; exits 3 if some "
+        "runs are missing.",
+    )
+    from spacil.experiments.comparison import compare
+    from spacil.report.page import write_page
+
+    if not parsed.sources:
+        raise ConfigError("report needs run folders or a sweep")
+    if not parsed.out.parent.is_dir():
+        raise StorageError(f"cannot write {str(parsed.out)!r}: create its folder first")
+    comparison = compare(parsed.sources, which=parsed.which, baseline=parsed.baseline)
+    if not comparison.rows:
+        raise RunDirError("no run to report on:\n  " + "\n  ".join(comparison.problems))
+    write_page(page_of(comparison, parsed.title), parsed.out)
+    for problem in comparison.problems:
+        print(f"missing: {problem}")
+    print(f"report: {parsed.out}")
+    return EXIT_INCOMPLETE if comparison.problems else 0
+
+
+def page_of(comparison: "Comparison", title: str) -> "Page":
+    from spacil.experiments.comparison_text import LEGEND
+    from spacil.report.page import Page
+    from spacil.version import __version__
+
+    runs = [run.record for row in comparison.rows for run in row.runs]
+    commits = dict.fromkeys(record.commit or "an installed package" for record in runs)
+    facts = [
+        f"{len(runs)} runs, {len(comparison.rows)} rows, the {comparison.which} policy of each run",
+        f"made by spacil {__version__}; runs by {', '.join(commits)}",
+        LEGEND,
+    ]
+    warnings = [f"missing: {problem}" for problem in comparison.problems]
+    warnings += [f"note: {note}" for note in comparison.notes]
+    sections = [_task_section(comparison, task) for task in comparison.tasks]
+    return Page(title, facts, warnings, [*sections, _runs_section(comparison)])
+
+
+def _task_section(comparison: "Comparison", task: str) -> "Section":
+    from spacil.experiments.comparison_text import tables_of
+    from spacil.report.charts import curves, front
+    from spacil.report.page import Section, Table
+
+    known = comparison.demonstrators.get(task)
+    reference = None if known is None else known.average_return
+    tables = [
+        Table(header[1:], [row[1:] for row in rows if row[0] == task])
+        for header, rows in tables_of(comparison)
+    ]
+    charts = curves([line for line in lines_of(comparison) if line.task == task], reference)
+    drawn = front([point for point in points_of(comparison) if point.task == task], reference)
+    return Section(task, tables, charts if drawn is None else [*charts, drawn])
+
+
+def _runs_section(comparison: "Comparison") -> "Section":
+    from spacil.report.page import Section
+
+    text = "Every number above is a summary of these runs."
+    return Section("Runs, commands, commits", [_runs_table(comparison)], text=text, is_folded=True)
+
+
+def _runs_table(comparison: "Comparison") -> "Table":
+    from spacil.experiments.comparison_text import number
+    from spacil.report.page import Table
+
+    header = ["task", "setting", "seed", "G", "J common", "commit", "folder", "command"]
+    rows: list[Sequence[str]] = [
+        [
+            row.task,
+            row.label,
+            str(run.record.seed),
+            number(run.values["average_return"]),
+            number(run.values["smoothness_j_common"]),
+            (run.record.commit or "-")[:10],
+            str(run.record.path),
+            run.record.command,
+        ]
+        for row in comparison.rows
+        for run in row.runs
+    ]
+    return Table(header, rows, text_columns=frozenset({0, 1, 5, 6, 7}))

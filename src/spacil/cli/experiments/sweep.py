@@ -1,0 +1,217 @@
+"""`spacil sweep`: every combination of algorithms, tasks, settings and seeds, in one folder."""
+
+import json
+import shlex
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from spacil.cli.arguments import parse
+from spacil.cli.output import JsonTarget, identity, show
+from spacil.errors import ConfigError, DataError, StorageError
+
+if TYPE_CHECKING:
+    from spacil.experiments.sweep_folder import RunState, SweepFolder
+    from spacil.experiments.sweep_plan import Grid, PlannedRun
+
+FRESH_EPISODES = 150
+
+_ABOUT = (
+    "Run every combination of algorithms, tasks, settings and seeds, each in a run folder of its "
+    "own. The same command goes on where it stopped; finished runs are never computed again."
+)
+_ABOUT_STATUS = "How far a sweep is, read from its folders alone, from any machine."
+
+
+@dataclass(frozen=True)
+class SweepArguments:
+    plan: Annotated[Path | None, tyro.conf.Positional] = None
+    """A plan in a JSON or TOML file (algorithms, tasks, seeds, set; or several under grids); or
+    `status`."""
+    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
+    """Folder of the sweep; one that holds a sweep goes on with it, also without a plan."""
+    algorithms: tuple[str, ...] = ()
+    """Such as gail spacil."""
+    tasks: tuple[str, ...] = ()
+    """Such as Hopper-v4 Walker2d-v4."""
+    seeds: tuple[str, ...] = ("0",)
+    """Numbers and ranges: 0-4 means five."""
+    set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """NAME=VALUE,VALUE,...: a setting or demonstration flag of `spacil train`, or preset; may be
+    given several times. Quote values that hold commas or spaces."""
+    jobs: int = 0
+    """Runs at a time; by default one per core, and one on a GPU."""
+    threads_per_job: int = 1
+    """Threads of each run. Results repeat bit for bit at one number only."""
+    device: str = "cpu"
+    """Where updates run: cpu, cuda or auto."""
+    fresh_episodes: int = FRESH_EPISODES
+    """Episodes that best and last policy play at the end of each run; 0 for none."""
+    shard: str | None = None
+    """i/n: only this share of the runs, i from 0 to n - 1."""
+    list: bool = False
+    """Print the runs (of the shard) with their states and stop."""
+    json: JsonTarget = None
+
+
+@dataclass(frozen=True)
+class StatusArguments:
+    folder: Annotated[Path, tyro.conf.Positional]
+    """Folder of the sweep."""
+    json: JsonTarget = None
+
+
+def run(arguments: list[str]) -> int:
+    if arguments[:1] == ["status"]:
+        return _status(parse(StatusArguments, arguments[1:], "spacil sweep status", _ABOUT_STATUS))
+    parsed = parse(SweepArguments, arguments, "spacil sweep", _ABOUT)
+    from spacil.experiments.sweep_folder import PLAN, SweepFolder, open_sweep, read_sweep
+    from spacil.experiments.sweep_plan import planned_runs, share
+
+    if parsed.out is None:
+        raise ConfigError("a sweep needs a folder: -o DIR")
+    _check_counts(parsed)
+    grids = _grids(parsed)
+    planned = planned_runs(grids)  # every mistake in the plan shows before anything is written
+    if not parsed.list:
+        sweep = open_sweep(parsed.out, grids, parsed.fresh_episodes)
+    elif grids and not (parsed.out / PLAN).is_file():
+        sweep = SweepFolder(parsed.out, tuple(grids), parsed.fresh_episodes)
+    else:
+        sweep = read_sweep(parsed.out)
+    runs = share(planned or sweep.runs(), parsed.shard)
+    if parsed.list:
+        return _show_states(sweep, runs, parsed.json, jobs=0)
+    return _run(sweep, runs, parsed)
+
+
+def _status(parsed: StatusArguments) -> int:
+    from spacil.experiments.sweep_folder import read_sweep
+
+    sweep = read_sweep(parsed.folder)
+    return _show_states(sweep, sweep.runs(), parsed.json, jobs=None)
+
+
+def _run(sweep: "SweepFolder", runs: "Sequence[PlannedRun]", parsed: SweepArguments) -> int:
+    from spacil.cli.experiments.overview import overview_for
+    from spacil.config.general import num_cores
+    from spacil.experiments.sweep_runner import JobOptions, run_sweep
+
+    jobs = parsed.jobs or (num_cores() if parsed.device == "cpu" else 1)
+    options = JobOptions(jobs, parsed.threads_per_job, parsed.device)
+    with overview_for(sweep, runs, jobs) as overview:
+        outcome = run_sweep(sweep, runs, options, overview.report, overview.refresh)
+    document = _document(sweep, outcome.states)
+    show(document, parsed.json, lambda: _print_ending(outcome.states, sweep))
+    if outcome.signal_code:
+        print("interrupted; the same command goes on", file=sys.stderr)
+    return outcome.exit_code
+
+
+def _grids(parsed: SweepArguments) -> "list[Grid]":
+    from spacil.experiments.sweep_plan import Grid, assignment, grids_of, seeds_of
+
+    flags = {"--algorithms": parsed.algorithms, "--tasks": parsed.tasks, "--set": parsed.set}
+    given = [flag for flag, words in flags.items() if words]
+    if parsed.plan is not None:
+        if given:
+            raise ConfigError(f"{parsed.plan} is the plan: leave out {', '.join(given)}")
+        return grids_of(_read_plan(parsed.plan), str(parsed.plan))
+    if not given:
+        return []  # what the folder remembers
+    values: dict[str, Any] = {}
+    for name, found in map(assignment, parsed.set):
+        if name in values:
+            raise ConfigError(f"--set {name} is given twice: put all its values into one")
+        values[name] = found
+    return [Grid(parsed.algorithms, parsed.tasks, seeds_of(parsed.seeds), tuple(values.items()))]
+
+
+def _read_plan(path: Path) -> object:
+    try:
+        text = path.read_text(encoding="utf-8")
+        return tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except OSError as error:
+        raise StorageError(f"cannot read the plan {str(path)!r}: {error.strerror}") from None
+    except ValueError as error:
+        kind = "TOML" if path.suffix == ".toml" else "JSON"
+        raise DataError(f"the plan {str(path)!r} is no {kind}: {error}") from None
+
+
+def _check_counts(parsed: SweepArguments) -> None:
+    for flag, value, least in (
+        ("--jobs", parsed.jobs, 0),
+        ("--threads-per-job", parsed.threads_per_job, 1),
+        ("--fresh-episodes", parsed.fresh_episodes, 0),
+    ):
+        if value < least:
+            raise ConfigError(f"{flag} is {value}, expected {least} or more")
+
+
+# --- what is shown
+
+
+def _show_states(
+    sweep: "SweepFolder", runs: "Sequence[PlannedRun]", target: Path | None, jobs: int | None
+) -> int:
+    from spacil.cli.experiments.overview import summary_line
+    from spacil.cli.table import print_table
+
+    states = sweep.states(runs)
+    num_running = sum(state.state == "running" for state in states.values())
+
+    def print_states() -> None:
+        print_table(
+            ["run", "state", "iteration", "return G", ""],
+            [
+                [
+                    run.name,
+                    state.state,
+                    f"{state.iteration}/{state.iterations}",
+                    state.average_return,
+                    state.reason,
+                ]
+                for run, state in states.items()
+            ],
+        )
+        print(summary_line(states, num_running if jobs is None else jobs))
+
+    show(_document(sweep, states), target, print_states)
+    return 0
+
+
+def _document(sweep: "SweepFolder", states: "Mapping[PlannedRun, RunState]") -> dict[str, Any]:
+    return identity() | {
+        "folder": str(sweep.path),
+        "fresh_episodes": sweep.fresh_episodes,
+        "states": dict(Counter(state.state for state in states.values())),
+        "runs": [
+            {
+                "run_dir": str(sweep.run_dir(run)),
+                "algorithm": run.algorithm,
+                "task": run.task,
+                "seed": run.seed,
+                "settings": dict(run.choices),
+                "command": shlex.join(["spacil", *run.train_words(sweep.run_dir(run))]),
+                **asdict(state),
+            }
+            for run, state in states.items()
+        ],
+    }
+
+
+def _print_ending(states: "Mapping[PlannedRun, RunState]", sweep: "SweepFolder") -> None:
+    from spacil.cli.experiments.overview import summary_line
+
+    print(summary_line(states, 0))
+    for run, state in states.items():
+        if state.state == "failed":
+            print(f"  failed: {run.name}: {state.reason}")
+            print(f"          log: {sweep.log(run)}")
+    print(f"sweep folder: {sweep.path}")

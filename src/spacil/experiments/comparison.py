@@ -1,0 +1,280 @@
+"""Runs side by side: one row per task and setting, over seeds, from fresh episodes.
+
+    comparison = spacil.compare(["runs/sweep"])
+    print(comparison.to_markdown())
+
+A comparison says what it rests on. Whatever is missing, damaged or not comparable is named:
+`problems` are runs that are not in the numbers, `notes` what a reader of the numbers must know.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from spacil.errors import ConfigError
+from spacil.experiments.demonstrator import Demonstrator, demonstrator_of
+from spacil.experiments.found_runs import find_runs
+from spacil.experiments.published import Printed, published_return, published_smoothness
+from spacil.experiments.run_groups import grouped, labels_of
+from spacil.experiments.run_record import RunRecord, first_reaching
+from spacil.experiments.statistics import Improvement, Summary, improvement, summarize
+
+Which = Literal["best", "last"]
+
+EVALUATED = {
+    "average_return": "G",
+    "return_std": "std over episodes",
+    "smoothness_j_common": "J common",
+    "smoothness_j_effective": "J effective",
+    "smoothness_j_own": "J own",
+    "smoothness_j_raw": "J raw",
+    "action_fluctuation": "action change",
+}
+"""Numbers of one policy's episodes -> what tables call them"""
+REACHED = {"steps_to_95": "steps to 95 %", "seconds_to_95": "seconds to 95 %"}
+"""When the demonstrator's return was first reached; of training, not of fresh episodes"""
+MEASURES = EVALUATED | REACHED
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """One run behind a row."""
+
+    record: RunRecord
+    values: Mapping[str, float | None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One setting on one task, over seeds."""
+
+    task: str
+    label: str
+    algorithm: str
+    runs: tuple[ComparedRun, ...]
+    """By seed"""
+    summaries: Mapping[str, Summary | None]
+    """None where some run has no such number"""
+    better_return: Improvement | None = None
+    """P(a run's return is above that of a run of the baseline); None for the baseline itself"""
+    smoother: Improvement | None = None
+    """P(a run's J, common frame, is below)"""
+
+    @property
+    def seeds(self) -> list[int]:
+        return [run.record.seed for run in self.runs]
+
+    @property
+    def is_fresh(self) -> bool:
+        return all(run.record.is_fresh for run in self.runs)
+
+    @property
+    def published_return(self) -> Printed | None:
+        return published_return(self.task, self.algorithm)
+
+    @property
+    def published_smoothness(self) -> Printed | None:
+        return published_smoothness(self.task, self.algorithm)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `spacil compare` shows."""
+
+    rows: tuple[Row, ...]
+    which: Which
+    demonstrators: Mapping[str, Demonstrator]
+    """By task, where known"""
+    problems: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def tasks(self) -> list[str]:
+        return list(dict.fromkeys(row.task for row in self.rows))
+
+    def rows_of(self, task: str) -> list[Row]:
+        return [row for row in self.rows if row.task == task]
+
+    def document(self) -> dict[str, Any]:
+        """Everything, JSON-able; every number with its run, command and commit."""
+        return {
+            "which": self.which,
+            "rows": [_row_document(row) for row in self.rows],
+            "demonstrators": {task: asdict(found) for task, found in self.demonstrators.items()},
+            "problems": list(self.problems),
+            "notes": list(self.notes),
+        }
+
+    def to_markdown(self) -> str:
+        return self._rendered("markdown")
+
+    def to_csv(self) -> str:
+        return self._rendered("csv")
+
+    def to_latex(self) -> str:
+        return self._rendered("latex")
+
+    def _repr_markdown_(self) -> str:  # how a notebook shows it
+        return self.to_markdown()
+
+    def __str__(self) -> str:
+        return self._rendered("table")
+
+    def _rendered(self, form: str) -> str:
+        from spacil.experiments.comparison_text import FORMS
+
+        return FORMS[form](self)
+
+
+def compare(
+    sources: str | Path | Iterable[str | Path], *, which: Which = "best", baseline: str = "gail"
+) -> Comparison:
+    """Compare runs: run folders, folders of runs, and sweeps.
+
+    `which` policy of each run; `baseline` is the algorithm, or the label of the row, that
+    probabilities of improvement refer to.
+    """
+    if which not in ("best", "last"):
+        raise ConfigError(f"which is {which!r}, expected best or last")
+    listed = [sources] if isinstance(sources, str | Path) else list(sources)
+    records, problems = find_runs([Path(source) for source in listed])
+    groups, twice = grouped(records)
+    labels = labels_of(groups)
+    tasks = dict.fromkeys(group[0].task for group in groups)
+    known = {task: found for task in tasks if (found := demonstrator_of(task)) is not None}
+    rows = [
+        _row(group, label, which, known.get(group[0].task))
+        for group, label in zip(groups, labels, strict=True)
+    ]
+    rows = [_beside_baseline(row, rows, baseline) for row in rows]
+    return Comparison(
+        tuple(rows),
+        which,
+        known,
+        (*problems, *twice, *_missing_seeds(rows)),
+        tuple(_notes(rows)),
+    )
+
+
+def _row(
+    group: Sequence[RunRecord], label: str, which: Which, demonstrator: Demonstrator | None
+) -> Row:
+    runs = tuple(ComparedRun(record, _values(record, which, demonstrator)) for record in group)
+    summaries: dict[str, Summary | None] = {}
+    for name in MEASURES:
+        values = [run.values[name] for run in runs]
+        known = [value for value in values if value is not None]
+        summaries[name] = summarize(known) if len(known) == len(values) else None
+    return Row(group[0].task, label, group[0].algorithm, runs, summaries)
+
+
+def _values(
+    record: RunRecord, which: Which, demonstrator: Demonstrator | None
+) -> dict[str, float | None]:
+    row = record.best if which == "best" else record.last
+    values: dict[str, float | None] = {name: row.get(name) for name in EVALUATED}
+    # A demonstrator of other episodes than the run was given says nothing about it.
+    is_known = demonstrator is not None and record.frame_hash in (None, demonstrator.frame_hash)
+    reached = (
+        first_reaching(record.curve, demonstrator.threshold)
+        if demonstrator is not None and is_known
+        else None
+    )
+    values["steps_to_95"] = None if reached is None else float(reached.env_steps)
+    values["seconds_to_95"] = None if reached is None else reached.seconds
+    return values
+
+
+def _beside_baseline(row: Row, rows: Sequence[Row], baseline: str) -> Row:
+    """The row with its probabilities of improvement over the baseline of its task."""
+    rivals = [other for other in rows if other.task == row.task]
+    named = [r for r in rivals if r.label == baseline] + [
+        r for r in rivals if r.algorithm == baseline
+    ]
+    if not named or named[0] is row:
+        return row
+
+    def column(of: Row, name: str, sign: int) -> list[float] | None:
+        values = [run.values[name] for run in of.runs]
+        known = [sign * value for value in values if value is not None]
+        return known if len(known) == len(values) else None
+
+    def probability(name: str, sign: int) -> Improvement | None:
+        ours, theirs = column(row, name, sign), column(named[0], name, sign)
+        return None if ours is None or theirs is None else improvement(ours, theirs)
+
+    return Row(
+        **{field: getattr(row, field) for field in ("task", "label", "algorithm", "runs")},
+        summaries=row.summaries,
+        better_return=probability("average_return", 1),
+        smoother=probability("smoothness_j_common", -1),
+    )
+
+
+def _missing_seeds(rows: Sequence[Row]) -> list[str]:
+    problems = []
+    for task in dict.fromkeys(row.task for row in rows):
+        of_task = [row for row in rows if row.task == task]
+        wanted = {seed for row in of_task for seed in row.seeds}
+        for row in of_task:
+            if missing := sorted(wanted - set(row.seeds)):
+                listed = ", ".join(map(str, missing))
+                problems.append(f"{task}, {row.label}: no run of seed {listed}")
+    return problems
+
+
+def _notes(rows: Sequence[Row]) -> list[str]:
+    notes = [
+        f"{row.task}, {row.label}: no fresh episodes; these are the evaluations that the best "
+        "policy was picked by, which flatter it"
+        for row in rows
+        if not row.is_fresh
+    ]
+    for task in dict.fromkeys(row.task for row in rows):
+        runs = [run.record for row in rows if row.task == task for run in row.runs]
+        frames = {str(record.frame_hash)[:8] for record in runs}
+        if len(frames) > 1:
+            notes.append(
+                f"{task}: J (common, effective) is in different frames and cannot be compared "
+                f"between them: {', '.join(sorted(frames))}"
+            )
+        num_episodes = {record.best.get("num_episodes") for record in runs if record.is_fresh}
+        if len(num_episodes) > 1:
+            notes.append(f"{task}: runs have different numbers of fresh episodes, {num_episodes}")
+    for row in rows:
+        hashes = {run.record.demonstrations for run in row.runs}
+        if len(hashes) > 1:
+            notes.append(f"{row.task}, {row.label}: seeds learned from different demonstrations")
+    return notes
+
+
+def _row_document(row: Row) -> dict[str, Any]:
+    def plain(found: Any) -> Any:
+        return None if found is None else asdict(found)
+
+    first = row.runs[0].record
+    return {
+        "task": row.task,
+        "label": row.label,
+        "algorithm": row.algorithm,
+        "seeds": row.seeds,
+        "is_fresh": row.is_fresh,
+        "num_episodes": first.best.get("num_episodes"),
+        "common_frame": {"hash": first.frame_hash, "source": first.frame_source},
+        "summaries": {name: plain(summary) for name, summary in row.summaries.items()},
+        "better_return": plain(row.better_return),
+        "smoother": plain(row.smoother),
+        "published_return": plain(row.published_return),
+        "published_smoothness": plain(row.published_smoothness),
+        "runs": [
+            {
+                "run_dir": str(run.record.path),
+                "seed": run.record.seed,
+                "command": run.record.command,
+                "commit": run.record.commit,
+                "values": dict(run.values),
+            }
+            for run in row.runs
+        ],
+    }

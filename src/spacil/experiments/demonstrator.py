@@ -1,0 +1,47 @@
+"""The demonstrator of a task, where it is known: the one that recorded the bundled episodes."""
+
+import functools
+from dataclasses import dataclass
+
+from spacil.demos.common_frame import CommonFrame, recorded_evaluation
+from spacil.demos.file import bundled_demos, load_demos
+
+REACHED_SHARE = 0.95
+"""Of the demonstrator's return, from which on a run counts as having learned the task"""
+
+
+@dataclass(frozen=True)
+class Demonstrator:
+    """Its return and smoothness; keys are stable."""
+
+    average_return: float
+    return_std: float
+    """Over episodes"""
+    num_episodes: int
+    smoothness_j: float | None
+    """In the common frame of its own episodes"""
+    frame_hash: str
+
+    @property
+    def threshold(self) -> float:
+        """95 % of its return; where returns are negative, 5 % of the amount below it."""
+        return self.average_return - (1 - REACHED_SHARE) * abs(self.average_return)
+
+
+@functools.cache
+def demonstrator_of(task: str) -> Demonstrator | None:
+    """None for a task without bundled demonstrations, or whose episodes have no returns."""
+    if task not in bundled_demos():
+        return None
+    demos = load_demos(task)
+    if demos.returns is None:
+        return None
+    frame = CommonFrame.of(demos)
+    measured = recorded_evaluation(demos, frame)
+    return Demonstrator(
+        average_return=float(demos.returns.mean()),
+        return_std=float(demos.returns.std(correction=0)),
+        num_episodes=demos.num_episodes,
+        smoothness_j=measured.get("smoothness_j"),
+        frame_hash=frame.content_hash,
+    )

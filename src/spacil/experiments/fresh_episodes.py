@@ -1,0 +1,58 @@
+"""The last act of a run in a sweep: best and last policy on episodes that no training has seen.
+
+The best policy was picked for its return among many evaluations, so the return it was picked for
+is too good on average. These numbers are not, and they are what runs are compared by.
+"""
+
+import os
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from spacil.envs.registry import task_named_in_file
+from spacil.measuring.evaluate import evaluate_afresh
+from spacil.measuring.frames import choose_frame
+from spacil.policies.file import Which, load_policy, require_fit
+from spacil.runs.evaluations import FreshEvaluations, read_evaluations, write_evaluations
+from spacil.runs.ownership import take_lock
+
+FRESH_SEED = 0
+"""Of the start states: the same for all runs, so that luck with them is shared."""
+
+
+def add_fresh_episodes(run_dir: Path, num_episodes: int, num_threads: int = 1) -> FreshEvaluations:
+    """Evaluate a finished run and write `fresh` into its eval.json, holding the folder.
+
+    What is there already and large enough is kept.
+    """
+    lock = take_lock(run_dir)
+    try:
+        recorded = read_evaluations(run_dir / "eval.json")
+        if recorded.fresh is not None and recorded.fresh.num_episodes >= num_episodes:
+            return recorded.fresh
+        best, last = (_row(run_dir, which, num_episodes, num_threads) for which in ("best", "last"))
+        fresh = FreshEvaluations(FRESH_SEED, num_episodes, best, last)
+        write_evaluations(run_dir / "eval.json", replace(recorded, fresh=fresh))
+        return fresh
+    finally:
+        os.close(lock)
+
+
+def _row(run_dir: Path, which: Which, num_episodes: int, num_threads: int) -> dict[str, Any]:
+    saved = load_policy(run_dir, which)
+    task = task_named_in_file(saved.task, run_dir)
+    frame = choose_frame(None, saved.common_frame, task)
+    evaluation = evaluate_afresh(
+        saved.policy,
+        task,
+        num_episodes,
+        FRESH_SEED,
+        num_threads,
+        frame,
+        check=lambda spec: require_fit(saved.policy, spec, run_dir),
+    )
+    return {
+        "iteration": saved.provenance.get("iteration"),
+        "common_frame": None if frame is None else frame.content_hash,
+        **asdict(evaluation),
+    }

@@ -1,0 +1,298 @@
+"""What a sweep runs: every combination of algorithm, task, settings and seed, in a fixed order.
+
+A plan is data. It is written by flags or by a JSON or TOML file, it is checked as a whole before
+the first run starts, and each of its runs has one folder whose name follows from the run alone, so
+that any machine finds the same run in the same place.
+"""
+
+import difflib
+import itertools
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
+
+from spacil.config.algorithms import ALGORITHMS
+from spacil.config.defaults import default_config
+from spacil.config.flat import SHORT_FORM, group_of_setting, settings_read, with_user_settings
+from spacil.config.train_config import ConfigGroups, TrainConfig
+from spacil.errors import ConfigError
+from spacil.runs.location import safe_folder_name
+
+Value = str | int | float | bool | tuple[str | int | float, ...]
+Choice = tuple[str, Value]
+"""A setting and the value that it has in one run"""
+
+PRESET = "preset"
+DEMONSTRATION_FLAGS: Mapping[str, Any] = {
+    "demos": tuple[str, ...],
+    "num_demos": int,
+    "first_demo": int,
+    "demo_every": int,
+    "demo_offset": int,
+    "demo_noise": float,
+    "drop_nonfinite": bool,
+    "allow_env_mismatch": bool,
+}
+"""Flags of `spacil train` that choose demonstrations; they are no settings of the config."""
+
+DECIDED_BY_THE_SWEEP = ("seed", "task", "device", "torch_threads", "simulation_threads")
+_FLAG_FOR = {
+    "seed": "--seeds",
+    "task": "--tasks",
+    "device": "--device",
+    "torch_threads": "--threads-per-job",
+    "simulation_threads": "--threads-per-job",
+}
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run of a sweep."""
+
+    algorithm: str
+    task: str
+    seed: int
+    choices: tuple[Choice, ...] = ()
+    """What the sweep sets, by name; only what the algorithm reads"""
+
+    @property
+    def variant(self) -> str:
+        """The choices in words: `lambda_policy=0.03 preset=fast`, or `default`."""
+        return " ".join(self.words()) or "default"
+
+    @property
+    def name(self) -> str:
+        """`spacil/Hopper-v4/lambda_policy-0.03-1a2b3c/seed0`: also its folder in the sweep's."""
+        task, variant = safe_folder_name(self.task), safe_folder_name(self.variant)
+        return f"{self.algorithm}/{task}/{variant}/seed{self.seed}"
+
+    def words(self) -> list[str]:
+        """The choices, one word each: `penalty=exact=0.03+temporal=0.1`."""
+        return [f"{name}={'+'.join(words_of(value))}" for name, value in self.choices]
+
+    def train_words(self, run_dir: Path) -> list[str]:
+        """The words of the `spacil` command that starts this run, or resumes it."""
+        words = ["train", self.algorithm, "--task", self.task, "--seed", str(self.seed)]
+        for name, value in self.choices:
+            flag = name.replace("_", "-")
+            if isinstance(value, bool):
+                words.append(f"--{flag}" if value else f"--no-{flag}")
+            else:
+                words += [f"--{flag}", *words_of(value)]
+        return [*words, "--run-dir", str(run_dir), "--resume"]
+
+    def config(self) -> TrainConfig:
+        """The run's settings; refuses values that `spacil train` would refuse."""
+        chosen = dict(self.choices)
+        preset: Any = chosen.pop(PRESET, "none")
+        settings = {k: v for k, v in chosen.items() if k not in DEMONSTRATION_FLAGS}
+        config = default_config(self.algorithm, self.task, preset)
+        return with_user_settings(config, {"seed": self.seed, **settings})
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A product: every algorithm on every task with every seed and every combination of values."""
+
+    algorithms: tuple[str, ...]
+    tasks: tuple[str, ...]
+    seeds: tuple[int, ...]
+    values: tuple[tuple[str, tuple[Value, ...]], ...] = ()
+    """Setting -> its values; by name, so that a plan read back from a file is the same plan"""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", tuple(sorted(self.values, key=lambda pair: pair[0])))
+        for name in ("algorithms", "tasks", "seeds"):
+            if not getattr(self, name):
+                raise ConfigError(f"a sweep needs --{name}: one or more")
+        for algorithm in self.algorithms:
+            if algorithm not in ALGORITHMS:
+                known = ", ".join(ALGORITHMS)
+                raise ConfigError(f"--algorithms {algorithm}: expected some of {known}")
+        for name, _ in self.values:
+            if not any(is_read(algorithm, name) for algorithm in self.algorithms):
+                readers = ", ".join(row for row in ALGORITHMS if is_read(row, name))
+                raise ConfigError(
+                    f"--set {name}: no algorithm of this sweep reads it; it is for {readers}"
+                )
+
+    def runs(self) -> list[PlannedRun]:
+        """In the order of the flags, seeds innermost.
+
+        An algorithm that does not read a setting is not multiplied by its values: GAIL in a sweep
+        over `lambda_policy` runs once per seed.
+        """
+        runs: list[PlannedRun] = []
+        for task, algorithm in itertools.product(self.tasks, self.algorithms):
+            read = [(name, values) for name, values in self.values if is_read(algorithm, name)]
+            combinations = itertools.product(*(values for _, values in read))
+            for combination, seed in itertools.product(combinations, self.seeds):
+                names = (name for name, _ in read)
+                choices = tuple(zip(names, combination, strict=True))
+                runs.append(PlannedRun(algorithm, task, seed, choices))
+        return runs
+
+
+def planned_runs(grids: Iterable[Grid]) -> list[PlannedRun]:
+    """The runs of all grids, each once, checked: nothing starts before everything could."""
+    runs = list(dict.fromkeys(run for grid in grids for run in grid.runs()))
+    for run in runs:
+        run.config()
+    return runs
+
+
+def is_read(algorithm: str, name: str) -> bool:
+    """Whether a setting or flag of this name changes what the algorithm does."""
+    if name in DEMONSTRATION_FLAGS:
+        return ALGORITHMS[algorithm].needs_demonstrations
+    if name == PRESET:
+        return len(ALGORITHMS[algorithm].presets) > 1
+    return ("penalty" if name == SHORT_FORM else name) in settings_read(algorithm)
+
+
+def share(runs: Sequence[PlannedRun], shard: str | None) -> list[PlannedRun]:
+    """Every n-th run from the i-th on for `i/n`, i from 0; all without a shard."""
+    if shard is None:
+        return list(runs)
+    match = re.fullmatch(r"(\d+)/(\d+)", shard)
+    if match is None or int(match[1]) >= int(match[2]):
+        raise ConfigError(f"--shard {shard}: expected i/n with i from 0 to n - 1, such as 0/4")
+    return list(runs[int(match[1]) :: int(match[2])])
+
+
+# --- from words and documents
+
+
+def seeds_of(words: Iterable[str]) -> tuple[int, ...]:
+    """`0-4` or single numbers, in the order given, each once."""
+    seeds: list[int] = []
+    for word in words:
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", word)
+        if match is None:
+            raise ConfigError(f"--seeds {word}: expected numbers, or ranges such as 0-4")
+        first = int(match[1])
+        last = int(match[2] or first)
+        if last < first:
+            raise ConfigError(f"--seeds {word}: the range ends before it begins")
+        seeds += range(first, last + 1)
+    return tuple(dict.fromkeys(seeds))
+
+
+def assignment(word: str) -> tuple[str, tuple[Value, ...]]:
+    """`lambda_policy=0.01,0.03` as a setting and its values; quotes keep commas and spaces."""
+    name, sign, text = word.partition("=")
+    name = name.replace("-", "_")
+    if not sign or not text:
+        raise ConfigError(f"--set {word}: expected NAME=VALUE or NAME=VALUE,VALUE,...")
+    splitter = shlex.shlex(text, posix=True, punctuation_chars="")
+    splitter.whitespace, splitter.whitespace_split, splitter.commenters = ",", True, ""
+    try:
+        parts = list(splitter)
+    except ValueError as error:
+        raise ConfigError(f"--set {word}: {error}") from None
+    return name, tuple(_value(name, part) for part in parts)
+
+
+def grids_of(document: object, source: str) -> list[Grid]:
+    """The grids of a plan file: one at the top, or several under `grids`."""
+    match document:
+        case {"grids": [*grids], **others} if not others and grids:
+            return [_grid(grid, source) for grid in grids]
+        case dict():
+            return [_grid(document, source)]
+    raise ConfigError(f"{source}: expected algorithms, tasks, seeds and set, or a list of grids")
+
+
+def document_of(grids: Iterable[Grid]) -> dict[str, Any]:
+    """The inverse of `grids_of`, for sweep.json."""
+    return {
+        "grids": [
+            {
+                "algorithms": list(grid.algorithms),
+                "tasks": list(grid.tasks),
+                "seeds": list(grid.seeds),
+                "set": {name: [_plain(value) for value in values] for name, values in grid.values},
+            }
+            for grid in grids
+        ]
+    }
+
+
+def words_of(value: Value) -> list[str]:
+    """A value as words of the command line."""
+    return [str(part) for part in value] if isinstance(value, tuple) else [str(value)]
+
+
+def _grid(document: object, source: str) -> Grid:
+    keys = {"algorithms", "tasks", "seeds", "set"}
+    if not isinstance(document, dict) or (unknown := sorted(document.keys() - keys)):
+        found = document if not isinstance(document, dict) else f"unknown entries {unknown}"
+        raise ConfigError(f"{source}: {found}, expected {', '.join(sorted(keys))}")
+    settings = document.get("set", {})
+    if not isinstance(settings, dict):
+        raise ConfigError(f"{source}: set is {settings!r}, expected settings with their values")
+    values = []
+    for name, given in settings.items():
+        listed = given if isinstance(given, list) else [given]
+        name = name.replace("-", "_")
+        values.append((name, tuple(_value(name, part) for part in listed)))
+    return Grid(
+        tuple(_words(document.get("algorithms"), "algorithms", source)),
+        tuple(_words(document.get("tasks"), "tasks", source)),
+        seeds_of(_words(document.get("seeds"), "seeds", source)),
+        tuple(values),
+    )
+
+
+def _words(given: object, name: str, source: str) -> list[str]:
+    listed = given if isinstance(given, list) else [given]
+    if not listed or not all(isinstance(part, str | int) for part in listed):
+        raise ConfigError(f"{source}: {name} is {given!r}, expected one or a list")
+    return [str(part) for part in listed]
+
+
+def _value(name: str, given: object) -> Value:
+    """A value of the setting's own type, from text or from a document."""
+    hint = _type_of(name)
+    if get_origin(hint) is tuple:
+        parts = given if isinstance(given, list) else str(given).split()
+        return tuple(_scalar(name, get_args(hint)[0], part) for part in parts)
+    return _scalar(name, hint, given)
+
+
+def _scalar(name: str, hint: Any, given: object) -> str | int | float:
+    text = str(given)
+    try:
+        if hint is bool:
+            return {"true": True, "false": False}[text.lower()]
+        if hint in (int, float):
+            return int(text) if hint is int else float(text)
+    except (KeyError, ValueError):
+        expected = "true or false" if hint is bool else "a number"
+        raise ConfigError(f"--set {name}={text}: expected {expected}") from None
+    return text
+
+
+def _plain(value: Value) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _type_of(name: str) -> Any:
+    if name in DECIDED_BY_THE_SWEEP:
+        raise ConfigError(f"--set {name}: a sweep takes {_FLAG_FOR[name]}")
+    if name in DEMONSTRATION_FLAGS:
+        return DEMONSTRATION_FLAGS[name]
+    if name == PRESET:
+        return str
+    if name == SHORT_FORM:
+        return float
+    group = group_of_setting().get(name)
+    if group is None:
+        known = {*group_of_setting(), *DEMONSTRATION_FLAGS, SHORT_FORM, PRESET}
+        close = difflib.get_close_matches(name, known, n=3)
+        hint = f": did you mean {', '.join(close)}?" if close else ""
+        raise ConfigError(f"--set {name}: there is no such setting{hint}")
+    return get_type_hints(get_type_hints(ConfigGroups)[group])[name]

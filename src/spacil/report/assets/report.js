@@ -1,0 +1,82 @@
+"use strict";
+// Turns each chart of the page's data into options of uPlot, which draws it.
+
+const HEIGHT = 320;
+
+function shown(value) {
+  return value == null ? "–" : Number(value).toPrecision(4);
+}
+
+// Room around points, which would otherwise sit on the axes.
+function padded(u, low, high) {
+  return uPlot.rangeNum(low, high, 0.1, true);
+}
+
+// One series per column of the data: a row's mean, then the two edges of its band.
+function seriesOf(chart) {
+  const columns = [{ label: chart.x_label, value: (u, v) => shown(v) }];
+  const bands = [];
+  const edges = new Map(); // column of a mean -> columns of its band
+  for (const one of chart.series) {
+    const isPoint = chart.kind === "points";
+    columns.push({
+      label: one.label,
+      stroke: one.colour,
+      width: 2,
+      spanGaps: true,
+      value: (u, v) => shown(v),
+      ...(isPoint ? { paths: () => null, points: { show: true, size: 9, fill: one.colour } } : {}),
+    });
+    if (one.has_band) {
+      const low = columns.length;
+      const edge = { class: "band", stroke: "transparent", spanGaps: true, points: { show: false } };
+      columns.push({ ...edge, label: one.label + ", lowest" });
+      columns.push({ ...edge, label: one.label + ", highest" });
+      bands.push({ series: [low + 1, low], fill: one.colour + "26" });
+      edges.set(low - 1, [low, low + 1]);
+    }
+  }
+  if (chart.has_reference) {
+    columns.push({
+      label: "demonstrator",
+      stroke: "#444",
+      dash: [6, 4],
+      spanGaps: true,
+      points: { show: false },
+      value: (u, v) => shown(v),
+    });
+  }
+  return { columns, bands, edges };
+}
+
+function draw(element, chart) {
+  const { columns, bands, edges } = seriesOf(chart);
+  const options = {
+    width: element.clientWidth,
+    height: HEIGHT,
+    series: columns,
+    bands,
+    scales: { x: { time: false, ...(chart.kind === "points" ? { range: padded } : {}) } },
+    axes: [{ label: chart.x_label }, { label: chart.y_label, size: 70 }],
+    cursor: { focus: { prox: 24 } },
+    hooks: {
+      setSeries: [
+        (u, column, change) => {
+          if (change.show == null) return;
+          for (const edge of edges.get(column) ?? []) u.setSeries(edge, { show: change.show });
+        },
+      ],
+    },
+  };
+  const plot = new uPlot(options, chart.data, element);
+  window.addEventListener("resize", () => {
+    plot.setSize({ width: element.clientWidth, height: HEIGHT });
+  });
+  return plot;
+}
+
+const charts = JSON.parse(document.getElementById("charts").textContent);
+// Reachable from the console, and by the tests.
+window.plots = [...document.querySelectorAll("[data-chart]")].map((element) =>
+  draw(element, charts[Number(element.dataset.chart)]),
+);

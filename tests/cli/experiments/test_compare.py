@@ -1,0 +1,78 @@
+"""`spacil compare`: every format, the files it writes, and its exit codes."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from generated_runs import write_run
+from pictures import assert_drawn
+
+from spacil.report.comparison import COLOURS
+
+Spacil = Callable[..., Any]
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    folder = tmp_path / "runs"
+    for seed in (0, 1):
+        write_run(folder / f"gail{seed}", seed=seed, final_return=2500.0 + 400 * seed)
+        write_run(folder / f"spacil{seed}", "spacil", seed=seed, fresh=(3100.0 + seed, 0.4), j=0.5)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ("table", "Hopper-v4  spacil"),
+        ("markdown", "| Hopper-v4 | spacil | 2 |"),
+        ("csv", "Hopper-v4,spacil,spacil,0 1,True"),
+        ("latex", "Hopper-v4 & spacil & 2"),
+    ],
+)
+def test_each_format_prints_the_rows(spacil: Spacil, runs: Path, form: str, expected: str) -> None:
+    shown = spacil("compare", runs, "--format", form)
+    assert (shown.code, shown.err) == (0, "")
+    assert expected in shown.out
+
+
+def test_json_is_one_document_with_the_papers_numbers(spacil: Spacil, runs: Path) -> None:
+    shown = spacil("compare", runs, "--format", "json")
+    rows = {row["label"]: row for row in shown.result["rows"]}
+    assert rows["spacil"]["summaries"]["average_return"]["mean"] == 3100.5
+    assert rows["gail"]["published_return"] == {"mean": 3326.43, "std": 872.42}
+
+
+def test_a_folder_gets_every_format_and_the_figures(
+    spacil: Spacil, runs: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    assert spacil("compare", runs, "-o", out).code == 0
+    names = {path.name for path in out.iterdir()}
+    assert names == {
+        *(f"comparison.{suffix}" for suffix in ("json", "md", "csv", "tex")),
+        *(f"{figure}.{suffix}" for figure in ("curves", "front") for suffix in ("png", "svg")),
+    }
+    assert_drawn(out / "curves.png", (450, 540), COLOURS[:2])
+    assert_drawn(out / "front.png", (405, 360), COLOURS[:2])
+    for name in ("curves.svg", "front.svg"):
+        assert COLOURS[0] in (out / name).read_text()
+    document = json.loads((out / "comparison.json").read_text())
+    assert [row["label"] for row in document["rows"]] == ["gail", "spacil"]
+
+
+def test_missing_runs_end_with_code_3_after_the_table(spacil: Spacil, runs: Path) -> None:
+    (runs / "spacil1" / "eval.json").write_text("not json")
+    shown = spacil("compare", runs)
+    assert shown.code == 3
+    assert "Hopper-v4  spacil" in shown.out
+    assert "spacil1" in shown.out
+    assert "no run of seed 1" in shown.out
+
+
+def test_without_any_run_there_is_nothing_to_compare(spacil: Spacil, tmp_path: Path) -> None:
+    refusal = spacil("compare", tmp_path)
+    assert (refusal.code, refusal.out) == (73, "")
+    assert "holds no run" in refusal.err

@@ -1,0 +1,194 @@
+"""`spacil sweep` with real processes: killed, continued, failing, shared."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_runs import tiny
+
+from spacil.experiments.sweep_folder import SweepFolder, read_sweep
+from spacil.runs.evaluations import read_evaluations
+from spacil.runs.ownership import take_lock
+
+Spacil = Callable[..., Any]
+
+EPISODES = 4
+
+
+def settings(algorithm: str = "gail", **changes: Any) -> list[str]:
+    """Flags of a sweep whose runs take a second each."""
+    left_to_the_sweep = ("torch_threads", "simulation_threads")
+    words = []
+    for name, value in (tiny(algorithm) | changes).items():
+        if name not in left_to_the_sweep:
+            text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            words += ["--set", f"{name}={text}"]
+    return words
+
+
+def start(*arguments: object) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "spacil", "sweep", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def wait_until(is_so: Callable[[], bool], seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)
+
+
+def states_of(sweep: SweepFolder) -> list[str]:
+    return [state.state for state in sweep.states(sweep.runs()).values()]
+
+
+def test_a_killed_sweep_goes_on_and_computes_nothing_twice(spacil: Spacil, tmp_path: Path) -> None:
+    folder = tmp_path / "sweep"
+    flags = [
+        *("--algorithms", "gail", "spacil", "--tasks", "Reacher-v4", "--seeds", "0-1"),
+        *settings(iterations=20, checkpoint_interval=2),
+        *("--jobs", 2, "--fresh-episodes", EPISODES, "-o", folder),
+    ]
+    first = start(*flags)
+    wait_until(lambda: (folder / "sweep.json").is_file())
+    sweep = read_sweep(folder)
+    wait_until(lambda: "finished" in states_of(sweep))
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    done = [run for run, s in sweep.states(sweep.runs()).items() if s.state == "finished"]
+    assert 1 <= len(done) < 4
+    before = {run: (sweep.run_dir(run) / "eval.json").stat().st_mtime_ns for run in done}
+
+    # What the killed sweep had started saves and ends by itself; this one waits and takes over.
+    assert spacil("sweep", *flags).code == 0
+    assert states_of(sweep) == ["finished"] * 4
+    for run in sweep.runs():
+        run_dir = sweep.run_dir(run)
+        assert len((run_dir / "metrics.jsonl").read_text().splitlines()) == 20
+        fresh = read_evaluations(run_dir / "eval.json").fresh
+        assert fresh is not None
+        assert fresh.num_episodes == EPISODES
+        assert fresh.best is not None
+        assert fresh.last is not None
+        assert fresh.last["iteration"] == 20
+    assert before == {r: (sweep.run_dir(r) / "eval.json").stat().st_mtime_ns for r in done}
+
+
+def test_a_failed_run_is_listed_with_its_reason(spacil: Spacil, tmp_path: Path) -> None:
+    flags = ("--algorithms", "bc", "--tasks", "Reacher-v4", "--set", "iterations=1")
+    demos = ("--set", f"demos=Reacher-v4,{tmp_path / 'missing.npz'}", "--set", "policy_hidden=8")
+    steps = ("--set", "evaluation_steps=50", "--fresh-episodes", 0, "-o", tmp_path / "sweep")
+    ended = spacil("sweep", *flags, *demos, *steps)
+    assert ended.code == 3
+    assert "1 finished, 1 failed" in ended.out
+    assert "missing.npz" in ended.out
+    status = spacil("sweep", "status", tmp_path / "sweep", "--json").result
+    assert status["states"] == {"finished": 1, "failed": 1}
+    (failed,) = (run for run in status["runs"] if run["state"] == "failed")
+    assert "exit code 65" in failed["reason"]
+    assert "missing.npz" in failed["command"]
+
+
+def test_a_run_that_another_process_holds_is_waited_for(spacil: Spacil, tmp_path: Path) -> None:
+    folder = tmp_path / "sweep"
+    flags = [
+        *("--algorithms", "bc", "--tasks", "Reacher-v4", "--fresh-episodes", 0, "-o", folder),
+        *("--set", "iterations=1", "--set", "evaluation_steps=50", "--set", "policy_hidden=8"),
+    ]
+    listed = spacil("sweep", *flags, "--list", "--json").result
+    run_dir = Path(listed["runs"][0]["run_dir"])
+    run_dir.mkdir(parents=True)
+    lock = take_lock(run_dir)
+    # The folder holds no sweep yet: this is what a sweep on another machine had begun.
+    spacil_plan = {"grids": [{"algorithms": ["bc"], "tasks": ["Reacher-v4"], "seeds": [0]}]}
+    document = {"format": "spacil-sweep", "format_version": 1, "fresh_episodes": 0}
+    (folder / "sweep.json").write_text(json.dumps(document | spacil_plan))
+    sweep = start(*flags)
+    try:
+        wait_until(lambda: len(read_sweep(folder).grids) == 2)
+        time.sleep(1)
+        assert not (run_dir / "metrics.jsonl").exists()
+        os.close(lock)
+        assert sweep.wait(120) == 0
+    finally:
+        sweep.kill()
+        sweep.wait()
+    assert (run_dir / "eval.json").is_file()
+
+
+def test_a_sweep_that_is_interrupted_says_so_and_keeps_its_runs(tmp_path: Path) -> None:
+    folder = tmp_path / "sweep"
+    flags = ("--algorithms", "gail", "--tasks", "Reacher-v4", "--jobs", 1, "-o", folder)
+    sweep = start(*flags, *settings(iterations=100_000, evaluation_interval=100_000))
+    wait_until(lambda: (folder / "sweep.json").is_file())
+    found = read_sweep(folder)
+    wait_until(lambda: found.state(found.runs()[0]).iteration > 0)
+    assert states_of(found) == ["running"]
+    sweep.send_signal(signal.SIGUSR1)
+    assert sweep.wait(60) == 75
+    assert states_of(found) == ["interrupted"]
+
+
+def test_the_list_of_a_shard_is_its_share_and_writes_nothing(
+    spacil: Spacil, tmp_path: Path
+) -> None:
+    folder = tmp_path / "sweep"
+    flags = ("--algorithms", "gail", "bc", "--tasks", "Reacher-v4", "--seeds", "0-2", "-o", folder)
+
+    def names(*more: object) -> list[str]:
+        shown = spacil("sweep", *flags, "--list", "--json", *more).result
+        return [run["run_dir"] for run in shown["runs"]]
+
+    parts = [names("--shard", f"{i}/4") for i in range(4)]
+    assert sorted(name for part in parts for name in part) == sorted(names())
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--algorithms", "gail", "--tasks", "Hopper-v4"), "needs a folder: -o DIR"),
+        (("-o", "nowhere"), "holds no sweep"),
+        (("--algorithms", "gail", "-o", "x"), "needs --tasks"),
+        (("--algorithms", "gail", "--tasks", "a", "--jobs", "-1", "-o", "x"), "--jobs is -1"),
+        (("plan.json", "--tasks", "Hopper-v4", "-o", "x"), "leave out --tasks"),
+        (("status", "nowhere"), "holds no sweep"),
+    ],
+)
+def test_a_sweep_that_cannot_start_says_why(
+    spacil: Spacil,
+    flags: tuple[str, ...],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refusal = spacil("sweep", *flags)
+    assert refusal.code in (2, 73)
+    assert message in refusal.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_plan_may_be_a_toml_file(spacil: Spacil, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        'algorithms = ["gail", "spacil"]\ntasks = ["Hopper-v4"]\nseeds = "0-2"\n'
+        "[set]\nlambda_policy = [0.01, 0.03]\n"
+    )
+    shown = spacil("sweep", plan, "-o", tmp_path / "sweep", "--list", "--json").result
+    assert shown["states"] == {"waiting": 9}
+
+
+def test_a_folder_of_other_things_is_not_taken(spacil: Spacil, tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("")
+    flags = ("--algorithms", "gail", "--tasks", "Hopper-v4", "-o", tmp_path)
+    refusal = spacil("sweep", *flags)
+    assert refusal.code == 73
+    assert "is not empty and holds no sweep" in refusal.err

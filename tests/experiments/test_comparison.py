@@ -1,0 +1,243 @@
+"""Runs side by side: grouped by setting, summed up over seeds, with everything missing named."""
+
+import csv
+import io
+import time
+from pathlib import Path
+
+import pytest
+from generated_runs import write_run
+
+import spacil
+from spacil.errors import ConfigError
+from spacil.experiments.comparison import Comparison, compare
+from spacil.experiments.demonstrator import demonstrator_of
+from spacil.experiments.sweep_folder import open_sweep
+from spacil.experiments.sweep_plan import Grid, assignment, planned_runs
+
+
+@pytest.fixture
+def two_methods(tmp_path: Path) -> Comparison:
+    for seed, (g, j) in enumerate([(2900.0, 1.0), (3000.0, 1.2), (3100.0, 1.4)]):
+        write_run(tmp_path / f"gail{seed}", seed=seed, fresh=(g, j))
+        write_run(tmp_path / f"spacil{seed}", "spacil", seed=seed, fresh=(g + 150, j / 2))
+    return compare([tmp_path])
+
+
+def test_rows_are_settings_and_numbers_are_those_of_fresh_episodes(
+    two_methods: Comparison,
+) -> None:
+    assert [(row.task, row.label, row.seeds) for row in two_methods.rows] == [
+        ("Hopper-v4", "gail", [0, 1, 2]),
+        ("Hopper-v4", "spacil", [0, 1, 2]),
+    ]
+    gail, ours = two_methods.rows
+    g, j = gail.summaries["average_return"], ours.summaries["smoothness_j_common"]
+    assert g is not None
+    assert j is not None
+    assert (g.mean, g.std) == (3000.0, 100.0)
+    assert (g.low, g.high) == (2900.0, 3100.0)
+    assert j.mean == pytest.approx(0.6)
+    assert not two_methods.problems
+    assert not two_methods.notes
+
+
+def test_improvement_is_over_the_baseline_of_the_task(two_methods: Comparison) -> None:
+    gail, ours = two_methods.rows
+    assert gail.better_return is None
+    assert ours.better_return is not None
+    # Of the 9 pairs: 3050 beats 2900 and 3000; 3150 and 3250 beat all three.
+    assert ours.better_return.probability == pytest.approx(8 / 9)
+    assert ours.smoother is not None
+    assert ours.smoother.probability == 1.0
+
+
+def test_the_baseline_may_be_a_row(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", "spacil", fresh=(1.0, 1.0), lambda_policy=0.5)
+    write_run(tmp_path / "b", "spacil", fresh=(2.0, 1.0))
+    rows = compare(tmp_path, baseline="spacil penalty=exact=0.5").rows
+    assert [row.better_return is None for row in rows] == [True, False]
+
+
+def test_the_papers_numbers_stand_beside_ours(two_methods: Comparison) -> None:
+    gail, ours = two_methods.rows
+    assert gail.published_return is not None
+    assert gail.published_return.mean == 3326.43
+    assert ours.published_smoothness is not None
+    assert ours.published_smoothness.mean == 7.77
+
+
+def test_the_last_policy_can_be_compared_instead(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", fresh=(2000.0, 1.0))
+    (row,) = compare(tmp_path, which="last").rows
+    summary = row.summaries["average_return"]
+    assert summary is not None
+    assert summary.mean == 1900.0
+    with pytest.raises(ConfigError, match="expected best or last"):
+        compare(tmp_path, which="first")  # type: ignore[arg-type]
+
+
+def test_steps_and_seconds_to_95_percent_come_from_the_curve(tmp_path: Path) -> None:
+    known = demonstrator_of("Hopper-v4")
+    assert known is not None
+    # Twice the demonstrator's return after 20 iterations: 95 % is passed at iteration 10 of 20.
+    write_run(tmp_path / "a", final_return=2 * known.average_return)
+    (row,) = compare(tmp_path).rows
+    steps, seconds = row.summaries["steps_to_95"], row.summaries["seconds_to_95"]
+    assert steps is not None
+    assert seconds is not None
+    assert steps.mean == 1000
+    assert seconds.mean == pytest.approx(10 * 0.5 + 5 * 1.0)
+
+
+def test_95_percent_of_a_negative_return_lies_below_it() -> None:
+    known = demonstrator_of("Reacher-v4")
+    assert known is not None
+    assert known.average_return < 0
+    assert known.threshold == pytest.approx(1.05 * known.average_return)
+
+
+def test_a_run_that_never_gets_there_has_no_time(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", final_return=100.0)
+    (row,) = compare(tmp_path).rows
+    assert row.summaries["steps_to_95"] is None
+
+
+def test_missing_fresh_episodes_are_flagged(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", fresh=None, final_return=1234.0)
+    comparison = compare(tmp_path)
+    (row,) = comparison.rows
+    summary = row.summaries["average_return"]
+    assert not row.is_fresh
+    assert summary is not None
+    assert summary.mean == 1234.0
+    assert "no fresh episodes" in comparison.notes[0]
+    assert "gail *" in comparison.to_markdown()
+
+
+def test_different_frames_are_flagged_with_their_hashes(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", frame="a" * 64)
+    write_run(tmp_path / "b", "spacil", frame="b" * 64)
+    (note,) = compare(tmp_path).notes
+    assert "different frames" in note
+    assert "aaaaaaaa, bbbbbbbb" in note
+
+
+def test_a_missing_seed_is_named(tmp_path: Path) -> None:
+    for seed in (0, 1, 2):
+        write_run(tmp_path / f"gail{seed}", seed=seed)
+    write_run(tmp_path / "ours", "spacil", seed=1)
+    assert compare(tmp_path).problems == ("Hopper-v4, spacil: no run of seed 0, 2",)
+
+
+@pytest.mark.parametrize("name", ["config.json", "eval.json", "metrics.jsonl", "state.json"])
+def test_a_damaged_folder_is_named_and_the_others_are_compared(tmp_path: Path, name: str) -> None:
+    write_run(tmp_path / "good")
+    damaged = write_run(tmp_path / "damaged", "spacil")
+    (file,) = damaged.rglob(name)
+    file.write_text("{" + file.read_text())
+    comparison = compare(tmp_path)
+    assert [row.label for row in comparison.rows] == ["gail"]
+    assert len(comparison.problems) == 1
+    assert "damaged" in comparison.problems[0]
+
+
+def test_an_unfinished_run_is_named(tmp_path: Path) -> None:
+    write_run(tmp_path / "good")
+    other = write_run(tmp_path / "other", seed=1)
+    (other / "status.json").write_text('{"status": "interrupted"}')
+    (problem,) = compare(tmp_path).problems
+    assert "other: the run is not finished" in problem
+
+
+def test_a_path_without_a_run_is_named(tmp_path: Path) -> None:
+    write_run(tmp_path / "runs" / "good")
+    (tmp_path / "empty").mkdir()
+    found = compare([tmp_path / "runs", tmp_path / "empty", tmp_path / "nowhere"])
+    assert len(found.rows) == 1
+    empty, nowhere = found.problems
+    assert empty.endswith("empty: holds no run")
+    assert nowhere.endswith("nowhere: there is no such folder")
+
+
+def test_labels_name_only_what_sets_rows_apart(tmp_path: Path) -> None:
+    for i, weight in enumerate((0.01, 0.1)):
+        write_run(tmp_path / f"{i}", "spacil", lambda_policy=weight, max_kl=0.5)
+    write_run(tmp_path / "gail", max_kl=0.5)
+    labels = [row.label for row in compare(tmp_path).rows]
+    assert labels == ["spacil penalty=exact=0.01", "spacil penalty=exact=0.1", "gail"]
+
+
+def test_the_same_settings_on_other_demonstrations_are_another_row(tmp_path: Path) -> None:
+    for seed in (0, 1):
+        write_run(tmp_path / f"many{seed}", seed=seed, demonstrations="a" * 64)
+        write_run(tmp_path / f"few{seed}", seed=seed, demonstrations="b" * 64)
+    comparison = compare(tmp_path)
+    assert [row.label for row in comparison.rows] == ["gail demos bbbbbbbb", "gail demos aaaaaaaa"]
+    assert [row.seeds for row in comparison.rows] == [[0, 1], [0, 1]]
+
+
+def test_a_run_that_is_there_twice_counts_once(tmp_path: Path) -> None:
+    write_run(tmp_path / "a")
+    write_run(tmp_path / "b")
+    comparison = compare([tmp_path / "a", tmp_path / "b", tmp_path / "a"])
+    assert [row.seeds for row in comparison.rows] == [[0]]
+    (problem,) = comparison.problems
+    assert "b: the same run as" in problem
+
+
+def test_a_sweep_names_its_unfinished_runs(tmp_path: Path) -> None:
+    grid = Grid(("gail", "spacil"), ("Hopper-v4",), (0,), (assignment("iterations=20"),))
+    sweep = open_sweep(tmp_path / "sweep", [grid], 150)
+    first, second = planned_runs([grid])
+    write_run(sweep.run_dir(first))
+    sweep.record_failure(second, 70, "exit code 70: diverged")
+    comparison = compare(tmp_path / "sweep")
+    assert [row.label for row in comparison.rows] == ["gail"]
+    (problem,) = comparison.problems
+    assert problem.endswith("failed: exit code 70: diverged")
+    assert comparison.rows[0].runs[0].record.command == (
+        "spacil train gail --task Hopper-v4 --seed 0 --iterations 20"
+    )
+
+
+def test_every_form_holds_every_row(two_methods: Comparison) -> None:
+    assert "| Hopper-v4 | spacil | 3 | 3150 ± 100 |" in two_methods.to_markdown()
+    assert r"3150 $\pm$ 100" in two_methods.to_latex()
+    assert two_methods.to_latex().count(r"\bottomrule") == 2
+    assert "3050 to 3250" in str(two_methods)
+    lines = list(csv.DictReader(io.StringIO(two_methods.to_csv())))
+    assert [line["label"] for line in lines] == ["gail", "spacil"]
+    assert float(lines[1]["average_return_mean"]) == 3150.0
+    assert float(lines[0]["paper_return_mean"]) == 3326.43
+    assert float(lines[1]["better_return_probability"]) == pytest.approx(8 / 9)
+
+
+def test_the_document_gives_every_number_its_run(two_methods: Comparison) -> None:
+    document = two_methods.document()
+    run = document["rows"][1]["runs"][2]
+    assert run["seed"] == 2
+    assert run["commit"] == "c" * 40
+    assert run["command"] == "spacil train spacil --task Hopper-v4 --seed 2 --iterations 20"
+    assert run["values"]["average_return"] == 3250.0
+
+
+def test_the_library_has_it_by_name(tmp_path: Path) -> None:
+    write_run(tmp_path / "a")
+    assert spacil.compare([tmp_path / "a"]).rows[0].label == "gail"
+
+
+def test_fifty_runs_are_compared_in_five_seconds(tmp_path: Path) -> None:
+    for task in ("Hopper-v4", "Walker2d-v4", "HalfCheetah-v4", "Reacher-v4", "Ant-v4"):
+        for algorithm in ("gail", "spacil"):
+            for seed in range(5):
+                write_run(
+                    tmp_path / task / f"{algorithm}{seed}", algorithm, task, seed, iterations=300
+                )
+    demonstrator_of.cache_clear()
+    started = time.process_time()
+    comparison = compare(tmp_path)
+    text = comparison.to_markdown()
+    assert time.process_time() - started < 5
+    assert len(comparison.rows) == 10
+    assert text.count("| 5 |") == 10

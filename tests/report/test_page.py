@@ -1,0 +1,211 @@
+"""The report page: charts as data, text as text, and the whole of it in a real browser."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import browser
+import pytest
+from browser import Browser
+from matplotlib import image
+from matplotlib.colors import to_rgb
+
+from spacil.report.charts import Chart, Series, curves, front
+from spacil.report.comparison import COLOURS, Evaluated, Line, Point
+from spacil.report.page import Page, Section, Table, html_of, write_page
+
+DESK, PHONE = (1280, 900), (390, 844)
+
+
+def run(*returns: float) -> list[Evaluated]:
+    return [Evaluated(i, value, 1 / i) for i, value in enumerate(returns, start=1)]
+
+
+def some_charts() -> list[Chart]:
+    lines = [
+        Line("Hopper-v4", "gail", [run(1.0, 4.0, 6.0), run(2.0, 6.0, 9.0)]),
+        Line("Hopper-v4", "spacil", [run(1.0, 3.0)]),
+    ]
+    points = [Point("Hopper-v4", "gail", 1.0, 2.0), Point("Hopper-v4", "spacil", 1.0, 3.0)]
+    drawn = front(points, None)
+    assert drawn is not None
+    return [*curves(lines, 8.0), drawn]
+
+
+def some_page(label: str = "gail") -> Page:
+    header = [f"column {i}" for i in range(12)]
+    table = Table(header, [[label, *["3542 ± 12.3"] * 11]])
+    section = Section("Hopper-v4", [table], some_charts())
+    runs = Section("Runs", [Table(["run"], [["runs/" + "long" * 60]])], is_folded=True)
+    return Page("Compared", ["2 runs"], ["missing: seed 3"], [section, runs])
+
+
+def test_lines_share_one_axis_with_gaps() -> None:
+    returns = some_charts()[0].document()
+    assert returns["data"] == [
+        [1, 2, 3],
+        [1.5, 5.0, 7.5],
+        [1.0, 4.0, 6.0],
+        [2.0, 6.0, 9.0],
+        [1.0, 3.0, None],
+        [8.0, 8.0, 8.0],
+    ]
+    assert [one["has_band"] for one in returns["series"]] == [True, False]
+    assert returns["has_reference"]
+
+
+def test_points_of_one_j_keep_their_own_places() -> None:
+    series = [Series("a", [1.0, 2.0], [5.0, 6.0]), Series("b", [1.0], [7.0])]
+    chart = Chart("", "", "", "points", series)
+    assert chart.document()["data"] == [[1.0, 1.0, 2.0], [5.0, None, 6.0], [None, 7.0, None]]
+
+
+def test_a_front_without_a_run_that_has_both_is_none() -> None:
+    assert front([Point("A-v0", "gail", None, 1.0)], None) is None
+
+
+def test_text_from_runs_is_never_markup() -> None:
+    evil = "</script><img src=x onerror=alert(1)>"
+    chart = Chart(evil, "x", "y", "points", [Series(evil, [1.0], [1.0])])
+    section = Section(evil, [Table([evil], [[evil]])], [chart], evil)
+    page = html_of(Page(evil, [evil], [evil], [section]))
+    assert "<img" not in page
+    assert page.count("</script>") == 3  # the page's own
+
+
+def test_the_page_is_whole_and_carries_the_licence() -> None:
+    page = html_of(some_page())
+    assert not re.search(r"""(src|href)=["']?(http|//)""", page)
+    assert "default-src 'none'" in page
+    assert "The MIT License (MIT)" in page
+    (data,) = re.findall(r'id="charts">(.*?)</script>', page, flags=re.DOTALL)
+    assert [chart["kind"] for chart in json.loads(data)] == ["lines", "lines", "points"]
+    assert len(page) < 100_000
+
+
+# --- in a browser
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    if browser.CHROMIUM is None:
+        pytest.skip("there is no chromium here")
+    folder = tmp_path_factory.mktemp("browser")
+    write_page(some_page(), folder / "report.html")
+    with Browser(folder / "profile", *DESK) as window:
+        window.open(folder / "report.html")
+        yield window
+
+
+def ink(window: Browser, chart: int, colour: str) -> int:
+    """Pixels of a colour on a chart's canvas."""
+    rgb = [round(255 * part) for part in to_rgb(colour)]
+    found: int = window.ask(
+        f"""(() => {{
+          const canvas = plots[{chart}].root.querySelector("canvas");
+          const copy = new OffscreenCanvas(canvas.width, canvas.height)
+            .getContext("2d", {{ willReadFrequently: true }});
+          copy.drawImage(canvas, 0, 0);
+          const {{ data }} = copy.getImageData(0, 0, canvas.width, canvas.height);
+          let count = 0;
+          for (let i = 0; i < data.length; i += 4)
+            if ({" && ".join(f"Math.abs(data[i + {k}] - {part}) < 6" for k, part in enumerate(rgb))}
+                && data[i + 3] > 200) count++;
+          return count;
+        }})()"""
+    )
+    return found
+
+
+def place(window: Browser, selector: str) -> dict[str, float]:
+    """The rectangle of an element of the first chart, scrolled into view."""
+    found: dict[str, float] = window.ask(
+        f"""(() => {{
+          const element = plots[0].root.querySelector("{selector}");
+          element.scrollIntoView({{ block: "center" }});
+          const {{ left, top, width, height }} = element.getBoundingClientRect();
+          return {{ left, top, width, height }};
+        }})()"""
+    )
+    return found
+
+
+def frames(window: Browser) -> None:
+    """Wait until what was asked for is drawn."""
+    window.ask("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
+
+
+def test_every_chart_is_drawn_in_its_colours(opened: Browser) -> None:
+    assert opened.ask("plots.length") == 3
+    for chart in range(3):
+        for colour in COLOURS[:2]:
+            assert ink(opened, chart, colour) > 20, (chart, colour)
+
+
+def test_moving_over_a_chart_shows_its_values(opened: Browser) -> None:
+    over = place(opened, ".u-over")
+    opened.mouse("mouseMoved", over["left"] + over["width"] / 2, over["top"] + over["height"] / 2)
+    frames(opened)
+    values = opened.ask("[...plots[0].root.querySelectorAll('.u-value')].map(e => e.textContent)")
+    assert values[:2] == ["2.000", "5.000"]
+
+
+def test_a_name_hides_and_shows_its_line_and_band(opened: Browser) -> None:
+    before = ink(opened, 0, COLOURS[0])
+    assert opened.ask("plots[0].series.slice(1, 4).map(s => s.show)") == [True] * 3
+    opened.mouse("mouseMoved", 1, 1)
+    frames(opened)
+    label = place(opened, ".u-series:nth-child(2) .u-label")
+    at = (label["left"] + label["width"] / 2, label["top"] + label["height"] / 2)
+    for is_shown in (False, True):
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            opened.mouse(kind, *at)
+        opened.mouse("mouseMoved", 1, 1)
+        frames(opened)
+        assert opened.ask("plots[0].series.slice(1, 4).map(s => s.show)") == [is_shown] * 3
+        assert (ink(opened, 0, COLOURS[0]) > before / 2) == is_shown
+
+
+def test_dragging_zooms_and_a_double_click_zooms_out(opened: Browser) -> None:
+    def extent() -> Any:
+        return opened.ask("[plots[0].scales.x.min, plots[0].scales.x.max]")
+
+    whole = extent()
+    over = place(opened, ".u-over")
+    y = over["top"] + over["height"] / 2
+    start, end = (over["left"] + share * over["width"] for share in (0.25, 0.75))
+    opened.mouse("mouseMoved", start, y)
+    opened.mouse("mousePressed", start, y)
+    opened.mouse("mouseMoved", end, y)
+    opened.mouse("mouseReleased", end, y)
+    frames(opened)
+    low, high = extent()
+    assert whole[0] < low < high < whole[1]
+    for clicks in (1, 2):
+        for kind in ("mousePressed", "mouseReleased"):
+            opened.mouse(kind, start, y, clicks)
+    frames(opened)
+    assert extent() == whole
+
+
+@pytest.mark.parametrize("size", [PHONE, DESK])
+def test_the_page_fits_phone_and_desk(
+    opened: Browser, size: tuple[int, int], tmp_path: Path
+) -> None:
+    opened.resize(*size)
+    frames(opened)
+    widths = opened.ask("[document.documentElement.scrollWidth, innerWidth, plots[0].width]")
+    assert widths[0] <= widths[1] == size[0]
+    assert 0.8 * size[0] < widths[2] <= size[0]
+    opened.screenshot(tmp_path / "page.png")
+    pixels = image.imread(tmp_path / "page.png")[..., :3]
+    assert size[0] - 20 <= pixels.shape[1] <= size[0]  # a scroll bar is left out
+    assert (abs(pixels - to_rgb(COLOURS[0])).max(axis=-1) < 0.02).sum() > 100
+
+
+def test_nothing_is_loaded_and_nothing_complains(opened: Browser) -> None:
+    opened.ask("1")
+    assert opened.complaints == []
+    assert all(url.startswith("file://") for url in opened.requests)

@@ -1,0 +1,83 @@
+"""Run folders with made-up results: files as training writes them, in milliseconds."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from spacil import storage
+from spacil.config.defaults import default_config
+from spacil.config.flat import flat_settings, with_user_settings
+from spacil.experiments.demonstrator import demonstrator_of
+from spacil.runs.evaluations import FreshEvaluations, RunIdentity, evaluations_of, write_evaluations
+
+_OTHER_METRICS = {f"metric_{k}_of_an_iteration": 0.012345678901234567 for k in range(30)}
+"""As many numbers as a line of metrics.jsonl has"""
+
+
+def evaluation(average_return: float, j: float, **changes: Any) -> dict[str, Any]:
+    """One row of an evaluation; J differs from frame to frame by round factors."""
+    return {
+        "average_return": average_return,
+        "return_std": 10.0,
+        "return_low": average_return - 2,
+        "return_high": average_return + 2,
+        "num_episodes": 20,
+        "mean_length": 900.0,
+        "smoothness_j": j,
+        "smoothness_j_own": 2 * j,
+        "smoothness_j_raw": 10 * j,
+        "smoothness_j_common": j,
+        "smoothness_j_effective": j / 2,
+        "action_fluctuation": j / 4,
+    } | changes
+
+
+def write_run(
+    path: Path,
+    algorithm: str = "gail",
+    task: str = "Hopper-v4",
+    seed: int = 0,
+    *,
+    final_return: float = 3000.0,
+    j: float = 1.0,
+    iterations: int = 20,
+    fresh: tuple[float, float] | None = (2990.0, 1.0),
+    frame: str | None = None,
+    demonstrations: str = "d" * 64,
+    **settings: Any,
+) -> Path:
+    """A finished run whose return rose from 0 in equal steps, evaluated every second iteration.
+
+    `fresh` is the return and J of its fresh episodes; `frame` the hash of its common frame, by
+    default that of the task's bundled demonstrations.
+    """
+    config = default_config(algorithm, task)
+    config = with_user_settings(config, {"seed": seed, "iterations": iterations, **settings})
+    path.mkdir(parents=True)
+    storage.write_json(path / "config.json", flat_settings(config))
+    (path / "run.lock").touch()
+    storage.write_json(path / "status.json", {"status": "finished", "reason": "", "updated": ""})
+    rows: list[dict[str, Any]] = []
+    for i in range(1, iterations + 1):
+        row = {"iteration": i, "env_steps": 100 * i, "seconds_policy": 0.5, **_OTHER_METRICS}
+        if i % 2 == 0:
+            row |= evaluation(final_return * i / iterations, j) | {"seconds_evaluation": 1.0}
+        rows.append(row)
+    (path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = evaluations_of(config, rows)
+    identity = RunIdentity("0.1.0", algorithm, task, seed, "c" * 40)
+    again = None
+    if fresh is not None:
+        row = evaluation(*fresh, num_episodes=150, iteration=iterations)
+        again = FreshEvaluations(0, 150, row, row | {"average_return": fresh[0] - 100})
+    write_evaluations(path / "eval.json", type(found)(identity, found.best, found.last, again))
+    known = demonstrator_of(task)
+    frame = frame or ("f" * 64 if known is None else known.frame_hash)
+    best = path / "checkpoints" / "best" / f"iter-{iterations:06d}-00000000"
+    best.mkdir(parents=True)
+    document = {
+        "common_frame": {"hash": frame, "source": "made-up demonstrations"},
+        "demonstrations": demonstrations,
+    }
+    storage.write_json(best / "state.json", document)
+    return path
