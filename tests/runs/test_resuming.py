@@ -102,7 +102,7 @@ def test_saved_settings_of_a_wrong_type_are_a_config_error(tmp_path: Path) -> No
     for wrong, message in (
         (flat | {"seed": "three"}, "seed is 'three'"),
         (flat | {"policy_hidden": 5}, "policy_hidden is 5"),
-        ({}, "missing"),
+        ({}, "algorithm is None"),
         ([1], "missing|wrong type"),
     ):
         storage.write_json(tmp_path / "config.json", wrong)

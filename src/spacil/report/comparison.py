@@ -10,16 +10,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
 from spacil import storage
-
-matplotlib.use("Agg")
-from matplotlib import pyplot as plt  # the backend must be chosen first
+from spacil.report.plain_figures import plain_style, subplots
 
 COLOURS = ("#c8553d", "#1f6f8b", "#7d8491", "#d9a441", "#588157", "#6d597a")
 
 
+@plain_style()
 def draw_comparison(
     runs: Sequence[Mapping[str, Any]],
     path: Path,
@@ -28,7 +25,7 @@ def draw_comparison(
 ) -> None:
     """One column per task: return above, J (common frame) below; one colour per label."""
     tasks = list(dict.fromkeys(run["task"] for run in runs))
-    figure, axes = plt.subplots(
+    figure, axes = subplots(
         2, len(tasks), figsize=(5 * len(tasks), 6), sharex="col", squeeze=False
     )
     for column, task in enumerate(tasks):
@@ -55,7 +52,6 @@ def draw_comparison(
         axis.grid(alpha=0.2)
     figure.tight_layout()
     figure.savefig(path, dpi=90)
-    plt.close(figure)
 
 
 def main(source: str, picture: str) -> None:

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from spacil import storage
 from spacil.errors import ConfigError, DataError, SpacilError
+from spacil.file_sizes import bytes_on_disk
 from spacil.sandbox.limits import MAX_TOTAL_BYTES
 
 Arrays = dict[str, NDArray[Any]]
@@ -279,6 +280,6 @@ def _size_on_disk(path: Path) -> int:
     """Bytes of a file, or of the first files in a folder: enough to set the limits."""
     with storage.os_errors_as(DataError, "read", path):
         if not path.is_dir():
-            return path.stat().st_size
+            return bytes_on_disk(path.stat())
         first_files = itertools.islice(path.rglob("*"), 10_000)
-        return sum(file.lstat().st_size for file in first_files)
+        return sum(bytes_on_disk(file.lstat()) for file in first_files)
