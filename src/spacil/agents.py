@@ -108,7 +108,6 @@ class Agent:
         progress = progress_for(learner.config.run.iterations) if progress_bar else Silent()
         try:
             if run_dir is None:
-
                 # Ctrl-C ends the iteration first: half of one could be neither saved nor resumed.
                 with Interruption() as interruption:
 

@@ -1,10 +1,14 @@
 """Run folders that somebody meddled with: links, lost files, forged checkpoints, stale names."""
 
+import contextlib
+import hashlib
 import json
 import os
+import resource
 import shutil
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +17,10 @@ from corrupted_files import reseal_manifest
 
 import spacil as spacil_library
 from spacil import storage
-from spacil.errors import SpacilError, StorageError
+from spacil.errors import SpacilError
+from spacil.plain_text import printable, shown
 from spacil.runs import checkpoint
+from spacil.sandbox.parent import Limits, _size_on_disk
 
 Train = Callable[..., Any]
 
@@ -42,6 +48,7 @@ def test_no_part_of_a_run_folder_is_followed_through_a_link(
     train: Train, finished_run: Path, tmp_path: Path, name: str
 ) -> None:
     outside = tmp_path / "outside"
+    (finished_run / "learning_curve.png").touch()
     (finished_run / name).rename(outside)
     (finished_run / name).symlink_to(outside)
     before = {p: p.read_bytes() for p in [outside, *outside.rglob("*")] if p.is_file()}
@@ -154,18 +161,17 @@ def forge(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
     found = checkpoint.read(folder)
     document = json.loads((folder / "state.json").read_text())
     change(document)
-    (folder / "state.json").write_text(
-        json.dumps(document, sort_keys=True, indent=2) + "\n", encoding="ascii"
-    )
+    content = (json.dumps(document, sort_keys=True, indent=2) + "\n").encode("ascii")
+    (folder / "state.json").write_bytes(content)
 
     def change_manifest(manifest: dict[str, Any]) -> None:
-        with_hash = storage.content_hash
-        manifest["content_hash"] = with_hash(found.tensors, document)
+        sha256 = hashlib.sha256(content).hexdigest()
+        manifest["files"]["state.json"] = {"size": len(content), "sha256": sha256}
+        # A document that our own writer refuses has no content hash; its file has a right one.
+        with contextlib.suppress(ValueError):
+            manifest["content_hash"] = storage.content_hash(found.tensors, document)
 
-    try:
-        reseal_manifest(folder, change_manifest)
-    except ValueError:  # our own writer refuses such a document: then it is refused as damaged
-        pass
+    reseal_manifest(folder, change_manifest)
 
 
 FORGERIES: dict[str, Callable[[dict[str, Any]], None]] = {
@@ -179,7 +185,6 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], None]] = {
     "no config": lambda d: d.pop("config"),
     "best of 400 digits": lambda d: d.update(best={"average_return": 10**400, "iteration": 1}),
     "a negative best": lambda d: d.update(best={"average_return": 0.5, "iteration": -1}),
-    "policy as a list": lambda d: d.update(policy=[]),
     "env as text": lambda d: d.update(env="\x1b[31mReacher"),
 }
 
@@ -200,8 +205,6 @@ def test_a_forged_checkpoint_is_never_resumed_and_never_a_traceback(
 def test_forged_widths_are_refused_before_memory_is_taken(
     spacil: Callable[..., Any], finished_run: Path, name: str
 ) -> None:
-    import resource
-
     (folder,) = (finished_run / "checkpoints" / "best").glob("iter-*")
     forge(folder, lambda document: document["config"].update({name: [40_000, 40_000]}))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -238,8 +241,6 @@ def test_a_policy_file_of_holes_is_refused_before_memory_is_taken(
 def test_sparse_files_raise_no_limit_of_the_importer(
     spacil: Callable[..., Any], tmp_path: Path
 ) -> None:
-    from spacil.sandbox.parent import Limits, _size_on_disk
-
     with (tmp_path / "big.npz").open("wb") as file:
         file.write(b"PK\x03\x04" + os.urandom(3 * 2**20))
         file.truncate(20 * 2**30)
@@ -272,8 +273,6 @@ def test_escapes_in_files_reach_no_terminal(
     evaluated = spacil("evaluate", finished_run, "--task", "Reacher-v4", "--episodes", 1)
     measured = spacil("smoothness", finished_run, "--episodes", 1)
     demos = spacil_library.load_demos("Reacher-v4").first(2)
-    from dataclasses import replace
-
     path = tmp_path / "evil.demos.safetensors"
     spacil_library.save_demos(replace(demos, metadata=replace(demos.metadata, task=evil)), path)
     shows = [spacil("demos", verb, path) for verb in ("show", "check")]
@@ -281,13 +280,11 @@ def test_escapes_in_files_reach_no_terminal(
         text = finished.out + finished.err
         assert "\x1b" not in text and "\x07" not in text and "\u202e" not in text
         assert "\nspacil: all is well" not in text
-        assert "A" * 1_000 not in text or finished is resumed
+        assert "A" * 1_000 not in finished.err
     assert "\\x1b]0;owned" in refusal.err + resumed.err
 
 
 def test_one_function_escapes_and_shortens() -> None:
-    from spacil.plain_text import printable, shown
-
     assert shown("plain Läufer 走る") == "plain Läufer 走る"
     assert shown("a\x1b[1m\nb\u202e\udcff") == "a\\x1b[1m\\nb\\u202e\\udcff"
     assert len(shown("x" * 10_000)) < 210
@@ -315,6 +312,3 @@ def test_rows_of_metrics_without_their_keys_do_not_cost_the_run(
     refusal = train("gail", "--run-dir", finished_run, "--resume", iterations=5)
     assert refusal.code == 74
     assert "metrics.jsonl, line 3: not a complete record with an iteration" in refusal.err
-    with pytest.raises(StorageError, match="line 3"):
-        checkpoint_rows = __import__("spacil.runs.metrics_log", fromlist=["read"])
-        checkpoint_rows.read(path)

@@ -11,6 +11,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Iterator
 
@@ -56,6 +57,7 @@ def main(arguments: list[str] | None = None) -> None:
     # down. torch reads this when it is first imported, so it is set here.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     _open_standard_streams()
+    threading.excepthook = _quiet_threads_of_tensorboard
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that cannot show a character shows a question mark, not a traceback.
         sys.stdout.reconfigure(errors="replace")
@@ -143,6 +145,12 @@ def _give_up_stdout() -> None:
     """Without it the interpreter would try to write what is left, and fail, once more."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _quiet_threads_of_tensorboard(report: "threading.ExceptHookArgs") -> None:
+    """Its writer fails in a thread of its own; the run has said so, and goes on without it."""
+    if not type(report.thread).__module__.startswith("tensorboard."):
+        threading.__excepthook__(report)
 
 
 class _PrintableFormatter(logging.Formatter):

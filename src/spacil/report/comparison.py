@@ -25,9 +25,7 @@ def draw_comparison(
 ) -> None:
     """One column per task: return above, J (common frame) below; one colour per label."""
     tasks = list(dict.fromkeys(run["task"] for run in runs))
-    figure, axes = subplots(
-        2, len(tasks), figsize=(5 * len(tasks), 6), sharex="col", squeeze=False
-    )
+    figure, axes = subplots(2, len(tasks), figsize=(5 * len(tasks), 6), sharex="col", squeeze=False)
     for column, task in enumerate(tasks):
         upper, lower = axes[:, column]
         for label, colour in zip(labels, COLOURS, strict=False):
