@@ -47,6 +47,7 @@ _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "ARROW_DEFAULT_MEMORY_POOL": "system",  # the others reserve more than they use
+    "PYTHONDONTWRITEBYTECODE": "1",
     "HDF5_PLUGIN_PRELOAD": "::",  # no filter plugins: a file must not choose code to load
 }
 
@@ -166,6 +167,14 @@ atexit.register(_shared.close)
 def read_foreign(reader: str, path: Path) -> tuple[Arrays, Notes]:
     """Read with this process's importer, under the usual limits."""
     return _shared.read(reader, path)
+
+
+def refused_to_the_child() -> list[str]:
+    """What the kernel refuses to the child, found by having it try; empty where nothing is."""
+    refused: list[str] = read_foreign("spacil.sandbox.restrictions:report", Path(__file__))[1][
+        "refused"
+    ]
+    return refused
 
 
 class _UnansweredError(Exception):
