@@ -1,9 +1,10 @@
 """The Python face: TRPO, GAIL, SPaCIL, AIRL and BC with the verbs people know."""
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 from spacil.config.algorithms import ALGORITHMS, Preset
 from spacil.config.defaults import default_config
@@ -12,11 +13,13 @@ from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.registry import task_name, task_named_in_file
+from spacil.envs.vector_env import refuse_copy, require_own_process
 from spacil.errors import ConfigError, DataError
 from spacil.measuring.evaluate import Evaluation, evaluate_afresh
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs import checkpoint
 from spacil.runs.folder import open_run
+from spacil.runs.interruption import Interruption
 from spacil.runs.progress import Silent, progress_for
 from spacil.runs.resuming import is_run_folder
 from spacil.training.intake import demonstrations_for
@@ -56,7 +59,7 @@ class Agent:
     def _start(
         self, config: TrainConfig, env: Any, source: Demonstrations | str | Path | None
     ) -> None:
-        self._env_source = env
+        self._env_source, self._process = env, os.getpid()
         demonstrations, common_frame = None, None
         if ALGORITHMS[self.algorithm].needs_demonstrations:
             intake, config = demonstrations_for(config, env, source)
@@ -89,6 +92,7 @@ class Agent:
         With `run_dir`, everything is kept there (metrics, checkpoints, best and last). A run that
         is already in the folder goes on up to the same total: a killed script is simply run again.
         """
+        self._require_own_process()
         learner = self._learner
         if iterations is not None:
             if iterations < 1:
@@ -104,12 +108,16 @@ class Agent:
         progress = progress_for(learner.config.run.iterations) if progress_bar else Silent()
         try:
             if run_dir is None:
+                # Ctrl-C ends the iteration first: half of one could be neither saved nor resumed.
+                with Interruption() as interruption:
 
-                def show(metrics: Metrics) -> bool:
-                    progress.update(metrics)
-                    return on_iteration(metrics)
+                    def show(metrics: Metrics) -> bool:
+                        progress.update(metrics)
+                        return on_iteration(metrics) and interruption.requested is None
 
-                train(learner, show)
+                    train(learner, show)
+                if interruption.requested is not None:
+                    raise KeyboardInterrupt
             else:
                 with open_run(learner.config, run_dir=Path(run_dir), resume=True) as run:
                     train_recorded(run, learner, progress, on_iteration)
@@ -119,6 +127,7 @@ class Agent:
 
     def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
         """Return G and smoothness J with mean actions, on fresh envs."""
+        self._require_own_process()
         return evaluate_afresh(
             self.policy,
             self._env_source,
@@ -171,6 +180,13 @@ class Agent:
     def close(self) -> None:
         """Stop the simulator's threads."""
         self._learner.close()
+
+    def _require_own_process(self) -> None:
+        # Threads of the simulator and of torch do not survive a fork: a call would wait forever.
+        require_own_process(self._process, self.config.task)
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self.config.task)
 
 
 class TRPO(Agent):

@@ -150,7 +150,8 @@ def test_a_folder_of_somebody_else_is_left_untouched(
 
 
 def test_what_a_process_killed_in_its_first_moments_left_is_no_obstacle(tmp_path: Path) -> None:
-    for name in ("run.lock", "owner.json", ".tmp-0123", ".trash-checkpoints-0123"):
+    dead = "0123456789abcdef" * 2
+    for name in ("run.lock", "owner.json", f".tmp-{dead}", f".trash-checkpoints-{dead}"):
         (tmp_path / name).write_bytes(b"")
     finish(tmp_path)
     assert names_in(tmp_path) == ["config.json", "owner.json", "run.lock", "status.json"]

@@ -8,7 +8,12 @@ import threading
 
 import pytest
 
-from spacil.runs.interruption import EXIT_CODES, Interruption
+from spacil.runs.interruption import (
+    EXIT_CODES,
+    Interruption,
+    StoppedBySignal,
+    signals_as_exceptions,
+)
 
 CASES = """
 import os, signal, sys, time
@@ -33,7 +38,7 @@ def second_signal_ends_it_at_once(number):
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(0.001)
         os.kill(os.getpid(), number)
-        time.sleep(10)
+        time.sleep(0.1)
     return 2
 
 def ignored_signals_stay_ignored(number):
@@ -43,13 +48,22 @@ def ignored_signals_stay_ignored(number):
         time.sleep(0.001)
         return 3 if interruption.requested is None else 4
 
+def forked_child_obeys(number):
+    with Interruption():
+        child = os.fork()
+        if child == 0:
+            os.kill(os.getpid(), number)
+            time.sleep(10)
+            os._exit(5)
+        return 6 if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -number else 7
+
 def standard_error_may_be_gone(number):
     os.close(2)
     return saves_after_the_iteration(number)
 
 for case in (saves_after_the_iteration, second_signal_ends_it_at_once,
-             ignored_signals_stay_ignored, standard_error_may_be_gone):
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
+             ignored_signals_stay_ignored, forked_child_obeys, standard_error_may_be_gone):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP, signal.SIGXCPU):
         child = os.fork()
         if child == 0:
             code = 1
@@ -71,14 +85,19 @@ def outcome() -> subprocess.CompletedProcess[str]:
     return finished
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGUSR1"])
+SAVED = {"SIGINT": 130, "SIGTERM": 143, "SIGUSR1": 75, "SIGHUP": 129, "SIGXCPU": 152}
+
+
+@pytest.mark.parametrize("name", SAVED)
 @pytest.mark.parametrize(
     ("case", "codes"),
     [
-        ("saves_after_the_iteration", {"SIGINT": 130, "SIGTERM": 143, "SIGUSR1": 75}),
-        ("second_signal_ends_it_at_once", {"SIGINT": 130, "SIGTERM": 143, "SIGUSR1": 138}),
-        ("ignored_signals_stay_ignored", {"SIGINT": 3, "SIGTERM": 3, "SIGUSR1": 3}),
-        ("standard_error_may_be_gone", {"SIGINT": 130, "SIGTERM": 143, "SIGUSR1": 75}),
+        ("saves_after_the_iteration", SAVED),
+        # SIGXCPU repeats every second by itself: the run goes on saving.
+        ("second_signal_ends_it_at_once", dict.fromkeys(SAVED, 75) | {"SIGXCPU": 2}),
+        ("ignored_signals_stay_ignored", dict.fromkeys(SAVED, 3)),
+        ("forked_child_obeys", dict.fromkeys(SAVED, 6)),
+        ("standard_error_may_be_gone", SAVED),
     ],
 )
 def test_a_signal_in_a_process_of_its_own(
@@ -87,9 +106,22 @@ def test_a_signal_in_a_process_of_its_own(
     assert f"{case} {name} {codes[name]}\n" in outcome.stdout
 
 
+def test_outside_of_training_a_signal_ends_a_command_with_its_code() -> None:
+    with (
+        pytest.raises(StoppedBySignal, match="SIGTERM") as stopped,
+        signals_as_exceptions(),
+    ):
+        with Interruption() as interruption:  # a run inside the command is not cut short
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert interruption.requested == signal.SIGHUP
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert stopped.value.exit_code == 143
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
 def test_the_user_is_told_what_happens(outcome: subprocess.CompletedProcess[str]) -> None:
     assert "SIGINT: saving after this iteration; send it again to stop" in outcome.stderr
-    assert "SIGUSR1 again: stopping immediately\n" in outcome.stderr
+    assert "SIGUSR1 again: stopping immediately; the iteration under way is not" in outcome.stderr
 
 
 def test_former_handlers_are_called_and_put_back() -> None:

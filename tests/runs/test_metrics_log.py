@@ -137,7 +137,8 @@ def test_a_path_that_is_no_file_is_an_error_and_does_not_hang(tmp_path: Path) ->
     (tmp_path / "full").symlink_to("/dev/full")
     for path, reason in (
         (tmp_path, "cannot open"),
-        (tmp_path / "full", "is not a regular file"),
+        (tmp_path / "full", "is a symbolic link"),
+        (Path("/dev/full"), "is not a regular file"),
         (tmp_path / "missing" / "metrics.jsonl", "no such file or folder"),
     ):
         with pytest.raises(StorageError, match=reason):

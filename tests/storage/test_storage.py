@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import random
+import re
 import resource
 import struct
 import zipfile
@@ -237,7 +238,7 @@ def record_syncs_and_renames(monkeypatch: pytest.MonkeyPatch, events: list[str])
 
     def short(path: Any) -> str:
         name = Path(path).name
-        return next((start for start in storage.LEFTOVERS if name.startswith(start)), name)
+        return re.sub(r"[0-9a-f]{32}$", "", name) if storage.is_leftover(name) else name
 
     def recording_fsync(descriptor: int) -> None:
         events.append(f"fsync {short(Path(f'/proc/self/fd/{descriptor}').readlink())}")
@@ -270,15 +271,50 @@ def test_a_folder_is_published_under_a_new_name_only(tmp_path: Path) -> None:
 
 
 def test_sweeping_spares_the_living_and_strangers(tmp_path: Path) -> None:
-    for name in (".stage-dead", ".trash-dead"):
+    dead = "0123456789abcdef" * 2
+    for name in (f".stage-{dead}", f".trash-iter-000001-{dead}"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "part").write_bytes(b"half")
-    (tmp_path / ".tmp-dead").write_bytes(b"half")
+    (tmp_path / f".tmp-{dead}").write_bytes(b"half")
+    strangers = [".stage-thesis", ".tmp-0123", ".trash-", f".tmp-{dead}.tex", f"x.stage-{dead}"]
+    for name in strangers:
+        (tmp_path / name).mkdir()
     (tmp_path / "notes.txt").write_bytes(b"mine")
-    (tmp_path / ".stage-link").symlink_to(tmp_path / "notes.txt")
+    link = ".stage-" + "ab" * 16
+    (tmp_path / link).symlink_to(tmp_path / "notes.txt")
     with storage.staged_folder(tmp_path) as living:
         storage.sweep_abandoned(tmp_path)
-        assert names_in(tmp_path) == sorted([living.name, ".stage-link", "notes.txt"])
+        assert names_in(tmp_path) == sorted([living.name, link, "notes.txt", *strangers])
+
+
+def test_a_link_is_neither_opened_nor_is_a_file_a_standard_stream(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_bytes(b"mine")
+    (tmp_path / "link").symlink_to(tmp_path / "precious")
+    with pytest.raises(OSError, match="symbolic links"):
+        storage.open_descriptor(tmp_path / "link", os.O_RDWR)
+    with pytest.raises(StorageError, match="is a symbolic link"):
+        storage.refuse_link(tmp_path / "link")
+    storage.refuse_link(tmp_path / "precious")
+    child = os.fork()
+    if child == 0:
+        os.closerange(0, 3)
+        descriptor = storage.open_descriptor(tmp_path / "log", os.O_RDWR | os.O_CREAT)
+        os._exit(descriptor if Path(f"/proc/self/fd/{descriptor}").exists() else 99)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) in range(3, 90)
+
+
+@pytest.mark.parametrize("num_bytes", [2**27, 7 * 2**30])
+def test_a_file_of_holes_is_refused_before_memory_is_taken(tmp_path: Path, num_bytes: int) -> None:
+    with (tmp_path / "holes").open("wb") as file:
+        file.truncate(num_bytes)
+    with pytest.raises(storage.DamagedFileError, match=r"takes .* on disk: it is mostly holes"):
+        storage.read_bytes(tmp_path / "holes", 2**33)
+
+
+@pytest.mark.parametrize("text", ["1" + "0" * 400, "-" + "9" * 100])
+def test_a_number_with_hundreds_of_digits_is_not_read(text: str) -> None:
+    with pytest.raises(storage.DamagedFileError, match=r"a number of \d+ digits is too large"):
+        storage.parse_json(f'{{"iteration": {text}}}'.encode(), "some.json")
 
 
 def test_deleting_a_link_spares_what_it_points_to(tmp_path: Path) -> None:

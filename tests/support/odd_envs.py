@@ -1,6 +1,7 @@
 """Envs that misbehave on purpose, as `--task odd_envs:<Name>-v0` finds them."""
 
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 
 MADE = Path("an-env-was-made")
 """Made in the working folder by every new env: whether one was made can be seen from outside."""
+CHILD = Path("the-child-of-an-env")
+"""Holds the number of the process that an env forked."""
 
 
 class Odd(gymnasium.Env[NDArray[Any], NDArray[np.float32]]):
@@ -23,12 +26,27 @@ class Odd(gymnasium.Env[NDArray[Any], NDArray[np.float32]]):
     def __init__(self, oddity: str) -> None:
         self.oddity = oddity
         MADE.touch()
+        if oddity == "exits in init":
+            sys.exit(0)
+        if oddity == "hangs in init":
+            time.sleep(3600)
+        if oddity == "changes folder":
+            Path("elsewhere").mkdir(exist_ok=True)
+            os.chdir("elsewhere")
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[Any], dict[str, Any]]:
         super().reset(seed=seed)
         self.elapsed = 0
+        if self.oddity == "exits in reset":
+            sys.exit(0)
+        if self.oddity == "forks" and not CHILD.exists():
+            child = os.fork()
+            if child == 0:
+                time.sleep(20)
+                os._exit(0)
+            CHILD.write_text(str(child))
         return self.observe(), {}
 
     def step(
@@ -40,6 +58,18 @@ class Odd(gymnasium.Env[NDArray[Any], NDArray[np.float32]]):
             reward = float("nan")
         if self.oddity == "raises" and self.elapsed == 5:
             raise ValueError("the motor is unplugged")
+        if self.oddity == "exits in step" and self.elapsed == 5:
+            sys.exit(0)
+        if self.oddity == "dawdles":
+            time.sleep(0.02)
+        if self.oddity == "a reward of text":
+            return self.observe(), "1.5", False, False, {}  # type: ignore[return-value]
+        if self.oddity == "a complex reward":
+            return self.observe(), 1 + 2j, False, False, {}  # type: ignore[return-value]
+        if self.oddity == "a reward of 400 digits":
+            return self.observe(), 10**400, False, False, {}
+        if self.oddity == "changes its space" and self.elapsed == 5:
+            self.observation_space = Box(-1, 1, (3,))
         if self.oddity == "hangs" and self.elapsed == 15:
             time.sleep(3600)
         if self.oddity == "aborts" and self.elapsed == 15:
@@ -62,10 +92,24 @@ class Odd(gymnasium.Env[NDArray[Any], NDArray[np.float32]]):
             case "nan":
                 if self.elapsed == 7:
                     observation[2] = np.nan
+            case "text":
+                return np.array(["1.0", "2.0", "3.0", "4.0"])
+            case "complex":
+                return observation + 1j
+            case "400 digits":
+                return [0, 10**400, 0, 0]  # type: ignore[return-value]
             case "wrong shape":
                 if self.elapsed == 7:
                     return observation[:3]
         return observation
+
+    def close(self) -> None:
+        if self.oddity == "hangs in close":
+            time.sleep(3600)
+        if self.oddity == "raises in close":
+            raise RuntimeError("the port is gone")
+        if self.oddity == "exits in close":
+            sys.exit(3)
 
 
 ODDITIES = {
@@ -81,6 +125,23 @@ ODDITIES = {
     "Hangs": "hangs",
     "Aborts": "aborts",
     "Noise": "noise",
+    "ExitsInit": "exits in init",
+    "ExitsReset": "exits in reset",
+    "ExitsStep": "exits in step",
+    "HangsInit": "hangs in init",
+    "HangsClose": "hangs in close",
+    "RaisesClose": "raises in close",
+    "ExitsClose": "exits in close",
+    "Dawdles": "dawdles",
+    "Forks": "forks",
+    "ChangesFolder": "changes folder",
+    "ChangesSpace": "changes its space",
+    "Text": "text",
+    "Complex": "complex",
+    "Digits": "400 digits",
+    "TextReward": "a reward of text",
+    "ComplexReward": "a complex reward",
+    "DigitsReward": "a reward of 400 digits",
 }
 for name, oddity in ODDITIES.items():
     gymnasium.register(

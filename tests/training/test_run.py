@@ -174,7 +174,8 @@ def test_other_versions_of_the_software_are_told_and_the_run_goes_on(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     versions = provenance.software_versions()
-    assert versions.keys() == {"spacil", "torch", "numpy", "mujoco", "gymnasium", "machine"}
+    packages = {"spacil", "torch", "numpy", "mujoco", "gymnasium"}
+    assert versions.keys() == packages | {"machine", "instruction_set"}
     monkeypatch.setattr(provenance, "software_versions", lambda: versions | {"torch": "1.0"})
     trained(config)
     monkeypatch.undo()

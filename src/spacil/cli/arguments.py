@@ -1,12 +1,15 @@
 """Turning a dataclass into a command line, the same way for every verb."""
 
+import dataclasses
 import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 import tyro
 
-from spacil.cli.output import check_target, with_json_target
+from spacil.cli.arguments_end import ArgumentsEnd
+from spacil.cli.output import STDOUT, check_target, with_json_target
 
 T = TypeVar("T")
 
@@ -29,9 +32,16 @@ def parse(
         description=description,
         config=_FLAT,
     )
-    parsed = command() if default is None else command(default=default)
-    check_target(getattr(parsed, "json", None))
-    return parsed
+    try:
+        parsed = command() if default is None else command(default=default)
+    except SystemExit as ending:
+        raise ArgumentsEnd(ending.code) from None
+    target: Path | None = getattr(parsed, "json", None)
+    if target is None or target == STDOUT:
+        return parsed
+    check_target(target)
+    # Absolute from the start: an env may change the working folder.
+    return dataclasses.replace(parsed, json=target.absolute())  # type: ignore[type-var]
 
 
 def value_of(flag: str, arguments: list[str]) -> str | None:

@@ -1,4 +1,8 @@
-"""Dispatch of `spacil <verb> ...`. A verb's module is imported on use, so help stays fast."""
+"""Dispatch of `spacil <verb> ...`. A verb's module is imported on use, so help stays fast.
+
+Exit code 0 means done, and nothing else does: not code of others that calls `sys.exit`, not output
+that could not be written. Whatever reaches the terminal is printable.
+"""
 
 import contextlib
 import importlib
@@ -7,10 +11,14 @@ import logging
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Iterator
 
-from spacil.errors import SpacilError
+from spacil.cli.arguments_end import ArgumentsEnd
+from spacil.errors import EnvError, RetryableError, SpacilError, StorageError
+from spacil.plain_text import printable
+from spacil.runs.interruption import StoppedBySignal, signals_as_exceptions
 
 VERBS = {
     "train": ("training.train", "learn a policy: trpo, gail, spacil or bc"),
@@ -60,17 +68,23 @@ def main(arguments: list[str] | None = None) -> None:
     # Threads that wait without spinning: otherwise two runs on the same cores slow each other
     # down. torch reads this when it is first imported, so it is set here.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    _open_standard_streams()
+    threading.excepthook = _quiet_threads_of_tensorboard
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that cannot show a character shows a question mark, not a traceback.
         sys.stdout.reconfigure(errors="replace")
     try:
-        with _log_on_stderr():
+        with _log_on_stderr(), signals_as_exceptions():
             code = run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader of our output went away (`spacil tasks | head`): nothing more to print.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_stdout()
         code = 0
+    except OSError as error:
+        _give_up_stdout()
+        _say(f"the system refused: {error}; what was saved is intact")
+        code = StorageError.exit_code
     sys.exit(code)
 
 
@@ -94,17 +108,68 @@ def run(arguments: list[str]) -> int:
         module = importlib.import_module(f"spacil.cli.{VERBS[verb][0]}")
         code: int = module.run(rest)
         return code
-    except SpacilError as error:
+    except (SpacilError, KeyboardInterrupt, StoppedBySignal, MemoryError, ImportError) as error:
         if wants_traceback:
             traceback.print_exc()
-        print(f"spacil: {error}", file=sys.stderr)
-        return error.exit_code
-    except KeyboardInterrupt:
-        # Training handles Ctrl-C itself, by saving; this is for everything around it.
-        if wants_traceback:
-            traceback.print_exc()
-        print("spacil: interrupted", file=sys.stderr)
-        return 128 + signal.SIGINT
+        message, code = _told(error)
+        _say(message)
+        return code
+    except SystemExit as ending:
+        if isinstance(ending, ArgumentsEnd):
+            raise
+        _say(f"code that spacil called ended with sys.exit({ending.code!r}): nothing is done")
+        return EnvError.exit_code
+
+
+def _told(error: BaseException) -> tuple[str, int]:
+    """What to say about an end that is no bug, and the exit code."""
+    match error:
+        case SpacilError():
+            return str(error), error.exit_code
+        case StoppedBySignal():
+            return f"stopped by {error}", error.exit_code
+        case KeyboardInterrupt():
+            # Training handles Ctrl-C itself, by saving; this is for everything around it.
+            return "interrupted", 128 + signal.SIGINT
+        case MemoryError():
+            return "out of memory: close other programs and try again", RetryableError.exit_code
+    return f"a package cannot be loaded: {error}; see spacil doctor", StorageError.exit_code
+
+
+def _say(message: str) -> None:
+    with contextlib.suppress(OSError):  # nobody there to read it; the exit code says it too
+        print(printable(f"spacil: {message}"), file=sys.stderr)
+
+
+def _open_standard_streams() -> None:
+    """A process started with `>&-` would use the first files it opens as its output."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest free number is taken, and those below are open by now.
+            os.open(os.devnull, os.O_RDWR)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
+
+
+def _give_up_stdout() -> None:
+    """Without it the interpreter would try to write what is left, and fail, once more."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _quiet_threads_of_tensorboard(report: "threading.ExceptHookArgs") -> None:
+    """Its writer fails in a thread of its own; the run has said so, and goes on without it."""
+    if not type(report.thread).__module__.startswith("tensorboard."):
+        threading.__excepthook__(report)
+
+
+class _PrintableFormatter(logging.Formatter):
+    """Log lines with whatever came from a file or an env escaped."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
 
 
 @contextlib.contextmanager
@@ -116,7 +181,7 @@ def _log_on_stderr() -> Iterator[None]:
     library = logging.getLogger("spacil")
     rooms = [logging.getLogger(f"spacil.{room}") for room in ("training", "runs", "engine")]
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("spacil: %(message)s"))
+    handler.setFormatter(_PrintableFormatter("spacil: %(message)s"))
     former_levels = [room.level for room in rooms]
     library.addHandler(handler)
     for room in rooms:

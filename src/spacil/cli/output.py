@@ -5,8 +5,11 @@ instead of the table; `--json FILE` writes the document to the file and still pr
 Every document names the version of spacil, and task, algorithm and seed where there are any.
 """
 
+import contextlib
+import io
 import itertools
 import json
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +17,7 @@ from typing import Annotated, Any
 import tyro
 
 from spacil.errors import StorageError
+from spacil.plain_text import printable
 from spacil.version import __version__
 
 STDOUT = Path("-")
@@ -50,6 +54,29 @@ def check_target(target: Path | None) -> None:
             f"cannot write --json {str(target)!r}: there is no folder {str(target.parent)!r}, "
             "create it first"
         )
+    if not os.path.lexists(target):
+        return
+    if not target.is_file():
+        raise StorageError(
+            f"cannot write --json {str(target)!r}: it is no regular file; --json - prints"
+        )
+    if not _is_result(target):
+        raise StorageError(
+            f"cannot write --json {str(target)!r}: it exists and is no result of spacil, so it is "
+            "not overwritten; choose another name (a bare --json before a file name takes that "
+            "name: write --json -)"
+        )
+
+
+def _is_result(path: Path) -> bool:
+    """Whether a file is a document that `show` wrote."""
+    from spacil import storage
+
+    try:
+        document = storage.read_json(path)
+    except StorageError:
+        return False
+    return isinstance(document, dict) and "spacil_version" in document
 
 
 def identity(**fields: Any) -> dict[str, Any]:
@@ -67,4 +94,8 @@ def show(document: Mapping[str, Any], target: Path | None, print_table: Callable
         return
     if target is not None:
         storage.write_json(target, plain)
-    print_table()
+    # Names in it may come from a file; what a terminal would obey is escaped.
+    with contextlib.redirect_stdout(io.StringIO()) as table:
+        print_table()
+    if lines := table.getvalue().removesuffix("\n"):
+        print("\n".join(map(printable, lines.split("\n"))))

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from spacil.plain_text import shown
+
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Aligned columns, the first one to the left; a dash for None."""
@@ -22,4 +24,4 @@ def _text(value: object) -> str:
         return "-"
     if isinstance(value, float):
         return f"{value:.1f}" if abs(value) >= 1000 else f"{value:.3f}"
-    return str(value)
+    return shown(value)

@@ -6,17 +6,23 @@ Nothing is guessed: an env that can neither be rebuilt nor copied is refused wit
 import contextlib
 import copy
 import difflib
+import hashlib
+import logging
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
 import gymnasium
+import numpy as np
 
 from spacil.errors import ConfigError
+from spacil.plain_text import shown
 
 Env = gymnasium.Env[Any, Any]
 EnvFactory = Callable[[], Env]
 EnvSource = str | Env | EnvFactory
+
+_logger = logging.getLogger(__name__)
 
 
 def as_env_factory(source: EnvSource, other_names: Iterable[str] = ()) -> tuple[EnvFactory, str]:
@@ -52,8 +58,10 @@ def _factory_of(env: Env) -> EnvFactory:
     if env.spec is not None:
         rebuild = partial(gymnasium.make, env.spec)
         # A wrapper may have left no recipe; then a copy may still do.
-        with contextlib.suppress(Exception):
-            rebuild().close()
+        with contextlib.suppress(Exception, SystemExit):
+            fresh = rebuild()
+            _tell_what_was_changed(env, fresh)
+            fresh.close()
             return rebuild
     try:
         return partial(copy.deepcopy, copy.deepcopy(env))
@@ -62,6 +70,46 @@ def _factory_of(env: Env) -> EnvFactory:
             f"{_name_of(env)} can be neither rebuilt nor copied "
             f"({type(error).__name__}: {error}): give a function without arguments that makes one"
         ) from error
+
+
+def _tell_what_was_changed(env: Env, fresh: Env) -> None:
+    """Warn of settings that somebody changed on the env after it was made: new ones lack them.
+
+    A setting is a plain attribute that a reset and a step leave alone, or MuJoCo's whole model.
+    """
+    before = _plain_attributes(fresh)
+    with contextlib.suppress(Exception, SystemExit):
+        fresh.reset(seed=0)
+        fresh.step(fresh.action_space.sample())
+    after, given = _plain_attributes(fresh), _plain_attributes(env)
+    changes = [
+        f"{name} {shown(value, 40)} -> {shown(given[name], 40)}"
+        for name, value in before.items()
+        if after.get(name) == value and given.get(name, value) != value
+    ]
+    if changes:
+        _logger.warning(
+            "%s was changed after it was made (%s), and training makes new envs of it, without "
+            "the changes: give a function without arguments that makes and changes one",
+            *(_name_of(env), ", ".join(changes)),
+        )
+
+
+def _plain_attributes(env: Env) -> dict[str, object]:
+    attributes = vars(env.unwrapped)
+    plain: dict[str, object] = {
+        name: value
+        for name, value in attributes.items()
+        if isinstance(value, bool | int | float | str | tuple)
+    }
+    model = attributes.get("model")
+    if type(model).__module__.startswith("mujoco"):
+        import mujoco
+
+        content = np.empty(mujoco.mj_sizeModel(model), np.uint8)
+        mujoco.mj_saveModel(model, None, content)
+        plain["model"] = hashlib.sha256(content.tobytes()).hexdigest()[:8]
+    return plain
 
 
 def _name_of(env: Env) -> str:

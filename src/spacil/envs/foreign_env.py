@@ -3,13 +3,14 @@
 An exception, a wrong shape or a non-finite number becomes an error that names the env, the step and
 the seed that replays it; a call that never returns ends the process with the same words. An
 exception gets one second chance: the episode is played again in a new env, from its seed, and goes
-on if it comes to the same state.
+on if it comes to the same state. `sys.exit` gets none: only a finished run may end as one.
 """
 
 import contextlib
 import logging
 import math
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -21,6 +22,7 @@ from spacil.envs.env_source import Env, EnvFactory
 from spacil.envs.vector_env import FloatArray
 from spacil.envs.watchdog import Watchdog
 from spacil.errors import ConfigError, EnvError
+from spacil.plain_text import shown
 
 _MAX_FLOAT32 = np.finfo(np.float32).max
 _MAX_REPLAYED_STEPS = 10_000
@@ -52,7 +54,9 @@ class ForeignEnv:
         self._state: FloatArray = np.zeros(0)
         self._verb = "reset"
         self._is_told_out_of_bounds = False
-        self.env = made(make_env, task)
+        self.env = self._made()
+        self._space = self.env.observation_space
+        """As it was when the run began; an env has no business to change it."""
 
     def start_episode(self, episode: int, seed: int) -> FloatArray:
         """Reset from a seed; returns the state [S]."""
@@ -90,7 +94,7 @@ class ForeignEnv:
 
     def _reset(self) -> Any:
         self._verb = "reset"
-        with self._watchdog.watch(self._whereabouts):
+        with self._watchdog.watch(self._whereabouts), self._exit_as_fault():
             outcome = self.env.reset(seed=self._seed)
         if not isinstance(outcome, tuple) or len(outcome) != 2:
             raise self._fault(
@@ -100,7 +104,7 @@ class ForeignEnv:
 
     def _step(self, action: NDArray[Any]) -> tuple[Any, ...]:
         self._verb = "step"
-        with self._watchdog.watch(self._whereabouts):
+        with self._watchdog.watch(self._whereabouts), self._exit_as_fault():
             outcome = self.env.step(action)
         if not isinstance(outcome, tuple) or len(outcome) != 5:
             raise self._fault(
@@ -108,6 +112,25 @@ class ForeignEnv:
                 "terminated, truncated and info"
             )
         return outcome
+
+    def close(self) -> None:
+        """Close the env. Whatever it does then comes too late to change what the run has done."""
+        described = f"{self._task}: env {self._index} was called with close"
+        try:
+            with self._watchdog.watch(lambda: described), exit_as_error(self._task, "in close"):
+                self.env.close()
+        except Exception as error:
+            _logger.warning("%s: env %d cannot be closed: %s", self._task, self._index, told(error))
+
+    def _made(self) -> Env:
+        described = f"{self._task}: env {self._index} is being made"
+        with self._watchdog.watch(lambda: described):
+            return made(self._make_env, self._task)
+
+    @contextlib.contextmanager
+    def _exit_as_fault(self) -> Iterator[None]:
+        with exit_as_error(self._task, self._located(f"in {self._verb} of env {self._index}")):
+            yield
 
     def _with_second_chance(self, call: Callable[[], Any]) -> Any:
         try:
@@ -126,9 +149,8 @@ class ForeignEnv:
 
     def _make_anew(self) -> None:
         """A new env, led by the same seed and actions to the state where the broken one was."""
-        with contextlib.suppress(Exception):
-            self.env.close()
-        self.env = made(self._make_env, self._task)
+        self.close()
+        self.env = self._made()
         num_steps_done = self._elapsed_steps - 1
         if num_steps_done < 0:  # it broke in its reset, which is called again
             return
@@ -137,20 +159,25 @@ class ForeignEnv:
         state = self._reset()
         for action in self._actions:
             state = self._step(action)[0]
-        if not np.array_equal(np.asarray(state, dtype=np.float64), self._state):
+        if not np.array_equal(self._checked_state(state), self._state):
             raise EnvError("it comes to another state")
 
     # --- what it returns, checked
 
     def _checked_state(self, state: Any) -> FloatArray:
-        try:
-            array = np.array(state, dtype=np.float64)
-        except (TypeError, ValueError):
+        array = _as_numbers(state)
+        if array is None:
             raise self._fault(
-                f"returned a {type(state).__name__} as observation, expected an array"
-            ) from None
-        space = self.env.observation_space
+                f"returned a {type(state).__name__} as observation, expected an array of real "
+                "numbers"
+            )
+        space = self._space
         assert isinstance(space, Box)
+        if self.env.observation_space.shape != space.shape:
+            raise self._fault(
+                f"changed its observation space from shape {space.shape} to "
+                f"{shown(self.env.observation_space.shape)}"
+            )
         if array.shape != space.shape:
             raise self._fault(
                 f"returned an observation of shape {array.shape}, expected {space.shape}"
@@ -177,19 +204,19 @@ class ForeignEnv:
             )
 
     def _checked_reward(self, reward: Any) -> float:
-        try:
-            value = float(reward)
-        except (TypeError, ValueError):
-            raise self._fault(f"returned the reward {reward!r}, expected a number") from None
+        number = _as_numbers(reward)
+        if number is None or number.size != 1:
+            raise self._fault(f"returned the reward {shown(repr(reward), 64)}, expected a number")
+        value = float(number.reshape(-1)[0])
         if not math.isfinite(value):
             raise self._fault(f"returned the reward {value}")
         return value
 
     def _checked_flag(self, flag: Any, name: str) -> bool:
-        is_flag = isinstance(flag, bool | np.bool_) or (np.ndim(flag) == 0 and flag in (0, 1))
-        if not is_flag:
-            raise self._fault(f"returned {flag!r} as {name}, expected True or False")
-        return bool(flag)
+        number = _as_numbers(flag)
+        if number is None or number.ndim or number not in (0, 1):
+            raise self._fault(f"returned {shown(repr(flag), 64)} as {name}, expected True or False")
+        return bool(number)
 
     def _fault(self, what: str) -> EnvError:
         return EnvError(self._located(what))
@@ -207,7 +234,10 @@ class ForeignEnv:
 
 def made(make_env: EnvFactory, task_name: str) -> Env:
     try:
-        env = make_env()
+        with exit_as_error(task_name, "while it was made"):
+            env = make_env()
+    except EnvError:
+        raise
     except ImportError as error:
         raise ConfigError(
             f"{task_name} needs a package that is not installed: {error}. "
@@ -224,8 +254,37 @@ def made(make_env: EnvFactory, task_name: str) -> Env:
     return env
 
 
+@contextlib.contextmanager
+def exit_as_error(task_name: str, where: str) -> Iterator[None]:
+    """Code of others that calls `sys.exit` has failed: the run has not ended.
+
+    A child that it forked may exit as it likes.
+    """
+    process = os.getpid()
+    try:
+        yield
+    except SystemExit as ending:
+        if os.getpid() != process:
+            raise
+        raise EnvError(f"{task_name} called sys.exit({shown(ending.code, 64)}) {where}") from ending
+
+
 def told(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
+    return f"{type(error).__name__}: {shown(error)}"
+
+
+def _as_numbers(value: Any) -> FloatArray | None:
+    """Real numbers as float64; None for text, complex numbers, objects, and what is too large.
+
+    Nothing is cast that numpy would cast: "1.5" is no number, and 1+2j not 1.
+    """
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "biuf":
+            return None
+        return np.array(array, dtype=np.float64)
+    except Exception:  # any object may be returned, and raise anything when looked at
+        return None
 
 
 def _counted(outcome: Any) -> str:

@@ -8,7 +8,7 @@ import logging
 import math
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import gymnasium
 import numpy as np
@@ -16,7 +16,7 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from spacil.envs.env_source import Env, EnvFactory
-from spacil.envs.foreign_env import ForeignEnv
+from spacil.envs.foreign_env import ForeignEnv, exit_as_error, told
 from spacil.envs.vector_env import (
     ActionArray,
     BoolArray,
@@ -27,9 +27,10 @@ from spacil.envs.vector_env import (
     check_actions,
     check_active,
     fingerprint,
+    refuse_copy,
 )
 from spacil.envs.watchdog import Watchdog
-from spacil.errors import ConfigError, EnvError
+from spacil.errors import ConfigError, EnvError, SpacilError
 
 DEFAULT_TIMEOUT = 300.0
 """Seconds that one call into an env may take."""
@@ -145,10 +146,13 @@ class GymnasiumVectorEnv:
 
     def close(self) -> None:
         """Close every env; closing twice is harmless."""
-        self._watchdog.close()
         envs, self._envs = self._envs, []
         for foreign in envs:
-            foreign.env.close()
+            foreign.close()
+        self._watchdog.close()
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self.spec.task)
 
     def __enter__(self) -> Self:
         return self
@@ -179,6 +183,16 @@ class GymnasiumVectorEnv:
 
 def describe(env: Env, task_name: str) -> EnvSpec:
     """Sizes, bounds and identity of an env, or a refusal that names what is supported."""
+    try:
+        with exit_as_error(task_name, "when it was asked for its spaces"):
+            return _described(env, task_name)
+    except SpacilError:
+        raise
+    except Exception as error:  # its spaces, spec and dt are code of others too
+        raise EnvError(f"{task_name} cannot be described: {told(error)}") from error
+
+
+def _described(env: Env, task_name: str) -> EnvSpec:
     observations = _flat_box(env.observation_space, f"{task_name}: observations")
     actions = _flat_box(env.action_space, f"{task_name}: actions")
     if not np.issubdtype(actions.dtype, np.floating):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from spacil.envs.mujoco_tasks import MUJOCO_TASKS, MujocoTask
 from spacil.errors import ConfigError
+from spacil.plain_text import shown
 
 if TYPE_CHECKING:
     from spacil.envs.env_source import EnvSource
@@ -72,8 +73,8 @@ def task_named_in_file(task: str, file: object) -> str:
     """
     if ":" in task:
         raise ConfigError(
-            f"{file} names the task {task!r}: a module is not imported because a file says so; "
-            "if you trust it, name the task yourself"
+            f"{file} names the task {shown(repr(task))}: a module is not imported because a file "
+            "says so; if you trust it, name the task yourself"
         )
     return task
 

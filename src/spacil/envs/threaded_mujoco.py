@@ -5,10 +5,11 @@ over the batch (`mujoco_rules.py`). It steps the actions it is given, as Gymnasi
 is the caller's. A simulation that leaves the valid range is an error, never data.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,8 @@ from spacil.envs.vector_env import (
     check_actions,
     check_active,
     first_non_finite_row,
+    refuse_copy,
+    require_own_process,
 )
 from spacil.errors import ConfigError, EnvError
 
@@ -76,6 +79,7 @@ class ThreadedMujocoEnv:
         self._seeds = seeds
         self._dt = seconds_per_step(task, model)
         self._simulations: _Simulations | None = _Simulations(batch, physics_of(batch), starts)
+        self._process = os.getpid()
         self._has_episodes = False
         self._elapsed_steps = np.zeros(num_envs, dtype=np.int64)
         self._episodes = np.zeros(num_envs, dtype=np.int64)
@@ -160,6 +164,9 @@ class ThreadedMujocoEnv:
         """Stop the threads and free the simulations; closing twice is harmless."""
         self._simulations = None
 
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self.spec.task)
+
     def __enter__(self) -> Self:
         return self
 
@@ -174,6 +181,7 @@ class ThreadedMujocoEnv:
     def _opened(self) -> _Simulations:
         if self._simulations is None:
             raise EnvError(f"{self.spec.task}: this env is closed")
+        require_own_process(self._process, self.spec.task)
         return self._simulations
 
     def _live_arrays(self) -> dict[str, NDArray[Any]]:

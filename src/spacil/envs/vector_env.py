@@ -1,15 +1,16 @@
 """What every vectorised environment of spacil offers, and the checks none of them may skip."""
 
 import math
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spacil.errors import DataError, DivergedError
+from spacil.errors import DataError, DivergedError, EnvError
 from spacil.seeding import derived_seed
 
 FloatArray = NDArray[np.float64]
@@ -155,6 +156,23 @@ def require_dims(source: object, found: Dims, expected: Dims, whose: str) -> Non
     """Refuse what has other sizes: `require_dims(path, (17, 6), (11, 3), "Hopper-v4")`."""
     for misfit in dims_misfits(found, expected, whose).values():
         raise DataError(f"{source}: {misfit}")
+
+
+def refuse_copy(task: str) -> NoReturn:
+    """Live envs hold threads, native memory and objects of others: none of it can be copied."""
+    raise TypeError(
+        f"{task}: live envs cannot be copied or pickled. Agent.save(folder) keeps a whole agent, "
+        "Agent.load(folder) makes another one of it, in any process"
+    )
+
+
+def require_own_process(process: int, task: str) -> None:
+    """Refuse to simulate in a forked child, which has the memory and not the threads."""
+    if os.getpid() != process:
+        raise EnvError(
+            f"{task}: these envs were made in process {process}, and this is process "
+            f"{os.getpid()}: a fork copies no threads. Make or load the agent in the new process"
+        )
 
 
 def check_actions(actions: NDArray[Any], spec: EnvSpec, num_envs: int) -> None:

@@ -18,6 +18,9 @@ from spacil.errors import ConfigError, DataError
 
 _OTHER_FILES = "session.model_external_initializers_file_folder_path"
 
+MAX_ROWS = 256
+"""States that are computed at once: as many as the file was tried with, and never more."""
+
 _DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64}
 
 
@@ -66,13 +69,14 @@ def policy_from_bytes(content: bytes, path: Path, num_threads: int = 1) -> OnnxP
 
     def act(states: NDArray[Any]) -> NDArray[Any]:
         rows = states.astype(dtype, copy=False)
-        if batch_size is None:
-            return _as_array(session.run([target.name], {source.name: rows})[0])
-        parts = [
-            _as_array(session.run([target.name], {source.name: part})[0])
-            for part in _parts(rows, batch_size)
-        ]
-        return np.concatenate(parts)[: len(rows)]
+        if batch_size is not None:
+            parts = _parts(rows, batch_size)
+        else:
+            parts = [rows[i : i + MAX_ROWS] for i in range(0, len(rows), MAX_ROWS)] or [rows]
+        actions = [_as_array(session.run([target.name], {source.name: part})[0]) for part in parts]
+        if any(part.ndim == 0 for part in actions):
+            raise DataError(f"{path}: returned a single number, expected actions [B, A]")
+        return np.concatenate(actions)[: len(rows)]
 
     return OnnxPolicy(act, _size(source.shape[1]), _size(target.shape[1]))
 

@@ -9,6 +9,8 @@ Opening a file never imports code. Only a `module:name` that the user typed does
 
 import copy
 import importlib
+import itertools
+import math
 import re
 import sys
 from collections.abc import Mapping
@@ -22,6 +24,7 @@ from spacil.config.algorithms import ALGORITHMS, from_table
 from spacil.errors import ConfigError, DataError
 from spacil.nets.normalizer import CLIP
 from spacil.nets.policy import GaussianPolicy
+from spacil.plain_text import shown
 from spacil.policies import third_party
 from spacil.policies.file import (
     SavedPolicy,
@@ -134,6 +137,12 @@ def _cost_of(
         adversary = ALGORITHMS[settings["algorithm"]].adversary
         if adversary is None:
             raise ValueError(f"{settings['algorithm']} has no discriminator")
+        # Checked before allocating: so far these sizes are only numbers in a file.
+        sizes = [1, *(int(width) for width in settings["discriminator_hidden"]), 1]
+        num_needed = sum(map(math.prod, itertools.pairwise(sizes)))
+        num_held = sum(tensor.numel() for tensor in tensors.values())
+        if min(sizes) < 1 or num_needed > num_held:
+            raise ValueError(f"widths {shown(sizes[1:-1])} need more numbers than the file holds")
         cost: CostFunction = from_table(adversary).saved_cost(settings, policy, tensors)
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise DataError(

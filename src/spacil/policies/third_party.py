@@ -19,9 +19,6 @@ from spacil.errors import ConfigError, DataError
 from spacil.functional.spectral import BatchFunction
 from spacil.policies.onnx_policy import load_onnx_policy
 from spacil.policies.source import OwnFrame, PolicySource, guarded, refuse_nonfinite
-from spacil.sandbox.parent import read_foreign
-
-ONNX_PROBE = "spacil.policies.onnx_probe:try_once"
 
 _SLOPES_WITHIN_0_1 = (nn.Tanh, nn.ReLU, nn.Identity, nn.Dropout, nn.Flatten)
 """Activations (dropout as it is in evaluation) under which the certificate is sound."""
@@ -56,8 +53,6 @@ def from_callable(function: Callable[..., object]) -> PolicySource:
 
 def from_onnx(path: Path) -> PolicySource:
     """An ONNX file with one input, the raw observations, and one output, the actions."""
-    if path.is_file():
-        read_foreign(ONNX_PROBE, path)  # a crash, a hang or a memory blow-up stays in the child
     opened = load_onnx_policy(path, torch.get_num_threads())
 
     def act(states: Tensor) -> object:

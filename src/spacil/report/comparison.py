@@ -13,14 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
 from numpy.typing import NDArray
 
 from spacil import storage
-
-matplotlib.use("Agg")
-from matplotlib import pyplot as plt  # the backend must be chosen first
+from spacil.report.plain_figures import plain_style, subplots
 
 COLOURS = ("#c8553d", "#1f6f8b", "#7d8491", "#d9a441", "#588157", "#6d597a")
 _COLUMNS_IN_A_ROW = 5
@@ -77,12 +74,11 @@ def band_of(runs: Sequence[Sequence[Evaluated]], name: str) -> Band | None:
     return Band(np.array(shared), values.mean(axis=0), values.min(axis=0), values.max(axis=0))
 
 
+@plain_style()
 def draw_curves(lines: Sequence[Line], path: Path, demonstrators: Mapping[str, float]) -> None:
     """One column per task: return above, J below; mean over seeds, shaded from worst to best."""
     tasks = list(dict.fromkeys(line.task for line in lines))
-    figure, axes = plt.subplots(
-        2, len(tasks), figsize=(5 * len(tasks), 6), sharex="col", squeeze=False
-    )
+    figure, axes = subplots(2, len(tasks), figsize=(5 * len(tasks), 6), sharex="col", squeeze=False)
     colours = _colours([line.label for line in lines])
     for column, task in enumerate(tasks):
         upper, lower = axes[:, column]
@@ -103,12 +99,13 @@ def draw_curves(lines: Sequence[Line], path: Path, demonstrators: Mapping[str, f
     _finish(figure, axes, path)
 
 
+@plain_style()
 def draw_front(points: Sequence[Point], path: Path, demonstrators: Mapping[str, float]) -> None:
     """One panel per task: return against J, a dot per run; up and to the left is better."""
     tasks = list(dict.fromkeys(point.task for point in points))
     num_columns = min(len(tasks), _COLUMNS_IN_A_ROW)
     num_rows = -(-len(tasks) // num_columns)
-    figure, axes = plt.subplots(
+    figure, axes = subplots(
         num_rows, num_columns, figsize=(4.5 * num_columns, 4 * num_rows), squeeze=False
     )
     colours = _colours([point.label for point in points])
@@ -154,7 +151,6 @@ def _finish(figure: Any, axes: Any, path: Path) -> None:
     figure.tight_layout()
     picture = io.BytesIO()
     figure.savefig(picture, dpi=90, format=path.suffix.removeprefix(".") or "png")
-    plt.close(figure)
     storage.replace_file(path, picture.getvalue())
 
 

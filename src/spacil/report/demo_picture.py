@@ -3,14 +3,11 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import matplotlib
-
-matplotlib.use("Agg")
 import numpy as np
-from matplotlib import pyplot as plt  # the backend must be chosen first
 
 from spacil.errors import ConfigError, StorageError
 from spacil.report.learning_curve import RETURN_COLOUR, SMOOTHNESS_COLOUR
+from spacil.report.plain_figures import plain_style, subplots
 from spacil.storage import os_errors_as
 
 if TYPE_CHECKING:
@@ -21,13 +18,14 @@ MAX_ACTIONS_DRAWN = 12
 _COLUMNS = 3
 
 
+@plain_style()
 def draw_demonstrations(demos: "Demonstrations", path: Path) -> None:
     """Returns and lengths over the episodes, then one histogram per action."""
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigError(f"{path}: expected a file name that ends in {', '.join(SUFFIXES)}")
     num_drawn = min(demos.num_actions, MAX_ACTIONS_DRAWN)
     num_rows = 1 + -(-num_drawn // _COLUMNS)
-    figure, axes = plt.subplots(num_rows, _COLUMNS, figsize=(11, 2.6 * num_rows), squeeze=False)
+    figure, axes = subplots(num_rows, _COLUMNS, figsize=(11, 2.6 * num_rows), squeeze=False)
     flat: list[Any] = list(axes.flat)
     _draw_episodes(flat[:_COLUMNS], demos)
     for column, axis in enumerate(flat[_COLUMNS:]):
@@ -38,11 +36,8 @@ def draw_demonstrations(demos: "Demonstrations", path: Path) -> None:
     task = demos.metadata.task or "an unnamed task"
     figure.suptitle(f"{demos.num_episodes} demonstrations of {task}")
     figure.tight_layout()
-    try:
-        with os_errors_as(StorageError, "write", path):
-            figure.savefig(path, dpi=130)
-    finally:
-        plt.close(figure)
+    with os_errors_as(StorageError, "write", path):
+        figure.savefig(path, dpi=130)
 
 
 def _draw_episodes(axes: list[Any], demos: "Demonstrations") -> None:

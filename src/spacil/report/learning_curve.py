@@ -1,21 +1,19 @@
 """One picture of a run: return and smoothness against env steps, or against epochs for cloning."""
 
 import io
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
 from spacil import storage
-
-matplotlib.use("Agg")
-from matplotlib import pyplot as plt  # the backend must be chosen first
+from spacil.report.plain_figures import plain_style, subplots
 
 RETURN_COLOUR = "#1f6f8b"
 SMOOTHNESS_COLOUR = "#c8553d"
 
 
+@plain_style()
 def draw_learning_curve(
     rows: Sequence[Mapping[str, Any]],
     path: Path,
@@ -23,16 +21,16 @@ def draw_learning_curve(
     demonstrator_return: float | None = None,
 ) -> None:
     """Evaluations of a run (rows of metrics.jsonl that hold `average_return`), as a PNG."""
-    evaluated = [row for row in rows if row.get("average_return") is not None]
+    evaluated = [row for row in rows if isinstance(row.get("average_return"), int | float)]
     if not evaluated:
         return
-    has_env_steps = evaluated[-1]["env_steps"] > 0
-    steps = [row["env_steps" if has_env_steps else "iteration"] for row in evaluated]
+    has_env_steps = bool(evaluated[-1].get("env_steps"))
+    steps = [_number(row.get("env_steps" if has_env_steps else "iteration")) for row in evaluated]
     has_common = evaluated[-1].get("smoothness_j") is not None
     key = "smoothness_j" if has_common else "smoothness_j_own"
-    figure, (upper, lower) = plt.subplots(2, 1, figsize=(7, 6), sharex=True)
+    figure, (upper, lower) = subplots(2, 1, figsize=(7, 6), sharex=True)
     means = [row["average_return"] for row in evaluated]
-    spreads = [row["return_std"] for row in evaluated]
+    spreads = [row.get("return_std") or 0.0 for row in evaluated]
     upper.plot(steps, means, color=RETURN_COLOUR, marker="o", markersize=3, label="learned policy")
     upper.fill_between(
         steps,
@@ -47,9 +45,8 @@ def draw_learning_curve(
     upper.set_ylabel("return G (higher is better)")
     upper.legend(frameon=False)
     upper.set_title(title, parse_math=False)  # a dollar sign in a task's name is a dollar sign
-    lower.plot(
-        steps, [row[key] for row in evaluated], color=SMOOTHNESS_COLOUR, marker="o", markersize=3
-    )
+    constants = [_number(row.get(key)) for row in evaluated]
+    lower.plot(steps, constants, color=SMOOTHNESS_COLOUR, marker="o", markersize=3)
     frame = "common frame" if has_common else "own frame"
     lower.set_ylabel(f"J, {frame} (lower is smoother)")
     lower.set_ylim(bottom=0)
@@ -60,5 +57,9 @@ def draw_learning_curve(
     figure.tight_layout()
     picture = io.BytesIO()
     figure.savefig(picture, dpi=120, format="png")
-    plt.close(figure)
     storage.replace_file(path, picture.getvalue())
+
+
+def _number(value: Any) -> float:
+    """A gap in the line where a row has no number."""
+    return value if isinstance(value, int | float) else math.nan

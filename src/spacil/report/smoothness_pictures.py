@@ -4,18 +4,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
 import numpy as np
-from matplotlib import pyplot as plt  # the backend must be chosen first
 from numpy.typing import NDArray
 
 from spacil.report.learning_curve import RETURN_COLOUR, SMOOTHNESS_COLOUR
+from spacil.report.plain_figures import plain_style, subplots
 
 MAX_ACTIONS_DRAWN = 8
 
 
+@plain_style()
 def draw_pictures(
     report: Mapping[str, Any], trace: Mapping[str, NDArray[Any]] | None, folder: Path
 ) -> list[Path]:
@@ -35,7 +33,7 @@ def draw_pictures(
 
 
 def _draw_constants(trace: Mapping[str, NDArray[Any]], name: str) -> Any:
-    figure, axis = plt.subplots(figsize=(8, 3.5))
+    figure, axis = subplots(figsize=(8, 3.5))
     frames = [frame for frame in ("common", "effective") if frame in trace] or ["own"]
     colours = (SMOOTHNESS_COLOUR, RETURN_COLOUR)
     for frame, colour in zip(frames, colours, strict=False):
@@ -50,7 +48,7 @@ def _draw_constants(trace: Mapping[str, NDArray[Any]], name: str) -> Any:
 
 
 def _draw_actions(trace: Mapping[str, NDArray[Any]], name: str) -> Any:
-    figure, (upper, lower) = plt.subplots(2, 1, figsize=(8, 6))
+    figure, (upper, lower) = subplots(2, 1, figsize=(8, 6))
     num_drawn = min(trace["actions"].shape[1], MAX_ACTIONS_DRAWN)
     for k in range(num_drawn):
         upper.plot(trace["actions"][:, k], linewidth=0.8, label=f"a{k}")
@@ -70,7 +68,7 @@ def _draw_actions(trace: Mapping[str, NDArray[Any]], name: str) -> Any:
 
 
 def _draw_noise(report: Mapping[str, Any], name: str) -> Any:
-    figure, axis = plt.subplots(figsize=(6, 4))
+    figure, axis = subplots(figsize=(6, 4))
     points = report["robustness"]["observation_noise"]
     levels, means, spreads = (
         np.array([point[key] for point in points])
@@ -106,5 +104,4 @@ def _plain(figure: Any, axes: list[Any]) -> Any:
 
 def _save(figure: Any, path: Path) -> Path:
     figure.savefig(path, dpi=120)
-    plt.close(figure)
     return path

@@ -8,6 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from spacil.report.plain_figures import plain_style
+
 MEASURED_COLOUR = "#1f6f8b"
 BOUND_COLOUR = "#c8553d"
 
@@ -38,6 +40,7 @@ _PANELS = {
 }
 
 
+@plain_style()
 def draw_theory(panels: Mapping[str, Rows], path: Path) -> None:
     """One panel each, slope and bound over the parameter, as a PNG."""
     figure = Figure(figsize=(7.5, 5.6), layout="constrained")

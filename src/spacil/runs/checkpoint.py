@@ -17,10 +17,11 @@ manifest. This module never overwrites a checkpoint, never takes a file name fro
 and never falls back to starting from scratch while there is something that it could not read.
 """
 
+import contextlib
 import hashlib
 import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,9 @@ from spacil.storage import DamagedFileError
 
 NUM_KEPT = 3
 """Checkpoints that stay, besides the best."""
+
+_MAX_LISTINGS = 100
+"""How often a reader starts again because a run replaced what it was about to read."""
 
 _TENSORS, _DOCUMENT = "state.safetensors", "state.json"
 _logger = logging.getLogger(__name__)
@@ -127,15 +131,33 @@ def newest_valid(checkpoints_dir: Path) -> Checkpoint | None:
 
     Damaged ones are moved to `.corrupt-*` with a warning and the next older one is taken.
     """
-    return _first_valid(checkpoints_dir, names_in(checkpoints_dir))
+    return _first_valid(checkpoints_dir, lambda: names_in(checkpoints_dir))
+
+
+def newest_readable(checkpoints_dir: Path) -> Checkpoint | None:
+    """The newest valid checkpoint, for somebody who only looks: nothing is set aside."""
+    for name in names_in(checkpoints_dir):
+        with contextlib.suppress(StorageError):
+            return _read_named(checkpoints_dir / name)
+    return None
+
+
+def repair_latest(checkpoints_dir: Path, found: Checkpoint) -> None:
+    """Point LATEST at the checkpoint that a run resumes from: a kill may have come before it."""
+    name = folder_name(found.iteration)
+    if latest_name(checkpoints_dir) != name:
+        storage.replace_file(checkpoints_dir / LATEST, f"{name}\n".encode())
 
 
 def read_best(checkpoints_dir: Path) -> Checkpoint | None:
     """The best checkpoint; None if no best was ever written."""
     folder = checkpoints_dir / BEST
-    hint = latest_name(folder)
-    # A stable sort: the hinted one first, then newest to oldest.
-    return _first_valid(folder, sorted(names_in(folder), key=lambda name: name != hint))
+
+    def hinted_first() -> list[str]:
+        hint = latest_name(folder)
+        return sorted(names_in(folder), key=lambda name: name != hint)  # a stable sort
+
+    return _first_valid(folder, hinted_first)
 
 
 # --- writing ----------------------------------------------------------------------------------
@@ -237,24 +259,36 @@ def _newest_hash(folder: Path) -> str | None:
 # --- reading ----------------------------------------------------------------------------------
 
 
-def _first_valid(folder: Path, names: list[str]) -> Checkpoint | None:
-    for name in names:
-        path = folder / name
-        try:
-            if path.is_symlink():
-                raise DamagedFileError(f"{str(path)!r} is a symbolic link")
-            checkpoint = read(path)
-            if checkpoint.iteration != iteration_of(name):
-                raise DamagedFileError(f"{str(path)!r} holds iteration {checkpoint.iteration}")
-            return checkpoint
-        except DamagedFileError as damage:
-            _set_corrupt_aside(path, damage)
+def _first_valid(folder: Path, list_names: Callable[[], list[str]]) -> Checkpoint | None:
+    names: list[str] = []
+    for _ in range(_MAX_LISTINGS):
+        names = list_names()
+        for name in names:
+            try:
+                return _read_named(folder / name)
+            except DamagedFileError as damage:
+                # The run itself may have replaced it by a newer one in between: list them again.
+                if not os.path.lexists(folder / name):
+                    break
+                _set_corrupt_aside(folder / name, damage)
+        else:
+            break
     if names or has_corrupt(folder):
         raise StorageError(
             f"no checkpoint in {str(folder)!r} is valid, and the run is not restarted from "
             "scratch: restore the folder from a backup, or start a new run folder"
         )
     return None
+
+
+def _read_named(path: Path) -> Checkpoint:
+    """A checkpoint that is what its name says."""
+    if path.is_symlink():
+        raise DamagedFileError(f"{str(path)!r} is a symbolic link")
+    found = read(path)
+    if found.iteration != iteration_of(path.name):
+        raise DamagedFileError(f"{str(path)!r} holds iteration {found.iteration}")
+    return found
 
 
 def _read_part(path: Path, part: Mapping[str, Any]) -> bytearray:

@@ -33,7 +33,8 @@ def names_in(folder: Path) -> list[str]:
 def latest_name(folder: Path) -> str | None:
     """The name in LATEST; None where it is missing or unreadable, as it is only a hint."""
     try:
-        return storage.read_bytes(folder / LATEST, 255).decode("ascii").strip()
+        content = storage.read_bytes(folder / LATEST, 255, follow_symlinks=False)
+        return content.decode("ascii").strip()
     except (DamagedFileError, UnicodeDecodeError):
         return None
 
@@ -44,5 +45,6 @@ def has_corrupt(folder: Path) -> bool:
 
 
 def _listing(folder: Path) -> list[str]:
+    storage.refuse_link(folder)
     with storage.os_errors_as(StorageError, "list", folder):
         return [entry.name for entry in folder.iterdir()] if folder.is_dir() else []

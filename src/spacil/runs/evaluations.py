@@ -91,7 +91,7 @@ def evaluations_of(config: TrainConfig, metrics: Iterable[Mapping[str, Any]]) ->
         {key: row.get(key) for key in _EVALUATION_KEYS}
         | {key: bool(row.get(key)) for key in _WARNING_KEYS}
         for row in metrics
-        if row.get("average_return") is not None
+        if isinstance(row.get("average_return"), int | float)
     ]
     best = max(rows, key=lambda row: row["average_return"], default=None)
     return Evaluations(identity_of(config), best, rows[-1] if rows else None)

@@ -8,8 +8,9 @@ Everything that can go wrong with a folder goes wrong in `open_run`, well under 
 start and before any environment is made: it creates or checks the folder, takes its lock, and
 compares settings. Only `begin` changes what is in the folder, so a start that fails in between
 leaves everything as it was: no folder in the way of the corrected command, and no run overwritten
-by mistake. This module never appends to an existing run unless asked to resume, and deletes
-nothing that spacil did not write.
+by mistake. This module never appends to an existing run unless asked to resume, deletes nothing
+that spacil did not write, and follows no link inside a run folder. Paths are absolute from the
+start: an env may change the working folder.
 """
 
 import contextlib
@@ -22,16 +23,17 @@ from typing import Any
 from spacil import storage
 from spacil.config.flat import flat_settings
 from spacil.config.train_config import TrainConfig
-from spacil.config.upgrade import upgraded
 from spacil.errors import ConfigError, RunDirError, StorageError
+from spacil.plain_text import shown
 from spacil.runs.location import DEFAULT_ROOT, make_folder, make_new_folder, utc
-from spacil.runs.ownership import LOCK, OWNER, owner_of, take_lock, write_owner
+from spacil.runs.ownership import LOCK, OWNER, FolderLock, owner_of, write_owner
 from spacil.runs.resuming import (
     CONFIG,
     STATUS,
     Status,
     check_resumable,
     is_run_folder,
+    saved_settings,
     status_of_run,
     unfinished_run,
 )
@@ -56,7 +58,13 @@ class RunDir:
     """
 
     def __init__(
-        self, path: Path, lock: int, settings: dict[str, Any], *, overwrite: bool, is_new: bool
+        self,
+        path: Path,
+        lock: FolderLock,
+        settings: dict[str, Any],
+        *,
+        overwrite: bool,
+        is_new: bool,
     ) -> None:
         self.path = path
         self.checkpoints = path / "checkpoints"
@@ -86,13 +94,16 @@ class RunDir:
         document = {"status": status, "reason": reason, "updated": utc("%Y-%m-%dT%H:%M:%SZ")}
         storage.write_json(self.path / STATUS, document)
 
+    def require_in_place(self) -> None:
+        """Raise if the folder was deleted, moved or replaced since it was opened."""
+        self._lock.require_in_place()
+
     def close(self) -> None:
-        """Release the folder; closing the descriptor releases the lock."""
-        if self._lock >= 0:
+        """Release the folder; in a forked child, which does not hold it, nothing happens."""
+        if self._lock.is_held:
             if self._status is None and self._is_new:
                 _take_back(self.path)
-            os.close(self._lock)
-            self._lock = -1
+            self._lock.release()
 
     def __enter__(self) -> "RunDir":
         return self
@@ -104,7 +115,7 @@ class RunDir:
         traceback: TracebackType | None,
     ) -> None:
         try:
-            if error is not None and self._status == "running":
+            if error is not None and self._status == "running" and self._lock.is_held:
                 is_fault = isinstance(error, Exception)
                 self.mark(
                     "failed" if is_fault else "interrupted", f"{type(error).__name__}: {error}"
@@ -140,10 +151,13 @@ def open_run(
         path = unfinished_run(root, config)
     else:
         path = make_new_folder(root, config)
+    path = path.absolute()
     _refuse_other_folder(path)
     settings = flat_settings(config)
-    run = RunDir(path, take_lock(path), settings, overwrite=overwrite, is_new=is_new)
+    run = RunDir(path, FolderLock(path), settings, overwrite=overwrite, is_new=is_new)
     try:
+        if not overwrite:  # which deletes links, never what they point to
+            _refuse_links(path)
         _refuse(path, settings, resume=resume, overwrite=overwrite)
         write_owner(path)
     except StorageError as error:
@@ -167,7 +181,13 @@ def _is_blank(path: Path) -> bool:
     """Empty, or holding only what a process leaves that is killed right after its start."""
     with storage.os_errors_as(RunDirError, "list", path):
         names = {entry.name for entry in path.iterdir()}
-    return all(name in (LOCK, OWNER) or name.startswith(storage.LEFTOVERS) for name in names)
+    return all(name in (LOCK, OWNER) or storage.is_leftover(name) for name in names)
+
+
+def _refuse_links(path: Path) -> None:
+    """Nobody may have the run write, or be read, elsewhere than in its folder."""
+    for name in (*_RESULTS, CONFIG, OWNER, "checkpoints/best", "checkpoints/LATEST"):
+        storage.refuse_link(path / name)
 
 
 def _refuse(path: Path, settings: dict[str, Any], *, resume: bool, overwrite: bool) -> None:
@@ -181,7 +201,7 @@ def _refuse(path: Path, settings: dict[str, Any], *, resume: bool, overwrite: bo
     if resume and is_blank:
         _logger.warning("nothing to resume in %s: starting a new run there", path)
     elif resume:
-        check_resumable(upgraded(storage.read_json(path / CONFIG)), settings)
+        check_resumable(saved_settings(path), settings)
         if status_of_run(path) == "running":
             _logger.warning(
                 "%s exited without recording a status; resuming its run", owner_of(path)
@@ -206,4 +226,4 @@ def _delete_results(path: Path) -> None:
             storage.delete(storage.move_aside(path / name))
     left = sorted({entry.name for entry in path.iterdir()} - {CONFIG, LOCK, OWNER})
     if left:
-        _logger.warning("left in %s, not written by spacil: %s", path, ", ".join(left))
+        _logger.warning("left in %s, not written by spacil: %s", path, ", ".join(map(shown, left)))

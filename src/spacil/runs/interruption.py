@@ -1,23 +1,69 @@
 """Signals set a flag that the training loop checks after each iteration.
 
-On SIGINT (Ctrl-C), SIGTERM (a scheduler's stop) and SIGUSR1 (a preemption notice) the loop saves
-a checkpoint and ends with `exit_code`. A second signal ends the process immediately, which is
-safe: the files on disk are complete at every moment.
+On SIGINT (Ctrl-C), SIGTERM (a scheduler's stop), SIGUSR1 (a preemption notice), SIGHUP (the
+terminal is gone) and SIGXCPU (the processor time is used up) the loop saves a checkpoint and ends
+with `exit_code`. A second signal ends the process immediately, which is safe: the files on disk are
+complete at every moment. Its code says that the iteration under way was not saved.
 
-No handler raises an exception: it could surface at any line, even in the middle of an update. A
-signal that was ignored before (as under nohup) stays ignored.
+No handler of a run raises an exception: it could surface at any line, even in the middle of an
+update. A signal that was ignored before (as under nohup) stays ignored. Processes that an env forks
+are not ours: there a signal does what it does by default.
 """
 
 import contextlib
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 from typing import Any
 
-EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGUSR1: 75}
+EXIT_CODES = {
+    signal.SIGINT: 130,
+    signal.SIGTERM: 143,
+    signal.SIGUSR1: 75,
+    signal.SIGHUP: 129,
+    signal.SIGXCPU: 152,
+}
 """Exit code after a saved interruption; 75 tells a scheduler to run the command again."""
+
+NOT_SAVED = 75
+"""Exit code after a second signal."""
+
+
+class StoppedBySignal(BaseException):
+    """A signal outside of the training loop, where nothing has to be finished first."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.exit_code = EXIT_CODES[signal.Signals(number)]
+
+
+@contextlib.contextmanager
+def signals_as_exceptions() -> Iterator[None]:
+    """For a whole command: signals end it as Ctrl-C does, with what it cleans up and its code."""
+    process = os.getpid()
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if os.getpid() != process:
+            _obey(number)
+        raise StoppedBySignal(number)
+
+    stop.is_of_the_command = True  # type: ignore[attr-defined]  # how a run knows it
+    former = {
+        number: signal.getsignal(number)
+        for number in EXIT_CODES
+        if number != signal.SIGINT and signal.getsignal(number) is signal.SIG_DFL
+    }
+    if threading.current_thread() is not threading.main_thread():
+        former = {}
+    for number in former:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
 
 
 class Interruption:
@@ -27,6 +73,7 @@ class Interruption:
         self.requested: int | None = None
         """The number of the first signal that came, or None."""
         self._previous: dict[int, Callable[..., Any] | int] = {}
+        self._process = os.getpid()
 
     @property
     def exit_code(self) -> int:
@@ -54,16 +101,27 @@ class Interruption:
         self._previous.clear()
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if os.getpid() != self._process:
+            _obey(number)
         name = signal.Signals(number).name
         if self.requested is not None:
-            _say(f"{name} again: stopping immediately")
-            os._exit(128 + number)
+            if number == signal.SIGXCPU:  # the kernel repeats it every second
+                return
+            _say(f"{name} again: stopping immediately; the iteration under way is not saved")
+            os._exit(NOT_SAVED)
         self.requested = number
         _say(f"{name}: saving after this iteration; send it again to stop immediately")
         previous = self._previous.get(number)
-        # Python's own SIGINT handler raises KeyboardInterrupt, which the flag replaces.
-        if callable(previous) and previous is not signal.default_int_handler:
+        # Python's own SIGINT handler and the command's raise an exception, which the flag replaces.
+        raises = previous is signal.default_int_handler or hasattr(previous, "is_of_the_command")
+        if callable(previous) and not raises:
             previous(number, frame)
+
+
+def _obey(number: int) -> None:
+    """In a forked child: what the signal does where nobody handles it."""
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
 
 
 def _say(message: str) -> None:

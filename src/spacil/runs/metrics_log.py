@@ -34,9 +34,9 @@ class MetricsLog:
         self._path = path
         self._end, self._last_iteration = 0, 0
         self._tensorboard = None if tensorboard_dir is None else _TensorBoard(tensorboard_dir)
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
         with storage.os_errors_as(StorageError, "open", path):
-            self._descriptor = os.open(path, flags, 0o666)
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+            self._descriptor = storage.open_descriptor(path, flags)
         try:
             # A line appended to a torn one would make damage in the middle of the file.
             self._keep(_whole_lines(path))
@@ -104,7 +104,7 @@ class _Line(NamedTuple):
 
 
 def _whole_lines(path: Path) -> list[_Line]:
-    content = storage.read_bytes(path, MAX_METRICS_BYTES)
+    content = storage.read_bytes(path, MAX_METRICS_BYTES, follow_symlinks=False)
     lines: list[_Line] = []
     end = 0
     for number, text in enumerate(content.splitlines(keepends=True), start=1):

@@ -1,38 +1,78 @@
 """Who holds a run folder: a lock in the kernel, and a note that names the process.
 
-The lock ends with its process, so a dead owner never blocks anyone; the note is for people.
+The lock ends with its process, so a dead owner never blocks anyone; the note is for people. A child
+that an env forks lets go of the lock: the kernel would keep it for as long as the child lives.
 """
 
 import contextlib
 import os
 import socket
 import time
+import weakref
 from pathlib import Path
 
 from spacil import storage
 from spacil.errors import RunDirError, StorageError
+from spacil.plain_text import shown
 
 LOCK, OWNER = "run.lock", "owner.json"
 
 
-def take_lock(path: Path) -> int:
-    """A descriptor that holds the folder until it is closed; refused while another process does."""
-    lock_path = path / LOCK
-    with storage.os_errors_as(RunDirError, "lock", lock_path):
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        lock = os.open(lock_path, flags, 0o666)
+class FolderLock:
+    """Holds a folder until `release`; refused while another process holds it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path / LOCK
+        with storage.os_errors_as(RunDirError, "lock", self._path):
+            self._descriptor = storage.open_descriptor(self._path, os.O_RDWR | os.O_CREAT)
+            try:
+                is_ours = storage.try_lock(self._descriptor)
+            except OSError:
+                self.release()
+                raise
+        if not is_ours:
+            self.release()
+            raise RunDirError(
+                f"{str(path)!r} is in use by {owner_of(path)}: wait for it, stop it, or choose "
+                "another --run-dir"
+            )
+        _held.add(self)
+
+    @property
+    def is_held(self) -> bool:
+        """False after `release`, and in every forked child."""
+        return self._descriptor >= 0
+
+    def require_in_place(self) -> None:
+        """Raise if the lock file, or the whole folder, was deleted, moved or replaced."""
+        if not self.is_held:
+            raise StorageError(f"{str(self._path.parent)!r} is not held by this process")
         try:
-            is_ours = storage.try_lock(lock)
+            is_in_place = os.path.samestat(os.fstat(self._descriptor), os.lstat(self._path))
         except OSError:
-            os.close(lock)
-            raise
-    if not is_ours:
-        os.close(lock)
-        raise RunDirError(
-            f"{str(path)!r} is in use by {owner_of(path)}: wait for it, stop it, or choose "
-            "another --run-dir"
-        )
-    return lock
+            is_in_place = False
+        if not is_in_place:
+            raise StorageError(
+                f"{str(self._path)!r} was deleted, moved or replaced while the run was going on: "
+                "nothing more can be kept there, so the run ends here"
+            )
+
+    def release(self) -> None:
+        """Let go; closing the descriptor releases the lock."""
+        if self.is_held:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+_held: "weakref.WeakSet[FolderLock]" = weakref.WeakSet()
+
+
+def _release_in_child() -> None:
+    for lock in _held:
+        lock.release()
+
+
+os.register_at_fork(after_in_child=_release_in_child)
 
 
 def write_owner(path: Path) -> None:
@@ -52,7 +92,8 @@ def write_owner(path: Path) -> None:
 def owner_of(path: Path) -> str:
     """The process that last recorded the folder as its own, in words."""
     try:
-        owner = storage.read_json(path / OWNER)
-        return f"process {owner['pid']} on {owner['host']}, started {owner['started']}"
+        owner = storage.read_json(path / OWNER, follow_symlinks=False)
+        number, host, started = (shown(owner[key], 64) for key in ("pid", "host", "started"))
+        return f"process {number} on {host}, started {started}"
     except (StorageError, KeyError, TypeError):
         return "another process"

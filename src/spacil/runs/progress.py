@@ -90,12 +90,15 @@ class LiveProgress:
             table.add_row(f"[dim]{name}[/dim]", text)
         bar = ProgressBar(total=self._num_iterations, completed=metrics["iteration"], width=48)
         header = f"iteration {metrics['iteration']} of {self._num_iterations}"
-        # Not earlier: it takes over the terminal, and a run may still be refused.
-        self._live.start()
-        self._live.update(Group(header, bar, table))
+        # The terminal may be gone, and the run does not need one.
+        with contextlib.suppress(OSError):
+            # Not earlier: it takes over the terminal, and a run may still be refused.
+            self._live.start()
+            self._live.update(Group(header, bar, table))
 
     def close(self) -> None:
-        self._live.stop()
+        with contextlib.suppress(OSError):
+            self._live.stop()
 
 
 def progress_for(num_iterations: int, stream: TextIO | None = None) -> Progress:

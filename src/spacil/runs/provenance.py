@@ -32,9 +32,14 @@ def deciding_last_bits(provenance: Mapping[str, Any]) -> dict[str, Any]:
 @functools.cache
 def software_versions() -> dict[str, str]:
     """What decides the last bits of the results, besides the settings."""
+    import torch  # here: who only reads a record of a run does not need it
+
     packages = ("torch", "numpy", "mujoco", "gymnasium")
     versions = {"spacil": __version__} | {name: version(name) for name in packages}
-    return versions | {"machine": platform.machine()}
+    return versions | {
+        "machine": platform.machine(),
+        "instruction_set": torch.backends.cpu.get_cpu_capability(),
+    }
 
 
 @functools.cache

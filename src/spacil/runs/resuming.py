@@ -9,7 +9,9 @@ from spacil import storage
 from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings, from_flat_settings
 from spacil.config.train_config import TrainConfig
 from spacil.config.upgrade import upgraded
-from spacil.errors import ConfigError, RunDirError, StorageError
+from spacil.errors import ConfigError, RunDirError, SpacilError, StorageError
+from spacil.plain_text import shown
+from spacil.runs import checkpoint
 from spacil.runs.location import name_stem, task_folder
 from spacil.runs.ownership import LOCK
 
@@ -22,27 +24,52 @@ _logger = logging.getLogger(__name__)
 
 def config_of_run(path: Path) -> TrainConfig:
     """The settings that the run in a folder was last started with."""
-    flat = storage.read_json(path / CONFIG)
+    return config_of(storage.read_json(path / CONFIG, follow_symlinks=False), path / CONFIG)
+
+
+def config_of(flat: Any, source: object) -> TrainConfig:
+    """A config from the settings in a file, of this version or an earlier one."""
     try:
         return from_flat_settings(upgraded(flat))
     except (TypeError, ValueError, AttributeError) as error:
-        raise ConfigError(
-            f"{str(path / CONFIG)!r} has a value of the wrong type: {error}"
-        ) from None
+        raise ConfigError(f"{str(source)!r} has a value of the wrong type: {error}") from None
 
 
 def status_of_run(path: Path) -> Status:
     """How far a run got; a killed one still says running."""
     try:
-        status = storage.read_json(path / STATUS)["status"]
+        status = storage.read_json(path / STATUS, follow_symlinks=False)["status"]
     except (storage.DamagedFileError, KeyError, TypeError):
         return "running"
-    return status if status in get_args(Status) else "running"
+    return next((known for known in get_args(Status) if known == status), "running")
 
 
 def is_run_folder(path: Path) -> bool:
-    """Whether there is a run here, finished or not."""
-    return _settings_of_run(path) is not None
+    """Whether there is a run here, finished or not, whole or damaged."""
+    if _settings_of_run(path) is not None:
+        return True
+    # Even the settings are lost: a run by the two files that nothing else has.
+    return (path / LOCK).is_file() and (path / STATUS).is_file()
+
+
+def saved_settings(path: Path) -> dict[str, Any]:
+    """The settings of the run in a folder, by its config.json or else its newest checkpoint."""
+    settings = _settings_of_run(path)
+    if settings is None:
+        raise RunDirError(
+            f"{str(path / CONFIG)!r} is damaged or missing, and no checkpoint is there to resume "
+            "from: --overwrite starts the run again"
+        )
+    return settings
+
+
+def settings_in(found: checkpoint.Checkpoint) -> dict[str, Any]:
+    """The settings that a checkpoint was written under, those that may change on a resume too."""
+    free = found.manifest["provenance"].get("free_settings")
+    fixed = found.document.get("config")
+    if not isinstance(free, dict) or not isinstance(fixed, dict):
+        raise StorageError("the checkpoint does not tell the settings it was written under")
+    return {**free, **fixed}
 
 
 def check_resumable(saved_flat: Mapping[str, Any], new_flat: Mapping[str, Any]) -> None:
@@ -50,7 +77,8 @@ def check_resumable(saved_flat: Mapping[str, Any], new_flat: Mapping[str, Any]) 
     changes = _changed_settings(saved_flat, new_flat)
     if changes:
         lines = [
-            f"  {name}: {saved_flat.get(name, '(none)')} -> {new_flat.get(name, '(none)')}"
+            f"  {shown(name)}: {shown(saved_flat.get(name, '(none)'))} -> "
+            f"{shown(new_flat.get(name, '(none)'))}"
             for name in changes
         ]
         raise ConfigError(
@@ -88,15 +116,31 @@ def find_unfinished_run(root: Path, config: TrainConfig) -> Path | None:
 
 
 def _settings_of_run(path: Path) -> dict[str, Any] | None:
-    """The saved settings, or None if this is not recognisably a run folder."""
+    """The saved settings, or None if this is not recognisably a run folder.
+
+    Copies lose empty files, and disks lose whole ones: run.lock may be missing, and where
+    config.json cannot be read the newest checkpoint has the same settings.
+    """
+    has_run_files = any((path / name).exists() for name in (LOCK, STATUS, "checkpoints"))
     try:
-        match storage.read_json(path / CONFIG):
-            case {"algorithm": str(), "task": str(), "seed": int()} as flat if (
-                path / LOCK
-            ).is_file():
+        match storage.read_json(path / CONFIG, follow_symlinks=False):
+            case {"algorithm": str(), "task": str(), "seed": int()} as flat if has_run_files:
                 return upgraded(flat)
     except StorageError as error:
-        _logger.debug("%s is not a run folder: %s", path, error)
+        _logger.debug("%s is not a run folder by its settings: %s", path, error)
+    try:
+        found = checkpoint.newest_readable(path / "checkpoints")
+        flat = {} if found is None else settings_in(found)
+    except SpacilError as error:
+        _logger.debug("%s is not a run folder by its checkpoints: %s", path, error)
+        return None
+    match flat:
+        case {"algorithm": str(), "task": str(), "seed": int()}:
+            _logger.warning(
+                "%s is damaged or missing: the settings are those of the newest checkpoint",
+                path / CONFIG,
+            )
+            return upgraded(flat)
     return None
 
 

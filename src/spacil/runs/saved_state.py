@@ -13,8 +13,12 @@ import torch
 from torch import Tensor
 
 from spacil.errors import StorageError
+from spacil.plain_text import shown
 
 Record = TypeVar("Record")
+
+MAX_COUNT = 2**53
+"""No run counts further; beyond it a float can no longer tell neighbours apart."""
 
 
 def require_same_form(found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
@@ -22,7 +26,8 @@ def require_same_form(found: Mapping[str, Tensor], expected: Mapping[str, Tensor
     if found.keys() != expected.keys():
         missing, unknown = sorted(expected.keys() - found), sorted(found.keys() - expected)
         raise StorageError(
-            f"the checkpoint does not fit this run: missing {missing[:5]}, unknown {unknown[:5]}"
+            f"the checkpoint does not fit this run: missing {missing[:5]}, "
+            f"unknown {[shown(name, 64) for name in unknown[:5]]}"
         )
     for name, tensor in expected.items():
         saved = found[name]
@@ -51,7 +56,9 @@ def record_from(kind: type[Record], document: Any, name: str) -> Record:
     fits = isinstance(document, dict) and document.keys() == hints.keys()
     if not fits or not all(_is_of(document[field], hints[field]) for field in hints):
         names = ", ".join(field.name for field in dataclasses.fields(kind))  # type: ignore[arg-type]
-        raise StorageError(f"the checkpoint's {name} should be the numbers {names}, got {document}")
+        raise StorageError(
+            f"the checkpoint's {name} should be the numbers {names}, got {shown(document)}"
+        )
     return kind(**document)
 
 
@@ -61,8 +68,10 @@ def optional_record_from(kind: type[Record], document: Any, name: str) -> Record
 
 
 def _is_of(value: Any, hint: Any) -> bool:
-    """Whether a JSON value is of a field's type: int, float, or one of them or None."""
+    """Whether a JSON value is of a field's type: a count, a float, or one of them or None."""
     kinds = get_args(hint) or (hint,)
     if type(value) is int:
-        return int in kinds or float in kinds
+        if int in kinds:
+            return 0 <= value <= MAX_COUNT
+        return float in kinds and abs(value) <= MAX_COUNT
     return type(value) in kinds and value not in (math.inf, -math.inf)

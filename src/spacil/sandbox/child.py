@@ -1,8 +1,8 @@
 """The child process that reads third-party files: `python -m spacil.sandbox.child`.
 
 It answers requests on its standard input until that closes. Before a reader runs, its memory and
-processor time are limited; writing files is forbidden from the start. It does not import torch,
-so it starts in a fraction of a second.
+processor time are limited; what `restrictions` lists is forbidden from the start. It does not
+import torch, so it starts in a fraction of a second.
 """
 
 import contextlib
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from spacil.errors import ConfigError, DataError
+from spacil.sandbox.restrictions import restrict
 
 Reader = Callable[[Path], tuple[dict[str, Any], dict[str, Any]]]
 
@@ -29,6 +30,7 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     for limit in (resource.RLIMIT_FSIZE, resource.RLIMIT_CORE):
         resource.setrlimit(limit, (0, 0))
+    restrict()
     for line in sys.stdin.buffer:
         header, buffers = _answer(json.loads(line))
         text = json.dumps(header).encode("ascii")

@@ -3,12 +3,10 @@
 from pathlib import Path
 
 from spacil.errors import DataError
+from spacil.file_sizes import bytes_on_disk, is_inflated
 
 MAX_TOTAL_BYTES = 4 * 2**30
 """Demonstrations are small: a file that declares more than this is refused."""
-MAX_UNSUSPICIOUS_BYTES = 64 * 2**20
-MAX_INFLATION = 100
-"""Beyond `MAX_UNSUSPICIOUS_BYTES`, arrays may be this many times as large as their file."""
 
 
 def check_declared_bytes(declared: int, path: Path) -> None:
@@ -18,8 +16,8 @@ def check_declared_bytes(declared: int, path: Path) -> None:
             f"{path}: declares {megabytes(declared)} of arrays, more than "
             f"{megabytes(MAX_TOTAL_BYTES)}; import it in parts"
         )
-    on_disk = path.stat().st_size
-    if declared > max(MAX_UNSUSPICIOUS_BYTES, MAX_INFLATION * on_disk):
+    on_disk = bytes_on_disk(path.stat())
+    if is_inflated(declared, on_disk):
         raise DataError(
             f"{path}: {megabytes(on_disk)} on disk would unpack to {megabytes(declared)}: "
             "refused as a zip bomb; save it uncompressed if it is genuine"

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from spacil import storage
 from spacil.errors import ConfigError, DataError, SpacilError
+from spacil.file_sizes import bytes_on_disk
 from spacil.sandbox.limits import MAX_TOTAL_BYTES
 
 Arrays = dict[str, NDArray[Any]]
@@ -46,6 +47,7 @@ _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "ARROW_DEFAULT_MEMORY_POOL": "system",  # the others reserve more than they use
+    "PYTHONDONTWRITEBYTECODE": "1",
     "HDF5_PLUGIN_PRELOAD": "::",  # no filter plugins: a file must not choose code to load
 }
 
@@ -167,6 +169,14 @@ def read_foreign(reader: str, path: Path) -> tuple[Arrays, Notes]:
     return _shared.read(reader, path)
 
 
+def refused_to_the_child() -> list[str]:
+    """What the kernel refuses to the child, found by having it try; empty where nothing is."""
+    refused: list[str] = read_foreign("spacil.sandbox.restrictions:report", Path(__file__))[1][
+        "refused"
+    ]
+    return refused
+
+
 class _UnansweredError(Exception):
     """The child died, or sent something that is not an answer."""
 
@@ -279,6 +289,6 @@ def _size_on_disk(path: Path) -> int:
     """Bytes of a file, or of the first files in a folder: enough to set the limits."""
     with storage.os_errors_as(DataError, "read", path):
         if not path.is_dir():
-            return path.stat().st_size
+            return bytes_on_disk(path.stat())
         first_files = itertools.islice(path.rglob("*"), 10_000)
-        return sum(file.lstat().st_size for file in first_files)
+        return sum(bytes_on_disk(file.lstat()) for file in first_files)

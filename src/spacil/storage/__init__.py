@@ -11,15 +11,18 @@ file in place, and never lets an `OSError` escape.
 
 from spacil.storage.faults import DamagedFileError, os_errors_as
 from spacil.storage.files import (
+    open_descriptor,
     read_bytes,
+    read_start,
+    refuse_link,
     replace_file,
     require_free_space,
     try_lock,
     write_synced,
 )
 from spacil.storage.folders import (
-    LEFTOVERS,
     delete,
+    is_leftover,
     move_aside,
     publish,
     staged_folder,
@@ -42,7 +45,6 @@ from spacil.storage.tensor_bytes import (
 )
 
 __all__ = [
-    "LEFTOVERS",
     "MAX_JSON_BYTES",
     "MAX_TENSOR_BYTES",
     "DamagedFileError",
@@ -52,12 +54,16 @@ __all__ = [
     "delete",
     "document_hash",
     "encode_tensors",
+    "is_leftover",
     "move_aside",
+    "open_descriptor",
     "os_errors_as",
     "parse_json",
     "publish",
     "read_bytes",
     "read_json",
+    "read_start",
+    "refuse_link",
     "replace_file",
     "require_free_space",
     "staged_folder",

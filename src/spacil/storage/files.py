@@ -10,9 +10,37 @@ import uuid
 from pathlib import Path
 
 from spacil.errors import StorageError
+from spacil.file_sizes import bytes_on_disk, is_inflated
 from spacil.storage.faults import DamagedFileError, describe, os_errors_as
 
 SCRATCH = ".tmp-"
+
+_NUM_STANDARD_STREAMS = 3
+
+
+def open_descriptor(path: Path, flags: int) -> int:
+    """Open a file of ours to keep it open: never through a link, never as a standard stream.
+
+    A process that was started with its output closed gets number 1 or 2 for the next file it opens,
+    and whatever prints then writes into that file.
+    """
+    flags |= os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+    descriptor = os.open(path, flags, 0o666)
+    if descriptor >= _NUM_STANDARD_STREAMS:
+        return descriptor
+    try:
+        return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _NUM_STANDARD_STREAMS)
+    finally:
+        os.close(descriptor)
+
+
+def refuse_link(path: Path) -> None:
+    """Refuse a file or folder of ours that somebody replaced by a link."""
+    if path.is_symlink():
+        raise StorageError(
+            f"{str(path)!r} is a symbolic link, and no part of a run folder is followed through "
+            "one: put the real file or folder in its place"
+        )
 
 
 def read_bytes(path: Path, max_bytes: int, *, follow_symlinks: bool = True) -> bytearray:
@@ -30,6 +58,11 @@ def read_bytes(path: Path, max_bytes: int, *, follow_symlinks: bool = True) -> b
                 raise DamagedFileError(
                     f"{str(path)!r} has {status.st_size:,} bytes, expected at most {max_bytes:,}"
                 )
+            if is_inflated(status.st_size, bytes_on_disk(status)):
+                raise DamagedFileError(
+                    f"{str(path)!r} claims {status.st_size:,} bytes and takes "
+                    f"{bytes_on_disk(status):,} on disk: it is mostly holes, and is not read"
+                )
             content = bytearray(status.st_size)
             if file.readinto(content) != len(content):
                 raise DamagedFileError(f"{str(path)!r} became shorter while it was being read")
@@ -39,6 +72,18 @@ def read_bytes(path: Path, max_bytes: int, *, follow_symlinks: bool = True) -> b
         of_the_file = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EIO}
         kind = DamagedFileError if error.errno in of_the_file else StorageError
         raise kind(describe(error, "read", path)) from error
+
+
+def read_start(path: Path, num_bytes: int) -> bytearray:
+    """The first bytes of a regular file; fewer if it is shorter."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+    with (
+        os_errors_as(DamagedFileError, "read", path),
+        os.fdopen(os.open(path, flags), "rb") as file,
+    ):
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise DamagedFileError(f"{str(path)!r} is not a regular file")
+        return bytearray(file.read(num_bytes))
 
 
 def write_synced(path: Path, content: bytes) -> None:

@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -13,8 +14,9 @@ from spacil.storage.faults import os_errors_as
 from spacil.storage.files import SCRATCH, mark_alive, sync_folder, try_lock
 
 _STAGE, _TRASH = ".stage-", ".trash-"
-LEFTOVERS = (_STAGE, _TRASH, SCRATCH)
-"""Prefixes of names that mean nothing once their process is gone."""
+_LEFTOVER = re.compile(
+    rf"(?:{re.escape(_STAGE)}|{re.escape(SCRATCH)}|{re.escape(_TRASH)}.+-)[0-9a-f]{{32}}", re.DOTALL
+)
 
 _logger = logging.getLogger(__name__)
 
@@ -47,7 +49,7 @@ def publish(stage: Path, target: Path) -> None:
 
 def move_aside(path: Path, prefix: str = _TRASH) -> Path:
     """Rename to a hidden name in the same folder: readers lose sight of it in one step."""
-    hidden = path.with_name(f"{prefix}{path.name}-{uuid.uuid4().hex[:8]}")
+    hidden = path.with_name(f"{prefix}{path.name}-{uuid.uuid4().hex}")
     with os_errors_as(StorageError, "rename", path):
         path.rename(hidden)
     sync_folder(path.parent)
@@ -63,10 +65,18 @@ def delete(path: Path) -> None:
             path.unlink()
 
 
+def is_leftover(name: str) -> bool:
+    """Whether a name is one that spacil made up, which means nothing once its process is gone.
+
+    The whole of it: somebody may keep a `.tmp-thesis` of their own.
+    """
+    return _LEFTOVER.fullmatch(name) is not None
+
+
 def sweep_abandoned(folder: Path) -> None:
     """Delete what killed processes left half written or half deleted; live ones hold a lock."""
     with os_errors_as(StorageError, "list", folder):
-        leftovers = [p for p in folder.iterdir() if p.name.startswith(LEFTOVERS)]
+        leftovers = [p for p in folder.iterdir() if is_leftover(p.name)]
     for leftover in leftovers:
         try:
             if _is_abandoned(leftover):

@@ -46,11 +46,8 @@ def load(path: Path, form: str, version: int) -> tuple[dict[str, Tensor], dict[s
     The caller checks that the document has the keys it needs.
     """
     try:
+        _check_header(path, form, version)
         content = storage.read_bytes(path, storage.MAX_TENSOR_BYTES)
-        # Byte 8 opens the JSON header of every safetensors file.
-        if content[8:9] != b"{":
-            kind = foreign_kind(bytes(content[:16])) or "it is damaged or of an unknown kind"
-            raise DataError(f"{path}: not a {_noun(form)} file; {kind}")
         tensors = storage.decode_tensors(content, path)
         document = _document(content, path, form, version)
     except storage.DamagedFileError as error:
@@ -65,11 +62,23 @@ def load(path: Path, form: str, version: int) -> tuple[dict[str, Tensor], dict[s
     return tensors, document
 
 
+def _check_header(path: Path, form: str, version: int) -> None:
+    """Refuse a file of another kind by its first bytes, before the gigabytes that may follow."""
+    start = storage.read_start(path, 16)
+    # Byte 8 opens the JSON header of every safetensors file.
+    if start[8:9] != b"{":
+        kind = foreign_kind(bytes(start)) or "it is damaged or of an unknown kind"
+        raise DataError(f"{path}: not a {_noun(form)} file; {kind}")
+    header_size = min(int.from_bytes(start[:8], "little"), storage.MAX_JSON_BYTES)
+    content = storage.read_start(path, 8 + header_size)
+    _document(content, path, form, version)
+
+
 def _document(content: bytearray, path: Path, form: str, version: int) -> dict[str, Any]:
-    """The document of a file whose header is known to be valid."""
+    """The document in the header of a file, of which `content` is at least the start."""
     header_size = int.from_bytes(content[:8], "little")
     header = storage.parse_json(content[8 : 8 + header_size], f"{path}, header")
-    texts = header.get("__metadata__")
+    texts = header.get("__metadata__") if isinstance(header, dict) else None
     if not isinstance(texts, dict) or set(texts) != {_METADATA_KEY}:
         raise DataError(f"{path}: a safetensors file, but not a {_noun(form)} file")
     # Half a surrogate pair is valid in JSON and not in UTF-8; let the parser refuse it.

@@ -13,6 +13,8 @@ MAX_JSON_BYTES = 16 * 2**20
 MAX_JSON_DEPTH = 32
 MAX_JSON_VALUES = 100_000
 """In any document: a file of 16 MB could hold millions, and take many seconds to parse."""
+MAX_JSON_INT = 2**256
+"""Every float of such a number is finite; no counter, size or seed of spacil comes near."""
 
 
 def canonical_json(document: Any) -> bytes:
@@ -42,6 +44,7 @@ def parse_json(data: bytes | bytearray, source: object) -> Any:
             data.decode("utf-8"),
             parse_constant=_refuse_constant,
             parse_float=_finite_float,
+            parse_int=_bounded_int,
             object_pairs_hook=_unique_keys,
         )
         _check_nesting(document)
@@ -54,8 +57,8 @@ def write_json(path: Path, document: Any) -> None:
     replace_file(path, canonical_json(document))
 
 
-def read_json(path: Path) -> Any:
-    return parse_json(read_bytes(path, MAX_JSON_BYTES), path)
+def read_json(path: Path, *, follow_symlinks: bool = True) -> Any:
+    return parse_json(read_bytes(path, MAX_JSON_BYTES, follow_symlinks=follow_symlinks), path)
 
 
 def without_non_finite(document: Any) -> Any:
@@ -79,8 +82,11 @@ def _num_values(content: bytes | bytearray) -> int:
 
 def _check_nesting(document: Any) -> None:
     level, depth = [document], 0
-    while containers := [node for node in level if isinstance(node, dict | list | tuple)]:
-        depth += 1
+    while level:
+        if any(isinstance(node, int) and abs(node) > MAX_JSON_INT for node in level):
+            raise ValueError("a number has too many digits to be read back")
+        containers = [node for node in level if isinstance(node, dict | list | tuple)]
+        depth += bool(containers)
         if depth > MAX_JSON_DEPTH:
             raise ValueError(f"nested deeper than {MAX_JSON_DEPTH} levels")
         level = []
@@ -98,6 +104,13 @@ def _finite_float(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):  # 1e999 is valid JSON and infinite in floating point
         raise ValueError(f"{text} is too large a number")
+    return value
+
+
+def _bounded_int(text: str) -> int:
+    value = int(text)
+    if abs(value) > MAX_JSON_INT:
+        raise ValueError(f"a number of {len(text)} digits is too large")
     return value
 
 

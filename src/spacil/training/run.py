@@ -1,16 +1,18 @@
 """A training run in a folder: preflight, resume, record, interrupt, finish."""
 
 import contextlib
+import itertools
 import logging
+import math
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
-from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings, from_flat_settings
+from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings
 from spacil.config.train_config import TrainConfig
 from spacil.config.upgrade import upgraded
 from spacil.demos.common_frame import (
@@ -21,6 +23,7 @@ from spacil.demos.common_frame import (
     without_frame,
 )
 from spacil.errors import ConfigError, DivergedError, StorageError
+from spacil.plain_text import shown
 from spacil.policies.file import policy_document
 from spacil.runs import checkpoint, metrics_log
 from spacil.runs.evaluations import evaluations_of, write_evaluations
@@ -30,11 +33,11 @@ from spacil.runs.location import DEFAULT_ROOT
 from spacil.runs.metrics_log import MetricsLog
 from spacil.runs.progress import Progress
 from spacil.runs.provenance import deciding_last_bits, provenance_of
-from spacil.runs.resuming import check_resumable
+from spacil.runs.resuming import check_resumable, config_of, settings_in
 from spacil.runs.saved_state import first_non_finite
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.learner import Learner
-from spacil.training.limits import memory_named
+from spacil.training.limits import mark_whole, memory_named, require_whole_iteration
 from spacil.training.loop import OnIteration, train
 
 _logger = logging.getLogger(__name__)
@@ -83,6 +86,7 @@ def train_recorded(
     found = None if run.is_overwritten else checkpoint.newest_valid(run.checkpoints)
     if found is not None:
         restore(learner, found)
+        checkpoint.repair_latest(run.checkpoints, found)
     checkpoint.require_space(run.path, learner.tensors())
     run.begin()
     with MetricsLog(run.metrics, run.tensorboard) as log, Interruption() as interruption:
@@ -92,6 +96,7 @@ def train_recorded(
         def record(metrics: Metrics) -> bool:
             goes_on = on_iteration is None or on_iteration(metrics) is not False
             goes_on = goes_on and interruption.requested is None
+            run.require_in_place()
             log.append(metrics)
             progress.update(metrics)
             save(learner, run.checkpoints, metrics, is_last=not goes_on)
@@ -109,21 +114,20 @@ def train_recorded(
 
 def restore(learner: Learner, found: checkpoint.Checkpoint) -> None:
     """Put a checkpoint into a learner of the same settings, demonstrations and env."""
-    free = found.manifest["provenance"].get("free_settings") or {}
-    settings = upgraded({**free, **(found.document.get("config") or {})})
-    check_resumable(settings, flat_settings(learner.config))
+    check_resumable(upgraded(settings_in(found)), flat_settings(learner.config))
+    _require_own_counter(found)
     now = run_document(learner)
     for name in ("demonstrations", "env"):
         saved = found.document.get(name)
         if saved != now[name]:
             raise ConfigError(
                 f"cannot resume with other {name}: the checkpoint was made with "
-                f"{saved}, now {now[name]}; give the same ones, or start a new run"
+                f"{shown(saved)}, now {shown(now[name])}; give the same ones, or start a new run"
             )
     written = deciding_last_bits(found.manifest["provenance"])
     current = deciding_last_bits(provenance_of(flat_settings(learner.config)))
     changes = [
-        f"{name} {value} -> {current[name]}"
+        f"{name} {shown(value, 64)} -> {current[name]}"
         for name, value in written.items()
         if value != current[name]
     ]
@@ -136,6 +140,7 @@ def restore(learner: Learner, found: checkpoint.Checkpoint) -> None:
         source = learner.common_frame.source
         _logger.warning("the checkpoint keeps no common frame: J is now in that of %s", source)
     learner.restore(without_frame(found.tensors), found.document)
+    mark_whole(learner)
 
 
 def save(learner: Learner, checkpoints: Path, metrics: Metrics, *, is_last: bool) -> None:
@@ -156,6 +161,7 @@ def state_to_save(
     learner: Learner,
 ) -> tuple[dict[str, Tensor], dict[str, Any], dict[str, Any]]:
     """Tensors, document and provenance of a checkpoint; a state that cannot go on is refused."""
+    require_whole_iteration(learner)
     tensors = learner.tensors() | frame_tensors(learner.common_frame)
     name = first_non_finite(tensors)
     if name is not None:
@@ -182,10 +188,33 @@ def run_document(learner: Learner) -> dict[str, Any]:
 
 def saved_config(found: checkpoint.Checkpoint) -> TrainConfig:
     """The settings a checkpoint was written under."""
-    free, fixed = found.manifest["provenance"].get("free_settings"), found.document.get("config")
-    if not isinstance(free, dict) or not isinstance(fixed, dict):
-        raise StorageError("the checkpoint does not tell the settings it was written under")
-    return from_flat_settings(upgraded({**fixed, **free}))
+    settings = settings_in(found)
+    _require_held_sizes(settings, found)
+    return config_of(settings, f"checkpoint {found.iteration}")
+
+
+def _require_held_sizes(settings: Mapping[str, Any], found: checkpoint.Checkpoint) -> None:
+    """Refuse sizes beyond what the checkpoint holds: so far they are only numbers in a file."""
+    num_held = sum(tensor.numel() for tensor in found.tensors.values())
+    for name, value in settings.items():
+        sizes = value if name.endswith("_hidden") else [value] if name == "num_envs" else []
+        if not isinstance(sizes, list) or not all(type(size) is int for size in sizes):
+            continue  # whoever reads the settings refuses it in their words
+        if sum(map(math.prod, itertools.pairwise([1, *sizes, 1]))) > 2 * num_held:
+            raise StorageError(
+                f"checkpoint {found.iteration}: {name} {shown(value)} needs more numbers than the "
+                "checkpoint holds"
+            )
+
+
+def _require_own_counter(found: checkpoint.Checkpoint) -> None:
+    """A counter ahead of its checkpoint would end the run at once, as if all had been done."""
+    match found.document.get("counters"):
+        case {"iteration": int(iteration)} if iteration == found.iteration:
+            return
+    raise StorageError(
+        f"cannot resume from checkpoint {found.iteration}: its counters do not say that iteration"
+    )
 
 
 def _stop_reason(interruption: Interruption) -> str:

@@ -36,6 +36,8 @@ class CollectArguments:
     """Record on this task; by default the one that the policy was trained on."""
     evaluation_episodes: int = 0
     """Also evaluate the policy over this many episodes, and store the numbers in the file."""
+    overwrite: bool = False
+    """Replace OUT if it exists."""
     json: JsonTarget = None
 
 
@@ -44,6 +46,7 @@ def run_collect(arguments: list[str]) -> int:
         CollectArguments, arguments, "spacil demos collect", "Record a policy's mean actions."
     )
     from spacil.cli.demos.check import identity_of
+    from spacil.cli.demos.files import refuse_existing
     from spacil.demos.file import require_savable, save_demos
     from spacil.demos.recording import record_demonstrations
     from spacil.envs.registry import make_vector_env
@@ -53,6 +56,7 @@ def run_collect(arguments: list[str]) -> int:
 
     _check(parsed)
     require_savable(parsed.out)
+    refuse_existing(parsed.out, overwrite=parsed.overwrite)
     policy = open_policy(parsed.source, parsed.which)
     task = _task(parsed, policy)
     env = make_vector_env(task, min(parsed.num, 50), ResetSeeds(parsed.seed, "demos"), 2)

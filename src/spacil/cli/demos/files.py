@@ -1,5 +1,6 @@
 """`spacil demos import SOURCE OUT` and `spacil demos export SOURCE OUT`: from and to any format."""
 
+import os
 import sys
 from dataclasses import dataclass
 from typing import Annotated
@@ -8,7 +9,7 @@ import tyro
 
 from spacil.cli.arguments import parse
 from spacil.cli.output import JsonTarget, show
-from spacil.errors import ConfigError
+from spacil.errors import ConfigError, StorageError
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,8 @@ class ImportArguments:
     """Drop episodes that hold NaN or infinity instead of refusing the source."""
     allow_env_mismatch: bool = False
     """Only warn when the source was recorded in another env or version of the same sizes."""
+    overwrite: bool = False
+    """Replace OUT if it exists."""
     json: JsonTarget = None
 
 
@@ -34,6 +37,8 @@ class ExportArguments:
     """A file whose ending names the format, minari:ID, or a new folder with --format."""
     format: str | None = None
     """By default, OUT's name decides; needed for imitation, which writes a folder."""
+    overwrite: bool = False
+    """Replace OUT if it exists and is a file."""
     json: JsonTarget = None
 
 
@@ -53,6 +58,7 @@ def run_import(arguments: list[str]) -> int:
         raise ConfigError(
             f"{parsed.out}: import writes native files only, spacil demos export others"
         )
+    refuse_existing(parsed.out, overwrite=parsed.overwrite)
     demos = load_demos(parsed.source)
     if parsed.task is not None and demos.metadata.task is None:
         demos = with_task(demos, parsed.task)
@@ -67,6 +73,14 @@ def run_import(arguments: list[str]) -> int:
     return 0
 
 
+def refuse_existing(out: str, *, overwrite: bool) -> None:
+    """Demonstrations may have taken hours to record: none is replaced unless asked for."""
+    if not overwrite and os.path.lexists(out):
+        raise StorageError(
+            f"{out!r} exists already: --overwrite replaces it, another name leaves it alone"
+        )
+
+
 def run_export(arguments: list[str]) -> int:
     parsed = parse(
         ExportArguments,
@@ -78,6 +92,7 @@ def run_export(arguments: list[str]) -> int:
     from spacil.demos.file import left_out, load_demos, require_savable, save_demos
 
     name = require_savable(parsed.out, parsed.format)
+    refuse_existing(parsed.out, overwrite=parsed.overwrite)
     demos = load_demos(parsed.source)
     save_demos(demos, parsed.out, name)
     missing = left_out(demos, name)

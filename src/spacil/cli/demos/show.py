@@ -8,6 +8,7 @@ import tyro
 
 from spacil.cli.arguments import parse
 from spacil.cli.output import JsonTarget, show
+from spacil.plain_text import shown
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -84,7 +85,7 @@ def _summary(values: "Tensor") -> dict[str, float | None]:
 
 
 def _lines(demos: "Demonstrations") -> list[str]:
-    task = demos.metadata.task or "an unnamed task"
+    task = shown(demos.metadata.task or "an unnamed task")
     lines = [f"{demos.source}: {demos.num_episodes} episodes, {demos.num_steps} steps of {task}"]
     if demos.returns is not None:
         lines += ["", *_distribution("return", demos.returns.tolist())]

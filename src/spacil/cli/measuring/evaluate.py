@@ -8,6 +8,7 @@ import tyro
 
 from spacil.cli.arguments import parse
 from spacil.cli.output import JsonTarget, identity, show
+from spacil.plain_text import shown
 
 if TYPE_CHECKING:
     from spacil.measuring.frames import FrameFacts
@@ -76,7 +77,8 @@ def run(arguments: list[str]) -> int:
 def _print(document: dict[str, object], facts: "FrameFacts | None") -> None:
     from spacil.cli.table import print_table
 
-    print(f"{document['task']}: {document['num_episodes']} episodes, seed {document['seed']}")
+    task, num_episodes = shown(document["task"]), document["num_episodes"]
+    print(f"{task}: {num_episodes} episodes, seed {document['seed']}")
     print_table(
         ["", "value"],
         [

@@ -9,6 +9,7 @@ import tyro
 from spacil.cli.arguments import parse
 from spacil.cli.output import JsonTarget, identity, show
 from spacil.measuring.options import SmoothnessOptions
+from spacil.plain_text import shown
 
 if TYPE_CHECKING:
     from spacil.measuring.measurement import Measurement
@@ -64,7 +65,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _print(report: "SmoothnessReport", drawn: list[Path]) -> None:
-    where = f" on {report.task}" if report.task else ""
+    where = f" on {shown(report.task)}" if report.task else ""
     print(f"{report.source} ({report.kind}){where}, seed {report.seed}")
     if report.is_inactive:
         print(

@@ -18,7 +18,8 @@ from spacil.config.flat import (
     with_user_settings,
 )
 from spacil.config.train_config import ConfigGroups, TrainConfig
-from spacil.errors import ConfigError, StorageError
+from spacil.errors import ConfigError
+from spacil.plain_text import printable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,19 +192,20 @@ def _demonstrator_row(demonstrations: Any, common_frame: Any) -> dict[str, Any] 
 
 
 def _draw(config: TrainConfig, path: Path, demonstrator: dict[str, Any] | None) -> Path:
-    from spacil.report.learning_curve import draw_learning_curve
     from spacil.runs import metrics_log
 
     picture = path / "learning_curve.png"
     try:
+        from spacil.report.learning_curve import draw_learning_curve
+
         draw_learning_curve(
             metrics_log.read(path / "metrics.jsonl"),
             picture,
             f"{config.algorithm} on {config.task}, seed {config.run.seed}",
             demonstrator["average_return"] if demonstrator else None,
         )
-    except StorageError as error:  # the run is finished and kept, with or without a picture
-        print(f"spacil: no learning curve: {error}", file=sys.stderr)
+    except Exception as error:  # the run is finished and kept, with or without a picture
+        print(printable(f"spacil: no learning curve: {error}"), file=sys.stderr)
     return picture
 
 
@@ -213,7 +215,7 @@ def _target_outcome(path: Path) -> dict[str, Any]:
 
     rows = [row for row in metrics_log.read(path / "metrics.jsonl") if "target_verdict" in row]
     keys = ("smoothness_target", "target_gap_evaluated", "is_target_met", "target_verdict")
-    return {key: rows[-1][key] for key in (*keys, "lambda_policy")} if rows else {}
+    return {key: rows[-1].get(key) for key in (*keys, "lambda_policy")} if rows else {}
 
 
 def _flags(row: dict[str, Any]) -> str:

@@ -36,6 +36,7 @@ from spacil.demos.variation import (
 )
 from spacil.envs.vector_env import EnvSpec, FloatArray
 from spacil.errors import ConfigError, DataError
+from spacil.plain_text import MAX_MESSAGE, shown
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ def require_usable(report: DemoReport) -> None:
 
 def report_lines(report: DemoReport) -> list[str]:
     """The report as plain text."""
-    task = report.task or "an unnamed task"
+    task = shown(report.task or "an unnamed task")
     lines = [
         f"{report.source}: {count(report.num_episodes, 'episode')}, "
         f"{count(report.num_steps, 'step')} of {task}",
@@ -198,7 +199,10 @@ def report_lines(report: DemoReport) -> list[str]:
             f"  returns  mean {report.average_return:.2f}, std {report.return_std:.2f}, "
             f"{report.return_min:.2f} to {report.return_max:.2f}"
         )
-    lines += [f"  {finding.severity}: {finding.message}" for finding in report.findings]
+    lines += [
+        f"  {finding.severity}: {shown(finding.message, MAX_MESSAGE)}"
+        for finding in report.findings
+    ]
     lines.append(
         "usable" if report.is_usable else f"not usable: {count(len(report.errors), 'error')}"
     )

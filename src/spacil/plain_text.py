@@ -1,0 +1,36 @@
+"""Text from elsewhere on its way to a terminal: files, envs and other processes choose it.
+
+A terminal obeys escape sequences, a log reader believes in lines: neither may come from a file.
+"""
+
+MAX_SHOWN = 200
+"""Characters of one foreign string that are worth showing."""
+MAX_MESSAGE = 8_000
+
+
+def shown(value: object, limit: int = MAX_SHOWN) -> str:
+    """One printable line for a value from a file: escaped, and shortened in the middle."""
+    text = str(value)
+    if len(text) > limit:
+        head = 2 * limit // 3
+        text = f"{text[:head]} ... {text[len(text) - (limit - head) :]}"
+    return "".join(map(_escaped, text))
+
+
+def printable(text: str) -> str:
+    """A message of our own with whatever got into it escaped, and shortened if it is endless.
+
+    It may have several lines; all but the first are indented, so that a line in it that a file
+    chose is not taken for a message.
+    """
+    if len(text) > MAX_MESSAGE:
+        text = f"{text[:MAX_MESSAGE]} ... ({len(text):,} characters)"
+    if text.isprintable():
+        return text
+    lines = text.split("\n")
+    return "\n  ".join("".join(map(_escaped, line)) for line in lines)
+
+
+def _escaped(char: str) -> str:
+    # Not printable: control characters, half surrogates, and marks that turn the direction of text.
+    return char if char.isprintable() else char.encode("unicode_escape").decode("ascii")

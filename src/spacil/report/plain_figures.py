@@ -1,0 +1,35 @@
+"""matplotlib as every picture of spacil uses it: in memory, and in its own style.
+
+The surroundings choose neither: not a notebook's backend in MPLBACKEND, which may not even be
+installed here, not a matplotlibrc that wants LaTeX, not a style that a user's program has set.
+Nothing global is changed, so their own pictures stay as they want them.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Any
+
+_asked_for = os.environ.pop("MPLBACKEND", None)
+try:
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+finally:
+    if _asked_for is not None:
+        os.environ["MPLBACKEND"] = _asked_for
+
+
+@contextlib.contextmanager
+def plain_style() -> Iterator[None]:
+    """matplotlib's own defaults for the block, or for a function that this decorates."""
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        yield
+
+
+def subplots(rows: int = 1, columns: int = 1, *, figsize: tuple[float, float], **how: Any) -> Any:
+    """A figure that no window system knows of, and its axes as `plt.subplots` gives them."""
+    figure = Figure(figsize=figsize)
+    FigureCanvasAgg(figure)
+    return figure, figure.subplots(rows, columns, **how)

@@ -1,0 +1,209 @@
+"""Envs that exit, hang where nobody looks, fork, move away, or return what is no number."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+from kill_campaign import num_records, wait_for_records
+from tiny_runs import as_flags, tiny
+
+from spacil import TRPO
+
+Train = Callable[..., Any]
+OddTask = Callable[[str], str]
+
+
+@pytest.fixture
+def start(processes: Any, odd_task: OddTask, tmp_path: Path) -> Callable[..., Any]:
+    """Begin a tiny run on an odd env in a process of its own, in `run` of the temporary folder."""
+
+    def begin(name: str, *flags: object, **changes: Any) -> Any:
+        command = ["train", "trpo", "--task", odd_task(name), "--run-dir", "run", "--quiet"]
+        settings = as_flags(tiny("trpo", **changes))
+        return processes.start(*command, "--json", *settings, *flags, folder=tmp_path)
+
+    return begin
+
+
+# --- row 2: sys.exit in an env
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("ExitsInit", "while it was made"),
+        ("ExitsReset", "env 0 in reset of env 0, at step 0 of episode 0"),
+        ("ExitsStep", "env 0 in step of env 0, at step 5 of episode 0"),
+    ],
+)
+def test_an_env_that_calls_exit_has_failed_and_gets_no_second_chance(
+    train: Train, odd_task: OddTask, tmp_path: Path, name: str, where: str
+) -> None:
+    failed = train("trpo", "--run-dir", tmp_path / "run", task=odd_task(name))
+    assert failed.code == 69
+    assert f"{odd_task(name)} called sys.exit(0)" in failed.err
+    assert where in failed.err and "a new env failed too" not in failed.err
+    if name == "ExitsStep":
+        status = json.loads((tmp_path / "run" / "status.json").read_text())
+        assert status["status"] == "failed"
+
+
+def test_code_that_exits_while_it_is_imported_is_no_success(
+    spacil: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("leaves.py").write_text("import sys\nsys.exit(0)\n")
+    ended = spacil("smoothness", "leaves:policy", "--task", "Reacher-v4")
+    assert ended.code == 69
+    assert "code that spacil called ended with sys.exit(0): nothing is done" in ended.err
+    assert spacil("tasks", "--help").code == 0
+
+
+# --- row 10 and 11: hangs where nobody looked, and a clock that runs on without the process
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [("HangsInit", "env 0 is being made"), ("HangsClose", "env 0 was called with close")],
+)
+def test_an_env_that_hangs_in_init_or_close_is_ended_too(
+    start: Callable[..., Any], name: str, where: str
+) -> None:
+    hung = start(name, env_timeout=0.5).wait()
+    assert hung.code == 75
+    assert where in hung.err and "has not returned for 0.5 s (--env-timeout)" in hung.err
+
+
+def test_a_run_that_was_stopped_for_longer_than_the_timeout_goes_on(
+    start: Callable[..., Any], tmp_path: Path
+) -> None:
+    run = start("Dawdles", env_timeout=1.0, steps_per_iteration=100, iterations=2)
+    with contextlib.ExitStack() as stack:
+        stack.callback(run.send, signal.SIGCONT)
+        wait_for_records(tmp_path / "run", 1)
+        run.send(signal.SIGSTOP)
+        time.sleep(2.5)
+    finished = run.wait()
+    assert (finished.code, num_records(tmp_path / "run")) == (0, 2)
+
+
+# --- row 12: what close does comes too late
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("RaisesClose", "RuntimeError: the port is gone"), ("ExitsClose", "called sys.exit(3)")],
+)
+def test_an_env_that_cannot_be_closed_does_not_undo_a_finished_run(
+    train: Train, odd_task: OddTask, tmp_path: Path, name: str, message: str
+) -> None:
+    trained = train("trpo", "--run-dir", tmp_path / "run", task=odd_task(name), iterations=1)
+    assert trained.code == 0
+    assert trained.result["last"]["iteration"] == 1
+    assert "cannot be closed" in trained.err and message in trained.err
+    assert '"finished"' in (tmp_path / "run" / "status.json").read_text()
+
+
+# --- row 18: what is no number
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Text", "returned a ndarray as observation, expected an array of real numbers"),
+        ("Complex", "returned a ndarray as observation, expected an array of real numbers"),
+        ("Digits", "returned a list as observation, expected an array of real numbers"),
+        ("TextReward", "returned the reward '1.5', expected a number"),
+        ("ComplexReward", "returned the reward (1+2j), expected a number"),
+        ("DigitsReward", "returned the reward 1000"),
+        ("ChangesSpace", "changed its observation space from shape (4,) to (3,)"),
+    ],
+)
+def test_what_is_no_real_number_is_refused_and_not_cast(
+    train: Train, odd_task: OddTask, tmp_path: Path, name: str, message: str
+) -> None:
+    failed = train("trpo", "--run-dir", tmp_path / "run", task=odd_task(name))
+    assert failed.code == 69
+    assert message in failed.err
+    assert len(failed.err) < 1_500
+
+
+# --- row 5: a child that an env forked
+
+
+def test_a_child_of_an_env_does_not_keep_the_folder_of_a_dead_run(
+    start: Callable[..., Any], tmp_path: Path
+) -> None:
+    run = start("Forks", iterations=10_000)
+    wait_for_records(tmp_path / "run", 1)
+    run.send(signal.SIGKILL)
+    assert run.wait().code == -signal.SIGKILL
+    child = int((tmp_path / "the-child-of-an-env").read_text())
+    try:
+        os.kill(child, 0)  # alive
+        resumed = start("Forks", "--resume", iterations=num_records(tmp_path / "run") + 1).wait()
+        assert resumed.code == 0, resumed.err
+        os.kill(child, 0)
+    finally:
+        os.kill(child, signal.SIGKILL)
+
+
+# --- row 24: an env that moves away, a folder that goes away
+
+
+def test_an_env_that_changes_the_folder_does_not_move_the_run(
+    start: Callable[..., Any], tmp_path: Path
+) -> None:
+    finished = start("ChangesFolder", "--json", "result.json").wait()
+    assert finished.code == 0
+    found = {path.name for path in (tmp_path / "run").iterdir()}
+    assert {"checkpoints", "eval.json", "learning_curve.png", "metrics.jsonl"} <= found
+    assert json.loads((tmp_path / "result.json").read_text())["run_dir"] == str(tmp_path / "run")
+    moved = {path.name for path in (tmp_path / "elsewhere").rglob("*")}
+    assert moved == {"an-env-was-made", "elsewhere"}  # what the envs themselves left there
+
+
+@pytest.mark.parametrize("is_moved", [False, True])
+def test_a_run_whose_folder_is_deleted_or_moved_ends_at_once(
+    processes: Any, tmp_path: Path, is_moved: bool
+) -> None:
+    settings = as_flags(tiny("trpo", iterations=10_000))
+    command = ["train", "trpo", "--task", "Reacher-v4", "--run-dir", tmp_path / "run", "--quiet"]
+    run = processes.start(*command, *settings)
+    wait_for_records(tmp_path / "run", 2)
+    if is_moved:
+        (tmp_path / "run").rename(tmp_path / "moved")
+    else:
+        while (tmp_path / "run").exists():
+            shutil.rmtree(tmp_path / "run", ignore_errors=True)
+    ended = run.wait(20)
+    assert ended.code == 74
+    assert "no such file or folder" in ended.err or "was deleted, moved or replaced" in ended.err
+    if is_moved:
+        assert not (tmp_path / "run" / "metrics.jsonl").exists()
+        assert num_records(tmp_path / "moved") >= 2
+
+
+# --- row 7: an env that was changed after it was made
+
+
+def test_an_env_that_was_changed_after_it_was_made_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    env = gymnasium.make("Pendulum-v1")
+    env.reset(seed=3)
+    env.step(env.action_space.sample())
+    TRPO(env, **tiny("trpo")).close()
+    assert "was changed after it was made" not in caplog.text
+    env.unwrapped.g = 0.0  # type: ignore[attr-defined]
+    TRPO(env, **tiny("trpo")).close()
+    assert "Pendulum-v1 was changed after it was made (g 10.0 -> 0.0)" in caplog.text
+    assert "give a function without arguments that makes and changes one" in caplog.text

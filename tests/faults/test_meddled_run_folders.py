@@ -1,0 +1,314 @@
+"""Run folders that somebody meddled with: links, lost files, forged checkpoints, stale names."""
+
+import contextlib
+import hashlib
+import json
+import os
+import resource
+import shutil
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from corrupted_files import reseal_manifest
+
+import spacil as spacil_library
+from spacil import storage
+from spacil.errors import SpacilError
+from spacil.plain_text import printable, shown
+from spacil.runs import checkpoint
+from spacil.sandbox.parent import Limits, _size_on_disk
+
+Train = Callable[..., Any]
+
+
+# --- row 1: links
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "metrics.jsonl",
+        "config.json",
+        "status.json",
+        "owner.json",
+        "run.lock",
+        "eval.json",
+        "learning_curve.png",
+        "checkpoints",
+        "checkpoints/best",
+        "checkpoints/LATEST",
+        "tensorboard",
+    ],
+)
+def test_no_part_of_a_run_folder_is_followed_through_a_link(
+    train: Train, finished_run: Path, tmp_path: Path, name: str
+) -> None:
+    outside = tmp_path / "outside"
+    (finished_run / "learning_curve.png").touch()
+    (finished_run / name).rename(outside)
+    (finished_run / name).symlink_to(outside)
+    before = {p: p.read_bytes() for p in [outside, *outside.rglob("*")] if p.is_file()}
+    refusal = train("gail", "--run-dir", finished_run, "--resume", iterations=4)
+    assert refusal.code == 73
+    assert "symbolic link" in refusal.err
+    assert before == {p: p.read_bytes() for p in [outside, *outside.rglob("*")] if p.is_file()}
+
+
+def test_overwriting_a_run_deletes_links_and_spares_what_they_point_to(
+    train: Train, finished_run: Path, tmp_path: Path
+) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    (finished_run / "metrics.jsonl").unlink()
+    (finished_run / "metrics.jsonl").symlink_to(precious)
+    assert train("gail", "--run-dir", finished_run, "--overwrite", iterations=1).code == 0
+    assert precious.read_text() == "mine"
+    assert not (finished_run / "metrics.jsonl").is_symlink()
+
+
+# --- row 19: somebody else's hidden folder
+
+
+def test_a_hidden_folder_of_somebody_is_not_taken_for_our_leftovers(
+    train: Train, tmp_path: Path
+) -> None:
+    thesis = tmp_path / "run" / ".tmp-thesis" / "thesis.tex"
+    thesis.parent.mkdir(parents=True)
+    thesis.write_text("mine")
+    refusal = train("trpo", "--run-dir", tmp_path / "run", iterations=1)
+    assert refusal.code == 73
+    assert "not empty and is not a spacil run folder" in refusal.err
+    assert thesis.read_text() == "mine"
+
+
+# --- row 23: a damaged config.json, a lost run.lock
+
+
+@pytest.mark.parametrize("loss", ["config damaged", "config lost", "lock lost", "both lost"])
+def test_a_run_with_valid_checkpoints_is_recovered(
+    train: Train, finished_run: Path, loss: str
+) -> None:
+    if loss == "config damaged":
+        (finished_run / "config.json").write_bytes(b"\x00" * 100)
+    if loss in ("config lost", "both lost"):
+        (finished_run / "config.json").unlink()
+    if loss in ("lock lost", "both lost"):
+        (finished_run / "run.lock").unlink()
+    other = train("gail", "--run-dir", finished_run, "--resume", iterations=4, seed=7)
+    assert other.code == 2 and "  seed: 0 -> 7" in other.err
+    resumed = train("gail", "--run-dir", finished_run, "--resume", iterations=4)
+    assert resumed.code == 0
+    assert resumed.result["last"]["iteration"] == 4
+    assert ("config.json is damaged or missing" in resumed.err) == (loss != "lock lost")
+    assert json.loads((finished_run / "config.json").read_text())["iterations"] == 4
+
+
+def test_a_run_without_settings_and_checkpoints_can_only_be_overwritten(
+    train: Train, finished_run: Path
+) -> None:
+    (finished_run / "config.json").write_bytes(b"{")
+    shutil.rmtree(finished_run / "checkpoints")
+    refusal = train("gail", "--run-dir", finished_run, "--resume")
+    assert refusal.code == 73
+    assert "is damaged or missing, and no checkpoint is there to resume from" in refusal.err
+    assert train("gail", "--run-dir", finished_run, "--overwrite", iterations=1).code == 0
+
+
+# --- row 13 and 14: LATEST, and a best that is replaced while it is read
+
+
+def test_a_resume_repairs_a_stale_latest(train: Train, finished_run: Path) -> None:
+    latest = finished_run / "checkpoints" / "LATEST"
+    assert latest.read_text() == "iter-000003\n"
+    latest.write_text("iter-000002\n")  # killed between the publish and LATEST
+    assert train("gail", "--run-dir", finished_run, "--resume").code == 0
+    assert latest.read_text() == "iter-000003\n"
+
+
+def test_a_best_that_is_replaced_while_it_is_read_is_always_found(finished_run: Path) -> None:
+    checkpoints = finished_run / "checkpoints"
+    first = checkpoint.read_best(checkpoints)
+    assert first is not None
+    is_over = threading.Event()
+
+    def replace_it() -> None:
+        iteration = 10
+        while not is_over.is_set():
+            iteration += 1
+            checkpoint.write_best(checkpoints, iteration, first.tensors, first.document, {})
+
+    writer = threading.Thread(target=replace_it)
+    writer.start()
+    try:
+        for _ in range(300):
+            found = checkpoint.read_best(checkpoints)
+            assert found is not None and found.tensors.keys() == first.tensors.keys()
+    finally:
+        is_over.set()
+        writer.join()
+    assert not list(checkpoints.rglob(".corrupt-*"))
+
+
+# --- row 15 and 16: checkpoints whose every hash is right
+
+
+def forge(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change the document of a checkpoint, and make all hashes right again."""
+    found = checkpoint.read(folder)
+    document = json.loads((folder / "state.json").read_text())
+    change(document)
+    content = (json.dumps(document, sort_keys=True, indent=2) + "\n").encode("ascii")
+    (folder / "state.json").write_bytes(content)
+
+    def change_manifest(manifest: dict[str, Any]) -> None:
+        sha256 = hashlib.sha256(content).hexdigest()
+        manifest["files"]["state.json"] = {"size": len(content), "sha256": sha256}
+        # A document that our own writer refuses has no content hash; its file has a right one.
+        with contextlib.suppress(ValueError):
+            manifest["content_hash"] = storage.content_hash(found.tensors, document)
+
+    reseal_manifest(folder, change_manifest)
+
+
+FORGERIES: dict[str, Callable[[dict[str, Any]], None]] = {
+    "negative counter": lambda d: d["counters"].update(iteration=-3),
+    "a counter of 400 digits": lambda d: d["counters"].update(env_steps=10**400),
+    "a counter beyond 2**53": lambda d: d["counters"].update(env_steps=2**60),
+    "a counter ahead of its checkpoint": lambda d: d["counters"].update(iteration=1000),
+    "counters as a list": lambda d: d.update(counters=[1, 2]),
+    "a list as config": lambda d: d.update(config=["gail"]),
+    "text as config": lambda d: d.update(config="gail"),
+    "no config": lambda d: d.pop("config"),
+    "best of 400 digits": lambda d: d.update(best={"average_return": 10**400, "iteration": 1}),
+    "a negative best": lambda d: d.update(best={"average_return": 0.5, "iteration": -1}),
+    "env as text": lambda d: d.update(env="\x1b[31mReacher"),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_a_forged_checkpoint_is_never_resumed_and_never_a_traceback(
+    train: Train, spacil: Callable[..., Any], finished_run: Path, forgery: str
+) -> None:
+    for folder in (finished_run / "checkpoints").glob("iter-*"):
+        forge(folder, FORGERIES[forgery])
+    refusal = train("gail", "--run-dir", finished_run, "--resume", iterations=4)
+    assert refusal.code in (2, 65, 74) and refusal.out == ""
+    assert "\x1b" not in refusal.err
+    assert spacil("evaluate", finished_run, "--which", "last", "--episodes", 1).code in (0, 65, 74)
+
+
+@pytest.mark.parametrize("name", ["discriminator_hidden", "policy_hidden", "value_hidden"])
+def test_forged_widths_are_refused_before_memory_is_taken(
+    spacil: Callable[..., Any], finished_run: Path, name: str
+) -> None:
+    (folder,) = (finished_run / "checkpoints" / "best").glob("iter-*")
+    forge(folder, lambda document: document["config"].update({name: [40_000, 40_000]}))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(SpacilError, match="needs more numbers than the checkpoint holds"):
+        spacil_library.GAIL.load(finished_run)
+    if name == "discriminator_hidden":
+        refusal = spacil("smoothness", finished_run, "--episodes", 1)
+        assert refusal.code == 65
+        assert "need more numbers than the file holds" in refusal.err
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000  # kB
+
+
+# --- row 9: files of holes
+
+
+def test_a_policy_file_of_holes_is_refused_before_memory_is_taken(
+    spacil: Callable[..., Any], tmp_path: Path
+) -> None:
+    num_bytes = 7 * 2**30
+    header = json.dumps(
+        {"w": {"dtype": "U8", "shape": [num_bytes], "data_offsets": [0, num_bytes]}}
+    ).encode()
+    for metadata in ({}, {"__metadata__": {"spacil": "{}"}}):
+        header = json.dumps({**json.loads(header), **metadata}).encode()
+        path = tmp_path / "big.policy.safetensors"
+        with path.open("wb") as file:
+            file.write(len(header).to_bytes(8, "little") + header)
+            file.truncate(8 + len(header) + num_bytes)
+        refusal = spacil("evaluate", path, "--task", "Reacher-v4", "--episodes", 1)
+        assert refusal.code == 65
+        assert "not a policy file" in refusal.err or "mostly holes" in refusal.err
+
+
+def test_sparse_files_raise_no_limit_of_the_importer(
+    spacil: Callable[..., Any], tmp_path: Path
+) -> None:
+    with (tmp_path / "big.npz").open("wb") as file:
+        file.write(b"PK\x03\x04" + os.urandom(3 * 2**20))
+        file.truncate(20 * 2**30)
+    size = _size_on_disk(tmp_path / "big.npz")
+    assert size < 5 * 2**20
+    assert Limits().memory_for(size) < 2**30
+    assert spacil("demos", "check", tmp_path / "big.npz").code == 65
+
+
+# --- row 17: what a terminal obeys
+
+
+def test_escapes_in_files_reach_no_terminal(
+    train: Train, spacil: Callable[..., Any], finished_run: Path, tmp_path: Path
+) -> None:
+    evil = "\x1b]0;owned\x07\x1b[31m\nspacil: all is well\u202e" + "A" * 5_000
+    owner = {"host": evil, "pid": evil, "started": evil}
+    storage.write_json(finished_run / "owner.json", owner)
+    status = json.loads((finished_run / "status.json").read_text())
+    storage.write_json(finished_run / "status.json", status | {"status": "running"})
+    config = json.loads((finished_run / "config.json").read_text())
+    storage.write_json(finished_run / "config.json", config | {"init": evil, evil: evil})
+    refusal = train("gail", "--run-dir", finished_run, "--resume")
+    assert refusal.code == 2
+    storage.write_json(finished_run / "config.json", config)
+    resumed = train("gail", "--run-dir", finished_run, "--resume")
+    assert resumed.code == 0 and "exited without recording a status" in resumed.err
+    (folder,) = (finished_run / "checkpoints" / "best").glob("iter-*")
+    forge(folder, lambda document: document["policy"].update(task=evil))
+    evaluated = spacil("evaluate", finished_run, "--task", "Reacher-v4", "--episodes", 1)
+    measured = spacil("smoothness", finished_run, "--episodes", 1)
+    demos = spacil_library.load_demos("Reacher-v4").first(2)
+    path = tmp_path / "evil.demos.safetensors"
+    spacil_library.save_demos(replace(demos, metadata=replace(demos.metadata, task=evil)), path)
+    shows = [spacil("demos", verb, path) for verb in ("show", "check")]
+    for finished in (refusal, resumed, evaluated, measured, *shows):
+        text = finished.out + finished.err
+        assert "\x1b" not in text and "\x07" not in text and "\u202e" not in text
+        assert "\nspacil: all is well" not in text
+        assert "A" * 1_000 not in finished.err
+    assert "\\x1b]0;owned" in refusal.err + resumed.err
+
+
+def test_one_function_escapes_and_shortens() -> None:
+    assert shown("plain Läufer 走る") == "plain Läufer 走る"
+    assert shown("a\x1b[1m\nb\u202e\udcff") == "a\\x1b[1m\\nb\\u202e\\udcff"
+    assert len(shown("x" * 10_000)) < 210
+    assert printable("two\nlines\x07") == "two\n  lines\\x07"
+    assert len(printable("y" * 100_000)) < 9_000
+
+
+# --- row 20: metrics that lack keys
+
+
+def test_rows_of_metrics_without_their_keys_do_not_cost_the_run(
+    train: Train, finished_run: Path
+) -> None:
+    path = finished_run / "metrics.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows[0] = {"iteration": 1, "average_return": "high", "target_verdict": "met"}
+    rows[1] = {"iteration": 2, "average_return": 0.5}
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    resumed = train("gail", "--run-dir", finished_run, "--resume", iterations=4)
+    assert resumed.code == 0
+    assert resumed.result["best"]["average_return"] == 0.5
+    assert resumed.result["last"]["iteration"] == 4
+    rows[2] = {"no iteration": 3}
+    path.write_text("".join(json.dumps(row) + "\n" for row in [*rows, {"iteration": 4}]))
+    refusal = train("gail", "--run-dir", finished_run, "--resume", iterations=5)
+    assert refusal.code == 74
+    assert "metrics.jsonl, line 3: not a complete record with an iteration" in refusal.err
