@@ -93,6 +93,9 @@ class ValueConfig:
     """Passes over the batch per iteration."""
     value_minibatch: int = 1_000
     """States per Adam step."""
+    value_targets: Literal["raw", "standardized"] = "raw"
+    """standardized: the network predicts returns in units of their running mean and spread, which
+    a critic that starts near 0 would need tens of iterations to grow to (PopArt)."""
 
     def __post_init__(self) -> None:
         require_widths("value_hidden", self.value_hidden)

@@ -13,6 +13,7 @@ from spacil.config.flat import settings_read
 
 _OLD_NAMES = frozenset({"lambda_policy", "policy_penalty_estimator"})
 _NEW_IN_0_2: Mapping[str, Any] = {
+    "value_targets": "raw",
     "imitation_reward": "positive",
     "policy_step": "trpo",
     "ppo_clip": 0.2,

@@ -109,10 +109,15 @@ class PolicyLearner:
             nets.initial_log_std,
             start,
         ).to(self.device)
-        self.value = ValueNet(spec.num_states, self.config.value.value_hidden, nets.init, start).to(
-            self.device
-        )
-        self.value_optimizer = Adam(self.value, self.config.value.value_learning_rate)
+        value = self.config.value
+        self.value = ValueNet(
+            spec.num_states,
+            value.value_hidden,
+            nets.init,
+            start,
+            standardizes=value.value_targets == "standardized",
+        ).to(self.device)
+        self.value_optimizer = Adam(self.value, value.value_learning_rate)
         # Simulation reads a copy on the CPU; on the CPU it is the policy itself.
         self.acting_policy = self.policy
         if self.device.type != "cpu":
