@@ -50,8 +50,9 @@ class ValueNet(nn.Module):
     def follow_targets(self, targets: Tensor) -> None:
         """Move the units towards those of new targets [B], leaving V(s) as it is.
 
-        The first targets set them; later ones move mean and variance by `TARGET_SHARE`, as if that
-        share of a mixture were theirs. Waits for no device, so that it can be recorded.
+        The first targets set them, and an untrained V that says 0 then says their mean. Later ones
+        move mean and variance as if `TARGET_SHARE` of a mixture were theirs. Waits for no device,
+        so that it can be recorded.
         """
         if not self.standardizes:
             return
@@ -63,8 +64,10 @@ class ValueNet(nn.Module):
         mean = self.target_mean + share * gap
         std = variance.sqrt().clamp_min(MIN_TARGET_STD)
         weight, bias = self.net.weights_and_biases[-1]
-        weight.mul_(self.target_std / std)
-        bias.mul_(self.target_std).add_(self.target_mean - mean).div_(std)
+        factor = torch.where(self.has_seen_targets, self.target_std / std, 1.0)
+        shift = torch.where(self.has_seen_targets, (self.target_mean - mean) / std, 0.0)
+        weight.mul_(factor)
+        bias.mul_(factor).add_(shift)
         self.target_mean.copy_(mean)
         self.target_std.copy_(std)
         self.has_seen_targets.fill_(True)
