@@ -21,7 +21,7 @@ FILE = Path(__file__).parents[1] / "integration" / "golden_traces.json"
 RUNS: dict[str, tuple[type[Any], dict[str, Any]]] = {
     "trpo": (spacil.TRPO, {}),
     "gail": (spacil.GAIL, {}),
-    "spacil": (spacil.SPaCIL, DRAWS_FROM_EVERY_STREAM),
+    "spacil": (spacil.SPaCIL, {"preset": "plain", **DRAWS_FROM_EVERY_STREAM}),
     "bc": (spacil.BC, {}),
     "fast": (
         spacil.SPaCIL,

@@ -37,7 +37,7 @@ CHECK_ROWS = 500
 
 
 def clone_in_steps(cloner: Cloner, num_steps: int) -> GaussianPolicy:
-    """`num_steps` Adam steps; returns the policy with the lowest loss on held-out pairs, on the CPU.
+    """`num_steps` Adam steps; returns the policy of the lowest held-out loss, on the CPU.
 
     `cloner.counters` then count looks, not epochs.
     """
@@ -61,7 +61,7 @@ def _minibatches(cloner: Cloner) -> Iterator[Tensor]:
 
 
 def _step(cloner: Cloner, rows: Tensor, terms: Terms) -> None:
-    """One Adam step on E|a - mu|^2, and on the penalties at `PENALTY_INTERVAL` times their weight."""
+    """One Adam step on E|a - mu|^2, and on penalties at `PENALTY_INTERVAL` times their weight."""
     student, optimizer, pairs = cloner.student, cloner.optimizer, cloner.taught.pick(rows)
     optimizer.zero_grad()
     if terms:

@@ -3,6 +3,7 @@
 The task brings the paper's column; the algorithm its row; a preset changes both.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from spacil import paper
@@ -22,6 +23,36 @@ _FAST_IMITATION = {
 """What the preset adds where there is a demonstrator to start from."""
 
 
+_RULE: Mapping[str, Any] = {
+    "iterations": 200,
+    "warm_start_steps": 1_500,
+    "initial_log_std": -1.5,
+    "max_kl": FAST_MAX_KL,
+    "fisher_state_fraction": 0.2,
+    "value_targets": "standardized",
+    "discriminator_steps": 3,
+    "cost_penalty_form": "r1",
+    "lambda_cost": 0.3,
+    "cost_weight": "by-pairs",
+    "penalty": ("exact=0.1",),
+    "penalty_weight": "auto",
+    "anchor_weight": 0.3,
+    "staggered_starts": True,
+    "kept_policy_decay": 0.95,
+    "evaluation_steps": 8_000,
+    "select": "last",
+}
+"""The rule of spacil, for all tasks and any number of demonstrations: docs/results/recipe.md"""
+
+_GAIL_LIKE: Mapping[str, Any] = {
+    **_RULE,
+    "penalty": (),
+    "penalty_weight": "fixed",
+    "anchor_weight": 0.0,
+}
+"""The GAIL of ratios: the rule's start, critic, discriminator and mean, without its penalties."""
+
+
 def default_config(algorithm: str, task: str, preset: Preset = "none") -> TrainConfig:
     """Every default, by task, algorithm and preset."""
     row = ALGORITHMS.get(algorithm)
@@ -39,8 +70,12 @@ def default_config(algorithm: str, task: str, preset: Preset = "none") -> TrainC
     if preset == "fast":
         imitation = _FAST_IMITATION if row.needs_demonstrations else {}
         return with_settings(config, {"max_kl": FAST_MAX_KL, **imitation})
-    if preset != "none":
+    if preset in ("paper-mean", "paper-sum"):
         return with_settings(config, _paper_settings(algorithm, task, preset))
+    if preset == "gail-like":
+        return with_settings(config, _GAIL_LIKE)
+    if algorithm == "spacil" and preset == "none":
+        return with_settings(config, _RULE)
     return config
 
 

@@ -13,8 +13,10 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import (
     SHORT_FORM,
     group_of_setting,
+    implied_settings,
     refuse_unread,
     require_read,
+    with_settings,
     with_user_settings,
 )
 from spacil.config.train_config import ConfigGroups, TrainConfig
@@ -26,8 +28,9 @@ class TrainArguments(ConfigGroups):
     task: str
     """Task name (see `spacil tasks`), or any Gymnasium id with Box spaces."""
     preset: Preset = "none"
-    """none, fast (a start from a clone, and a larger trust region), or paper-mean or paper-sum (the
-    paper's printed weights and discriminator). Flags win."""
+    """none; of spacil also plain (an untrained start, a fixed weight) and gail-like (the default
+    without its policy penalty, to compare with); fast (a start from a clone, and a larger trust
+    region); paper-mean or paper-sum (the paper's weights and discriminator). Flags win."""
     lambda_policy: float | None = None
     """Short for --penalty exact=W: the weight of the policy penalty (lambda_1)."""
     demos: tuple[str, ...] = ()
@@ -85,6 +88,7 @@ def _parse(default: TrainConfig, arguments: list[str]) -> tuple[TrainConfig, Tra
     given = {flag[2:].replace("-", "_").removeprefix("no_") for flag in flags}
     named = sorted(given & {SHORT_FORM, *group_of_setting()})
     refuse_unread(default.algorithm, named)
+    default = with_settings(default, implied_settings(given))
     groups = {group.name: getattr(default, group.name) for group in fields(ConfigGroups)}
     has_task = value_of("--task", arguments) is not None
     parsed = parse(
