@@ -37,7 +37,7 @@ def table_as_it_was() -> Iterator[None]:
 
 
 def config_of(**settings: Any) -> TrainConfig:
-    return with_settings(default_config("spacil", "Reacher-v4"), settings)
+    return with_settings(default_config("spacil", "Reacher-v4", "plain"), settings)
 
 
 def make_policy() -> GaussianPolicy:
