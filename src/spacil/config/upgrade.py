@@ -38,8 +38,9 @@ def upgraded(flat: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
         return dict(flat)
     if not flat.keys() >= _OLD_NAMES:
-        read = settings_read(algorithm)
-        return {name: _NEW_IN_0_2[name] for name in read if name in _NEW_IN_0_2} | dict(flat)
+        missing = set(settings_read(algorithm)) - flat.keys()
+        is_whole = missing <= _NEW_IN_0_2.keys()
+        return dict(flat) | ({name: _NEW_IN_0_2[name] for name in missing} if is_whole else {})
     weight, estimator = flat["lambda_policy"], flat["policy_penalty_estimator"]
     terms = [f"{estimator}={weight!r}"] if weight else []
     known = {**_NEW_IN_0_2, **flat, "penalty": terms}

@@ -43,7 +43,7 @@ def start_from_clone(
     policy.mean_net.load_state_dict(clone.mean_net.state_dict())
     policy.normalizer.load_state_dict(clone.normalizer.state_dict())
     policy.normalizer.refresh()
-    _logger.info("warm start: cloned to a held-out loss of %s", cloner.counters.chosen_loss)
+    _logger.debug("warm start: cloned to a held-out loss of %s", cloner.counters.chosen_loss)
 
 
 def cloning_config(config: TrainConfig) -> TrainConfig:

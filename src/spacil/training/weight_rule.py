@@ -79,7 +79,7 @@ def starting_rule(
     )
     target_j = J_FRACTION * unpenalized_j(config, demonstrations, common_frame, spec)
     first = config.policy_penalty.first_weight
-    _logger.info("weight rule: score up to %.3f, J down to %.3f", threshold, target_j)
+    _logger.debug("weight rule: score up to %.3f, J down to %.3f", threshold, target_j)
     return WeightRule(threshold, target_j, first, first)
 
 

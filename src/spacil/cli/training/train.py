@@ -28,9 +28,10 @@ class TrainArguments(ConfigGroups):
     task: str
     """Task name (see `spacil tasks`), or any Gymnasium id with Box spaces."""
     preset: Preset = "none"
-    """none; of spacil also plain (an untrained start, a fixed weight) and gail-like (the default
-    without its policy penalty, to compare with); fast (a start from a clone, and a larger trust
-    region); paper-mean or paper-sum (the paper's weights and discriminator). Flags win."""
+    """none; fast (spacil: fewer iterations; others: a start from a clone and larger steps);
+    gail-like (spacil without its policy penalty, to compare with); plain (spacil from an untrained
+    start, with a fixed weight); paper-mean, paper-sum (the paper's weights and discriminator).
+    Flags win."""
     lambda_policy: float | None = None
     """Short for --penalty exact=W: the weight of the policy penalty (lambda_1)."""
     demos: tuple[str, ...] = ()
@@ -154,6 +155,7 @@ def _train(config: TrainConfig, parsed: TrainArguments) -> int:
         "run_dir": str(outcome.path),
         "best": outcome.best,
         "last": outcome.last,
+        "highest_return": _highest_return(outcome),
         **_target_outcome(outcome.path),
     }
     show(result, parsed.json, lambda: _print_summary(outcome, demonstrator, picture))
@@ -220,6 +222,21 @@ def _target_outcome(path: Path) -> dict[str, Any]:
     return {key: rows[-1][key] for key in (*keys, "lambda_policy")} if rows else {}
 
 
+def _highest_return(outcome: Any) -> dict[str, Any] | None:
+    """The evaluation of the highest return, whichever policy was kept as the best."""
+    from spacil.runs import metrics_log
+
+    rows = metrics_log.read(outcome.path / "metrics.jsonl")
+    known = [row for row in rows if row.get("average_return") is not None]
+    if outcome.last is None or not known:
+        return None
+    highest = max(known, key=lambda row: float(row["average_return"]))
+    flags = ("warn_saturated", "warn_line_search")
+    return {key: highest.get(key) for key in outcome.last} | {
+        key: bool(highest.get(key)) for key in flags
+    }
+
+
 def _flags(row: dict[str, Any]) -> str:
     """What a reader of the row's numbers must know."""
     known = {"warn_saturated": "saturated", "warn_line_search": "steps refused"}
@@ -234,6 +251,9 @@ def _print_summary(outcome: Any, demonstrator: dict[str, Any] | None, picture: P
         ("learned, best", outcome.best),
         ("learned, last", outcome.last),
     ]
+    highest = _highest_return(outcome)
+    if highest not in (outcome.best, outcome.last):
+        rows.append(("highest return seen", highest))
     print_table(
         ["", "return G", "± std", "J (common)", "J (own)", "J (effective)"],
         [
