@@ -69,7 +69,7 @@ class Agent:
     @property
     def policy(self) -> GaussianPolicy:
         """The policy as it is now: `agent.policy.predict(observations)`."""
-        return self._learner.acting_policy
+        return self._learner.kept_policy
 
     @property
     def config(self) -> TrainConfig:

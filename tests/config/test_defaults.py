@@ -42,12 +42,13 @@ def test_a_task_brings_the_papers_discount_and_sizes(task: str) -> None:
 def test_the_newer_version_of_a_task_shares_its_column_and_an_unknown_task_has_none() -> None:
     newer, older = default_config("gail", "Ant-v5"), default_config("gail", "Ant-v4")
     assert changes(older, newer) == {"task": "Ant-v5"}
-    plain = default_config("spacil", "Pendulum-v1")
+    plain = default_config("spacil", "Pendulum-v1", "plain")
     assert changes(TrainConfig(algorithm="spacil", task="Pendulum-v1"), plain) == {}
 
 
-def test_only_spacil_has_penalties_by_default() -> None:
-    gail, smooth = default_config("gail", "Hopper-v4"), default_config("spacil", "Hopper-v4")
+def test_plain_spacil_differs_from_gail_in_its_penalties_alone() -> None:
+    gail = default_config("gail", "Hopper-v4")
+    smooth = default_config("spacil", "Hopper-v4", "plain")
     assert gail.policy_penalty.terms == () and gail.cost_penalty.lambda_cost == 0
     before, after = flat_settings(gail), flat_settings(smooth)
     assert after["penalty"] == ["exact=0.03"]
@@ -88,7 +89,7 @@ def test_a_preset_sets_the_papers_penalties_and_discriminator_and_nothing_else(
         "ball_step_size": 0.02,
         "ball_num_steps": 10,
     }
-    plain, paper_like = (default_config("spacil", task, p) for p in ("none", preset))
+    plain, paper_like = (default_config("spacil", task, p) for p in ("plain", preset))
     flat = flat_settings(paper_like)
     assert {name: flat[name] for name in DISCRIMINATOR | printed} == DISCRIMINATOR | printed
     assert changes(plain, paper_like).keys() <= (DISCRIMINATOR | printed).keys()
@@ -100,7 +101,7 @@ def test_a_preset_of_gail_sets_the_papers_discriminator_alone(preset: Any) -> No
     assert changes(plain, paper_like) == DISCRIMINATOR
 
 
-@pytest.mark.parametrize("algorithm", ["gail", "spacil"])
+@pytest.mark.parametrize("algorithm", ["gail", "airl"])
 def test_the_fast_preset_starts_from_a_clone_and_takes_larger_steps(algorithm: Any) -> None:
     plain, fast = (default_config(algorithm, "Hopper-v4", p) for p in ("none", "fast"))
     assert changes(plain, fast) == {
@@ -109,6 +110,20 @@ def test_the_fast_preset_starts_from_a_clone_and_takes_larger_steps(algorithm: A
         "initial_log_std": -1.5,
         "warm_start_epochs": 40,
     }
+
+
+def test_the_fast_preset_of_spacil_is_its_rule_cut_short() -> None:
+    rule, fast = (default_config("spacil", "Hopper-v4", p) for p in ("none", "fast"))
+    assert changes(rule, fast) == {"iterations": 60}
+
+
+def test_spacil_has_one_rule_for_all_tasks() -> None:
+    differences = [
+        changes(default_config("spacil", task, "plain"), default_config("spacil", task))
+        for task in ("Reacher-v4", "Hopper-v4", "Ant-v4", "Pendulum-v1")
+    ]
+    assert all(difference == differences[0] for difference in differences)
+    assert differences[0]["penalty_weight"] == "auto"
 
 
 def test_the_fast_preset_of_trpo_takes_larger_steps_and_changes_nothing_else() -> None:

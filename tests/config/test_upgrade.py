@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tiny_runs import plain_config
 
 from spacil.config.defaults import default_config
 from spacil.config.flat import flat_settings, from_flat_settings, settings_read, with_user_settings
@@ -54,7 +55,7 @@ def test_what_is_dropped_is_what_the_algorithm_does_not_read(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["trpo", "gail", "spacil", "bc"])
 def test_the_same_command_gives_the_same_settings_today(name: str) -> None:
-    config = default_config(name, "Reacher-v4")
+    config = plain_config(name, "Reacher-v4")
     read = settings_read(name)
     now = with_user_settings(config, {k: v for k, v in TINY.items() if k in read})
     old = from_flat_settings(upgraded(old_settings(name)))

@@ -7,9 +7,9 @@ import pytest
 import torch
 from tests.support.replay_on_cpu import ReplayOnCpu
 from tests.support.tiny_runs import DRAWS_FROM_EVERY_STREAM, tiny
+from tiny_runs import plain_config
 from torch import Tensor
 
-from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.demos.file import load_demos
 from spacil.engine.recorder import Recorder
@@ -73,6 +73,21 @@ UPDATES: dict[str, tuple[str, dict[str, Any]]] = {
     "discounted, own spread": ("spacil", {"penalty_discount": True, "penalty_sigma": "policy"}),
     "target": ("spacil", {"smoothness_target": 0.05}),
     "warm start": ("spacil", {"warm_start_epochs": 2, "warm_start_iterations": 3}),
+    "rule": (
+        "spacil",
+        {
+            "warm_start_steps": 10,
+            "warm_start_iterations": 2,
+            "value_targets": "standardized",
+            "discriminator_steps": 3,
+            "cost_penalty_form": "r1",
+            "cost_weight": "by-pairs",
+            "penalty_weight": "auto",
+            "anchor_weight": 0.3,
+            "staggered_starts": True,
+            "kept_policy_decay": 0.95,
+        },
+    ),
     "printed": ("spacil", {"policy_penalty_scale": "paper-sum", "penalty_ramp_iterations": 3}),
     "several": ("spacil", {"penalty": ("exact=0.03", "pgd=0.1", "lcp=0.01")}),
     "ppo": ("trpo", {"policy_step": "ppo", "ppo_epochs": 3, "ppo_minibatch": 70}),
@@ -93,7 +108,7 @@ UPDATES: dict[str, tuple[str, dict[str, Any]]] = {
 def test_replayed_updates_learn_what_plain_ones_do(name: str, device: str) -> None:
     algorithm, settings = UPDATES[name]
     config = with_settings(
-        default_config(algorithm, "Reacher-v4"), tiny(algorithm, device=device) | settings
+        plain_config(algorithm, "Reacher-v4"), tiny(algorithm, device=device) | settings
     )
     histories, tensors = [], []
     for recorder in (Recorder(), replaying(device)):

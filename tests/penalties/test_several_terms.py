@@ -37,7 +37,7 @@ def table_as_it_was() -> Iterator[None]:
 
 
 def config_of(**settings: Any) -> TrainConfig:
-    return with_settings(default_config("spacil", "Reacher-v4"), settings)
+    return with_settings(default_config("spacil", "Reacher-v4", "plain"), settings)
 
 
 def make_policy() -> GaussianPolicy:
@@ -113,7 +113,7 @@ def test_each_term_draws_a_subset_and_a_start_of_its_own() -> None:
 
 @pytest.mark.parametrize("step", ["trpo", "ppo"])
 def test_a_run_reports_each_penalty_by_its_name(tiny: Tiny, step: str) -> None:
-    agent = library.SPaCIL("Reacher-v4", **tiny(penalty="exact=0.1 cats=1", policy_step=step))
+    agent = library.SPaCIL("Reacher-v4", preset="plain", **tiny(penalty="exact=0.1 cats=1", policy_step=step))
     metrics = learn(agent)
     assert metrics["loss_penalty_exact"] > 0
     assert metrics["loss_penalty_cats"] > 0
@@ -177,7 +177,7 @@ def test_a_function_that_returns_no_number_is_refused(answer: Any) -> None:
 def test_a_function_of_one_s_own_is_saved_by_name_and_found_again(
     tiny: Tiny, tmp_path: Path
 ) -> None:
-    agent = library.SPaCIL("Reacher-v4", **tiny(penalty={magnitude: 0.5}))
+    agent = library.SPaCIL("Reacher-v4", preset="plain", **tiny(penalty={magnitude: 0.5}))
     agent.learn(1)
     agent.save(tmp_path / "saved")
     agent.close()
@@ -204,7 +204,7 @@ print(spacil.load_policy({folder!r}).task)
 
 def test_a_process_that_does_not_know_it_says_what_to_do(tiny: Tiny, tmp_path: Path) -> None:
     folder = tmp_path / "saved"
-    agent = library.SPaCIL("Reacher-v4", **tiny(penalty={magnitude: 0.5}))
+    agent = library.SPaCIL("Reacher-v4", preset="plain", **tiny(penalty={magnitude: 0.5}))
     agent.save(folder)
     agent.close()
     del POLICY_PENALTIES["magnitude"]

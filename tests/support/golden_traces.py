@@ -21,12 +21,20 @@ FILE = Path(__file__).parents[1] / "integration" / "golden_traces.json"
 RUNS: dict[str, tuple[type[Any], dict[str, Any]]] = {
     "trpo": (spacil.TRPO, {}),
     "gail": (spacil.GAIL, {}),
-    "spacil": (spacil.SPaCIL, DRAWS_FROM_EVERY_STREAM),
+    "spacil": (spacil.SPaCIL, {"preset": "plain", **DRAWS_FROM_EVERY_STREAM}),
     "bc": (spacil.BC, {}),
     "fast": (
         spacil.SPaCIL,
-        {"preset": "fast", "warm_start_epochs": 3, "warm_start_iterations": 2},
+        {
+            "preset": "plain",
+            "max_kl": 0.03,
+            "initial_log_std": -1.5,
+            "fisher_state_fraction": 0.2,
+            "warm_start_epochs": 3,
+            "warm_start_iterations": 2,
+        },
     ),
+    "rule": (spacil.SPaCIL, {"warm_start_steps": 30, "warm_start_iterations": 1}),
 }
 NUM_ITERATIONS = 4
 

@@ -15,7 +15,7 @@ POLICY_PENALTIES = ("exact", "pgd", "frobenius", "lcp", "cats", "caps")
 
 
 def make_config(**settings: Any) -> TrainConfig:
-    return with_user_settings(default_config("spacil", "Reacher-v4"), settings)
+    return with_user_settings(default_config("spacil", "Reacher-v4", "plain"), settings)
 
 
 def make_policy(initial_log_std: float = 0.0) -> GaussianPolicy:

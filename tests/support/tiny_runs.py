@@ -3,7 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+from spacil.config.defaults import default_config
 from spacil.config.flat import settings_read
+from spacil.config.train_config import TrainConfig
 
 _TINY: dict[str, Any] = {
     "iterations": 3,
@@ -34,6 +36,11 @@ def tiny(algorithm: str = "gail", **changes: Any) -> dict[str, Any]:
     return {name: value for name, value in _TINY.items() if name in read} | changes
 
 
+def plain_config(algorithm: str, task: str) -> TrainConfig:
+    """Defaults without spacil's rule: the paper's loop from an untrained start."""
+    return default_config(algorithm, task, "plain" if algorithm == "spacil" else "none")
+
+
 def as_flags(settings: dict[str, Any]) -> list[str]:
     """Settings by keyword as words of the command line."""
     words: list[str] = []
@@ -47,5 +54,6 @@ def train_command(algorithm: str, run_dir: Path, **changes: Any) -> list[object]
     """`spacil train ALGORITHM` of eight tiny iterations on Reacher-v4 in a folder."""
     settings = tiny(algorithm, iterations=8, seed=5)
     settings |= DRAWS_FROM_EVERY_STREAM if algorithm == "spacil" else {}
+    settings |= {"warm_start_steps": 20} if algorithm == "spacil" else {}
     flags = as_flags(settings | changes)
     return ["train", algorithm, "--task", "Reacher-v4", "--run-dir", run_dir, *flags]

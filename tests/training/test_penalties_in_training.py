@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 import torch
 from penalty_cases import POLICY_PENALTIES
-from tiny_runs import tiny
+from tiny_runs import plain_config, tiny
 from torch import Tensor
 
-from spacil.config.defaults import default_config
 from spacil.config.flat import with_user_settings
 from spacil.demos.file import load_demos
 from spacil.engine.torch_threads import one_torch_thread
@@ -30,7 +29,7 @@ def run(
     iterations: int, algorithm: str = "spacil", **settings: Any
 ) -> tuple[PolicyLearner, dict[str, Tensor]]:
     """A learner after some iterations, and everything it holds."""
-    default = default_config(algorithm, "Reacher-v4")
+    default = plain_config(algorithm, "Reacher-v4")
     config = with_user_settings(default, tiny(algorithm, steps_per_iteration=600) | settings)
     learner = PolicyLearner(config, "Reacher-v4", REACHER_DEMOS)
     try:

@@ -20,7 +20,7 @@ from spacil.types import RolloutBatch
 
 
 def config_of(**settings: Any) -> TrainConfig:
-    return with_settings(default_config("spacil", "Reacher-v4"), settings)
+    return with_settings(default_config("spacil", "Reacher-v4", "plain"), settings)
 
 
 def weights(plan: IterationPlan) -> dict[str, float]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from tiny_runs import plain_config
 
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
@@ -21,7 +22,7 @@ def make_learner(tiny: Callable[..., dict[str, Any]]) -> Iterator[Callable[..., 
 
     def make(algorithm: str = "spacil", task: str = "Reacher-v4", **changes: Any) -> PolicyLearner:
         config = with_settings(
-            default_config(algorithm, task), tiny(algorithm, penalty_ramp_iterations=0, **changes)
+            plain_config(algorithm, task), tiny(algorithm, penalty_ramp_iterations=0, **changes)
         )
         demos = None if algorithm == "trpo" else load_demos(task).first(3)
         made.append(PolicyLearner(config, task, demos))

@@ -161,7 +161,7 @@ SMALL = {
 
 
 def make_config(**settings: Any) -> TrainConfig:
-    return with_settings(default_config("spacil", REACHER), {**SMALL, **settings})
+    return with_settings(default_config("spacil", REACHER, "plain"), {**SMALL, **settings})
 
 
 @pytest.fixture
@@ -323,7 +323,7 @@ def test_targets_that_mean_nothing_are_refused(
 def test_the_command_line_says_what_became_of_the_target(
     spacil: Callable[..., Any], tiny_flags: Callable[..., list[str]], tmp_path: Path
 ) -> None:
-    flags = tiny_flags("spacil", smoothness_target=1e-3, iterations=2)
+    flags = tiny_flags("spacil", smoothness_target=1e-3, iterations=2, preset="plain")
     command = ["train", "spacil", "--task", REACHER, "--quiet", *flags]
     printed = spacil(*command, "--run-dir", tmp_path / "a").out
     assert "smoothness target J 0.001: not met: J is still above it" in printed

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from tiny_runs import plain_config
 
 from spacil.cloning.cloner import clone
 from spacil.config.defaults import default_config
@@ -29,7 +30,7 @@ def new_learner(tiny: Callable[..., dict[str, Any]]) -> Iterator[NewLearner]:
 
     def make(algorithm: Any = "spacil", **settings: Any) -> PolicyLearner:
         warm = {"warm_start_epochs": EPOCHS, "warm_start_iterations": WAIT, "iterations": 4}
-        config = with_settings(default_config(algorithm, TASK), tiny(algorithm) | warm | settings)
+        config = with_settings(plain_config(algorithm, TASK), tiny(algorithm) | warm | settings)
         made.append(PolicyLearner(config, TASK, load_demos(TASK).first(3)))
         return made[-1]
 
@@ -145,7 +146,7 @@ def test_the_time_of_cloning_is_told_with_the_first_iteration(new_learner: NewLe
 
 def test_cloning_has_a_fraction_of_the_runs_penalties_and_no_target() -> None:
     spacil = with_settings(
-        default_config("spacil", TASK),
+        default_config("spacil", TASK, "plain"),
         {"warm_start_epochs": 7, "penalty": ("exact=0.3", "cats=3.0"), "smoothness_target": 1.0},
     )
     cloning = cloning_config(spacil)

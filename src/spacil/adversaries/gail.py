@@ -22,6 +22,7 @@ from spacil.penalties.cost_terms import (
     DrawnPairs,
     StatesAndActions,
     cost_penalty,
+    cost_weight,
     draw_pairs,
     on_live_dims,
 )
@@ -45,6 +46,7 @@ class GailAdversary:
         """`expert` holds raw states and the actions to compare, on the policy's device."""
         settings = config.discriminator
         self.config, self.policy, self.expert = config, policy, expert
+        self.cost_weight = cost_weight(config.cost_penalty, len(expert.states))
         self.network = Discriminator(
             policy.num_states,
             policy.num_actions,
@@ -86,9 +88,10 @@ class GailAdversary:
         expert = (self.policy.normalize(self.expert.states), self.expert.actions)
         agent = (batch.states, batch.actions)
         drawn = None
-        if self.config.cost_penalty.lambda_cost > 0:
+        if self.cost_weight > 0:
             drawn = draw_pairs(self.network, self.policy, agent, expert, self.config, streams)
-        lasting = (self.network, self.optimizer, self.policy, self.config, num_steps, agent)
+        weighted = (self.config, self.cost_weight)
+        lasting = (self.network, self.optimizer, self.policy, *weighted, num_steps, agent)
         measured = recorder("discriminator", _descend, lasting, expert, drawn)
         return descent.report(self.network, measured, len(agent[0]), len(expert[0]))
 
@@ -98,6 +101,7 @@ def _descend(
     optimizer: Adam,
     policy: GaussianPolicy,
     config: TrainConfig,
+    cost_weight: float,
     num_steps: int,
     agent: StatesAndActions,
     expert: StatesAndActions,
@@ -113,11 +117,15 @@ def _descend(
 
     penalty = None
     if drawn is not None:
-        penalty = functools.partial(_weighted_penalty, network, policy, drawn, config)
+        penalty = functools.partial(_weighted, cost_weight, network, policy, drawn, config)
     return descent.descend(network, optimizer, logits, penalty, num_steps)
 
 
-def _weighted_penalty(
-    network: Discriminator, policy: GaussianPolicy, drawn: DrawnPairs, config: TrainConfig
+def _weighted(
+    weight: float,
+    network: Discriminator,
+    policy: GaussianPolicy,
+    drawn: DrawnPairs,
+    config: TrainConfig,
 ) -> Tensor:
-    return config.cost_penalty.lambda_cost * cost_penalty(network, policy, drawn, config)
+    return weight * cost_penalty(network, policy, drawn, config)

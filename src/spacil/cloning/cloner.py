@@ -143,11 +143,11 @@ def run_epoch(cloner: Cloner) -> dict[str, Any]:
     started = time.perf_counter()
     terms = terms_at(cloner.config.policy_penalty, cloner.counters.iteration)
     losses = _fit_epoch(cloner, terms)
-    _fit_spread(cloner)
+    fit_spread(cloner)
     cloner.counters.iteration += 1
     heldout = _heldout_losses(cloner) if cloner.has_heldout else None
     heldout_loss = None if heldout is None else sum(heldout.values())
-    _keep_if_best(cloner, heldout_loss)
+    keep_if_best(cloner, heldout_loss)
     report = CloneReport(
         loss_imitation=losses["imitation"],
         loss_policy_penalty=sum(loss for name, loss in losses.items() if name != "imitation"),
@@ -183,13 +183,13 @@ def _fit_epoch(cloner: Cloner, terms: Terms) -> dict[str, float]:
     sums: dict[str, Tensor] = {}
     order = torch.randperm(size, generator=cloner.streams.minibatch).to(taught.actions.device)
     for rows in order.split(cloner.config.bc.clone_minibatch):
-        summands = _losses(cloner, taught.pick(rows), cloner.config, terms)
+        summands = losses_on(cloner, taught.pick(rows), cloner.config, terms)
         cloner.optimizer.zero_grad()
         total(summands).backward()
         cloner.optimizer.step()
         for name, value in summands.items():
             sums[name] = sums.get(name, 0) + value.detach() * len(rows)
-    return _finite({name: float(value) / size for name, value in sums.items()})
+    return finite_losses({name: float(value) / size for name, value in sums.items()})
 
 
 @torch.no_grad()
@@ -201,11 +201,11 @@ def _heldout_losses(cloner: Cloner) -> dict[str, float]:
     """
     config = with_settings(cloner.config, {"penalty_state_fraction": 1.0})
     terms = tuple(term for term in config.policy_penalty.terms if term.weight > 0)
-    summands = _losses(cloner, cloner.heldout, config, terms)
-    return _finite({name: float(value) for name, value in summands.items()})
+    summands = losses_on(cloner, cloner.heldout, config, terms)
+    return finite_losses({name: float(value) for name, value in summands.items()})
 
 
-def _losses(cloner: Cloner, pairs: Pairs, config: TrainConfig, terms: Terms) -> dict[str, Tensor]:
+def losses_on(cloner: Cloner, pairs: Pairs, config: TrainConfig, terms: Terms) -> dict[str, Tensor]:
     """The summands of the loss on some pairs, with the penalties composed onto it."""
     student = cloner.student
     mean = student.mean_of_normalized(pairs.rows.states)
@@ -224,7 +224,7 @@ def _losses(cloner: Cloner, pairs: Pairs, config: TrainConfig, terms: Terms) -> 
 
 
 @torch.no_grad()
-def _fit_spread(cloner: Cloner) -> None:
+def fit_spread(cloner: Cloner) -> None:
     """The spread of greatest likelihood given the mean, on pairs the mean was not fitted to."""
     pairs = cloner.heldout if cloner.has_heldout else cloner.taught
     residuals = pairs.actions - cloner.student.mean_of_normalized(pairs.rows.states)
@@ -232,7 +232,7 @@ def _fit_spread(cloner: Cloner) -> None:
     cloner.student.log_std.copy_(std.log())
 
 
-def _keep_if_best(cloner: Cloner, heldout_loss: float | None) -> None:
+def keep_if_best(cloner: Cloner, heldout_loss: float | None) -> None:
     """Hand out the student of this epoch; with nothing held out the newest is the best known."""
     counters = cloner.counters
     lowest = counters.chosen_loss
@@ -241,7 +241,7 @@ def _keep_if_best(cloner: Cloner, heldout_loss: float | None) -> None:
         cloner.policy.load_state_dict(cloner.student.state_dict())
 
 
-def _finite(losses: dict[str, float]) -> dict[str, float]:
+def finite_losses(losses: dict[str, float]) -> dict[str, float]:
     if not all(math.isfinite(value) for value in losses.values()):
         raise DivergedError(
             f"cloning: the loss is {losses}; a smaller --clone-learning-rate may help"

@@ -16,11 +16,12 @@ from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds, VectorEnv
-from spacil.measuring.evaluate import Best, Evaluation, num_evaluation_envs
+from spacil.measuring.evaluate import Best, Evaluation, best_from, num_evaluation_envs
 from spacil.measuring.frames import frame_of_run
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs.named_tensors import optimizer_tensors, restore_optimizer, with_prefix
-from spacil.runs.saved_state import optional_record_from, record_from, require_same_form
+from spacil.runs.saved_state import record_from, require_same_form
+from spacil.sampling.episodes import EpisodeTotals
 
 
 class CloningLearner(Cloner):
@@ -55,7 +56,7 @@ class CloningLearner(Cloner):
         self.best: Best | None = None
 
     @property
-    def acting_policy(self) -> GaussianPolicy:
+    def kept_policy(self) -> GaussianPolicy:
         """What is evaluated: the policy with the lowest held-out loss so far."""
         return self.policy
 
@@ -67,7 +68,7 @@ class CloningLearner(Cloner):
         """The epoch under way."""
         return f"iteration {self.counters.iteration + 1}"
 
-    def after_evaluation(self, evaluation: Evaluation) -> dict[str, Any]:
+    def after_evaluation(self, evaluation: Evaluation, episodes: EpisodeTotals) -> dict[str, Any]:
         """Nothing of cloning follows an evaluation."""
         return {}
 
@@ -94,7 +95,7 @@ class CloningLearner(Cloner):
         """Continue exactly where `tensors()` and `document()` were taken."""
         require_same_form(tensors, self.tensors())
         counters = record_from(CloneCounters, document.get("counters"), "counters")
-        best = optional_record_from(Best, document.get("best"), "best evaluation")
+        best = best_from(document.get("best"))
         for name, module in self._modules().items():
             module.load_state_dict(with_prefix(tensors, f"{name}."))
         restore_optimizer("student", self.student.mean_net, self.optimizer, tensors)

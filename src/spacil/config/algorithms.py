@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Preset = Literal["none", "paper-mean", "paper-sum", "fast"]
+Preset = Literal["none", "fast", "gail-like", "plain", "paper-mean", "paper-sum"]
 
 _ON_POLICY = ("policy_step", "trust_region", "ppo", "returns", "value", "nets")
 _POLICY_LEARNER = "spacil.training.policy_learner:PolicyLearner"
@@ -43,17 +43,18 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         "Learn a smooth policy from demonstrations: GAIL with penalties on policy and cost.",
         reads=(
             "run", "policy_penalty", "cost_penalty", "penalty_states", "wish", "warm_start",
-            "sampling", "discriminator", *_ON_POLICY, "bc", "ball", "evaluation",
+            "fidelity", "sampling", "discriminator", *_ON_POLICY, "bc", "ball", "evaluation",
         ),
         learner=_POLICY_LEARNER,
         adversary="spacil.adversaries.gail:GailAdversary",
-        presets=("none", "fast", "paper-mean", "paper-sum"),
+        presets=("none", "fast", "gail-like", "plain", "paper-mean", "paper-sum"),
         cost_penalty_forms=("response", "both", "state", "gp", "r1"),
     ),
     "gail": Algorithm(
         "Learn from demonstrations against a discriminator, without a penalty on the policy.",
         reads=(
-            "run", "warm_start", "sampling", "discriminator", "cost_penalty", "penalty_states",
+            "run", "warm_start", "fidelity", "sampling", "discriminator", "cost_penalty",
+            "penalty_states",
             *_ON_POLICY, "bc", "evaluation",
         ),
         learner=_POLICY_LEARNER,
@@ -70,8 +71,8 @@ ALGORITHMS: Mapping[str, Algorithm] = {
     "airl": Algorithm(
         "Learn a reward and a policy from demonstrations (adversarial inverse RL).",
         reads=(
-            "run", "airl", "policy_penalty", "penalty_states", "wish", "warm_start", "sampling",
-            "discriminator", *_ON_POLICY, "bc", "ball", "evaluation",
+            "run", "airl", "policy_penalty", "penalty_states", "wish", "warm_start", "fidelity",
+            "sampling", "discriminator", *_ON_POLICY, "bc", "ball", "evaluation",
         ),
         learner=_POLICY_LEARNER,
         adversary="spacil.adversaries.airl:AirlAdversary",
@@ -96,7 +97,9 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         learner=_POLICY_LEARNER,
         needs_demonstrations=False,
         defaults={"penalty": (), "lambda_cost": 0.0},
+        ignores=frozenset({"select"}),
         presets=("none", "fast"),
+        instead={"select": "what learns from a reward is selected by return"},
     ),
     "bc": Algorithm(
         "Clone the demonstrations by regression, without env steps; --lambda-policy smooths.",
@@ -111,8 +114,11 @@ ALGORITHMS: Mapping[str, Algorithm] = {
             "iterations": 100,
             "checkpoint_interval": 10,  # an epoch takes less time than its checkpoint is worth
         },
-        ignores=frozenset({"gae_lambda", "initial_log_std"}),
-        instead={"smoothness_target": "bc takes a weight, --lambda-policy"},
+        ignores=frozenset({"gae_lambda", "initial_log_std", "select"}),
+        instead={
+            "smoothness_target": "bc takes a weight, --lambda-policy",
+            "select": "bc hands out the policy of the lowest held-out loss",
+        },
     ),
 }  # fmt: skip
 

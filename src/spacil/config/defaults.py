@@ -3,6 +3,7 @@
 The task brings the paper's column; the algorithm its row; a preset changes both.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from spacil import paper
@@ -14,12 +15,45 @@ from spacil.errors import ConfigError
 FAST_MAX_KL = 0.03
 """Trust region of `--preset fast`, three times the paper's: docs/results/fast.md"""
 
+QUICK_ITERATIONS = 60
+"""Of `--preset fast` of spacil, which is its rule cut short: docs/results/recipe.md"""
+
 _FAST_IMITATION = {
     "warm_start_epochs": 40,
     "initial_log_std": -1.5,
     "fisher_state_fraction": 0.2,
 }
-"""What the preset adds where there is a demonstrator to start from."""
+"""What the preset adds for gail and airl, which have no rule."""
+
+
+_RULE: Mapping[str, Any] = {
+    "iterations": 200,
+    "warm_start_steps": 1_500,
+    "initial_log_std": -1.5,
+    "max_kl": FAST_MAX_KL,
+    "fisher_state_fraction": 0.2,
+    "value_targets": "standardized",
+    "discriminator_steps": 3,
+    "cost_penalty_form": "r1",
+    "lambda_cost": 0.3,
+    "cost_weight": "by-pairs",
+    "penalty": ("exact=0.1",),
+    "penalty_weight": "auto",
+    "anchor_weight": 0.3,
+    "staggered_starts": True,
+    "kept_policy_decay": 0.95,
+    "evaluation_steps": 8_000,
+    "select": "last",
+}
+"""The rule of spacil, for all tasks and any number of demonstrations: docs/results/recipe.md"""
+
+_GAIL_LIKE: Mapping[str, Any] = {
+    **_RULE,
+    "penalty": (),
+    "penalty_weight": "fixed",
+    "anchor_weight": 0.0,
+}
+"""The GAIL of ratios: the rule's start, critic, discriminator and mean, without its penalties."""
 
 
 def default_config(algorithm: str, task: str, preset: Preset = "none") -> TrainConfig:
@@ -36,11 +70,17 @@ def default_config(algorithm: str, task: str, preset: Preset = "none") -> TrainC
             if takers
             else f"--preset {preset}: there is none of that name"
         )
+    if algorithm == "spacil" and preset == "fast":
+        return with_settings(config, {**_RULE, "iterations": QUICK_ITERATIONS})
     if preset == "fast":
         imitation = _FAST_IMITATION if row.needs_demonstrations else {}
         return with_settings(config, {"max_kl": FAST_MAX_KL, **imitation})
-    if preset != "none":
+    if preset in ("paper-mean", "paper-sum"):
         return with_settings(config, _paper_settings(algorithm, task, preset))
+    if preset == "gail-like":
+        return with_settings(config, _GAIL_LIKE)
+    if algorithm == "spacil" and preset == "none":
+        return with_settings(config, _RULE)
     return config
 
 

@@ -8,7 +8,7 @@ import dataclasses
 import difflib
 import functools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from spacil.config.algorithms import ALGORITHMS, READ_WITH
@@ -31,10 +31,35 @@ SHORT_FORM = "lambda_policy"
 """`lambda_policy=W` is short for `penalty=("exact=W",)`."""
 
 
+FIXED_BY: Mapping[str, tuple[str, ...]] = {
+    "penalty_weight": ("penalty", SHORT_FORM, "smoothness_target"),
+    "cost_weight": ("lambda_cost",),
+}
+"""What finds a weight -> the settings that say it instead. A number that a user gives is used."""
+
+_INSTEAD_OF: Mapping[str, str] = {
+    "warm_start_epochs": "warm_start_steps",
+    "warm_start_steps": "warm_start_epochs",
+}
+"""Two ways to say one thing: the one that a user names takes the place of the default."""
+
+
+def implied_settings(named: Collection[str]) -> dict[str, Any]:
+    """What follows for other settings when a user names these."""
+    fixed = {
+        setting: "fixed"
+        for setting, by in FIXED_BY.items()
+        if setting not in named and any(name in named for name in by)
+    }
+    return fixed | {_INSTEAD_OF[name]: 0 for name in named if name in _INSTEAD_OF}
+
+
 def with_user_settings(config: TrainConfig, settings: Mapping[str, Any]) -> TrainConfig:
     """A copy with a user's own settings; one that the algorithm does not read is refused."""
     refuse_unread(config.algorithm, settings)
-    config = with_settings(config, _without_short_form(settings))
+    config = with_settings(
+        config, implied_settings(settings.keys()) | _without_short_form(settings)
+    )
     require_read(config, settings)
     return config
 

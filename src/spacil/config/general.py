@@ -82,6 +82,9 @@ class EvaluationConfig:
     """Iterations between evaluations; the last iteration is always evaluated."""
     evaluation_steps: int = 20_000
     """State-action pairs per evaluation (app:deep_rl_tricks), in whole episodes."""
+    select: Literal["return", "imitation", "last"] = "return"
+    """Which evaluated policy is kept as the best: the one of the highest return; of the lowest
+    imitation score, which needs no reward; or the last one."""
 
     def __post_init__(self) -> None:
         interval = self.evaluation_interval

@@ -93,6 +93,9 @@ class ValueConfig:
     """Passes over the batch per iteration."""
     value_minibatch: int = 1_000
     """States per Adam step."""
+    value_targets: Literal["raw", "standardized"] = "raw"
+    """standardized: the network predicts returns in units of their running mean and spread, which
+    a critic that starts near 0 would need tens of iterations to grow to (PopArt)."""
 
     def __post_init__(self) -> None:
         require_widths("value_hidden", self.value_hidden)
@@ -171,9 +174,42 @@ class WarmStartConfig:
     warm_start_epochs: int = 0
     """Epochs of behaviour cloning before the first iteration; 0: start untrained. The policy then
     keeps the normaliser of the demonstrations, and starts at initial_log_std."""
+    warm_start_steps: int = 0
+    """The same counted in Adam steps, which few demonstrations make into many epochs; 0: go by
+    warm_start_epochs."""
     warm_start_iterations: int = 5
     """First iterations in which only critic and discriminator train, on what the clone does."""
 
     def __post_init__(self) -> None:
-        for name in ("warm_start_epochs", "warm_start_iterations"):
+        for name in ("warm_start_epochs", "warm_start_steps", "warm_start_iterations"):
             require(getattr(self, name) >= 0, name, getattr(self, name), "0 or more")
+        require(
+            not (self.warm_start_epochs and self.warm_start_steps),
+            "warm_start_steps",
+            self.warm_start_steps,
+            "0 with --warm-start-epochs: count cloning in one of the two",
+        )
+
+    @property
+    def is_on(self) -> bool:
+        return self.warm_start_epochs > 0 or self.warm_start_steps > 0
+
+
+@dataclass(frozen=True)
+class FidelityConfig:
+    """What holds an imitator to its demonstrations, and what of it is handed out."""
+
+    anchor_weight: float = 0.0
+    """Weight, inside the policy step, of the fraction of the demonstrated actions' variance that
+    the mean action misses (beta); below 300 demonstrated pairs in proportion to their number."""
+    staggered_starts: bool = False
+    """Env i begins its first episode with i / num_envs of the time limit gone, so that a batch
+    holds all phases of an episode and not the same window in every env."""
+    kept_policy_decay: float = 0.0
+    """Evaluated, saved and handed out is an exponential mean of the policies of all iterations,
+    with this decay; 0: the newest policy. The mean never acts in training."""
+
+    def __post_init__(self) -> None:
+        require(self.anchor_weight >= 0, "anchor_weight", self.anchor_weight, "0 or more")
+        decay = self.kept_policy_decay
+        require(0 <= decay < 1, "kept_policy_decay", decay, "in [0, 1)")

@@ -80,6 +80,9 @@ class CostPenaltyConfig:
 
     lambda_cost: float = 0.01
     """Weight of the cost penalty (lambda_2), in the units of cost_penalty_scale."""
+    cost_weight: Literal["fixed", "by-pairs"] = "fixed"
+    """fixed: lambda_cost. by-pairs: lambda_cost, but at most 1.7 / sqrt(M) with M demonstrated
+    pairs: a discriminator memorises few of them, and many need little penalty."""
     cost_penalty_form: Literal["response", "both", "state", "gp", "r1"] = "response"
     """What may change little when the state moves to s~: response: c(s, pi(s~)), as in eq:cost_reg;
     both: c(s~, pi(s~)); state: c(s~, a). Or a gradient penalty on the logits in (s, a): gp: keep
@@ -131,9 +134,13 @@ class BallConfig:
 class WishConfig:
     """A wish instead of a weight: the paper's constrained problem (eq:main_problem).
 
-    A dual variable then finds the weight of the policy penalty during training.
+    The weight of the policy penalty is then found during training.
     """
 
+    penalty_weight: Literal["fixed", "auto"] = "fixed"
+    """fixed: the weight that --penalty says. auto: it starts there and rises up to five times as
+    high while the states that the policy visits stay like the demonstrated ones and J is above 0.3
+    of an unpenalised clone's; it falls when they do not. The env's reward is not read."""
     smoothness_target: float = 0.0
     """J to end at, at most (epsilon' of eq:main_problem), in the common frame: per standard
     deviation of the demonstrations' states. With a reference, a fraction of its J. 0: none."""
@@ -146,6 +153,12 @@ class WishConfig:
 
     def __post_init__(self) -> None:
         target = self.smoothness_target
+        require(
+            target == 0 or self.penalty_weight == "fixed",
+            "smoothness_target",
+            target,
+            "0 with --penalty-weight auto: one of the two finds the weight",
+        )
         require(target >= 0, "smoothness_target", target, "above 0, or 0 for none")
         require(
             target > 0 or self.smoothness_target_reference == "none",

@@ -12,6 +12,7 @@ from spacil.config.learning import (
     AIRLConfig,
     BCConfig,
     DiscriminatorConfig,
+    FidelityConfig,
     PolicyStepConfig,
     PPOConfig,
     ReturnsConfig,
@@ -39,6 +40,7 @@ class ConfigGroups:
     penalty_states: PenaltyStatesConfig = field(default_factory=PenaltyStatesConfig)
     wish: WishConfig = field(default_factory=WishConfig)
     warm_start: WarmStartConfig = field(default_factory=WarmStartConfig)
+    fidelity: FidelityConfig = field(default_factory=FidelityConfig)
     discriminator: DiscriminatorConfig = field(default_factory=DiscriminatorConfig)
     airl: AIRLConfig = field(default_factory=AIRLConfig)
     policy_step: PolicyStepConfig = field(default_factory=PolicyStepConfig)
@@ -69,10 +71,10 @@ class TrainConfig(ConfigGroups):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.wish.smoothness_target > 0:
+        if self.wish.smoothness_target > 0 or self.wish.penalty_weight == "auto":
             require(
                 self.policy_penalty.first_weight > 0,
                 "penalty",
                 " ".join(self.policy_penalty.penalty) or "none",
-                "a weight above 0 with --smoothness-target: the search for a weight starts there",
+                "a weight above 0 where one is searched for: the search starts there",
             )

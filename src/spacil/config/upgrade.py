@@ -13,6 +13,14 @@ from spacil.config.flat import settings_read
 
 _OLD_NAMES = frozenset({"lambda_policy", "policy_penalty_estimator"})
 _NEW_IN_0_2: Mapping[str, Any] = {
+    "value_targets": "raw",
+    "warm_start_steps": 0,
+    "anchor_weight": 0.0,
+    "staggered_starts": False,
+    "kept_policy_decay": 0.0,
+    "cost_weight": "fixed",
+    "penalty_weight": "fixed",
+    "select": "return",
     "imitation_reward": "positive",
     "policy_step": "trpo",
     "ppo_clip": 0.2,
@@ -21,7 +29,7 @@ _NEW_IN_0_2: Mapping[str, Any] = {
     "ppo_learning_rate": 3e-4,
     "ppo_target_kl": 0.02,
 }
-"""Settings that version 0.1 did not have, at the values that repeat what it did."""
+"""Settings that earlier runs did not have, at the values that repeat what they did."""
 
 
 def upgraded(flat: Mapping[str, Any]) -> dict[str, Any]:
@@ -30,7 +38,9 @@ def upgraded(flat: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
         return dict(flat)
     if not flat.keys() >= _OLD_NAMES:
-        return dict(flat)
+        missing = set(settings_read(algorithm)) - flat.keys()
+        is_whole = missing <= _NEW_IN_0_2.keys()
+        return dict(flat) | ({name: _NEW_IN_0_2[name] for name in missing} if is_whole else {})
     weight, estimator = flat["lambda_policy"], flat["policy_penalty_estimator"]
     terms = [f"{estimator}={weight!r}"] if weight else []
     known = {**_NEW_IN_0_2, **flat, "penalty": terms}

@@ -13,7 +13,8 @@ from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
 from spacil.measuring.frames import frames_of_policy
 from spacil.measuring.statistics import ReturnStatistics, return_statistics
 from spacil.nets.policy import GaussianPolicy
-from spacil.sampling.episodes import DEFAULT_EPISODE_LIMIT, play_for_totals
+from spacil.runs.saved_state import optional_record_from
+from spacil.sampling.episodes import DEFAULT_EPISODE_LIMIT, EpisodeTotals, play_for_totals
 from spacil.smoothness.action_signal import mean_of_known
 from spacil.smoothness.metric import local_constants
 
@@ -38,10 +39,19 @@ class Evaluation(ReturnStatistics):
 
 @dataclass(frozen=True)
 class Best:
-    """The best evaluation so far, by return."""
+    """The evaluation whose policy is kept as the best so far, by `select`."""
 
     average_return: float
     iteration: int
+    imitation_score: float | None = None
+    """None where none is measured"""
+
+
+def best_from(document: Any) -> Best | None:
+    """The record as a checkpoint keeps it; earlier ones had no score."""
+    if isinstance(document, dict):
+        document = {"imitation_score": None} | document
+    return optional_record_from(Best, document, "best evaluation")
 
 
 def num_evaluation_envs(evaluation_steps: int, horizon: int | None) -> int:
@@ -60,11 +70,24 @@ def evaluate(
 
     The normaliser is read, never updated.
     """
-    frames = frames_of_policy(policy, common_frame)
-    # The policy's own bounds: it may be evaluated in an env with wider ones.
-    episodes = play_for_totals(
+    episodes = play_mean_actions(policy, env, first_episode, num_episodes)
+    return evaluation_of(policy, episodes, common_frame)
+
+
+def play_mean_actions(
+    policy: GaussianPolicy, env: VectorEnv, first_episode: int, num_episodes: int
+) -> EpisodeTotals:
+    """Whole episodes, within the policy's own bounds: the env may have wider ones."""
+    return play_for_totals(
         env, lambda states: policy.clip(policy.mean(states)), first_episode, num_episodes
     )
+
+
+def evaluation_of(
+    policy: GaussianPolicy, episodes: EpisodeTotals, common_frame: CommonFrame | None
+) -> Evaluation:
+    """G and J of episodes that the policy has played."""
+    frames = frames_of_policy(policy, common_frame)
     constants = local_constants(
         policy.mean_of_normalized, policy.normalize(episodes.states), frames
     )

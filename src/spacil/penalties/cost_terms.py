@@ -1,10 +1,12 @@
 """R^c as a run's settings name it: form, estimator, units, mixing and state subset."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from torch import Tensor
 
+from spacil.config.smoothing import CostPenaltyConfig
 from spacil.config.train_config import TrainConfig
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.policy import GaussianPolicy
@@ -23,6 +25,10 @@ from spacil.smoothness.cost_penalty import (
     r1_penalty,
 )
 
+WEIGHT_TIMES_ROOT_OF_PAIRS = 1.7
+"""lambda_2 of `by-pairs` is at most this over the root of their number: 0.1 at 300 pairs, 0.02 at
+6,000 (docs/results/recipe.md)."""
+
 StatesAndActions = tuple[Tensor, Tensor]
 """normalised states [B, S] and actions [B, A] of the same rows"""
 
@@ -39,6 +45,13 @@ class DrawnPairs:
     """[B, S], where pgd starts"""
     num_meant: int
     """For how many pairs of the agent these stand"""
+
+
+def cost_weight(settings: CostPenaltyConfig, num_pairs: int) -> float:
+    """lambda_2 with so many demonstrated pairs."""
+    if settings.cost_weight == "fixed":
+        return settings.lambda_cost
+    return min(settings.lambda_cost, WEIGHT_TIMES_ROOT_OF_PAIRS / math.sqrt(num_pairs))
 
 
 def draw_pairs(

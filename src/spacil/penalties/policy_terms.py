@@ -76,6 +76,12 @@ class DrawnTerms:
         weights = tuple(torch.full((), float(w), device=device) for w in self.weights)
         return replace(self, weights=weights)
 
+    def and_also(self, others: "DrawnTerms") -> "DrawnTerms":
+        """These terms, then the others."""
+        return DrawnTerms(
+            self.names + others.names, self.rows + others.rows, self.weights + others.weights
+        )
+
 
 def rows_of_batch(
     rollout: RolloutBatch, normalized_states: Tensor, steps_before: Tensor, config: TrainConfig
@@ -155,11 +161,17 @@ def build_terms(
 def _build(
     name: str, subject: "PenalizedPolicy", rows: PenaltyRows, config: TrainConfig
 ) -> Penalty:
+    if name in _NOT_OF_SMOOTHNESS:
+        return _imported(_NOT_OF_SMOOTHNESS[name])(subject, rows, config)
     kind = WeightedTerm(name, 0).kind
     if not isinstance(kind.build, str):
         read = rows if kind.rows == "with_successor" else replace(rows, successors=None)
         return OwnPenalty(kind.build, subject.mean_in_stds, read)
     return _imported(kind.build)(subject, rows, config)
+
+
+_NOT_OF_SMOOTHNESS = {"anchor": "penalties.anchor:anchor"}
+"""Terms that are drawn from a setting of their own and are no penalty a user names."""
 
 
 @functools.cache

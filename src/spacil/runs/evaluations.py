@@ -5,10 +5,10 @@
      "best": row, "last": row,
      "fresh": {"seed": ..., "num_episodes": ..., "best": row, "last": row}}
 
-`best` and `last` are rows of metrics.jsonl. The best one was picked for its return, so its return
-is too good on average; `fresh`, where it is there, evaluates the same two policies once more on
-start states that no training run uses. Version 0.1 wrote `best` and `last` alone, and such files
-are read too.
+`best` and `last` are rows of metrics.jsonl. With `select` at `return` the best one was picked for
+its return, which is then too good on average; `fresh`, where it is there, evaluates the same two
+policies once more on start states that no training run uses. Version 0.1 wrote `best` and `last`
+alone, and such files are read too.
 """
 
 from collections.abc import Iterable, Mapping
@@ -75,7 +75,7 @@ class Evaluations:
     identity: RunIdentity | None
     """None in files of version 0.1"""
     best: Row | None
-    """The evaluation of the highest return; None before the first evaluation"""
+    """The evaluation of the policy that `select` keeps; None before the first one"""
     last: Row | None
     fresh: FreshEvaluations | None = None
 
@@ -87,13 +87,16 @@ def identity_of(config: TrainConfig) -> RunIdentity:
 
 def evaluations_of(config: TrainConfig, metrics: Iterable[Mapping[str, Any]]) -> Evaluations:
     """Best and last among the rows of metrics.jsonl; rows without an evaluation do not count."""
+    evaluated = [row for row in metrics if isinstance(row.get("average_return"), int | float)]
     rows: list[Row] = [
         {key: row.get(key) for key in _EVALUATION_KEYS}
         | {key: bool(row.get(key)) for key in _WARNING_KEYS}
-        for row in metrics
-        if isinstance(row.get("average_return"), int | float)
+        for row in evaluated
     ]
     best = max(rows, key=lambda row: row["average_return"], default=None)
+    if config.evaluation.select != "return":
+        chosen = [row for row, full in zip(rows, evaluated, strict=True) if full.get("is_best")]
+        best = chosen[-1] if chosen else None
     return Evaluations(identity_of(config), best, rows[-1] if rows else None)
 
 

@@ -1,32 +1,40 @@
-"""Evaluation between iterations: when it is due, and which policy was the best."""
+"""Evaluation between iterations: when it is due, and which policy is kept as the best."""
 
 import time
 from dataclasses import asdict
 
-from spacil.measuring.evaluate import Best, evaluate
+from spacil.measuring.evaluate import Best, evaluation_of, play_mean_actions
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.learner import Learner
 
 
 def evaluate_if_due(learner: Learner) -> Metrics:
-    """Evaluate every few iterations and after the last; remember the best return."""
+    """Evaluate every few iterations and after the last; remember the best."""
     num_done, config = learner.counters.iteration, learner.config
     if num_done % config.evaluation.evaluation_interval and not learner.is_done:
         return {}
     started = time.perf_counter()
-    result = evaluate(
-        learner.acting_policy,
-        learner.eval_env,
-        first_episode=num_done,
-        num_episodes=learner.eval_env.num_envs,
-        common_frame=learner.common_frame,
-    )
-    is_best = learner.best is None or result.average_return > learner.best.average_return
+    policy, env = learner.kept_policy, learner.eval_env
+    episodes = play_mean_actions(policy, env, num_done, env.num_envs)
+    result = evaluation_of(policy, episodes, learner.common_frame)
+    metrics = learner.after_evaluation(result, episodes)
+    found = Best(result.average_return, num_done, metrics.get("imitation_score"))
+    is_best = learner.best is None or is_better(config.evaluation.select, found, learner.best)
     if is_best:
-        learner.best = Best(result.average_return, num_done)
+        learner.best = found
     return {
         **asdict(result),
-        **learner.after_evaluation(result),
+        **metrics,
         "is_best": is_best,
         "seconds_evaluation": time.perf_counter() - started,
     }
+
+
+def is_better(select: str, found: Best, best: Best) -> bool:
+    """Whether a new evaluation takes the place of the best one."""
+    if select == "last":
+        return True
+    if select == "return":
+        return found.average_return > best.average_return
+    assert found.imitation_score is not None and best.imitation_score is not None
+    return found.imitation_score < best.imitation_score

@@ -13,6 +13,7 @@ from spacil.envs.vector_env import VectorEnv
 from spacil.errors import ConfigError
 from spacil.measuring.evaluate import Best, Evaluation
 from spacil.nets.policy import GaussianPolicy
+from spacil.sampling.episodes import EpisodeTotals
 from spacil.training.iteration_metrics import Metrics
 
 
@@ -42,12 +43,12 @@ class Learner(Protocol):
 
     @property
     def policy(self) -> GaussianPolicy:
-        """What is saved."""
+        """What learns; of the sizes of what is handed out."""
         ...
 
     @property
-    def acting_policy(self) -> GaussianPolicy:
-        """What is evaluated, on the CPU."""
+    def kept_policy(self) -> GaussianPolicy:
+        """What is evaluated and handed out, on the CPU."""
         ...
 
     @property
@@ -61,7 +62,7 @@ class Learner(Protocol):
         """The iteration under way, for an error message."""
         ...
 
-    def after_evaluation(self, evaluation: Evaluation) -> Metrics:
+    def after_evaluation(self, evaluation: Evaluation, episodes: EpisodeTotals) -> Metrics:
         """Hear how good and smooth the policy is; returns what else is known now."""
         ...
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from spacil.config.learning import ValueConfig
 from spacil.config.penalty_terms import WeightedTerm
 from spacil.config.train_config import TrainConfig
+from spacil.penalties.anchor import anchor_weight
 from spacil.penalties.weights import terms_at
 from spacil.types import RolloutBatch
 
@@ -31,6 +32,8 @@ class IterationPlan:
     """The policy penalties that have weight"""
     value: ValueConfig
     discriminator_steps: int
+    anchor_weight: float = 0.0
+    """Of the demonstrated actions inside the policy step"""
 
     @property
     def lambda_policy(self) -> float:
@@ -50,10 +53,13 @@ class IterationPlan:
 
 
 def plan_iteration(
-    config: TrainConfig, num_done: int, found_weight: float | None = None
+    config: TrainConfig, num_done: int, found_weight: float | None = None, num_pairs: int = 0
 ) -> IterationPlan:
-    """The plan after `num_done` iterations; `found_weight` is what a wish has found so far."""
-    starts_from_clone = config.warm_start.warm_start_epochs > 0
+    """The plan after `num_done` iterations; `found_weight` is what a wish has found so far.
+
+    `num_pairs` are demonstrated.
+    """
+    starts_from_clone = config.warm_start.is_on
     moves_policy = not starts_from_clone or num_done >= config.warm_start.warm_start_iterations
     value, steps = config.value, config.discriminator.discriminator_steps
     if not moves_policy:
@@ -67,4 +73,5 @@ def plan_iteration(
         terms=terms_at(config.policy_penalty, num_done, found_weight),
         value=value,
         discriminator_steps=steps,
+        anchor_weight=anchor_weight(config.fidelity.anchor_weight, num_pairs),
     )

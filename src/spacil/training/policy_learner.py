@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from spacil.adversaries.adversary import Adversary
 from spacil.config.algorithms import ALGORITHMS, from_table
@@ -27,17 +26,20 @@ from spacil.measuring.evaluate import Best, Evaluation, num_evaluation_envs
 from spacil.measuring.frames import frame_of_run
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.value import ValueNet
-from spacil.runs.named_tensors import optimizer_tensors, restore_optimizer, with_prefix
-from spacil.runs.saved_state import optional_record_from, record_from, require_same_form
+from spacil.sampling.episodes import EpisodeTotals
 from spacil.sampling.rollout import collect
 from spacil.seeding import Streams
 from spacil.smoothness.cost_metric import cost_constants
+from spacil.training import learner_state
+from spacil.training.fidelity import demonstrated_states, make_anchor, score_of, stagger
 from spacil.training.iteration_metrics import Counters, Metrics, OpenEpisodes, Stopwatch
-from spacil.training.plan import plan_iteration
+from spacil.training.kept_policy import KeptPolicy
+from spacil.training.plan import IterationPlan, plan_iteration
 from spacil.training.target import Dual, measure_j, verdict
 from spacil.training.target_reference import target_j
 from spacil.training.update import update
 from spacil.training.warm_start import start_from_clone
+from spacil.training.weight_rule import WeightRule, starting_rule
 from spacil.types import RolloutBatch
 from spacil.updates.policy_step import PolicyStep
 from spacil.updates.ppo import ClippedStep
@@ -95,7 +97,12 @@ class PolicyLearner:
         self.best: Best | None = None
         self.dual: Dual | None = None
         """The weight's dual variable, from the first iteration of a run with a target on."""
+        self.rule: WeightRule | None = None
+        """What moves the weight, from the first iteration of a run with --penalty-weight auto on"""
+        self.demonstrated = demonstrated_states(config, demonstrations)
         self.open_episodes = OpenEpisodes(num_envs)
+        if config.fidelity.staggered_starts:
+            self.env_states = stagger(self.env, self.open_episodes)
         self._build_networks(self.env.spec)
 
     def _build_networks(self, spec: EnvSpec) -> None:
@@ -109,14 +116,22 @@ class PolicyLearner:
             nets.initial_log_std,
             start,
         ).to(self.device)
-        self.value = ValueNet(spec.num_states, self.config.value.value_hidden, nets.init, start).to(
-            self.device
-        )
-        self.value_optimizer = Adam(self.value, self.config.value.value_learning_rate)
+        value = self.config.value
+        self.value = ValueNet(
+            spec.num_states,
+            value.value_hidden,
+            nets.init,
+            start,
+            standardizes=value.value_targets == "standardized",
+        ).to(self.device)
+        self.value_optimizer = Adam(self.value, value.value_learning_rate)
         # Simulation reads a copy on the CPU; on the CPU it is the policy itself.
         self.acting_policy = self.policy
         if self.device.type != "cpu":
             self.acting_policy = copy.deepcopy(self.policy).cpu()
+        decay = self.config.fidelity.kept_policy_decay
+        self.kept = KeptPolicy(self.acting_policy, decay) if decay > 0 else None
+        self.anchor = make_anchor(self.config, self.demonstrations, self.policy)
         is_ppo = self.config.policy_step.policy_step == "ppo"
         make_step = ClippedStep if is_ppo else TrustRegionStep
         self.policy_step: PolicyStep = make_step(self.policy, self.config)
@@ -133,11 +148,7 @@ class PolicyLearner:
     def iterate(self) -> Metrics:
         """Sample, smooth policy update, value fit, smooth cost update (algo:Safe-FW)."""
         clock = Stopwatch()
-        if self.config.wish.smoothness_target > 0 and self.dual is None:
-            j = target_j(self.config, self.demonstrations, self.common_frame, self.eval_env)
-            self.dual = Dual.starting(j, self.config.policy_penalty.first_weight)
-        found_weight = None if self.dual is None else self.dual.weight
-        plan = plan_iteration(self.config, self.counters.iteration, found_weight)
+        plan = self._plan()
         if plan.begins_with_clone:
             assert self.demonstrations is not None
             with clock("warm_start"):
@@ -156,9 +167,44 @@ class PolicyLearner:
             metrics |= self._follow_target(rollout)
         self.sync_acting_policy()
         self.counters.iteration += 1
+        self._keep_policy()
         self.counters.env_steps += rollout.num_steps
         progress = {"iteration": self.counters.iteration, "env_steps": self.counters.env_steps}
         return progress | self.open_episodes.count(rollout) | metrics | clock.seconds
+
+    def _plan(self) -> IterationPlan:
+        """What the next iteration does; a search for the weight begins with the first."""
+        config, demos = self.config, self.demonstrations
+        if config.wish.smoothness_target > 0 and self.dual is None:
+            j = target_j(config, demos, self.common_frame, self.eval_env)
+            self.dual = Dual.starting(j, config.policy_penalty.first_weight)
+        if config.wish.penalty_weight == "auto" and self.rule is None:
+            assert demos is not None and self.common_frame is not None
+            self.rule = starting_rule(config, demos, self.common_frame, self.env.spec)
+        search = self.rule or self.dual
+        found_weight = None if search is None else search.weight
+        num_pairs = 0 if demos is None else demos.num_steps
+        return plan_iteration(config, self.counters.iteration, found_weight, num_pairs)
+
+    @property
+    def num_moves(self) -> int:
+        """Iterations so far that moved the policy."""
+        start = self.config.warm_start
+        num_waited = start.warm_start_iterations if start.is_on else 0
+        return max(0, self.counters.iteration - num_waited)
+
+    def _keep_policy(self) -> None:
+        if self.kept is None:
+            return
+        if self.num_moves == 0:
+            self.kept.become(self.acting_policy)
+        else:
+            self.kept.follow(self.acting_policy, self.num_moves)
+
+    @property
+    def kept_policy(self) -> GaussianPolicy:
+        """What is evaluated and handed out: the mean over iterations, or the newest policy."""
+        return self.acting_policy if self.kept is None else self.kept.policy
 
     def _follow_target(self, rollout: RolloutBatch) -> Metrics:
         """Measure J of the updated policy on the batch, and move the dual variable."""
@@ -182,9 +228,12 @@ class PolicyLearner:
         last = self.counters.env_steps + self.config.sampling.steps_per_iteration
         return f"iteration {self.counters.iteration + 1} (batch: env steps {first:,} to {last:,})"
 
-    def after_evaluation(self, evaluation: Evaluation) -> Metrics:
-        """Correct the dual variable by the J of mean actions; how smooth the cost is."""
+    def after_evaluation(self, evaluation: Evaluation, episodes: EpisodeTotals) -> Metrics:
+        """Let what searches for a weight hear of it; how alike, and how smooth the cost is."""
         metrics: Metrics = {}
+        if self.demonstrated is not None:
+            score = score_of(episodes, self.env.spec, self.demonstrated)
+            metrics |= {"imitation_score": score} | self._follow_score(evaluation, score)
         if self.dual is not None:
             assert evaluation.smoothness_j is not None
             self.dual = self.dual.after_evaluation(evaluation.smoothness_j)
@@ -196,6 +245,20 @@ class PolicyLearner:
             mean_action = self.policy.mean_of_normalized
             metrics |= asdict(cost_constants(self.adversary.cost, mean_action, states))
         return metrics
+
+    def _follow_score(self, evaluation: Evaluation, score: float) -> Metrics:
+        """Move the weight by an evaluation that a longer run would have made too."""
+        if self.rule is None:
+            return {}
+        is_regular = self.counters.iteration % self.config.evaluation.evaluation_interval == 0
+        if is_regular and self.num_moves > 0:
+            assert evaluation.smoothness_j is not None
+            self.rule = self.rule.after_evaluation(score, evaluation.smoothness_j)
+        return {
+            "score_threshold": self.rule.threshold,
+            "rule_target_j": self.rule.target_j,
+            "next_lambda_policy": self.rule.weight,
+        }
 
     @property
     def is_done(self) -> bool:
@@ -215,64 +278,12 @@ class PolicyLearner:
 
     def tensors(self) -> dict[str, Tensor]:
         """Every number of the run, by name, on the CPU."""
-        named: dict[str, Tensor] = {}
-        for name, module in self._modules().items():
-            named |= {f"{name}.{key}": value for key, value in module.state_dict().items()}
-        for name, optimizer in self._optimizers().items():
-            named |= optimizer_tensors(name, self._modules()[name], optimizer)
-        named |= {f"stream.{name}": value for name, value in self.streams.state().items()}
-        named |= {
-            f"env.{name}": torch.from_numpy(value) for name, value in self.env.save_state().items()
-        }
-        named["episode.returns"] = torch.from_numpy(self.open_episodes.returns)
-        named["episode.lengths"] = torch.from_numpy(self.open_episodes.lengths)
-        return {name: value.detach().cpu().contiguous().clone() for name, value in named.items()}
+        return learner_state.tensors_of(self)
 
     def document(self) -> dict[str, Any]:
         """What is not a tensor, JSON-able and free of wall-clock time."""
-        return {
-            "counters": vars(self.counters).copy(),
-            "best": None if self.best is None else vars(self.best).copy(),
-            "dual": None if self.dual is None else vars(self.dual).copy(),
-        }
+        return learner_state.document_of(self)
 
     def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
         """Continue exactly where `tensors()` and `document()` were taken."""
-        require_same_form(tensors, self.tensors())
-        counters = record_from(Counters, document.get("counters"), "counters")
-        best = optional_record_from(Best, document.get("best"), "best evaluation")
-        dual = optional_record_from(Dual, document.get("dual"), "dual variable")
-        for name, module in self._modules().items():
-            module.load_state_dict(with_prefix(tensors, f"{name}."))
-        self.policy.normalizer.refresh()
-        for name, optimizer in self._optimizers().items():
-            restore_optimizer(name, self._modules()[name], optimizer, tensors)
-        self.streams.restore(with_prefix(tensors, "stream."))
-        env_state = {key: value.numpy() for key, value in with_prefix(tensors, "env.").items()}
-        self.env_states = self.env.load_state(env_state)
-        if self.env.spec.restores_exactly:
-            self.open_episodes.returns = tensors["episode.returns"].numpy().copy()
-            self.open_episodes.lengths = tensors["episode.lengths"].numpy().copy()
-        else:
-            _logger.warning(
-                "%s cannot be saved within an episode: the run continues with new episodes, "
-                "not bit for bit",
-                self.env.spec.task,
-            )
-        self.counters, self.best, self.dual = counters, best, dual
-        self.recorder.forget()
-        self.sync_acting_policy()
-
-    def _modules(self) -> dict[str, nn.Module]:
-        modules: dict[str, nn.Module] = {"policy": self.policy, "value": self.value}
-        if self.adversary is not None:
-            modules["discriminator"] = self.adversary.network
-        return modules
-
-    def _optimizers(self) -> dict[str, Adam]:
-        optimizers = {"value": self.value_optimizer}
-        if self.adversary is not None:
-            optimizers["discriminator"] = self.adversary.optimizer
-        if self.policy_step.optimizer is not None:
-            optimizers["policy"] = self.policy_step.optimizer
-        return optimizers
+        learner_state.restore(self, tensors, document)

@@ -78,12 +78,16 @@ def update(
 def _draw_penalties(
     learner: "PolicyLearner", plan: IterationPlan, judged: JudgedBatch
 ) -> DrawnTerms:
+    drawn = DrawnTerms()
+    if learner.anchor is not None:
+        drawn = learner.anchor.draw(learner.policy, plan.anchor_weight)
     if not plan.terms:
-        return DrawnTerms()
+        return drawn
     steps_before = torch.from_numpy(learner.open_episodes.lengths)
     states, config = judged.for_policy.states, learner.config
     rows_for = rows_of_batch(judged.rollout, states, steps_before, config)
-    return draw_terms(plan.terms, rows_for, learner.policy, config, learner.streams)
+    terms = draw_terms(plan.terms, rows_for, learner.policy, config, learner.streams)
+    return terms.and_also(drawn)
 
 
 def _merge(normalizer: RunningNormalizer, states: Tensor) -> None:

@@ -12,7 +12,8 @@ import logging
 from dataclasses import replace
 
 from spacil.cloning.cloner import Cloner, run_epoch
-from spacil.config.learning import WarmStartConfig
+from spacil.cloning.steps import clone_in_steps
+from spacil.config.learning import FidelityConfig, WarmStartConfig
 from spacil.config.smoothing import WishConfig
 from spacil.config.train_config import TrainConfig
 from spacil.demos.demonstrations import Demonstrations
@@ -33,17 +34,16 @@ def start_from_clone(
 ) -> None:
     """Put a clone in the place of the untrained policy; draws from none of the run's streams."""
     cloner = Cloner(cloning_config(config), spec, demonstrations)
-    while not cloner.is_done:
-        metrics = run_epoch(cloner)
+    if config.warm_start.warm_start_steps:
+        clone_in_steps(cloner, config.warm_start.warm_start_steps)
+    else:
+        while not cloner.is_done:
+            run_epoch(cloner)
     clone = cloner.policy
     policy.mean_net.load_state_dict(clone.mean_net.state_dict())
     policy.normalizer.load_state_dict(clone.normalizer.state_dict())
     policy.normalizer.refresh()
-    _logger.info(
-        "warm start: cloned for %d epochs to a loss of %.4f",
-        cloner.counters.iteration,
-        metrics["loss_imitation"],
-    )
+    _logger.debug("warm start: cloned to a held-out loss of %s", cloner.counters.chosen_loss)
 
 
 def cloning_config(config: TrainConfig) -> TrainConfig:
@@ -54,7 +54,7 @@ def cloning_config(config: TrainConfig) -> TrainConfig:
         run=replace(
             config.run,
             seed=derived_seed(config.run.seed, "warm start"),
-            iterations=config.warm_start.warm_start_epochs,
+            iterations=max(1, config.warm_start.warm_start_epochs),
         ),
         policy_penalty=replace(
             config.policy_penalty,
@@ -63,4 +63,5 @@ def cloning_config(config: TrainConfig) -> TrainConfig:
         ),
         wish=WishConfig(),
         warm_start=WarmStartConfig(),
+        fidelity=FidelityConfig(),
     )

@@ -61,6 +61,8 @@ def _descend(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Squared errors of the last epoch, largest target, and what was explained before."""
     squared_errors = torch.zeros((), device=targets.device)
+    value.follow_targets(targets)
+    wanted = value.in_network_units(targets)
     layers = value.net.tanh_layers
     slopes = optimizer.gradients
     gradients = list(zip(slopes[::2], slopes[1::2], strict=True))
@@ -68,10 +70,12 @@ def _descend(
         squared_errors.zero_()
         for rows in order.split(config.value_minibatch):
             trace = forward_trace(layers, normalized_states.index_select(0, rows))
-            errors = trace.output.squeeze(-1) - targets.index_select(0, rows)
+            errors = trace.output.squeeze(-1) - wanted.index_select(0, rows)
             squared_errors.add_(errors.square().sum())
             optimizer.zero_grad()
             cotangent = (2 / len(rows)) * errors.unsqueeze(-1)
             add_parameter_cotangent(layers, trace, cotangent, gradients)
             optimizer.step()
+    if value.standardizes:
+        squared_errors.mul_(value.target_std.square())
     return squared_errors, targets.abs().max(), explained_variance(old_values, targets)

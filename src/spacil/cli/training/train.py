@@ -13,8 +13,10 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import (
     SHORT_FORM,
     group_of_setting,
+    implied_settings,
     refuse_unread,
     require_read,
+    with_settings,
     with_user_settings,
 )
 from spacil.config.train_config import ConfigGroups, TrainConfig
@@ -27,8 +29,10 @@ class TrainArguments(ConfigGroups):
     task: str
     """Task name (see `spacil tasks`), or any Gymnasium id with Box spaces."""
     preset: Preset = "none"
-    """none, fast (a start from a clone, and a larger trust region), or paper-mean or paper-sum (the
-    paper's printed weights and discriminator). Flags win."""
+    """none; fast (spacil: fewer iterations; others: a start from a clone and larger steps);
+    gail-like (spacil without its policy penalty, to compare with); plain (spacil from an untrained
+    start, with a fixed weight); paper-mean, paper-sum (the paper's weights and discriminator).
+    Flags win."""
     lambda_policy: float | None = None
     """Short for --penalty exact=W: the weight of the policy penalty (lambda_1)."""
     demos: tuple[str, ...] = ()
@@ -86,6 +90,7 @@ def _parse(default: TrainConfig, arguments: list[str]) -> tuple[TrainConfig, Tra
     given = {flag[2:].replace("-", "_").removeprefix("no_") for flag in flags}
     named = sorted(given & {SHORT_FORM, *group_of_setting()})
     refuse_unread(default.algorithm, named)
+    default = with_settings(default, implied_settings(given))
     groups = {group.name: getattr(default, group.name) for group in fields(ConfigGroups)}
     has_task = value_of("--task", arguments) is not None
     parsed = parse(
@@ -151,6 +156,7 @@ def _train(config: TrainConfig, parsed: TrainArguments) -> int:
         "run_dir": str(outcome.path),
         "best": outcome.best,
         "last": outcome.last,
+        "highest_return": _highest_return(outcome),
         **_target_outcome(outcome.path),
     }
     show(result, parsed.json, lambda: _print_summary(outcome, demonstrator, picture))
@@ -218,6 +224,21 @@ def _target_outcome(path: Path) -> dict[str, Any]:
     return {key: rows[-1].get(key) for key in (*keys, "lambda_policy")} if rows else {}
 
 
+def _highest_return(outcome: Any) -> dict[str, Any] | None:
+    """The evaluation of the highest return, whichever policy was kept as the best."""
+    from spacil.runs import metrics_log
+
+    rows = metrics_log.read(outcome.path / "metrics.jsonl")
+    known = [row for row in rows if row.get("average_return") is not None]
+    if outcome.last is None or not known:
+        return None
+    highest = max(known, key=lambda row: float(row["average_return"]))
+    flags = ("warn_saturated", "warn_line_search")
+    return {key: highest.get(key) for key in outcome.last} | {
+        key: bool(highest.get(key)) for key in flags
+    }
+
+
 def _flags(row: dict[str, Any]) -> str:
     """What a reader of the row's numbers must know."""
     known = {"warn_saturated": "saturated", "warn_line_search": "steps refused"}
@@ -232,6 +253,9 @@ def _print_summary(outcome: Any, demonstrator: dict[str, Any] | None, picture: P
         ("learned, best", outcome.best),
         ("learned, last", outcome.last),
     ]
+    highest = _highest_return(outcome)
+    if highest not in (outcome.best, outcome.last):
+        rows.append(("highest return seen", highest))
     print_table(
         ["", "return G", "± std", "J (common)", "J (own)", "J (effective)"],
         [

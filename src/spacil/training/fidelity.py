@@ -1,0 +1,61 @@
+"""What holds a run to its demonstrations, made from its config: anchor, score, starts."""
+
+import logging
+
+import numpy as np
+
+from spacil.config.train_config import TrainConfig
+from spacil.demos.demonstrations import Demonstrations
+from spacil.envs.vector_env import EnvSpec, FloatArray, VectorEnv
+from spacil.measuring.imitation_score import DemonstratedStates, imitation_score
+from spacil.nets.policy import GaussianPolicy
+from spacil.penalties.anchor import Anchor
+from spacil.sampling.episodes import DEFAULT_EPISODE_LIMIT, EpisodeTotals
+from spacil.training.iteration_metrics import OpenEpisodes
+
+ELAPSED = "elapsed_steps"
+
+_logger = logging.getLogger(__name__)
+
+
+def make_anchor(
+    config: TrainConfig, demonstrations: Demonstrations | None, policy: GaussianPolicy
+) -> Anchor | None:
+    """None without weight: then nothing is drawn."""
+    if config.fidelity.anchor_weight == 0 or demonstrations is None:
+        return None
+    expert = demonstrations.expert_batch("executed").to(policy.log_std.device)
+    return Anchor(expert, policy, config.run.seed)
+
+
+def demonstrated_states(
+    config: TrainConfig, demonstrations: Demonstrations | None
+) -> DemonstratedStates | None:
+    """What evaluations are compared with, where something follows from it."""
+    needs_score = config.wish.penalty_weight == "auto" or config.evaluation.select == "imitation"
+    if not needs_score or demonstrations is None:
+        return None
+    num_ended = float(demonstrations.terminations.float().sum())
+    return DemonstratedStates.of(demonstrations.states, num_ended / demonstrations.num_episodes)
+
+
+def score_of(episodes: EpisodeTotals, spec: EnvSpec, demonstrated: DemonstratedStates) -> float:
+    """The imitation score of episodes with mean actions; their rewards are not looked at."""
+    limit = spec.horizon or DEFAULT_EPISODE_LIMIT
+    return imitation_score(episodes.states, float((episodes.lengths < limit).mean()), demonstrated)
+
+
+def stagger(env: VectorEnv, open_episodes: OpenEpisodes) -> FloatArray:
+    """Let env i of N begin with i / N of the time limit gone; returns the states [N, S].
+
+    All envs would otherwise pass the same window of an episode in the same iteration, wherever
+    episodes do not end early. An env that keeps its own clock stays as it is.
+    """
+    state = env.save_state()
+    if ELAPSED in state and env.spec.horizon:
+        steps = np.arange(env.num_envs) * env.spec.horizon // env.num_envs
+        state[ELAPSED] = steps.astype(state[ELAPSED].dtype)
+        open_episodes.lengths[:] = steps
+        return env.load_state(state)
+    _logger.info("%s keeps its own clock: episodes start together", env.spec.task)
+    return env.reset()

@@ -1,0 +1,103 @@
+"""A policy learner taken apart into named tensors and a JSON document, and put together again."""
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from spacil.engine.adam import Adam
+from spacil.measuring.evaluate import best_from
+from spacil.runs.named_tensors import optimizer_tensors, restore_optimizer, with_prefix
+from spacil.runs.saved_state import optional_record_from, record_from, require_same_form
+from spacil.training.iteration_metrics import Counters
+from spacil.training.target import Dual
+from spacil.training.weight_rule import WeightRule
+
+if TYPE_CHECKING:
+    from spacil.training.policy_learner import PolicyLearner
+
+_logger = logging.getLogger(__name__)
+
+
+def tensors_of(learner: "PolicyLearner") -> dict[str, Tensor]:
+    """Every number of the run, by name, on the CPU."""
+    named: dict[str, Tensor] = {}
+    for name, module in _modules(learner).items():
+        named |= {f"{name}.{key}": value for key, value in module.state_dict().items()}
+    for name, optimizer in _optimizers(learner).items():
+        named |= optimizer_tensors(name, _modules(learner)[name], optimizer)
+    named |= {f"stream.{name}": value for name, value in learner.streams.state().items()}
+    named |= {
+        f"env.{name}": torch.from_numpy(value) for name, value in learner.env.save_state().items()
+    }
+    if learner.anchor is not None:
+        named["stream.anchor"] = learner.anchor.generator.get_state()
+    named["episode.returns"] = torch.from_numpy(learner.open_episodes.returns)
+    named["episode.lengths"] = torch.from_numpy(learner.open_episodes.lengths)
+    return {name: value.detach().cpu().contiguous().clone() for name, value in named.items()}
+
+
+def document_of(learner: "PolicyLearner") -> dict[str, Any]:
+    """What is not a tensor, JSON-able and free of wall-clock time."""
+    return {
+        "counters": vars(learner.counters).copy(),
+        "best": None if learner.best is None else vars(learner.best).copy(),
+        "dual": None if learner.dual is None else vars(learner.dual).copy(),
+        **({} if learner.rule is None else {"weight_rule": vars(learner.rule).copy()}),
+    }
+
+
+def restore(
+    learner: "PolicyLearner", tensors: Mapping[str, Tensor], document: Mapping[str, Any]
+) -> None:
+    """Continue exactly where `tensors()` and `document()` were taken."""
+    require_same_form(tensors, tensors_of(learner))
+    counters = record_from(Counters, document.get("counters"), "counters")
+    best = best_from(document.get("best"))
+    dual = optional_record_from(Dual, document.get("dual"), "dual variable")
+    rule = optional_record_from(WeightRule, document.get("weight_rule"), "weight rule")
+    for name, module in _modules(learner).items():
+        module.load_state_dict(with_prefix(tensors, f"{name}."))
+    learner.policy.normalizer.refresh()
+    if learner.kept is not None:
+        learner.kept.policy.normalizer.refresh()
+    if learner.anchor is not None:
+        learner.anchor.generator.set_state(tensors["stream.anchor"])
+    for name, optimizer in _optimizers(learner).items():
+        restore_optimizer(name, _modules(learner)[name], optimizer, tensors)
+    learner.streams.restore(with_prefix(tensors, "stream."))
+    env_state = {key: value.numpy() for key, value in with_prefix(tensors, "env.").items()}
+    learner.env_states = learner.env.load_state(env_state)
+    if learner.env.spec.restores_exactly:
+        learner.open_episodes.returns = tensors["episode.returns"].numpy().copy()
+        learner.open_episodes.lengths = tensors["episode.lengths"].numpy().copy()
+    else:
+        _logger.warning(
+            "%s cannot be saved within an episode: the run continues with new episodes, "
+            "not bit for bit",
+            learner.env.spec.task,
+        )
+    learner.counters, learner.best, learner.dual, learner.rule = counters, best, dual, rule
+    learner.recorder.forget()
+    learner.sync_acting_policy()
+
+
+def _modules(learner: "PolicyLearner") -> dict[str, nn.Module]:
+    """By name; `policy` is what is handed out, beside it the one in training if it differs."""
+    modules: dict[str, nn.Module] = {"policy": learner.policy, "value": learner.value}
+    if learner.kept is not None:
+        modules |= {"policy": learner.kept.policy, "student": learner.policy}
+    if learner.adversary is not None:
+        modules["discriminator"] = learner.adversary.network
+    return modules
+
+
+def _optimizers(learner: "PolicyLearner") -> dict[str, Adam]:
+    optimizers = {"value": learner.value_optimizer}
+    if learner.adversary is not None:
+        optimizers["discriminator"] = learner.adversary.optimizer
+    if learner.policy_step.optimizer is not None:
+        optimizers["policy"] = learner.policy_step.optimizer
+    return optimizers

@@ -1,0 +1,173 @@
+"""spacil's default as a whole: it reads no reward, repeats, resumes, and keeps what it should."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import spacil
+from spacil.config.defaults import default_config
+from spacil.config.flat import flat_settings, with_user_settings
+from spacil.errors import ConfigError
+from spacil.measuring.evaluate import Best
+from spacil.training.evaluation import is_better
+
+TASK = "Reacher-v4"
+START = {"warm_start_steps": 30, "warm_start_iterations": 1}
+
+NewAgent = Callable[..., spacil.SPaCIL]
+
+
+@pytest.fixture
+def new_agent(tiny: Callable[..., dict[str, Any]]) -> Any:
+    made: list[spacil.SPaCIL] = []
+
+    def make(**changes: Any) -> spacil.SPaCIL:
+        agent = spacil.SPaCIL(TASK, seed=5, **tiny("spacil", **START | changes))
+        made.append(agent)
+        return agent
+
+    yield make
+    for agent in made:
+        agent.close()
+
+
+def tensors(agent: spacil.SPaCIL) -> dict[str, torch.Tensor]:
+    return agent._learner.tensors()
+
+
+def differing(first: spacil.SPaCIL, second: spacil.SPaCIL) -> list[str]:
+    ours, theirs = tensors(first), tensors(second)
+    assert ours.keys() == theirs.keys()
+    return [name for name in ours if not torch.equal(ours[name], theirs[name])]
+
+
+def without_reward(agent: spacil.SPaCIL) -> None:
+    """Let every env of the agent pay nothing."""
+    learner = agent._learner
+    for env in (learner.env, learner.eval_env):  # type: ignore[attr-defined]
+        step = env.step
+
+        def unpaid(actions: Any, active: Any = None, step: Any = step) -> Any:
+            result = step(actions, active)
+            result.rewards[:] = 0
+            return result
+
+        env.step = unpaid
+
+
+def test_without_rewards_the_policy_is_the_same_bits(new_agent: NewAgent) -> None:
+    paid, unpaid = new_agent(), new_agent()
+    without_reward(unpaid)
+    rows: list[dict[str, Any]] = []
+    paid.learn(6)
+    unpaid.learn(6, callback=lambda agent, row: rows.append(row))
+    assert {row["average_return"] for row in rows if "average_return" in row} == {0}
+    assert differing(paid, unpaid) == ["episode.returns"]
+
+
+def test_a_run_goes_on_bit_for_bit(new_agent: NewAgent, tmp_path: Any) -> None:
+    whole, stopped = new_agent(), new_agent()
+    whole.learn(7)
+    stopped.learn(3).save(tmp_path)
+    resumed = spacil.SPaCIL.load(tmp_path)
+    resumed.learn(4)
+    assert differing(whole, resumed) == []
+    ours, theirs = whole._learner.document(), resumed._learner.document()
+    assert ours["weight_rule"] == theirs["weight_rule"] is not None
+    resumed.close()
+
+
+def test_the_mean_is_handed_out_and_the_newest_policy_acts(new_agent: NewAgent) -> None:
+    agent = new_agent().learn(5)
+    learner: Any = agent._learner
+    kept, student = agent.policy.mean_net, learner.policy.mean_net
+    first = "layers.0.weight"
+    assert agent.policy is learner.kept_policy is not learner.acting_policy
+    assert not torch.equal(kept.get_parameter(first), student.get_parameter(first))
+    saved = tensors(agent)
+    assert torch.equal(saved[f"policy.mean_net.{first}"], kept.get_parameter(first))
+    assert torch.equal(saved[f"student.mean_net.{first}"], student.get_parameter(first))
+
+
+def test_episodes_start_at_all_phases_of_the_time_limit(new_agent: NewAgent) -> None:
+    learner: Any = new_agent()._learner
+    assert learner.env.save_state()["elapsed_steps"].tolist() == list(range(0, 50, 5))
+    assert learner.open_episodes.lengths.tolist() == list(range(0, 50, 5))
+    together: Any = new_agent(staggered_starts=False)._learner
+    assert not together.env.save_state()["elapsed_steps"].any()
+    assert np.array_equal(learner.env_states, together.env_states)
+
+
+def test_the_weight_moves_at_regular_evaluations_after_the_wait(new_agent: NewAgent) -> None:
+    rows: list[dict[str, Any]] = []
+    agent = new_agent(warm_start_iterations=2, iterations=5)
+    learner: Any = agent._learner
+    agent.learn(1)
+    learner.rule = type(learner.rule)(1e9, 1e-9, 0.1, 0.1)  # always alike, never smooth enough
+    agent.learn(4, callback=lambda agent, row: rows.append(row))
+    weights = [round(row["lambda_policy"], 6) for row in rows]
+    assert weights == [0.1, 0.1, 0.1, 0.12]  # evaluated after 2, while it waits, and after 4
+    assert rows[-1]["next_lambda_policy"] == pytest.approx(0.12)  # and after 5, which is the end
+
+
+def test_the_last_policy_is_the_best_unless_something_else_selects(new_agent: NewAgent) -> None:
+    rows: list[dict[str, Any]] = []
+    new_agent().learn(4, callback=lambda agent, row: rows.append(row))
+    assert [row["is_best"] for row in rows if "is_best" in row] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("select", "is_it"), [("last", True), ("return", False), ("imitation", True)]
+)
+def test_a_selection_looks_at_what_it_says(select: str, is_it: bool) -> None:
+    best = Best(average_return=10.0, iteration=1, imitation_score=0.5)
+    assert is_better(select, Best(9.0, 2, 0.4), best) is is_it
+    if select != "last":
+        assert not is_better(select, Best(10.0, 2, 0.5), best)
+
+
+# --- what a user says, holds
+
+
+@pytest.mark.parametrize(
+    "settings", [{"lambda_policy": 0.2}, {"penalty": ("cats=1.0",)}, {"smoothness_target": 0.4}]
+)
+def test_a_weight_or_target_of_the_users_own_ends_the_search(settings: dict[str, Any]) -> None:
+    config = with_user_settings(default_config("spacil", TASK), settings)
+    assert config.wish.penalty_weight == "fixed"
+    assert config.cost_penalty.cost_weight == "by-pairs"
+
+
+def test_a_cost_weight_of_the_users_own_is_used() -> None:
+    config = with_user_settings(default_config("spacil", TASK), {"lambda_cost": 0.5})
+    assert (config.cost_penalty.cost_weight, config.cost_penalty.lambda_cost) == ("fixed", 0.5)
+    assert config.wish.penalty_weight == "auto"
+
+
+def test_epochs_take_the_place_of_steps() -> None:
+    config = with_user_settings(default_config("spacil", TASK), {"warm_start_epochs": 3})
+    assert (config.warm_start.warm_start_epochs, config.warm_start.warm_start_steps) == (3, 0)
+    both = {"warm_start_epochs": 3, "warm_start_steps": 10}
+    with pytest.raises(ConfigError, match="count cloning in one of the two"):
+        with_user_settings(default_config("spacil", TASK), both)
+
+
+def test_a_search_and_a_target_are_refused_together() -> None:
+    both = {"smoothness_target": 0.4, "penalty_weight": "auto"}
+    with pytest.raises(ConfigError, match="one of the two finds the weight"):
+        with_user_settings(default_config("spacil", TASK), both)
+
+
+def test_the_gail_of_ratios_differs_in_penalties_alone() -> None:
+    rule, gail = (
+        flat_settings(default_config("spacil", "Hopper-v4", preset))
+        for preset in ("none", "gail-like")
+    )
+    assert {name: gail[name] for name in rule if rule[name] != gail[name]} == {
+        "penalty": [],
+        "penalty_weight": "fixed",
+        "anchor_weight": 0.0,
+    }

@@ -1,0 +1,55 @@
+"""The weight that follows from score and J: hand-worked moves, bounds, and its start."""
+
+import pytest
+from tiny_runs import tiny
+
+from spacil.config.defaults import default_config
+from spacil.config.flat import with_settings
+from spacil.demos.common_frame import CommonFrame
+from spacil.demos.file import load_demos
+from spacil.envs.registry import make_vector_env
+from spacil.envs.vector_env import ResetSeeds
+from spacil.training.weight_rule import J_FRACTION, WeightRule, starting_rule, unpenalized_j
+
+RULE = WeightRule(threshold=0.1, target_j=0.8, first_weight=0.1, weight=0.2)
+
+
+@pytest.mark.parametrize(
+    ("score", "j", "weight"),
+    [
+        (0.11, 2.0, 0.17),  # not alike: x 0.85, whatever J is
+        (0.11, 0.5, 0.17),
+        (0.00, 2.0, 0.24),  # alike and not smooth yet: x 1.2
+        (0.05, 2.0, 0.24),  # half the threshold is far enough from it for the whole rise
+        (0.075, 2.0, 0.22),  # half of the way from there: half the rise
+        (0.10, 2.0, 0.20),  # at the threshold: no rise
+        (0.00, 0.7, 0.18),  # smooth enough: x 0.9
+    ],
+)
+def test_the_weight_moves_by_score_and_then_by_j(score: float, j: float, weight: float) -> None:
+    assert RULE.after_evaluation(score, j).weight == pytest.approx(weight)
+
+
+def test_the_weight_stays_between_its_first_and_five_times_that() -> None:
+    low = high = RULE
+    for _ in range(30):
+        low, high = low.after_evaluation(1.0, 2.0), high.after_evaluation(0.0, 2.0)
+    assert (low.weight, high.weight) == (0.1, 0.5)
+    assert low.threshold == RULE.threshold and low.target_j == RULE.target_j
+
+
+def test_the_rule_starts_from_the_demonstrations_alone() -> None:
+    demos = load_demos("Reacher-v4").first(4)
+    settings = tiny("spacil", warm_start_steps=30, seed=3)
+    config = with_settings(default_config("spacil", "Reacher-v4"), settings)
+    env = make_vector_env("Reacher-v4", 1, ResetSeeds(0, "probe"), 1)
+    env.close()
+    frame = CommonFrame.of(demos)
+    rule, again = (starting_rule(config, demos, frame, env.spec) for _ in range(2))
+    assert rule == again
+    assert rule.weight == rule.first_weight == 0.1
+    assert rule.threshold > 0.1
+    reference = unpenalized_j(config, demos, frame, env.spec)
+    assert rule.target_j == pytest.approx(J_FRACTION * reference)
+    smoother = with_settings(config, {"penalty": ("exact=100.0",)})
+    assert unpenalized_j(smoother, demos, frame, env.spec) == reference
