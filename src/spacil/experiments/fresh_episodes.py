@@ -4,7 +4,6 @@ The best policy was picked for its return among many evaluations, so the return 
 is too good on average. These numbers are not, and they are what runs are compared by.
 """
 
-import os
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from spacil.measuring.evaluate import evaluate_afresh
 from spacil.measuring.frames import choose_frame
 from spacil.policies.file import Which, load_policy, require_fit
 from spacil.runs.evaluations import FreshEvaluations, read_evaluations, write_evaluations
-from spacil.runs.ownership import take_lock
+from spacil.runs.ownership import FolderLock
 
 FRESH_SEED = 0
 """Of the start states: the same for all runs, so that luck with them is shared."""
@@ -25,7 +24,7 @@ def add_fresh_episodes(run_dir: Path, num_episodes: int, num_threads: int = 1) -
 
     What is there already and large enough is kept.
     """
-    lock = take_lock(run_dir)
+    lock = FolderLock(run_dir)
     try:
         recorded = read_evaluations(run_dir / "eval.json")
         if recorded.fresh is not None and recorded.fresh.num_episodes >= num_episodes:
@@ -35,7 +34,7 @@ def add_fresh_episodes(run_dir: Path, num_episodes: int, num_threads: int = 1) -
         write_evaluations(run_dir / "eval.json", replace(recorded, fresh=fresh))
         return fresh
     finally:
-        os.close(lock)
+        lock.release()
 
 
 def _row(run_dir: Path, which: Which, num_episodes: int, num_threads: int) -> dict[str, Any]:

@@ -256,5 +256,5 @@ def _wait_for(lock: int, path: Path) -> None:
 def _refuse_other_folder(path: Path) -> None:
     with storage.os_errors_as(RunDirError, "list", path):
         names = {entry.name for entry in path.iterdir()} - {PLAN_LOCK}
-    if any(not name.startswith(storage.LEFTOVERS) for name in names):
+    if any(not storage.is_leftover(name) for name in names):
         raise RunDirError(f"{str(path)!r} is not empty and holds no sweep: choose another -o")

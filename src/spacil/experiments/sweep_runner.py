@@ -22,7 +22,7 @@ from spacil.experiments.sweep_folder import RunState, SweepFolder
 from spacil.experiments.sweep_plan import PlannedRun
 from spacil.runs.interruption import Interruption
 from spacil.runs.location import make_folder
-from spacil.runs.ownership import take_lock
+from spacil.runs.ownership import FolderLock
 
 JOB_MODULE = "spacil.cli.experiments.job"
 SWEEP_PARTIAL = 3
@@ -214,7 +214,7 @@ def _is_held(run_dir: Path) -> bool:
     if not run_dir.is_dir():
         return False
     try:
-        os.close(take_lock(run_dir))
+        FolderLock(run_dir).release()
     except RunDirError:
         return True
     return False
