@@ -18,7 +18,6 @@ and never falls back to starting from scratch while there is something that it c
 """
 
 import contextlib
-import hashlib
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -41,7 +40,7 @@ from spacil.runs.checkpoint_names import (
     names_in,
 )
 from spacil.runs.failpoints import failpoint
-from spacil.runs.manifest import MANIFEST, read_manifest, sealed_manifest
+from spacil.runs.manifest import MANIFEST, read_manifest, read_part, sealed_manifest
 from spacil.storage import DamagedFileError
 
 NUM_KEPT = 3
@@ -117,7 +116,7 @@ def require_space(folder: Path, tensors: Mapping[str, Tensor]) -> None:
 def read(path: Path) -> Checkpoint:
     """Read one checkpoint folder; anything not exactly as written is a `DamagedFileError`."""
     manifest = read_manifest(path)
-    contents = {name: _read_part(path / name, part) for name, part in manifest["files"].items()}
+    contents = {name: read_part(path / name, part) for name, part in manifest["files"].items()}
     tensors = storage.decode_tensors(contents[_TENSORS], path / _TENSORS)
     document = storage.parse_json(contents[_DOCUMENT], path / _DOCUMENT)
     is_object = isinstance(document, dict)
@@ -140,13 +139,6 @@ def newest_readable(checkpoints_dir: Path) -> Checkpoint | None:
         with contextlib.suppress(StorageError):
             return _read_named(checkpoints_dir / name)
     return None
-
-
-def repair_latest(checkpoints_dir: Path, found: Checkpoint) -> None:
-    """Point LATEST at the checkpoint that a run resumes from: a kill may have come before it."""
-    name = folder_name(found.iteration)
-    if latest_name(checkpoints_dir) != name:
-        storage.replace_file(checkpoints_dir / LATEST, f"{name}\n".encode())
 
 
 def read_best(checkpoints_dir: Path) -> Checkpoint | None:
@@ -289,17 +281,6 @@ def _read_named(path: Path) -> Checkpoint:
     if found.iteration != iteration_of(path.name):
         raise DamagedFileError(f"{str(path)!r} holds iteration {found.iteration}")
     return found
-
-
-def _read_part(path: Path, part: Mapping[str, Any]) -> bytearray:
-    size = min(part["size"], storage.MAX_TENSOR_BYTES)
-    content = storage.read_bytes(path, size, follow_symlinks=False)
-    if len(content) != part["size"] or hashlib.sha256(content).hexdigest() != part["sha256"]:
-        raise DamagedFileError(
-            f"{str(path)!r} ({len(content):,} bytes) does not match the manifest, which describes "
-            f"a file of {part['size']:,} bytes"
-        )
-    return content
 
 
 def _set_corrupt_aside(path: Path, damage: DamagedFileError) -> None:

@@ -39,6 +39,12 @@ def latest_name(folder: Path) -> str | None:
         return None
 
 
+def repair_latest(folder: Path, iteration: int) -> None:
+    """Point LATEST at the checkpoint that a run resumes from: a kill may have come before it."""
+    if latest_name(folder) != folder_name(iteration):
+        storage.replace_file(folder / LATEST, f"{folder_name(iteration)}\n".encode())
+
+
 def has_corrupt(folder: Path) -> bool:
     """Whether a damaged checkpoint was set aside here."""
     return any(name.startswith(CORRUPT) for name in _listing(folder))

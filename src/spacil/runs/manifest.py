@@ -77,6 +77,18 @@ def read_manifest(path: Path) -> dict[str, Any]:
     raise StorageError(f"{str(source)!r} has fields unknown to this version of spacil")
 
 
+def read_part(path: Path, part: Mapping[str, Any]) -> bytearray:
+    """The content of a file that a manifest describes, checked against size and hash."""
+    size = min(part["size"], storage.MAX_TENSOR_BYTES)
+    content = storage.read_bytes(path, size, follow_symlinks=False)
+    if len(content) != part["size"] or hashlib.sha256(content).hexdigest() != part["sha256"]:
+        raise DamagedFileError(
+            f"{str(path)!r} ({len(content):,} bytes) does not match the manifest, which describes "
+            f"a file of {part['size']:,} bytes"
+        )
+    return content
+
+
 def _sealed(manifest: dict[str, Any]) -> bytes:
     """Canonical JSON with its own hash inside; this step is the same in every format version."""
     return storage.canonical_json(manifest | {"seal": storage.document_hash(manifest)})

@@ -40,7 +40,7 @@ _REFUSED = {
     ),
 }
 _UNKNOWN = (425, 435, 437)
-"""io_uring_setup, clone3, openat2: missing, as on an older kernel; others are checked."""
+"""io_uring_setup, clone3, openat2: missing, as on older kernels; their forerunners are checked."""
 _OPEN, _OPENAT, _CLONE, _TGKILL, _PRLIMIT = 2, 257, 56, 234, 302
 _CLONE_THREAD, _TEMPORARY_FILE = 0x10000, 0o20000000
 _ANY_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | _TEMPORARY_FILE

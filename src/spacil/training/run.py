@@ -26,6 +26,7 @@ from spacil.errors import ConfigError, DivergedError, StorageError
 from spacil.plain_text import shown
 from spacil.policies.file import policy_document
 from spacil.runs import checkpoint, metrics_log
+from spacil.runs.checkpoint_names import repair_latest
 from spacil.runs.evaluations import evaluations_of, write_evaluations
 from spacil.runs.folder import RunDir, open_run
 from spacil.runs.interruption import Interruption
@@ -86,7 +87,7 @@ def train_recorded(
     found = None if run.is_overwritten else checkpoint.newest_valid(run.checkpoints)
     if found is not None:
         restore(learner, found)
-        checkpoint.repair_latest(run.checkpoints, found)
+        repair_latest(run.checkpoints, found.iteration)
     checkpoint.require_space(run.path, learner.tensors())
     run.begin()
     with MetricsLog(run.metrics, run.tensorboard) as log, Interruption() as interruption:
