@@ -30,6 +30,21 @@ test-other-cpus: setup
 test-other-cpus-quick:
 	$(MAKE) test-other-cpus TESTS='$(COMPUTING)'
 
+# The core with the lowest versions that pyproject.toml allows, in an environment of its own. Without
+# the optional packages: what reads their formats is not tested here.
+MINIMUM = .venv-minimum
+CORE = $(addprefix tests/, functional smoothness nets engine updates adversaries penalties sampling \
+	storage runs training envs/test_step_exactness.py envs/test_gymnasium_env.py \
+	demos/test_bundled.py demos/test_file.py integration/test_golden_traces.py)
+
+test-minimum: setup
+	test -x $(MINIMUM)/bin/python || $(PYTHON) -m venv $(MINIMUM)
+	$(MINIMUM)/bin/python -m pip install --quiet --no-compile \
+		$$($(BIN)/python tests/support/lowest_versions.py) pytest pytest-timeout hypothesis imageio
+	$(MINIMUM)/bin/python -m pip install --quiet --no-deps -e .
+	$(MINIMUM)/bin/python -m pip freeze | grep -iE '^(torch|numpy|mujoco|gymnasium|safetensors|tyro|rich|tensorboard|matplotlib)=='
+	$(MINIMUM)/bin/python -m pytest $(CORE)
+
 # Would a test notice? Changes to the code, one at a time, against the quick tests (docs/reliability.md).
 mutants: setup
 	$(BIN)/python tests/support/mutants.py --count 300
@@ -98,4 +113,4 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(MINIMUM) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,4 +1,4 @@
-"""What a command does not need is not loaded: seconds of waiting, checked by names."""
+"""What a command does not need is not loaded: seconds of waiting, by names and not by times."""
 
 import json
 import subprocess

@@ -10,6 +10,7 @@ Which tests call which functions is found out first, by one run of the tests und
 
 import argparse
 import ast
+import functools
 import importlib.abc
 import importlib.machinery
 import json
@@ -159,22 +160,27 @@ def quiet_hypothesis() -> None:
 
 
 def profile_tests(folder: Path) -> dict[str, Any]:
-    """Seconds and called functions of every test, from a file when it is there."""
-    file = folder / "calls.json"
-
-    def work() -> int:
-        quiet_hypothesis()
-        calls = Calls()
-        tests = [str(ROOT / "tests" / room) for room in TESTS]
-        code = pytest.main([*OPTIONS, *tests], plugins=[calls])
-        file.write_text(json.dumps({"seconds": calls.seconds, "functions": calls.functions}))
-        return int(code)
-
-    if not file.exists():
-        code = in_fork(work, 3600, folder / "calls.log")
-        print(f"the tests themselves ended with {code}: see {folder / 'calls.log'}")
-    found: dict[str, Any] = json.loads(file.read_text())
+    """Seconds and called functions of every test, from files where they are there."""
+    found: dict[str, Any] = {"seconds": {}, "functions": {}}
+    for room in TESTS:
+        file = folder / f"calls-{room}.json"
+        if not file.exists():
+            code = in_fork(functools.partial(_profile, room, file), 3600, file.with_suffix(".log"))
+            if code != 0:
+                raise RuntimeError(f"tests/{room} is not green: see {file.with_suffix('.log')}")
+        for name, values in json.loads(file.read_text(encoding="utf-8")).items():
+            found[name] |= values
     return found
+
+
+def _profile(room: str, file: Path) -> int:
+    quiet_hypothesis()
+    calls = Calls()
+    code = int(pytest.main([*OPTIONS, str(ROOT / "tests" / room)], plugins=[calls]))
+    if code == 0:
+        seen = {"seconds": calls.seconds, "functions": calls.functions}
+        file.write_text(json.dumps(seen), encoding="utf-8")
+    return code
 
 
 def tests_for(mutant: Mutant, calls: dict[str, Any]) -> list[str]:
