@@ -123,6 +123,21 @@ def test_a_run_that_another_process_holds_is_waited_for(spacil: Spacil, tmp_path
     assert (run_dir / "eval.json").is_file()
 
 
+def test_two_sweeps_of_one_folder_share_it(tmp_path: Path) -> None:
+    folder = tmp_path / "sweep"
+    flags = [
+        *("--algorithms", "bc", "--tasks", "Reacher-v4", "--seeds", "0-2", "--jobs", 1),
+        *("--set", "iterations=2", "--set", "evaluation_steps=50", "--set", "policy_hidden=8"),
+        *("--fresh-episodes", EPISODES, "-o", folder),
+    ]
+    first, second = start(*flags), start(*flags)
+    assert (first.wait(180), second.wait(180)) == (0, 0)
+    sweep = read_sweep(folder)
+    assert states_of(sweep) == ["finished"] * 3
+    for run in sweep.runs():
+        assert sweep.log(run).read_text().count("run folder: ") == 1  # trained once
+
+
 def test_a_sweep_that_is_interrupted_says_so_and_keeps_its_runs(tmp_path: Path) -> None:
     folder = tmp_path / "sweep"
     flags = ("--algorithms", "gail", "--tasks", "Reacher-v4", "--jobs", 1, "-o", folder)

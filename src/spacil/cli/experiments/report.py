@@ -61,7 +61,7 @@ def page_of(comparison: "Comparison", title: str) -> "Page":
     from spacil.version import __version__
 
     runs = [run.record for row in comparison.rows for run in row.runs]
-    commits = dict.fromkeys(record.commit or "an installed package" for record in runs)
+    commits = dict.fromkeys((r.commit or "an installed package")[:20] for r in runs)
     facts = [
         f"{len(runs)} runs, {len(comparison.rows)} rows, the {comparison.which} policy of each run",
         f"made by spacil {__version__}; runs by {', '.join(commits)}",
