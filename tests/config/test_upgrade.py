@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from tiny_runs import plain_config
 
-from spacil.config.defaults import default_config
 from spacil.config.flat import flat_settings, from_flat_settings, settings_read, with_user_settings
 from spacil.config.train_config import TrainConfig
 from spacil.config.upgrade import upgraded

@@ -113,7 +113,9 @@ def test_each_term_draws_a_subset_and_a_start_of_its_own() -> None:
 
 @pytest.mark.parametrize("step", ["trpo", "ppo"])
 def test_a_run_reports_each_penalty_by_its_name(tiny: Tiny, step: str) -> None:
-    agent = library.SPaCIL("Reacher-v4", preset="plain", **tiny(penalty="exact=0.1 cats=1", policy_step=step))
+    agent = library.SPaCIL(
+        "Reacher-v4", preset="plain", **tiny(penalty="exact=0.1 cats=1", policy_step=step)
+    )
     metrics = learn(agent)
     assert metrics["loss_penalty_exact"] > 0
     assert metrics["loss_penalty_cats"] > 0
