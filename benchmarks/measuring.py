@@ -121,7 +121,8 @@ def record(section: str, rows: Any, path: Path | None) -> None:
 
 def make_learner(algorithm: str, task: str, settings: Mapping[str, Any]) -> PolicyLearner:
     """A learner with its defaults for the task; penalties from the first iteration on."""
-    config = default_config(algorithm, task)
+    # An iteration of the paper's loop: spacil's rule would clone before the first.
+    config = default_config(algorithm, task, "plain" if algorithm == "spacil" else "none")
     config = with_settings(config, {"penalty_ramp_iterations": 0, **settings})
     if algorithm == "trpo":
         return PolicyLearner(config, task, None)

@@ -69,7 +69,7 @@ def measure(task: str, variants: list[str], num_rounds: int, threads: int) -> li
         common = {"torch_threads": threads, "simulation_threads": threads, **WITHOUT_RAMP}
         for name in names:
             settings = {**common, **VARIANTS[name]}
-            config = with_settings(default_config("spacil", task), settings)
+            config = with_settings(default_config("spacil", task, "plain"), settings)
             learners[name] = PolicyLearner(config, task, demonstrations)
             stack.callback(learners[name].close)
         rounds: dict[str, list[Round]] = {name: [] for name in names}

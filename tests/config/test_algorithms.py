@@ -150,7 +150,10 @@ def test_gail_with_a_policy_penalty_is_spacil(spacil: Spacil, name: str) -> None
         ("gail --no-penalty-discount", "gail does not read it; it is for spacil, airl, trpo, bc"),
         ("gail --lambda_policy=0.1", "GAIL with a policy penalty is spacil"),
         ("spacil --lambda-policy 1 --penalty cats", "--lambda-policy is short for --penalty"),
-        ("trpo --lambda-policy -1", "is -1.0, expected a finite number of 0 or more"),
+        (
+            "trpo --lambda-policy -1",
+            "--lambda-policy is -1.0, expected a finite number of 0 or more",
+        ),
     ],
 )
 def test_a_refusal_says_what_to_do_instead(spacil: Spacil, command: str, words: str) -> None:

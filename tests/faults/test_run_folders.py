@@ -60,13 +60,14 @@ def test_a_changed_setting_is_refused_with_what_it_was(
 
 def test_a_changed_policy_penalty_is_refused_with_what_it_was(train: Train, tmp_path: Path) -> None:
     run_dir = tmp_path / "run"
-    assert train("spacil", "--run-dir", run_dir, iterations=1).code == 0
+    plain = ("spacil", "--run-dir", run_dir, "--preset", "plain")
+    assert train(*plain, iterations=1).code == 0
     before = files_in(run_dir)
     for name, now, told in (
         ("lambda_policy", 0.1, "penalty: ['exact=0.03'] -> ['exact=0.1']"),
         ("ball_radius", 0.1, "ball_radius: 0.01 -> 0.1"),
     ):
-        refusal = train("spacil", "--run-dir", run_dir, "--resume", iterations=1, **{name: now})
+        refusal = train(*plain, "--resume", iterations=1, **{name: now})
         assert refusal.code == 2
         assert f"  {told}\n" in refusal.err
         assert refusal.err.count(" -> ") == 2  # this line and the heading

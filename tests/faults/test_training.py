@@ -185,6 +185,7 @@ def test_a_constant_policy_is_perfectly_smooth_and_goes_on_learning(
 ) -> None:
     agent = library.SPaCIL(
         "Reacher-v4",
+        preset="plain",
         **tiny(
             "spacil",
             penalty_ramp_iterations=0,

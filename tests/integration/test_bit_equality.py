@@ -31,7 +31,9 @@ def state_after(tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> Callable
 
 def test_spacil_without_weights_is_gail_bit_for_bit(state_after: Callable[..., Any]) -> None:
     gail = state_after(spacil.GAIL, "gail", 5)
-    weightless = state_after(spacil.SPaCIL, "spacil", 5, lambda_policy=0.0, lambda_cost=0.0)
+    weightless = state_after(
+        *(spacil.SPaCIL, "spacil", 5), preset="plain", lambda_policy=0.0, lambda_cost=0.0
+    )
     assert gail.tensors.keys() == weightless.tensors.keys()
     different = [
         name
@@ -49,7 +51,7 @@ def test_spacil_with_weights_is_another_policy(state_after: Callable[..., Any]) 
         "policy": {"lambda_policy": 0.03, "lambda_cost": 0.0, "penalty_ramp_iterations": 0},
         "cost": {"lambda_policy": 0.0, "lambda_cost": 0.01},
     }.items():
-        smooth = state_after(spacil.SPaCIL, name, 3, **weights)
+        smooth = state_after(spacil.SPaCIL, name, 3, preset="plain", **weights)
         weight = "policy.mean_net.layers.0.weight"
         assert not torch.equal(gail.tensors[weight], smooth.tensors[weight]), name
 

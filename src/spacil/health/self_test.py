@@ -133,7 +133,7 @@ def _timed(name: str, check: Callable[[], str]) -> CheckResult:
 
 
 def _learner() -> Learner:
-    config = with_settings(default_config("spacil", "Reacher-v4"), _TINY)
+    config = with_settings(default_config("spacil", "Reacher-v4", "plain"), _TINY)
     intake, config = demonstrations_for(config, "Reacher-v4", None)
     return make_learner(config, "Reacher-v4", intake.used)
 

@@ -45,17 +45,16 @@ def score_of(episodes: EpisodeTotals, spec: EnvSpec, demonstrated: DemonstratedS
     return imitation_score(episodes.states, float((episodes.lengths < limit).mean()), demonstrated)
 
 
-def stagger(env: VectorEnv, open_episodes: OpenEpisodes) -> FloatArray:
+def stagger(env: VectorEnv, states: FloatArray, open_episodes: OpenEpisodes) -> FloatArray:
     """Let env i of N begin with i / N of the time limit gone; returns the states [N, S].
 
     All envs would otherwise pass the same window of an episode in the same iteration, wherever
-    episodes do not end early. An env that keeps its own clock stays as it is.
+    episodes do not end early. An env that keeps its own clock stays as it is, in `states`.
     """
-    state = env.save_state()
-    if ELAPSED in state and env.spec.horizon:
-        steps = np.arange(env.num_envs) * env.spec.horizon // env.num_envs
-        state[ELAPSED] = steps.astype(state[ELAPSED].dtype)
-        open_episodes.lengths[:] = steps
-        return env.load_state(state)
-    _logger.info("%s keeps its own clock: episodes start together", env.spec.task)
-    return env.reset()
+    saved = env.save_state()
+    if ELAPSED not in saved or not env.spec.horizon:
+        _logger.debug("%s keeps its own clock: episodes start together", env.spec.task)
+        return states
+    steps = np.arange(env.num_envs) * env.spec.horizon // env.num_envs
+    open_episodes.lengths[:] = steps
+    return env.load_state(saved | {ELAPSED: steps.astype(saved[ELAPSED].dtype)})

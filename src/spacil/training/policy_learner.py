@@ -102,7 +102,7 @@ class PolicyLearner:
         self.demonstrated = demonstrated_states(config, demonstrations)
         self.open_episodes = OpenEpisodes(num_envs)
         if config.fidelity.staggered_starts:
-            self.env_states = stagger(self.env, self.open_episodes)
+            self.env_states = stagger(self.env, self.env_states, self.open_episodes)
         self._build_networks(self.env.spec)
 
     def _build_networks(self, spec: EnvSpec) -> None:

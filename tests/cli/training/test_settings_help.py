@@ -120,7 +120,7 @@ def test_help_shows_the_defaults_of_task_and_preset(spacil: Spacil) -> None:
     assert "--penalty (none)" in spacil("train", "trpo", "--help").out
     printed = ("--preset", "paper-mean", "--help")
     assert "--penalty (pgd=0.001)" in spacil("train", "spacil", "--task", "Hopper-v4", *printed).out
-    assert "--penalty (exact=0.03)" in spacil("train", "spacil", *printed).out
+    assert "--penalty (exact=0.1)" in spacil("train", "spacil", *printed).out
 
 
 def test_every_setting_has_a_text_that_ends_as_a_sentence() -> None:

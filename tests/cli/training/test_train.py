@@ -38,7 +38,7 @@ def test_help_without_a_task_lists_the_algorithms(spacil: Spacil) -> None:
             "Reacher-v4",
             {"gamma": "0.99", "gae-lambda": "0.95", "steps-per-iteration": "5000"},
         ),
-        ("spacil", "Ant-v4", {"steps-per-iteration": "15000", "penalty": "exact=0.03"}),
+        ("spacil", "Ant-v4", {"steps-per-iteration": "15000", "penalty": "exact=0.1"}),
     ],
 )
 def test_help_with_a_task_shows_that_tasks_defaults(

@@ -25,7 +25,6 @@ _MOST_USED = (
     "cost_penalty_form",
     "smoothness_target",
     "penalty_weight",
-    "warm_start_steps",
     "iterations",
     "seed",
     "steps_per_iteration",
