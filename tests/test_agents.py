@@ -15,7 +15,7 @@ from spacil.demos.recording import record_demonstrations
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds
 from spacil.errors import ConfigError, DataError
-from spacil.runs import checkpoint
+from spacil.runs import checkpoint, metrics_log
 
 Tiny = Callable[..., dict[str, Any]]
 
@@ -163,7 +163,8 @@ def test_a_run_folder_keeps_the_run_and_goes_on_up_to_the_same_total(
     again, undisturbed = script(), library.TRPO("Reacher-v4", **tiny("trpo")).learn(4)
     for name, value in undisturbed.policy.state_dict().items():
         assert torch.equal(again.policy.state_dict()[name], value)
-    assert (tmp_path / "run" / "metrics.jsonl").read_bytes().count(b"\n") == 4
+    rows = metrics_log.read(tmp_path / "run" / "metrics.jsonl")
+    assert [row["iteration"] for row in rows] == [0, 1, 2, 3, 4]
     with pytest.raises(ConfigError, match=r"max_kl: 0\.01 -> 0\.02"):
         library.TRPO("Reacher-v4", **tiny("trpo", max_kl=0.02)).learn(4, run_dir=tmp_path / "run")
 

@@ -11,14 +11,16 @@ from spacil.config.flat import with_settings, with_user_settings
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
-from spacil.envs.registry import task_name, task_named_in_file
+from spacil.envs.registry import task_name
 from spacil.errors import ConfigError, DataError
 from spacil.measuring.evaluate import Evaluation, evaluate_afresh
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs import checkpoint
 from spacil.runs.folder import open_run
+from spacil.runs.inputs import DemoInputs, RunInputs, full_names, task_to_play
 from spacil.runs.progress import Silent, progress_for
 from spacil.runs.resuming import is_run_folder
+from spacil.runs.run_log import RunLog
 from spacil.training.intake import demonstrations_for
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.learner import make_learner
@@ -57,6 +59,7 @@ class Agent:
         self, config: TrainConfig, env: Any, source: Demonstrations | str | Path | None
     ) -> None:
         self._env_source = env
+        self._inputs = RunInputs(config.task, isinstance(env, str), _demo_inputs(config, source))
         demonstrations, common_frame = None, None
         if ALGORITHMS[self.algorithm].needs_demonstrations:
             intake, config = demonstrations_for(config, env, source)
@@ -67,6 +70,11 @@ class Agent:
     def policy(self) -> GaussianPolicy:
         """The policy as it is now: `agent.policy.predict(observations)`."""
         return self._learner.acting_policy
+
+    @property
+    def predict(self) -> Callable[..., Any]:
+        """`agent.predict(observations)`: the action; see `GaussianPolicy.predict`."""
+        return self.policy.predict
 
     @property
     def config(self) -> TrainConfig:
@@ -111,8 +119,11 @@ class Agent:
 
                 train(learner, show)
             else:
-                with open_run(learner.config, run_dir=Path(run_dir), resume=True) as run:
-                    train_recorded(run, learner, progress, on_iteration)
+                with (
+                    RunLog() as log,
+                    open_run(learner.config, run_dir=Path(run_dir), resume=True) as run,
+                ):
+                    train_recorded(run, learner, progress, on_iteration, self._inputs, log)
         finally:
             progress.close()
         return self
@@ -163,7 +174,7 @@ class Agent:
         if device is not None:
             config = with_settings(config, {"device": device})
         agent = cls.__new__(cls)
-        env = task_named_in_file(config.task, folder) if env is None else env
+        env = task_to_play(config.task, folder) if env is None else env
         agent._start(config, env, demonstrations)
         restore(agent._learner, found)
         return agent
@@ -204,3 +215,14 @@ class BC(Agent):
     """
 
     algorithm = "bc"
+
+
+def _demo_inputs(
+    config: TrainConfig, source: Demonstrations | str | Path | None
+) -> DemoInputs | None:
+    """Where the demonstrations are from, for a run folder to remember."""
+    if not ALGORITHMS[config.algorithm].needs_demonstrations:
+        return None
+    if isinstance(source, Demonstrations):
+        return DemoInputs(sources=None)
+    return DemoInputs(full_names([] if source is None else [source]))

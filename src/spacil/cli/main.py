@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from spacil.errors import SpacilError
 
 VERBS = {
-    "train": ("training.train", "learn a policy: trpo, gail, spacil or bc"),
+    "train": ("training.train", "learn a policy: spacil, gail, airl, trpo or bc"),
+    "resume": ("training.resume", "go on with a run; its folder knows everything else"),
     "evaluate": ("measuring.evaluate", "return G and smoothness J of a trained policy"),
     "smoothness": (
         "measuring.smoothness",

@@ -23,7 +23,7 @@ from spacil.config.general import RunConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import bundled_demos, load_demos
-from spacil.envs.registry import make_vector_env, task_named_in_file
+from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds, VectorEnv
 from spacil.errors import ConfigError
 from spacil.measuring.evaluate import EVALUATION_ENVS
@@ -35,6 +35,7 @@ from spacil.measuring.report import SmoothnessReport
 from spacil.policies.file import Which
 from spacil.policies.open import open_policy
 from spacil.policies.source import PolicySource, check_widths
+from spacil.runs.inputs import task_to_play
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def measure_smoothness(
     source = open_policy(policy, which)
     if env is None and states is None and source.task is not None:
         is_file = isinstance(policy, str | Path)
-        env = task_named_in_file(source.task, policy) if is_file else source.task
+        env = task_to_play(source.task, str(policy)) if is_file else source.task
     fixed = None
     if states is not None:
         tensor = states if isinstance(states, Tensor) else torch.as_tensor(states)

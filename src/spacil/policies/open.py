@@ -8,9 +8,7 @@ Opening a file never imports code. Only a `module:name` that the user typed does
 """
 
 import copy
-import importlib
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +34,7 @@ from spacil.runs import checkpoint
 from spacil.runs.named_tensors import with_prefix
 from spacil.runs.saved_state import first_non_finite
 from spacil.smoothness.cost_metric import CostFunction
+from spacil.user_code import import_typed
 
 _MODULE_AND_NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _PICKLED = (".zip", ".pt", ".pth", ".pkl", ".pickle")
@@ -144,22 +143,13 @@ def _cost_of(
 
 def _imported(text: str) -> object:
     """The object that `module:name` refers to; the working folder is searched too."""
-    module_name, _, attribute = text.partition(":")
-    sys.path.insert(0, "")
+    module, attribute = import_typed(text)
+    found: object = module
     try:
-        found: object = importlib.import_module(module_name)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except ImportError as error:
-        raise ConfigError(f"{text}: cannot import {module_name!r}: {error}") from error
     except AttributeError:
-        raise ConfigError(f"{text}: module {module_name!r} has no {attribute!r}") from None
-    except Exception as error:
-        raise ConfigError(
-            f"{text}: importing {module_name!r} raised {type(error).__name__}: {error}"
-        ) from error
-    finally:
-        sys.path.remove("")
+        raise ConfigError(f"{text}: module {module.__name__!r} has no {attribute!r}") from None
     if isinstance(found, str | Path):
         raise ConfigError(f"{text}: is a string, expected a policy or a function")
     return found

@@ -86,12 +86,15 @@ def identity_of(config: TrainConfig) -> RunIdentity:
 
 
 def evaluations_of(config: TrainConfig, metrics: Iterable[Mapping[str, Any]]) -> Evaluations:
-    """Best and last among the rows of metrics.jsonl; rows without an evaluation do not count."""
+    """Best and last among the rows of metrics.jsonl; rows without an evaluation do not count.
+
+    Nor does iteration 0, which is the untrained policy.
+    """
     rows: list[Row] = [
         {key: row.get(key) for key in _EVALUATION_KEYS}
         | {key: bool(row.get(key)) for key in _WARNING_KEYS}
         for row in metrics
-        if row.get("average_return") is not None
+        if row["iteration"] > 0 and row.get("average_return") is not None
     ]
     best = max(rows, key=lambda row: row["average_return"], default=None)
     return Evaluations(identity_of(config), best, rows[-1] if rows else None)

@@ -41,7 +41,9 @@ _RESULTS = (
     "metrics.jsonl",
     "tensorboard",
     "eval.json",
+    "inputs.json",
     "learning_curve.png",
+    "run.log",
     STATUS,
 )
 

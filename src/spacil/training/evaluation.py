@@ -3,7 +3,7 @@
 import time
 from dataclasses import asdict
 
-from spacil.measuring.evaluate import Best, evaluate
+from spacil.measuring.evaluate import Best, Evaluation, evaluate
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.learner import Learner
 
@@ -14,13 +14,7 @@ def evaluate_if_due(learner: Learner) -> Metrics:
     if num_done % config.evaluation.evaluation_interval and not learner.is_done:
         return {}
     started = time.perf_counter()
-    result = evaluate(
-        learner.acting_policy,
-        learner.eval_env,
-        first_episode=num_done,
-        num_episodes=learner.eval_env.num_envs,
-        common_frame=learner.common_frame,
-    )
+    result = _evaluate(learner)
     is_best = learner.best is None or result.average_return > learner.best.average_return
     if is_best:
         learner.best = Best(result.average_return, num_done)
@@ -30,3 +24,25 @@ def evaluate_if_due(learner: Learner) -> Metrics:
         "is_best": is_best,
         "seconds_evaluation": time.perf_counter() - started,
     }
+
+
+def evaluate_at_start(learner: Learner) -> Metrics:
+    """The row of iteration 0: where learning starts from. It is never the best, and the learner
+    does not hear of it."""
+    started = time.perf_counter()
+    return {
+        "iteration": 0,
+        "env_steps": 0,
+        **asdict(_evaluate(learner)),
+        "seconds_evaluation": time.perf_counter() - started,
+    }
+
+
+def _evaluate(learner: Learner) -> Evaluation:
+    return evaluate(
+        learner.acting_policy,
+        learner.eval_env,
+        first_episode=learner.counters.iteration,
+        num_episodes=learner.eval_env.num_envs,
+        common_frame=learner.common_frame,
+    )

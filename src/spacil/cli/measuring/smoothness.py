@@ -21,7 +21,8 @@ class SmoothnessArguments:
     """A run folder, a saved agent, a checkpoint folder, a policy file, an .onnx file, or
     module:name of a function from raw states [B, S] to actions [B, A] (or of a torch module)."""
     task: str | None = None
-    """Play here; by default the task the policy was trained on, where it says."""
+    """Play here (a task, a Gymnasium id, or module:Env-v0 of your own); by default the task the
+    policy was trained on, where it says."""
     states: Path | None = None
     """Measure on these states too: an .npz with an array `states`, or a demonstration file. By
     default the demonstrations'."""
@@ -44,15 +45,15 @@ def run(arguments: list[str]) -> int:
         "How smooth any policy is: local Lipschitz constants in every frame, what the motors "
         "feel, a certificate, and robustness.",
     )
-    from spacil.envs.registry import task_named_in_file
     from spacil.measuring.fixed_states import load_states
     from spacil.measuring.measure import find_ground, measure
     from spacil.policies.open import open_policy
+    from spacil.runs.inputs import task_to_play
 
     source = open_policy(parsed.source, parsed.which)
     task = parsed.task
     if task is None and source.task is not None:
-        task = task_named_in_file(source.task, parsed.source)
+        task = task_to_play(source.task, parsed.source)
     fixed = None if parsed.states is None else load_states(parsed.states)
     ground = find_ground(source, fixed, parsed.demos, task)
     measured = measure(source, ground, task, parsed.measuring)
