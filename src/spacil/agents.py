@@ -12,7 +12,7 @@ from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.registry import task_name
-from spacil.errors import ConfigError, DataError
+from spacil.errors import ConfigError, DataError, keywords_for_flags
 from spacil.measuring.evaluate import Evaluation, evaluate_afresh
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs import checkpoint
@@ -36,6 +36,7 @@ class Agent:
 
     algorithm: ClassVar[str]
 
+    @keywords_for_flags()
     def __init__(
         self,
         env: Any,
@@ -45,7 +46,8 @@ class Agent:
         preset: Preset = "none",
         **settings: Any,
     ) -> None:
-        """`env`: a built-in task name, a Gymnasium id, an env, or a function that makes one.
+        """`env`: a built-in task name, a Gymnasium id, `module:Env-v0`, an env, or a function that
+        makes one.
 
         `demonstrations`: loaded ones or a file; without any, the ones bundled with the task.
         `settings`: any setting of the command line by its name, e.g. `max_kl=0.02`.
@@ -85,6 +87,7 @@ class Agent:
         """The frame that J is measured in; None for a task without demonstrations."""
         return self._learner.common_frame
 
+    @keywords_for_flags()
     def learn(
         self,
         iterations: int | None = None,
@@ -128,6 +131,7 @@ class Agent:
             progress.close()
         return self
 
+    @keywords_for_flags()
     def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
         """Return G and smoothness J with mean actions, on fresh envs."""
         return evaluate_afresh(
@@ -151,6 +155,7 @@ class Agent:
         )
 
     @classmethod
+    @keywords_for_flags()
     def load(
         cls,
         folder: str | Path,

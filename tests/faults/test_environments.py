@@ -128,7 +128,7 @@ def test_a_resumed_run_on_an_env_that_cannot_be_saved_says_that_it_is_not_exact(
     rows = [json.loads(line) for line in Path("run/metrics.jsonl").read_text().splitlines()]
     # The half episodes of before the break count for nothing.
     assert [row["episodes_finished"] for row in rows[1:]] == [0, 0, 10]
-    assert rows[2]["train_length"] == 20
+    assert rows[3]["train_length"] == 20
 
 
 def test_an_env_that_does_not_repeat_is_told_before_the_run(

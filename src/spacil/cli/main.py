@@ -27,6 +27,7 @@ VERBS = {
         "machine.doctor",
         "is this machine fit to train on? versions, cores, disk, GPU, and a short self-test",
     ),
+    "completion": ("machine.completion", "a script that completes the command in your shell"),
 }
 """Verb -> the module below `spacil.cli` whose `run` it is, and what `spacil --help` says."""
 

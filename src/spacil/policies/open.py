@@ -74,17 +74,31 @@ def _from_text(text: str, which: Which) -> PolicySource:
     if path.suffix.lower() == ".onnx":
         return third_party.from_onnx(path)
     if path.is_file() and path.suffix.lower() in _PICKLED:
-        raise DataError(
-            f"{path}: files of this kind hold pickles, which can run code, and are never opened; "
-            "if you trust it, load it in Python and pass the model to spacil.measure_smoothness, "
-            "or name the loaded model as module:name"
-        )
+        raise DataError(_recipe(path))
     if path.is_file() or (not path.exists() and text in bundled_experts()):
         return _of_saved(load_policy(text), text)
     found = checkpoint_of(path, which)
     saved = policy_of(found, path)
     cost = _cost_of(found, saved.policy, path)
     return replace(_of_saved(saved, text), cost=cost)
+
+
+def _recipe(path: Path) -> str:
+    """Why a file of pickles is not opened, and three lines for somebody who trusts it."""
+    refusal = f"{path}: files of this kind hold pickles, which can run code, and are never opened"
+    if path.suffix.lower() != ".zip":
+        return (
+            f"{refusal}; if you trust it, load it in a module of your own, and name the loaded "
+            "model as module:name or pass it to spacil.measure_smoothness"
+        )
+    return "\n".join(
+        [
+            f"{refusal}. If you trust it, put this into my_model.py:",
+            "    from stable_baselines3 import PPO  # or the algorithm that wrote it",
+            f'    model = PPO.load("{path}")  # behind VecNormalize: env=VecNormalize.load(...)',
+            "and name the model: spacil smoothness my_model:model --task NAME",
+        ]
+    )
 
 
 def _of_saved(saved: SavedPolicy, name: str) -> PolicySource:

@@ -171,7 +171,10 @@ def _print_played(report: "SmoothnessReport") -> None:
     if report.played is None or report.references is None:
         return
     columns = {"policy": report.played, **report.references}
-    _title(f"{report.played.num_episodes} episodes, beside zero and random actions")
+    others = "zero and random actions" + (
+        " and the bundled demonstrator" if "demonstrator" in report.references else ""
+    )
+    _title(f"{report.played.num_episodes} episodes, beside {others}")
 
     def signal(name: str) -> list[object]:
         return [getattr(column.action_signal, name) for column in columns.values()]
@@ -179,8 +182,8 @@ def _print_played(report: "SmoothnessReport") -> None:
     rows: list[list[object]] = [
         ["return G", *(column.average_return for column in columns.values())],
         ["  std over episodes", *(column.return_std for column in columns.values())],
-        # The mean action of neither reference depends on the state.
-        ["J, common frame", report.smoothness_j, 0.0, 0.0],
+        ["J, common frame", report.smoothness_j]
+        + [reference.smoothness_j for reference in report.references.values()],
         ["episode length n", *(column.mean_length for column in columns.values())],
         ["action fluctuation E|da|", *signal("action_fluctuation")],
         ["spectrum score Sm", *signal("spectrum_score")],

@@ -6,6 +6,7 @@ from typing import get_args
 
 from spacil.cli.arguments import parse, value_of
 from spacil.cli.output import JsonTarget
+from spacil.cli.training.config_file import chosen_algorithm, read_config_file
 from spacil.cli.training.settings_help import help_text, usage
 from spacil.config.algorithms import ALGORITHMS, Preset
 from spacil.config.defaults import default_config
@@ -25,6 +26,8 @@ class TrainArguments(ConfigGroups):
     task: str
     """Task name (see `spacil tasks`), any Gymnasium id with Box spaces, or an env of your own:
     module:Env-v0, with module.py in this folder or on PYTHONPATH."""
+    config: Path | None = None
+    """Settings from a JSON file: a run's config.json, or a part of one. Flags win."""
     preset: Preset = "none"
     """none, fast (a start from a clone, and a larger trust region), or paper-mean or paper-sum (the
     paper's printed weights and discriminator). Flags win."""
@@ -63,30 +66,35 @@ def run(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(usage())
         return 0
-    algorithm, *rest = arguments
-    if algorithm not in ALGORITHMS:
-        raise ConfigError(f"train {algorithm!r}: expected one of {', '.join(ALGORITHMS)}")
-    task, preset = value_of("--task", rest), value_of("--preset", rest) or "none"
+    path = value_of("--config", arguments)
+    file = read_config_file(None if path is None else Path(path))
+    is_named = path is None or not arguments[0].startswith("-")
+    typed, rest = (arguments[0], arguments[1:]) if is_named else (None, arguments)
+    algorithm = chosen_algorithm(typed, file)
+    task = value_of("--task", rest) or file.task
+    preset = value_of("--preset", rest) or file.preset or "none"
     if preset not in get_args(Preset):
         raise ConfigError(f"--preset {preset}: expected one of {', '.join(get_args(Preset))}")
     wants_help = bool({"-h", "--help", "--help-all"} & set(rest))
     if wants_help and task is None:
         preset = "none"  # what a preset changes depends on the task
     default = default_config(algorithm, task or "TASK", preset)  # type: ignore[arg-type]  # checked
+    default = file.applied_to(default)
     if wants_help:
         print(help_text(default, TrainArguments, is_whole="--help-all" in rest))
         return 0
-    return _train(*_parse(default, rest))
+    return _train(*_parse(default, rest, has_task=task is not None))
 
 
-def _parse(default: TrainConfig, arguments: list[str]) -> tuple[TrainConfig, TrainArguments]:
-    """Defaults depend on task and preset, so these two were read first; then flags win."""
+def _parse(
+    default: TrainConfig, arguments: list[str], *, has_task: bool
+) -> tuple[TrainConfig, TrainArguments]:
+    """Defaults depend on task, preset and file, so these were read first; then flags win."""
     flags = {word.split("=")[0] for word in arguments if word.startswith("--")}
     given = {flag[2:].replace("-", "_").removeprefix("no_") for flag in flags}
     named = sorted(given & {SHORT_FORM, *group_of_setting()})
     refuse_unread(default.algorithm, named)
     groups = {group.name: getattr(default, group.name) for group in fields(ConfigGroups)}
-    has_task = value_of("--task", arguments) is not None
     parsed = parse(
         TrainArguments,
         arguments,
