@@ -42,7 +42,7 @@ def first_iteration() -> dict[str, float]:
         run = Path(folder) / "run"
         train = ("train", "gail", "--task", "Hopper-v4", "--iterations", "1")
         until_end = seconds_of(spacil(*train, "--run-dir", str(run)))
-        row = json.loads((run / "metrics.jsonl").read_text().splitlines()[0])
+        row = json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])
     stages = sum(value for key, value in row.items() if key.startswith("seconds_"))
     return {"whole_command": until_end, "iteration_and_evaluation": stages}
 

@@ -15,7 +15,7 @@ from spacil.demos.recording import record_demonstrations
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds
 from spacil.errors import ConfigError, DataError
-from spacil.runs import checkpoint
+from spacil.runs import checkpoint, metrics_log
 
 Tiny = Callable[..., dict[str, Any]]
 
@@ -95,8 +95,8 @@ def test_settings_are_those_of_the_command_line() -> None:
         ({"num_envs": 10.0}, r"setting num_envs is 10\.0"),
         ({"init": "zeros"}, "setting init is 'zeros', expected one of fan-in, paper-numel"),
         ({"policy_hidden": (16, "8")}, "setting policy_hidden is"),
-        ({"gamma": 1.5}, r"--gamma is 1\.5, expected in \(0, 1\]"),
-        ({"seed": -1}, "--seed is -1, expected 0 or more"),
+        ({"gamma": 1.5}, r"^gamma is 1\.5, expected in \(0, 1\]"),
+        ({"seed": -1}, r"^seed is -1, expected 0 or more"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
@@ -163,7 +163,8 @@ def test_a_run_folder_keeps_the_run_and_goes_on_up_to_the_same_total(
     again, undisturbed = script(), library.TRPO("Reacher-v4", **tiny("trpo")).learn(4)
     for name, value in undisturbed.policy.state_dict().items():
         assert torch.equal(again.policy.state_dict()[name], value)
-    assert (tmp_path / "run" / "metrics.jsonl").read_bytes().count(b"\n") == 4
+    rows = metrics_log.read(tmp_path / "run" / "metrics.jsonl")
+    assert [row["iteration"] for row in rows] == [0, 1, 2, 3, 4]
     with pytest.raises(ConfigError, match=r"max_kl: 0\.01 -> 0\.02"):
         library.TRPO("Reacher-v4", **tiny("trpo", max_kl=0.02)).learn(4, run_dir=tmp_path / "run")
 
@@ -283,3 +284,53 @@ def test_an_evaluation_repeats_for_its_seed_and_leaves_the_agent_alone(
     for arguments in ({"episodes": 0}, {"seed": -1}):
         with pytest.raises(ConfigError):
             agent.evaluate(**arguments)
+
+
+# --- acting, and files of policies
+
+
+def test_agent_policy_and_file_predict_the_same(tiny: Tiny, tmp_path: Path) -> None:
+    agent = library.GAIL("Reacher-v4", **tiny()).learn(1)
+    library.save_policy(agent, tmp_path / "mine.policy.safetensors")
+    loaded = library.load_policy(tmp_path / "mine.policy.safetensors")
+    assert loaded.task == "Reacher-v4"
+    assert loaded.provenance == {"algorithm": "gail", "seed": 0}
+    assert loaded.common_frame is not None and agent.common_frame is not None
+    assert loaded.common_frame.is_same_as(agent.common_frame)
+    observation = np.linspace(-1, 1, 11)
+    expected = agent.policy.predict(observation)
+    assert np.array_equal(agent.predict(observation), expected)
+    assert np.array_equal(loaded.predict(observation), expected)
+
+
+def test_a_bare_policy_is_saved_with_the_name_of_its_task(tiny: Tiny, tmp_path: Path) -> None:
+    path = tmp_path / "x.policy.safetensors"
+    policy = library.load_expert("Reacher-v4").policy
+    with pytest.raises(ConfigError, match="does not know its task"):
+        library.save_policy(policy, path)
+    with pytest.raises(ConfigError, match="cannot save a dict as a policy"):
+        library.save_policy({}, path)
+    library.save_policy(policy, path, task="Reacher-v5")
+    assert library.load_policy(path).task == "Reacher-v5"
+
+
+# --- errors in Python words
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"max_kl": -1.0}, r"^max_kl is -1\.0, expected"),
+        ({"steps_per_iteration": 7}, "^steps_per_iteration 7 is not a multiple of num_envs"),
+        ({"warm_start_epochs": 5, "lambda_policy": -1.0}, "^lambda_policy is -1"),
+    ],
+)
+def test_errors_name_keywords_and_no_flags(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message) as caught:
+        library.SPaCIL("Reacher-v4", **settings)
+    assert "--" not in str(caught.value)
+
+
+def test_missing_demonstrations_are_asked_for_by_keyword() -> None:
+    with pytest.raises(ConfigError, match="pass demonstrations=FILE"):
+        library.GAIL("Pendulum-v1")

@@ -3,7 +3,7 @@
     import spacil
     agent = spacil.SPaCIL("Hopper-v4", demonstrations=spacil.load_demos("Hopper-v4"))
     agent.learn(iterations=300)
-    action = agent.policy.predict(observation)
+    action = agent.predict(observation)
 
 Names load on first use, so that `import spacil` stays quick.
 """

@@ -12,16 +12,18 @@ from spacil.config.flat import with_settings, with_user_settings
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
-from spacil.envs.registry import task_name, task_named_in_file
+from spacil.envs.registry import task_name
 from spacil.envs.vector_env import refuse_copy, require_own_process
-from spacil.errors import ConfigError, DataError
+from spacil.errors import ConfigError, DataError, keywords_for_flags
 from spacil.measuring.evaluate import Evaluation, evaluate_afresh
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs import checkpoint
 from spacil.runs.folder import open_run
+from spacil.runs.inputs import DemoInputs, RunInputs, full_names, task_to_play
 from spacil.runs.interruption import Interruption
 from spacil.runs.progress import Silent, progress_for
 from spacil.runs.resuming import is_run_folder
+from spacil.runs.run_log import RunLog
 from spacil.training.intake import demonstrations_for
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.learner import make_learner
@@ -37,6 +39,7 @@ class Agent:
 
     algorithm: ClassVar[str]
 
+    @keywords_for_flags()
     def __init__(
         self,
         env: Any,
@@ -46,7 +49,8 @@ class Agent:
         preset: Preset = "none",
         **settings: Any,
     ) -> None:
-        """`env`: a built-in task name, a Gymnasium id, an env, or a function that makes one.
+        """`env`: a built-in task name, a Gymnasium id, `module:Env-v0`, an env, or a function that
+        makes one.
 
         `demonstrations`: loaded ones or a file; without any, the ones bundled with the task.
         `settings`: any setting of the command line by its name, e.g. `max_kl=0.02`.
@@ -60,6 +64,7 @@ class Agent:
         self, config: TrainConfig, env: Any, source: Demonstrations | str | Path | None
     ) -> None:
         self._env_source, self._process = env, os.getpid()
+        self._inputs = RunInputs(config.task, isinstance(env, str), _demo_inputs(config, source))
         demonstrations, common_frame = None, None
         if ALGORITHMS[self.algorithm].needs_demonstrations:
             intake, config = demonstrations_for(config, env, source)
@@ -72,6 +77,11 @@ class Agent:
         return self._learner.kept_policy
 
     @property
+    def predict(self) -> Callable[..., Any]:
+        """`agent.predict(observations)`: the action; see `GaussianPolicy.predict`."""
+        return self.policy.predict
+
+    @property
     def config(self) -> TrainConfig:
         return self._learner.config
 
@@ -80,6 +90,7 @@ class Agent:
         """The frame that J is measured in; None for a task without demonstrations."""
         return self._learner.common_frame
 
+    @keywords_for_flags()
     def learn(
         self,
         iterations: int | None = None,
@@ -119,12 +130,16 @@ class Agent:
                 if interruption.requested is not None:
                     raise KeyboardInterrupt
             else:
-                with open_run(learner.config, run_dir=Path(run_dir), resume=True) as run:
-                    train_recorded(run, learner, progress, on_iteration)
+                with (
+                    RunLog() as log,
+                    open_run(learner.config, run_dir=Path(run_dir), resume=True) as run,
+                ):
+                    train_recorded(run, learner, progress, on_iteration, self._inputs, log)
         finally:
             progress.close()
         return self
 
+    @keywords_for_flags()
     def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
         """Return G and smoothness J with mean actions, on fresh envs."""
         self._require_own_process()
@@ -149,6 +164,7 @@ class Agent:
         )
 
     @classmethod
+    @keywords_for_flags()
     def load(
         cls,
         folder: str | Path,
@@ -172,7 +188,7 @@ class Agent:
         if device is not None:
             config = with_settings(config, {"device": device})
         agent = cls.__new__(cls)
-        env = task_named_in_file(config.task, folder) if env is None else env
+        env = task_to_play(config.task, folder) if env is None else env
         agent._start(config, env, demonstrations)
         restore(agent._learner, found)
         return agent
@@ -220,3 +236,14 @@ class BC(Agent):
     """
 
     algorithm = "bc"
+
+
+def _demo_inputs(
+    config: TrainConfig, source: Demonstrations | str | Path | None
+) -> DemoInputs | None:
+    """Where the demonstrations are from, for a run folder to remember."""
+    if not ALGORITHMS[config.algorithm].needs_demonstrations:
+        return None
+    if isinstance(source, Demonstrations):
+        return DemoInputs(sources=None)
+    return DemoInputs(full_names([] if source is None else [source]))

@@ -2,8 +2,13 @@
 
 Every fault that a user can cause or meet has one class here. A message says what is wrong,
 where (file, episode, index), and what to do about it. The command line prints the message
-without a traceback and ends with `exit_code`.
+without a traceback and ends with `exit_code`. Messages speak of flags; the Python face turns them
+into keywords.
 """
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class SpacilError(Exception):
@@ -52,3 +57,26 @@ class RetryableError(SpacilError):
     """The same command may succeed when it is run again: out of memory, a lost worker."""
 
     exit_code = 75
+
+
+_KEYWORDS = {"task": "env", "demos": "demonstrations"}
+"""Flags whose keyword has another name"""
+
+
+@contextmanager
+def keywords_for_flags() -> Iterator[None]:
+    """Reword errors for somebody who typed no flag: `--max-kl is -1` becomes `max_kl is -1`."""
+    try:
+        yield
+    except SpacilError as error:
+        error.args = (_with_keywords(str(error)),)
+        raise
+
+
+def _with_keywords(message: str) -> str:
+    def keyword(match: re.Match[str]) -> str:
+        name = match[1].replace("-", "_")
+        return _KEYWORDS.get(name, name) + ("=" if match[2] else "")
+
+    # `pass --demos FILE` asks for a value: `pass demonstrations=FILE`.
+    return re.sub(r"(?<![\w-])--([a-z][a-z0-9-]*)( (?=[A-Z]+\b))?", keyword, message)

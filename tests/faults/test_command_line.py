@@ -135,10 +135,10 @@ def test_a_reader_of_the_progress_who_goes_away_does_not_end_the_run(
     command = ["train", "trpo", "--task", "Reacher-v4", "--run-dir", tmp_path / "run"]
     process = processes.start(*command, *tiny_flags("trpo", iterations=6), err=tmp_path / "pipe")
     assert select.select([reader], [], [], 60)[0]
-    assert os.read(reader, 1000).startswith(b"[1/6] ")
+    assert os.read(reader, 1000).startswith(b"[0/6] ")
     os.close(reader)
     assert process.wait().code == 0
-    assert (tmp_path / "run" / "metrics.jsonl").read_bytes().count(b"\n") == 6
+    assert (tmp_path / "run" / "metrics.jsonl").read_bytes().count(b"\n") == 7
 
 
 @pytest.mark.parametrize("is_buffered", [True, False])

@@ -145,7 +145,7 @@ def test_an_existing_run_is_refused_then_resumed_or_overwritten_on_request(
     overwritten = train("gail", "--run-dir", finished_run, "--overwrite", iterations=1)
     assert overwritten.code == 0
     assert overwritten.err == ""  # nothing in the folder is a stranger's
-    assert (finished_run / "metrics.jsonl").read_bytes().count(b"\n") == 1
+    assert (finished_run / "metrics.jsonl").read_bytes().count(b"\n") == 2
 
 
 def test_a_mistake_does_not_cost_the_run_that_was_to_be_overwritten(

@@ -74,7 +74,7 @@ def test_the_document_is_plain_json_with_every_key(report: Any) -> None:
         "num_dims_read": 10,
     }
     assert document["on_fixed_states"]["num_states"] == 2500
-    assert document["references"].keys() == {"zero_action", "random"}
+    assert document["references"].keys() == {"zero_action", "random", "demonstrator"}
     assert document["references"]["zero_action"]["action_signal"]["action_fluctuation"] == 0
     assert document["action_signal"]["spectral_arc_length"] < 0
     assert "2/n" in document["conventions"]["spectrum_score"]
@@ -83,6 +83,41 @@ def test_the_document_is_plain_json_with_every_key(report: Any) -> None:
     assert nowhere["average_return"] is None and nowhere["references"] is None
     assert nowhere["measured_on"] == "fixed states"
     assert nowhere["smoothness_j"] is None  # no demonstrations: never silently another frame
+
+
+def test_the_bundled_demonstrator_stands_beside_the_policy(report: Any) -> None:
+    # This policy is the demonstrator, so the two columns are one.
+    beside = report.references["demonstrator"]
+    assert beside.average_return == pytest.approx(report.played.average_return)
+    assert beside.smoothness_j == pytest.approx(report.smoothness_j)
+    assert report.references["random"].smoothness_j == 0
+    other = measure_smoothness(foreign.make_module(), env="Reacher-v4", episodes=3)
+    assert other.references is not None
+    assert other.references["demonstrator"].average_return == beside.average_return
+    assert other.smoothness_j != pytest.approx(beside.smoothness_j)
+    elsewhere = measure_smoothness(foreign.make_module(3, 1), env="Pendulum-v1", episodes=1)
+    assert elsewhere.references is not None
+    assert elsewhere.references.keys() == {"zero_action", "random"}
+
+
+@pytest.mark.parametrize(
+    ("states", "message"),
+    [
+        ("Reacher-v4", r"states is 'Reacher-v4', expected an array.*pass env='Reacher-v4'"),
+        (Path("demos.npz"), "pass demonstrations="),
+        (lambda: None, "states is function, expected an array"),
+        ([["a", "b"]], "states is no array of numbers"),
+        ([[1.0], [2.0, 3.0]], "states is no array of numbers"),
+    ],
+)
+def test_what_is_no_array_of_states_is_refused_in_words(states: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        measure_smoothness(foreign.make_module(), states)
+
+
+def test_a_checkpoint_is_the_best_or_the_last() -> None:
+    with pytest.raises(ConfigError, match="which is 'first', expected best or last"):
+        measure_smoothness(REACHER, episodes=1, which="first")  # type: ignore[arg-type]
 
 
 def test_the_certificate_bounds_everything_that_was_measured(report: Any) -> None:
@@ -180,11 +215,11 @@ def test_nowhere_to_measure_and_impossible_settings_are_refused() -> None:
     module = foreign.make_module()
     with pytest.raises(ConfigError, match="nowhere to measure"):
         measure_smoothness(module)
-    with pytest.raises(ConfigError, match="--robustness plays episodes"):
+    with pytest.raises(ConfigError, match="robustness plays episodes"):
         measure_smoothness(module, torch.zeros(2, 11), robustness=True)
-    with pytest.raises(ConfigError, match="--episodes is 0"):
+    with pytest.raises(ConfigError, match=r"^episodes is 0"):
         measure_smoothness(module, torch.zeros(2, 11), episodes=0)
-    with pytest.raises(ConfigError, match="--attack-radius is -1"):
+    with pytest.raises(ConfigError, match=r"^attack_radius is -1"):
         measure_smoothness(module, torch.zeros(2, 11), attack_radius=-1.0)
     with pytest.raises(DataError, match="2 action dims"):
         measure_smoothness(module, env="Hopper-v4", demonstrations=None)

@@ -121,10 +121,13 @@ def test_a_run_folder_gives_its_best_or_its_last_policy_and_a_checkpoint_its_own
 
 
 def test_a_folder_without_a_policy_says_what_was_expected(tmp_path: Path) -> None:
-    for name in ("missing", "empty"):
-        (tmp_path / "empty").mkdir(exist_ok=True)
-        with pytest.raises(DataError, match="expected a run folder, a checkpoint folder or"):
-            load_policy(tmp_path / name)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="expected a run folder, a checkpoint folder or"):
+        load_policy(tmp_path / "empty")
+    with pytest.raises(DataError, match=r"missing: no such file or folder$"):
+        load_policy(tmp_path / "missing")
+    with pytest.raises(DataError, match="did you mean the bundled expert Hopper-v4"):
+        load_policy("Hoper-v4")
     (tmp_path / "young" / "checkpoints").mkdir(parents=True)
     for which in ("best", "last"):
         with pytest.raises(DataError, match=f"there is no {which} checkpoint here"):

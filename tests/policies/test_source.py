@@ -126,6 +126,17 @@ def test_a_stable_baselines3_model_is_read_by_what_it_can_do() -> None:
     assert torch.equal(open_policy(model.policy).mean(states), source.mean(states))
 
 
+def test_a_model_loaded_without_its_env_may_lack_a_normaliser_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = make_ppo(n_steps=64, batch_size=64)
+    open_policy(model)
+    assert caplog.text == ""
+    model.save(tmp_path / "model.zip")
+    open_policy(type(model).load(tmp_path / "model.zip", device="cpu"))
+    assert "if it was trained behind VecNormalize, load it with that env" in caplog.text
+
+
 def test_a_stable_baselines3_model_plays_and_is_certified() -> None:
     model = make_ppo(n_steps=64, batch_size=64)
     model.learn(64)  # a trained policy keeps a graph, which must not get in the way
@@ -298,9 +309,12 @@ def test_without_onnxruntime_the_remedy_is_named(
 
 
 def test_pickled_models_are_never_opened(tmp_path: Path) -> None:
-    for name in ("model.zip", "policy.pt"):
+    for name, remedy in (
+        ("model.zip", r"my_model\.py:.*PPO\.load\(.*model\.zip.*VecNormalize.*my_model:model"),
+        ("policy.pt", r"load it in a module of your own.*spacil\.measure_smoothness"),
+    ):
         (tmp_path / name).write_bytes(b"PK\x03\x04")
-        with pytest.raises(DataError, match=r"never opened.*spacil\.measure_smoothness"):
+        with pytest.raises(DataError, match=f"(?s)never opened.*{remedy}"):
             open_policy(tmp_path / name)
 
 

@@ -7,6 +7,7 @@ import pytest
 from pictures import CURVE_COLOURS, CURVE_SIZE, assert_drawn
 
 from spacil.errors import StorageError
+from spacil.report import learning_curve
 from spacil.report.learning_curve import draw_learning_curve
 
 
@@ -21,13 +22,40 @@ def rows(num: int = 4, **more: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("more", [{}, {"smoothness_j": None}], ids=["common", "own"])
-@pytest.mark.parametrize("demonstrator", [None, 35.0])
+@pytest.mark.parametrize("demonstrator", [{}, {"average_return": 35.0, "smoothness_j": 0.8}])
 def test_a_run_becomes_a_picture(
-    tmp_path: Path, more: dict[str, Any], demonstrator: float | None
+    tmp_path: Path, more: dict[str, Any], demonstrator: dict[str, float | None]
 ) -> None:
     draw_learning_curve(rows(**more), tmp_path / "curve.png", "a run", demonstrator)
     assert_drawn(tmp_path / "curve.png", CURVE_SIZE, CURVE_COLOURS)
     assert [path.name for path in tmp_path.iterdir()] == ["curve.png"]
+
+
+def lines_of(panel: Any) -> dict[str, list[float]]:
+    """Label -> y of every line in a panel."""
+    return {line.get_label(): [float(y) for y in line.get_ydata()] for line in panel.get_lines()}
+
+
+def test_both_panels_have_the_start_and_the_demonstrator(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Any] = []
+    monkeypatch.setattr(learning_curve.plt, "close", drawn.append)
+    start = {"iteration": 0, "env_steps": 0, "average_return": -1.0, "return_std": 1.0}
+    start |= {"smoothness_j": 0.1, "smoothness_j_own": 0.2}
+    demonstrator = {"average_return": 35.0, "smoothness_j": 0.8}
+    draw_learning_curve([start, *rows()], tmp_path / "curve.png", "a run", demonstrator)
+    upper, lower = (lines_of(panel) for panel in drawn[0].axes)
+    assert upper["learned policy, mean"] == [-1.0, 20.0, 40.0]
+    assert upper["demonstrator 35"] == [35.0, 35.0]
+    assert lower["learned policy, mean over states"] == [0.1, 0.5, 0.5]
+    assert lower["demonstrator 0.8"] == [0.8, 0.8]
+
+
+def test_a_start_alone_is_no_picture(tmp_path: Path) -> None:
+    start = {"iteration": 0, "env_steps": 0, "average_return": -1.0, "return_std": 1.0}
+    draw_learning_curve([start | {"smoothness_j": 0.1}], tmp_path / "curve.png", "a run")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_one_evaluation_is_enough(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from spacil.errors import StorageError
 from spacil.runs import metrics_log
-from spacil.runs.metrics_log import MetricsLog
+from spacil.runs.metrics_log import BEFORE_THE_START, MetricsLog
+from spacil.runs.tensorboard import step_of, tag_of
 
 
 def record_many(path: Path, first: int, last: int) -> None:
@@ -161,13 +162,49 @@ def test_scalars_are_beside_it_and_follow_a_resume(tmp_path: Path) -> None:
     path, board = tmp_path / "metrics.jsonl", tmp_path / "tensorboard"
     killed = MetricsLog(path, board)  # never closed, as after a kill
     for iteration in range(1, 6):
-        killed.append({"iteration": iteration, "kl": 0.1, "note": "text", "odd": float("nan")})
-    assert scalars_in(board, "kl") == [1, 2, 3, 4, 5]
+        row = {"iteration": iteration, "env_steps": 200 * iteration, "kl": 0.1}
+        killed.append(row | {"note": "text", "odd": float("nan")})
+    assert scalars_in(board, "policy/kl") == [200, 400, 600, 800, 1000]
     with MetricsLog(path, board) as log:
         log.cut_back_to(3)
-        log.append({"iteration": 4, "kl": 0.1})
-    assert scalars_in(board, "kl") == [1, 2, 3, 4]
+        log.append({"iteration": 4, "env_steps": 800, "kl": 0.1})
+    assert scalars_in(board, "policy/kl") == [200, 400, 600, 800]
     killed.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "tag"),
+    [
+        ("average_return", "evaluation/average_return"),
+        ("smoothness_j_own", "evaluation/smoothness_j_own"),
+        ("train_return", "rollout/train_return"),
+        ("disc_acc", "discriminator/disc_acc"),
+        ("cost_lipschitz_state", "cost/cost_lipschitz_state"),
+        ("explained_variance", "value/explained_variance"),
+        ("heldout_loss", "cloning/heldout_loss"),
+        ("target_gap_evaluated", "target/target_gap_evaluated"),
+        ("seconds_policy", "time/seconds_policy"),
+        ("lambda_policy", "policy/lambda_policy"),
+    ],
+)
+def test_tags_are_in_groups(name: str, tag: str) -> None:
+    assert tag_of(name) == tag
+
+
+def test_a_run_without_env_steps_is_drawn_over_its_epochs() -> None:
+    assert step_of({"iteration": 7, "env_steps": 0}) == 7
+    assert step_of({"iteration": 7, "env_steps": 1_400}) == 1_400
+
+
+def test_iteration_0_is_a_row_and_can_be_cut_away(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    with MetricsLog(path) as log:
+        for iteration in range(3):
+            log.append({"iteration": iteration})
+        log.cut_back_to(BEFORE_THE_START)
+        assert iterations_in(path) == []
+        log.append({"iteration": 0})
+    assert iterations_in(path) == [0]
 
 
 def test_without_tensorboard_one_warning_and_the_records_all_the_same(

@@ -1,13 +1,20 @@
 """What a person sees: lines with the figures that matter, on whatever there is to write to."""
 
 import io
+import sys
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from spacil.runs import progress
-from spacil.runs.progress import PlainProgress, Silent, progress_for
+from spacil.runs.progress import (
+    NotebookProgress,
+    PlainProgress,
+    Silent,
+    is_notebook,
+    progress_for,
+)
 
 
 def metrics(iteration: int, **more: Any) -> dict[str, Any]:
@@ -42,8 +49,60 @@ def test_pace_and_time_left_are_those_of_this_process(clock: Any) -> None:
     clock[0] += 2.0
     lines.update(metrics(51))
     first, second = out.getvalue().splitlines()
-    assert "steps/s 500" in first and "left 0:40" in first
+    # The start took two seconds as well, but nobody knows what an iteration takes before the end
+    # of a whole one.
+    assert "steps/s" not in first and "left" not in first
     assert "steps/s 500" in second and "left 0:38" in second
+
+
+def test_time_left_follows_the_recent_iterations_and_not_a_slow_start(clock: Any) -> None:
+    out = io.StringIO()
+    lines = PlainProgress(60, out)
+    lines.update(metrics(0, average_return=1.0))
+    for iteration in range(1, 41):
+        clock[0] += 30.0 if iteration == 1 else 1.0
+        lines.update(metrics(iteration))
+    shown = out.getvalue().splitlines()
+    assert "policy untrained" in shown[0] and "left" not in shown[0]
+    assert "left 29:30" in shown[1]
+    assert "left 0:20" in shown[40] and "steps/s 1,000" in shown[40]
+
+
+class FakeCell:
+    """Stands for IPython's display handle: this package is not installed with spacil."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    def display(self, picture: str, display_id: bool) -> "FakeCell":
+        assert display_id
+        self.update(picture)
+        return self
+
+    def update(self, picture: str) -> None:
+        self.shown.append(picture)
+
+
+def test_a_notebook_gets_one_cell_that_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = FakeCell()
+    shell = type("ZMQInteractiveShell", (), {})()
+    kernel = SimpleNamespace(get_ipython=lambda: shell)
+    monkeypatch.setitem(sys.modules, "IPython", kernel)
+    display = SimpleNamespace(HTML=str, display=cell.display)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    shown = progress_for(9)
+    assert isinstance(shown, NotebookProgress)
+    shown.update(metrics(1, average_return=5.0))
+    shown.update(metrics(2, warn_line_search=True, line_search_reason="<kl>"))
+    assert len(cell.shown) == 2
+    assert "value=1 max=9" in cell.shown[0] and "5.00" in cell.shown[0]
+    assert "5.00" in cell.shown[1], "the newest evaluation stays"
+    assert "failing: &lt;kl&gt;" in cell.shown[1]
+
+
+def test_outside_of_a_notebook_nothing_is_taken_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
+    assert not is_notebook()
 
 
 def test_a_line_tells_return_smoothness_and_warnings() -> None:

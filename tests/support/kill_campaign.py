@@ -65,8 +65,9 @@ class Trial:
 
 
 def num_records(run_dir: Path) -> int:
+    """Iterations on record; the first line is the evaluation of the untrained policy."""
     metrics = run_dir / "metrics.jsonl"
-    return metrics.read_bytes().count(b"\n") if metrics.exists() else 0
+    return max(metrics.read_bytes().count(b"\n") - 1, 0) if metrics.exists() else 0
 
 
 def wait_for_records(run_dir: Path, wanted: int, seconds: float = 60) -> None:

@@ -66,8 +66,8 @@ def test_a_finished_run_holds_everything_about_itself(
     lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
     evaluated = [row for row in rows if "average_return" in row]
-    assert [row["iteration"] for row in evaluated] == [2, 4, 5]
-    assert outcome.best["average_return"] == max(row["average_return"] for row in evaluated)
+    assert [row["iteration"] for row in evaluated] == [0, 2, 4, 5]
+    assert outcome.best["average_return"] == max(row["average_return"] for row in evaluated[1:])
     best = checkpoint.read_best(tmp_path / "run" / "checkpoints")
     assert best is not None and best.iteration == outcome.best["iteration"]
 

@@ -21,7 +21,8 @@ from spacil.plain_text import printable
 from spacil.runs.interruption import StoppedBySignal, signals_as_exceptions
 
 VERBS = {
-    "train": ("training.train", "learn a policy: trpo, gail, spacil or bc"),
+    "train": ("training.train", "learn a policy: spacil, gail, airl, trpo or bc"),
+    "resume": ("training.resume", "go on with a run; its folder knows everything else"),
     "evaluate": ("measuring.evaluate", "return G and smoothness J of a trained policy"),
     "smoothness": (
         "measuring.smoothness",
@@ -46,6 +47,7 @@ VERBS = {
         "machine.doctor",
         "is this machine fit to train on? versions, cores, disk, GPU, and a short self-test",
     ),
+    "completion": ("machine.completion", "a script that completes the command in your shell"),
 }
 """Verb -> the module below `spacil.cli` whose `run` it is, and what `spacil --help` says."""
 

@@ -57,9 +57,7 @@ def implied_settings(named: Collection[str]) -> dict[str, Any]:
 def with_user_settings(config: TrainConfig, settings: Mapping[str, Any]) -> TrainConfig:
     """A copy with a user's own settings; one that the algorithm does not read is refused."""
     refuse_unread(config.algorithm, settings)
-    config = with_settings(
-        config, implied_settings(settings.keys()) | _without_short_form(settings)
-    )
+    config = with_settings(config, implied_settings(settings.keys()) | without_short_form(settings))
     require_read(config, settings)
     return config
 
@@ -184,7 +182,8 @@ def _check_type(name: str, value: object) -> None:
         raise ConfigError(f"setting {name} is {value!r}, expected {expected}")
 
 
-def _without_short_form(settings: Mapping[str, Any]) -> dict[str, Any]:
+def without_short_form(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The same settings with `penalty` in place of `lambda_policy`."""
     named = dict(settings)
     if SHORT_FORM not in named:
         return named

@@ -17,6 +17,7 @@ import numpy as np
 
 from spacil.errors import ConfigError
 from spacil.plain_text import shown
+from spacil.user_code import import_typed, keep_working_folder
 
 Env = gymnasium.Env[Any, Any]
 EnvFactory = Callable[[], Env]
@@ -28,6 +29,8 @@ _logger = logging.getLogger(__name__)
 def as_env_factory(source: EnvSource, other_names: Iterable[str] = ()) -> tuple[EnvFactory, str]:
     """A factory and the task's name. `other_names` join Gymnasium's ids when a typo is met."""
     if isinstance(source, str):
+        if ":" in source:
+            return _own_factory(source), source
         _check_id(source, other_names)
         return partial(gymnasium.make, source), source
     if isinstance(source, gymnasium.Env):
@@ -41,16 +44,37 @@ def as_env_factory(source: EnvSource, other_names: Iterable[str] = ()) -> tuple[
 
 
 def _check_id(env_id: str, other_names: Iterable[str]) -> None:
-    # "package:Name-v0" names a module that registers the env; only making it can tell.
-    if ":" in env_id:
-        return
     try:
         gymnasium.spec(env_id)
     except gymnasium.error.Error as error:
-        known = [*other_names, *gymnasium.registry]
-        close = difflib.get_close_matches(env_id, known, n=3)
-        hint = f"did you mean {' or '.join(close)}?" if close else "`spacil tasks` lists ours"
-        raise ConfigError(f"unknown task {env_id!r}: {hint} ({error})") from None
+        close = _close_to(env_id, [*other_names, *gymnasium.registry])
+        hint = f"did you mean {close}?" if close else "`spacil tasks` lists ours"
+        raise ConfigError(
+            f"unknown task {env_id!r}: {hint} ({error}) An env of your own is module:Env-v0, "
+            "with module.py in this folder"
+        ) from None
+
+
+def _own_factory(name: str) -> EnvFactory:
+    """`module:Env-v0`, an id that the module registers, or `module:maker`, a class or function."""
+    module, wanted = import_typed(name)
+    keep_working_folder()  # its entry point may be in a module that is imported later
+    if wanted in gymnasium.registry:
+        return partial(gymnasium.make, wanted)
+    maker = getattr(module, wanted, None)
+    if callable(maker):
+        found: EnvFactory = maker
+        return found
+    close = _close_to(wanted, [*gymnasium.registry, *vars(module)])
+    raise ConfigError(
+        f"{name}: {module.__name__} registers no env {wanted!r} and has no function or class of "
+        f"that name{f': did you mean {close}?' if close else ''}"
+    )
+
+
+def _close_to(name: str, known: Iterable[str]) -> str:
+    """Names that somebody may have meant, each once."""
+    return " or ".join(difflib.get_close_matches(name, dict.fromkeys(known), n=3))
 
 
 def _factory_of(env: Env) -> EnvFactory:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from spacil.envs.mujoco_tasks import MUJOCO_TASKS, MujocoTask
 from spacil.errors import ConfigError
 from spacil.plain_text import shown
+from spacil.user_code import is_known
 
 if TYPE_CHECKING:
     from spacil.envs.env_source import EnvSource
@@ -33,8 +34,9 @@ def make_vector_env(
 ) -> VectorEnv:
     """Our simulator for a built-in name; else the Gymnasium adapter, which ignores `num_threads`.
 
-    `task` is a built-in name, any Gymnasium id, an env, or a function without arguments that makes
-    one. `timeout`: seconds that one call into an env which is not ours may take.
+    `task` is a built-in name, any Gymnasium id, `module:Env-v0` or `module:function` of a user's
+    own, an env, or a function without arguments that makes one. `timeout`: seconds that one call
+    into an env which is not ours may take.
     """
     if isinstance(task, str) and task in TASKS:
         from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
@@ -69,12 +71,12 @@ def gymnasium_spec(task: str) -> str:
 def task_named_in_file(task: str, file: object) -> str:
     """A task's name that stood in a file. None may decide what code is imported.
 
-    Gymnasium imports the module in a name such as `package:Env-v0`.
+    A name such as `package:Env-v0` imports the package: only one that was typed here before.
     """
-    if ":" in task:
+    if ":" in task and not is_known(task):
         raise ConfigError(
             f"{file} names the task {shown(repr(task))}: a module is not imported because a file "
-            "says so; if you trust it, name the task yourself"
+            f"says so; if you trust it, name the task yourself: --task {shown(task)}"
         )
     return task
 

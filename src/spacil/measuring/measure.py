@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
@@ -23,9 +24,9 @@ from spacil.config.general import RunConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import bundled_demos, load_demos
-from spacil.envs.registry import make_vector_env, task_named_in_file
+from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds, VectorEnv
-from spacil.errors import ConfigError
+from spacil.errors import ConfigError, keywords_for_flags
 from spacil.measuring.evaluate import EVALUATION_ENVS
 from spacil.measuring.fixed_states import FixedStates, checked_states, demonstrated_states
 from spacil.measuring.frames import choose_frame
@@ -35,6 +36,7 @@ from spacil.measuring.report import SmoothnessReport
 from spacil.policies.file import Which
 from spacil.policies.open import open_policy
 from spacil.policies.source import PolicySource, check_widths
+from spacil.runs.inputs import task_to_play
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class Ground:
     common_frame: CommonFrame | None
 
 
+@keywords_for_flags()
 def measure_smoothness(
     policy: object,
     states: ArrayLike | Tensor | None = None,
@@ -70,16 +73,30 @@ def measure_smoothness(
     the frame is the one kept with the policy; else both come from the demonstrations bundled
     with the task. The other settings are those of `SmoothnessOptions`.
     """
+    if which not in get_args(Which):
+        raise ConfigError(f"which is {which!r}, expected best or last")
     options = SmoothnessOptions(episodes, seed, sampled, robustness, attack_radius, max_states)
     source = open_policy(policy, which)
     if env is None and states is None and source.task is not None:
         is_file = isinstance(policy, str | Path)
-        env = task_named_in_file(source.task, policy) if is_file else source.task
-    fixed = None
-    if states is not None:
-        tensor = states if isinstance(states, Tensor) else torch.as_tensor(states)
-        fixed = FixedStates(checked_states(tensor.detach().cpu(), "states"), "states")
+        env = task_to_play(source.task, str(policy)) if is_file else source.task
+    fixed = None if states is None else FixedStates(_as_states(states), "states")
     return measure(source, find_ground(source, fixed, demonstrations, env), env, options).report
+
+
+def _as_states(states: object) -> Tensor:
+    """[B, S], finite; a task or env in this place is a frequent slip."""
+    if isinstance(states, str | Path) or callable(states) or hasattr(states, "observation_space"):
+        shown = repr(str(states)) if isinstance(states, str | Path) else type(states).__name__
+        raise ConfigError(
+            f"states is {shown}, expected an array [B, S]: to play in an env pass env={shown}, "
+            "for demonstrations pass demonstrations=..."
+        )
+    try:
+        tensor = states if isinstance(states, Tensor) else torch.as_tensor(np.asarray(states))
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ConfigError(f"states is no array of numbers [B, S]: {error}") from None
+    return checked_states(tensor.detach().cpu(), "states")
 
 
 def find_ground(

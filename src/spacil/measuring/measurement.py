@@ -32,10 +32,12 @@ from spacil.measuring.report import (
     CertificateSummary,
     CostSummaries,
     FrameSummaries,
-    PlayedEpisodes,
+    ReferenceEpisodes,
     SmoothnessReport,
 )
 from spacil.measuring.robustness import Robustness, measure_robustness
+from spacil.policies.file import bundled_experts
+from spacil.policies.open import open_policy
 from spacil.policies.source import PolicySource, check_is_function, check_widths
 from spacil.sampling.episodes import Actor, Trajectory, all_states, play
 from spacil.seeding import stream
@@ -93,7 +95,7 @@ def measurement_of(
         action_spread=spread,
         is_inactive=spread < INACTIVE_SPREAD,
         played=None if env is None else played_episodes(trajectories, env.spec),
-        references=None if env is None else _references(env, options),
+        references=None if env is None else _references(env, common_frame, options),
         robustness=robustness,
         **_at_states(source, lens, visited, given, options.seed),
     )
@@ -108,7 +110,11 @@ def _played(
     # What a function answers with is known only now.
     answering = replace(source, num_actions=num_actions)
     check_widths(answering, env.spec.num_states, env.spec.num_actions, env.spec.task)
-    return play(env, lambda: act, options.episodes)
+    return _played_by(act, env, options)
+
+
+def _played_by(actor: Actor, env: VectorEnv, options: SmoothnessOptions) -> list[Trajectory]:
+    return play(env, lambda: actor, options.episodes)
 
 
 class _AtStates(TypedDict):
@@ -143,12 +149,36 @@ def _at_states(
     }
 
 
-def _references(env: VectorEnv, options: SmoothnessOptions) -> dict[str, PlayedEpisodes]:
-    def played(actor: Actor) -> PlayedEpisodes:
-        return played_episodes(play(env, lambda: actor, options.episodes), env.spec)
+def _references(
+    env: VectorEnv, common_frame: CommonFrame | None, options: SmoothnessOptions
+) -> dict[str, ReferenceEpisodes]:
+    def reference(trajectories: list[Trajectory], j: float | None) -> ReferenceEpisodes:
+        return ReferenceEpisodes(**vars(played_episodes(trajectories, env.spec)), smoothness_j=j)
 
     actors = reference_actors(env.spec, stream(options.seed, "random-policy"))
-    return {name: played(actor) for name, actor in actors.items()}
+    # The mean action of neither depends on the state.
+    found = {
+        name: reference(_played_by(actor, env, options), 0.0) for name, actor in actors.items()
+    }
+    task = built_in_task(env.spec)
+    if task is not None and task.name in bundled_experts():
+        trajectories, j = _expert(task.name, env, common_frame, options)
+        found["demonstrator"] = reference(trajectories, j)
+    return found
+
+
+def _expert(
+    task: str, env: VectorEnv, common_frame: CommonFrame | None, options: SmoothnessOptions
+) -> tuple[list[Trajectory], float | None]:
+    """The bundled expert's episodes, and its J on them in the same frame."""
+    source = open_policy(task)
+    act = policy_actor(source, False, stream(options.seed, "sampled-actions"))
+    trajectories = _played_by(act, env, options)
+    states = _chosen(all_states(trajectories), source, options)
+    feature_std = _feature_std(common_frame, states)
+    lens = make_lens(source, feature_std, common_frame, _bounds(source, env))
+    common = frame_summaries(lens, states).common
+    return trajectories, None if common is None else common.mean
 
 
 def _robustness(

@@ -82,6 +82,14 @@ class PlayedEpisodes(ReturnStatistics):
 
 
 @dataclass(frozen=True)
+class ReferenceEpisodes(PlayedEpisodes):
+    """Somebody to compare a policy with, on the same starts."""
+
+    smoothness_j: float | None
+    """Mean J in the common frame on its own trajectories; None without that frame"""
+
+
+@dataclass(frozen=True)
 class SmoothnessReport:
     """What `spacil smoothness` reports. Lower is smoother."""
 
@@ -102,8 +110,8 @@ class SmoothnessReport:
     cost: CostSummaries | None
     """None for a policy that comes without a discriminator"""
     played: PlayedEpisodes | None
-    references: Mapping[str, PlayedEpisodes] | None
-    """zero_action and random, on the same starts"""
+    references: Mapping[str, ReferenceEpisodes] | None
+    """zero_action, random and, for a task with a bundled expert, demonstrator"""
     action_spread: float
     """Standard deviation of the executed actions, in half ranges, over all states measured"""
     is_inactive: bool

@@ -1,6 +1,7 @@
 """The Gaussian policy: normaliser, mean network and a state-independent spread."""
 
 from collections.abc import Sequence
+from typing import overload
 
 import numpy as np
 import torch
@@ -8,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from spacil.errors import DataError
+from spacil.nets.action import NOT_ASKED, Action
 from spacil.nets.mlp import MLP, Init
 from spacil.nets.normalizer import RunningNormalizer
 
@@ -78,14 +80,50 @@ class GaussianPolicy(nn.Module):
         layers = [tensor for pair in self.mean_net.weights_and_biases for tensor in pair]
         return [*layers, self.log_std]
 
+    @overload
+    def predict(
+        self,
+        observations: ArrayLike,
+        deterministic: bool = True,
+        generator: torch.Generator | None = None,
+    ) -> Action: ...
+
+    @overload
+    def predict(
+        self,
+        observations: ArrayLike,
+        deterministic: bool = True,
+        generator: torch.Generator | None = None,
+        *,
+        state: None,
+        episode_start: object = None,
+    ) -> tuple[Action, None]: ...
+
     @torch.no_grad()
     def predict(
         self,
         observations: ArrayLike,
         deterministic: bool = True,
         generator: torch.Generator | None = None,
-    ) -> NDArray[np.float32]:
-        """Actions within bounds for one raw observation [S] or a batch [B, S]."""
+        *,
+        state: object = NOT_ASKED,
+        episode_start: object = None,
+    ) -> Action | tuple[Action, None]:
+        """Actions within bounds for one raw observation [S] or a batch [B, S].
+
+        With `state=None` the pair of Stable-Baselines3, (action, None), so that its helpers take
+        our policies: `evaluate_policy(policy, env)`.
+        """
+        actions = self._predict(observations, deterministic, generator)
+        if state is NOT_ASKED:
+            return actions
+        if state is not None:
+            raise DataError("this policy has no memory: state must be None")
+        return actions, None
+
+    def _predict(
+        self, observations: ArrayLike, deterministic: bool, generator: torch.Generator | None
+    ) -> Action:
         array = np.asarray(observations, dtype=np.float32)
         if array.ndim not in (1, 2) or array.shape[-1] != self.num_states:
             raise DataError(
@@ -100,4 +138,4 @@ class GaussianPolicy(nn.Module):
             noise = torch.randn(actions.shape, generator=generator).to(actions.device)
             actions = actions + self.log_std.exp() * noise
         clipped: NDArray[np.float32] = self.clip(actions).cpu().numpy()
-        return clipped[0] if array.ndim == 1 else clipped
+        return (clipped[0] if array.ndim == 1 else clipped).view(Action)

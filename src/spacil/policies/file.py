@@ -4,10 +4,11 @@ A policy file holds the networks' tensors, the normaliser among them, and a JSON
 says how to build it. Nothing in a file names code to import.
 """
 
+import difflib
 import itertools
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from importlib.resources import as_file
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -26,7 +27,7 @@ from spacil.demos.common_frame import (
 )
 from spacil.demos.file import bundled_files
 from spacil.envs.vector_env import EnvSpec, require_dims
-from spacil.errors import DataError
+from spacil.errors import ConfigError, DataError
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs import checkpoint
 from spacil.runs.named_tensors import with_prefix
@@ -51,6 +52,11 @@ class SavedPolicy:
     common_frame: CommonFrame | None = None
     """That of the run it is from; None where it was not kept"""
 
+    @property
+    def predict(self) -> Callable[..., Any]:
+        """`load_policy(...).predict(observations)`: that of `GaussianPolicy`."""
+        return self.policy.predict
+
 
 def policy_document(policy: GaussianPolicy, task: str) -> dict[str, Any]:
     """What is needed to rebuild the policy, besides its tensors."""
@@ -63,19 +69,47 @@ def policy_document(policy: GaussianPolicy, task: str) -> dict[str, Any]:
 
 
 def save_policy(
-    policy: GaussianPolicy,
+    policy: object,
     path: str | Path,
-    task: str,
-    provenance: Mapping[str, Any],
+    task: str | None = None,
+    provenance: Mapping[str, Any] | None = None,
     common_frame: CommonFrame | None = None,
 ) -> None:
-    """Write one self-contained file, atomically; with the frame of its J where there is one."""
-    document = {**policy_document(policy, task), "provenance": dict(provenance)}
-    tensors = {name: value.cpu() for name, value in policy.state_dict().items()}
-    if common_frame is not None:
-        document[FRAME_KEY] = frame_document(common_frame)
-        tensors |= frame_tensors(common_frame)
+    """Write one self-contained file, atomically: `save_policy(agent, "x.policy.safetensors")`.
+
+    `policy`: an agent, what `load_policy` returned, or the policy of either, which needs the name
+    of its task. `provenance` is any JSON-able note on where it is from. The frame of its J is kept
+    too, where there is one.
+    """
+    saved = _described(policy, task)
+    provenance = saved.provenance if provenance is None else provenance
+    document = {**policy_document(saved.policy, saved.task), "provenance": dict(provenance)}
+    tensors = {name: value.cpu() for name, value in saved.policy.state_dict().items()}
+    frame = saved.common_frame if common_frame is None else common_frame
+    if frame is not None:
+        document[FRAME_KEY] = frame_document(frame)
+        tensors |= frame_tensors(frame)
     sealed_file.save(Path(path), tensors, document, FORMAT, FORMAT_VERSION)
+
+
+def _described(policy: object, task: str | None) -> SavedPolicy:
+    """A policy with all that its holder knows about it."""
+    if isinstance(policy, SavedPolicy):
+        return replace(policy, task=task or policy.task)
+    inner = getattr(policy, "policy", policy)  # of an agent
+    if not isinstance(inner, GaussianPolicy):
+        raise ConfigError(
+            f"cannot save a {type(policy).__name__} as a policy: pass an agent, an agent's policy "
+            "or what load_policy returned"
+        )
+    config = getattr(policy, "config", None)
+    task = task or getattr(config, "task", None)
+    if task is None:
+        raise ConfigError(
+            'save_policy: a bare policy does not know its task: pass task="Hopper-v4"'
+        )
+    provenance = {} if config is None else {"algorithm": config.algorithm, "seed": config.run.seed}
+    return SavedPolicy(inner, task, provenance, getattr(policy, "common_frame", None))
 
 
 def load_expert(task: str) -> SavedPolicy:
@@ -181,12 +215,14 @@ def checkpoint_of(path: Path, which: Which) -> checkpoint.Checkpoint:
     """The checkpoint in a checkpoint folder, or the `which` one of a run folder."""
     if (path / "manifest.json").is_file():
         return checkpoint.read(path)
+    if not path.exists():
+        close = difflib.get_close_matches(str(path), bundled_experts(), n=1)
+        hint = f": did you mean the bundled expert {close[0]}?" if close else ""
+        raise DataError(f"{path}: no such file or folder{hint}")
     checkpoints = path / "checkpoints"
     if not checkpoints.is_dir():
-        missing = "" if path.exists() else "no such file or folder; "
         raise DataError(
-            f"{path}: {missing}expected a run folder, a checkpoint folder or a policy file "
-            f"({SUFFIX})"
+            f"{path}: expected a run folder, a checkpoint folder or a policy file ({SUFFIX})"
         )
     found = (
         checkpoint.read_best(checkpoints)

@@ -8,11 +8,9 @@ Opening a file never imports code. Only a `module:name` that the user typed does
 """
 
 import copy
-import importlib
 import itertools
 import math
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -39,6 +37,7 @@ from spacil.runs import checkpoint
 from spacil.runs.named_tensors import with_prefix
 from spacil.runs.saved_state import first_non_finite
 from spacil.smoothness.cost_metric import CostFunction
+from spacil.user_code import import_typed
 
 _MODULE_AND_NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _PICKLED = (".zip", ".pt", ".pth", ".pkl", ".pickle")
@@ -78,17 +77,31 @@ def _from_text(text: str, which: Which) -> PolicySource:
     if path.suffix.lower() == ".onnx":
         return third_party.from_onnx(path)
     if path.is_file() and path.suffix.lower() in _PICKLED:
-        raise DataError(
-            f"{path}: files of this kind hold pickles, which can run code, and are never opened; "
-            "if you trust it, load it in Python and pass the model to spacil.measure_smoothness, "
-            "or name the loaded model as module:name"
-        )
+        raise DataError(_recipe(path))
     if path.is_file() or (not path.exists() and text in bundled_experts()):
         return _of_saved(load_policy(text), text)
     found = checkpoint_of(path, which)
     saved = policy_of(found, path)
     cost = _cost_of(found, saved.policy, path)
     return replace(_of_saved(saved, text), cost=cost)
+
+
+def _recipe(path: Path) -> str:
+    """Why a file of pickles is not opened, and three lines for somebody who trusts it."""
+    refusal = f"{path}: files of this kind hold pickles, which can run code, and are never opened"
+    if path.suffix.lower() != ".zip":
+        return (
+            f"{refusal}; if you trust it, load it in a module of your own, and name the loaded "
+            "model as module:name or pass it to spacil.measure_smoothness"
+        )
+    return "\n".join(
+        [
+            f"{refusal}. If you trust it, put this into my_model.py:",
+            "    from stable_baselines3 import PPO  # or the algorithm that wrote it",
+            f'    model = PPO.load("{path}")  # behind VecNormalize: env=VecNormalize.load(...)',
+            "and name the model: spacil smoothness my_model:model --task NAME",
+        ]
+    )
 
 
 def _of_saved(saved: SavedPolicy, name: str) -> PolicySource:
@@ -153,22 +166,13 @@ def _cost_of(
 
 def _imported(text: str) -> object:
     """The object that `module:name` refers to; the working folder is searched too."""
-    module_name, _, attribute = text.partition(":")
-    sys.path.insert(0, "")
+    module, attribute = import_typed(text)
+    found: object = module
     try:
-        found: object = importlib.import_module(module_name)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except ImportError as error:
-        raise ConfigError(f"{text}: cannot import {module_name!r}: {error}") from error
     except AttributeError:
-        raise ConfigError(f"{text}: module {module_name!r} has no {attribute!r}") from None
-    except Exception as error:
-        raise ConfigError(
-            f"{text}: importing {module_name!r} raised {type(error).__name__}: {error}"
-        ) from error
-    finally:
-        sys.path.remove("")
+        raise ConfigError(f"{text}: module {module.__name__!r} has no {attribute!r}") from None
     if isinstance(found, str | Path):
         raise ConfigError(f"{text}: is a string, expected a policy or a function")
     return found

@@ -5,6 +5,7 @@ recognised by its attributes. Its observation normaliser, if it has one, is part
 """
 
 import copy
+import logging
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
@@ -19,6 +20,8 @@ from spacil.errors import ConfigError, DataError
 from spacil.functional.spectral import BatchFunction
 from spacil.policies.onnx_policy import load_onnx_policy
 from spacil.policies.source import OwnFrame, PolicySource, guarded, refuse_nonfinite
+
+_logger = logging.getLogger(__name__)
 
 _SLOPES_WITHIN_0_1 = (nn.Tanh, nn.ReLU, nn.Identity, nn.Dropout, nn.Flatten)
 """Activations (dropout as it is in evaluation) under which the certificate is sound."""
@@ -92,6 +95,12 @@ def from_sb3(model: Any) -> PolicySource:
     policy: Any = _frozen_copy(inner, name)
     mean = guarded(_sb3_mean(policy), name)
     own = _vec_normalize_frame(model, mean)
+    if own is None and getattr(model, "env", inner) is None:
+        _logger.warning(
+            "%s was loaded without an env and is taken to read raw observations; if it was trained "
+            "behind VecNormalize, load it with that env, or another policy is measured",
+            name,
+        )
     return PolicySource(
         name=name,
         kind="stable-baselines3",

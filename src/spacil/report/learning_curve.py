@@ -4,6 +4,7 @@ import io
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from spacil import storage
@@ -11,6 +12,7 @@ from spacil.report.plain_figures import plain_style, subplots
 
 RETURN_COLOUR = "#1f6f8b"
 SMOOTHNESS_COLOUR = "#c8553d"
+DEMONSTRATOR_COLOUR = "#444444"
 
 
 @plain_style()
@@ -18,11 +20,14 @@ def draw_learning_curve(
     rows: Sequence[Mapping[str, Any]],
     path: Path,
     title: str,
-    demonstrator_return: float | None = None,
+    demonstrator: Mapping[str, float | None] = MappingProxyType({}),
 ) -> None:
-    """Evaluations of a run (rows of metrics.jsonl that hold `average_return`), as a PNG."""
+    """Evaluations of a run (rows of metrics.jsonl that hold `average_return`), as a PNG.
+
+    `demonstrator` holds the same keys for whom the run imitates; what is not known is not drawn.
+    """
     evaluated = [row for row in rows if isinstance(row.get("average_return"), int | float)]
-    if not evaluated:
+    if not any(row["iteration"] > 0 for row in evaluated):
         return
     has_env_steps = bool(evaluated[-1].get("env_steps"))
     steps = [_number(row.get("env_steps" if has_env_steps else "iteration")) for row in evaluated]
@@ -31,7 +36,9 @@ def draw_learning_curve(
     figure, (upper, lower) = subplots(2, 1, figsize=(7, 6), sharex=True)
     means = [row["average_return"] for row in evaluated]
     spreads = [row.get("return_std") or 0.0 for row in evaluated]
-    upper.plot(steps, means, color=RETURN_COLOUR, marker="o", markersize=3, label="learned policy")
+    upper.plot(
+        steps, means, color=RETURN_COLOUR, marker="o", markersize=3, label="learned policy, mean"
+    )
     upper.fill_between(
         steps,
         [m - s for m, s in zip(means, spreads, strict=True)],
@@ -39,19 +46,26 @@ def draw_learning_curve(
         color=RETURN_COLOUR,
         alpha=0.15,
         label="± std over episodes",
+        zorder=1,
     )
-    if demonstrator_return is not None:
-        upper.axhline(demonstrator_return, color="#444", linestyle="--", label="demonstrator")
+    _demonstrated(upper, demonstrator.get("average_return"))
     upper.set_ylabel("return G (higher is better)")
-    upper.legend(frameon=False)
     upper.set_title(title, parse_math=False)  # a dollar sign in a task's name is a dollar sign
-    constants = [_number(row.get(key)) for row in evaluated]
-    lower.plot(steps, constants, color=SMOOTHNESS_COLOUR, marker="o", markersize=3)
+    lower.plot(
+        steps,
+        [_number(row.get(key)) for row in evaluated],
+        color=SMOOTHNESS_COLOUR,
+        marker="o",
+        markersize=3,
+        label="learned policy, mean over states",
+    )
+    _demonstrated(lower, demonstrator.get("smoothness_j") if has_common else None)
     frame = "common frame" if has_common else "own frame"
     lower.set_ylabel(f"J, {frame} (lower is smoother)")
     lower.set_ylim(bottom=0)
     lower.set_xlabel("env steps" if has_env_steps else "epochs")
     for axis in (upper, lower):
+        axis.legend(frameon=False)
         axis.spines[["top", "right"]].set_visible(False)
         axis.grid(alpha=0.2)
     figure.tight_layout()
@@ -63,3 +77,10 @@ def draw_learning_curve(
 def _number(value: Any) -> float:
     """A gap in the line where a row has no number."""
     return value if isinstance(value, int | float) else math.nan
+
+
+def _demonstrated(axis: Any, value: float | None) -> None:
+    if value is not None:
+        axis.axhline(
+            value, color=DEMONSTRATOR_COLOUR, linestyle="--", label=f"demonstrator {value:.3g}"
+        )

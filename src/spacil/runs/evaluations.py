@@ -86,8 +86,15 @@ def identity_of(config: TrainConfig) -> RunIdentity:
 
 
 def evaluations_of(config: TrainConfig, metrics: Iterable[Mapping[str, Any]]) -> Evaluations:
-    """Best and last among the rows of metrics.jsonl; rows without an evaluation do not count."""
-    evaluated = [row for row in metrics if isinstance(row.get("average_return"), int | float)]
+    """Best and last among the rows of metrics.jsonl; rows without an evaluation do not count.
+
+    Nor does iteration 0, which is the untrained policy.
+    """
+    evaluated = [
+        row
+        for row in metrics
+        if row.get("iteration") != 0 and isinstance(row.get("average_return"), int | float)
+    ]
     rows: list[Row] = [
         {key: row.get(key) for key in _EVALUATION_KEYS}
         | {key: bool(row.get(key)) for key in _WARNING_KEYS}

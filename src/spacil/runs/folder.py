@@ -43,7 +43,9 @@ _RESULTS = (
     "metrics.jsonl",
     "tensorboard",
     "eval.json",
+    "inputs.json",
     "learning_curve.png",
+    "run.log",
     STATUS,
 )
 

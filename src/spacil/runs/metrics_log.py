@@ -16,8 +16,12 @@ from typing import Any, NamedTuple
 
 from spacil import storage
 from spacil.errors import StorageError
+from spacil.runs.tensorboard import TensorBoard
 
 MAX_METRICS_BYTES = 2**30
+
+BEFORE_THE_START = -1
+"""The iteration before 0, whose row holds the evaluation of the untrained policy."""
 
 _logger = logging.getLogger(__name__)
 
@@ -32,8 +36,8 @@ class MetricsLog:
 
     def __init__(self, path: Path, tensorboard_dir: Path | None = None) -> None:
         self._path = path
-        self._end, self._last_iteration = 0, 0
-        self._tensorboard = None if tensorboard_dir is None else _TensorBoard(tensorboard_dir)
+        self._end, self._last_iteration = 0, BEFORE_THE_START
+        self._tensorboard = None if tensorboard_dir is None else TensorBoard(tensorboard_dir)
         with storage.os_errors_as(StorageError, "open", path):
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
             self._descriptor = storage.open_descriptor(path, flags)
@@ -68,19 +72,20 @@ class MetricsLog:
         self._end += len(line)
         self._last_iteration = iteration
         if self._tensorboard is not None:
-            self._tensorboard.write(iteration, record)
+            self._tensorboard.write(record)
 
     def cut_back_to(self, iteration: int) -> None:
         """Drop the records after `iteration`, at which the run resumes."""
         lines = _whole_lines(self._path)
-        self._keep([line for line in lines if line.record["iteration"] <= iteration])
+        kept = [line for line in lines if line.record["iteration"] <= iteration]
+        self._keep(kept)
         if self._last_iteration < iteration:
             _logger.warning(
                 "%s ends at iteration %d, but the checkpoint is at %d: records are missing",
-                *(self._path, self._last_iteration, iteration),
+                *(self._path, max(self._last_iteration, 0), iteration),
             )
         if self._tensorboard is not None:
-            self._tensorboard.forget_after(iteration)
+            self._tensorboard.forget_after(kept[-1].record if kept else None)
 
     def close(self) -> None:
         if self._descriptor >= 0:
@@ -91,7 +96,7 @@ class MetricsLog:
 
     def _keep(self, lines: list["_Line"]) -> None:
         self._end = lines[-1].end if lines else 0
-        self._last_iteration = lines[-1].record["iteration"] if lines else 0
+        self._last_iteration = lines[-1].record["iteration"] if lines else BEFORE_THE_START
         with storage.os_errors_as(StorageError, "cut back", self._path):
             os.ftruncate(self._descriptor, self._end)
             os.fsync(self._descriptor)
@@ -136,45 +141,3 @@ def _parse_line(text: bytearray, source: str) -> dict[str, Any]:
 def _write_all(descriptor: int, content: bytes) -> None:
     while content:
         content = content[os.write(descriptor, content) :]
-
-
-class _TensorBoard:
-    """The numbers of each record as scalars, flushed every iteration; stops at the first error."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._first_step: int | None = None
-        self._writer: Any = None
-        self._has_failed = False
-
-    def write(self, iteration: int, record: Mapping[str, Any]) -> None:
-        if self._has_failed:
-            return
-        try:
-            writer = self._open()
-            for name, value in record.items():
-                if isinstance(value, int | float) and name != "iteration":
-                    writer.add_scalar(name, value, iteration)
-            writer.flush()
-        except Exception as error:  # a derived output must never end a run
-            self._has_failed = True
-            _logger.warning("no TensorBoard output (metrics.jsonl has everything): %s", error)
-
-    def forget_after(self, iteration: int) -> None:
-        """Make TensorBoard hide what an earlier process wrote for later iterations."""
-        self.close()
-        self._first_step = iteration + 1
-
-    def close(self) -> None:
-        if self._writer is not None:
-            with contextlib.suppress(Exception):
-                self._writer.close()
-            self._writer = None
-
-    def _open(self) -> Any:
-        if self._writer is None:
-            # Imported on first use: it is slow, and may be missing.
-            from torch.utils.tensorboard import SummaryWriter
-
-            self._writer = SummaryWriter(str(self._folder), purge_step=self._first_step)
-        return self._writer

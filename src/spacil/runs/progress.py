@@ -1,11 +1,16 @@
-"""What a user sees during a run: a live table on a terminal, plain lines elsewhere."""
+"""What a user sees during a run: a live table on a terminal or in a notebook, else plain lines."""
 
 import contextlib
+import html
 import sys
 import time
+from collections import deque
 from typing import Any, Protocol, TextIO
 
 Metrics = dict[str, Any]
+
+_NUM_RECENT = 20
+"""Iterations that pace and time left are measured over: some evaluations are always among them."""
 
 
 class Progress(Protocol):
@@ -23,21 +28,23 @@ class Silent:
 
 
 class _Pace:
-    """Time left and steps per second, from a monotonic clock."""
+    """Steps per second and time left, over recent iterations: the first ones are seldom typical."""
 
     def __init__(self, num_iterations: int) -> None:
         self._num_iterations = num_iterations
-        self._started = time.monotonic()
-        self._first: Metrics | None = None
+        self._recent: deque[tuple[float, int, int]] = deque(maxlen=_NUM_RECENT + 1)
+        """(monotonic seconds, iterations done, env steps done) after each of them"""
 
-    def summary(self, metrics: Metrics) -> tuple[float, float]:
-        """(env steps per second so far, seconds left)"""
-        elapsed = time.monotonic() - self._started
-        first = self._first = self._first or metrics
-        per_iteration = metrics["env_steps"] // metrics["iteration"]
-        done_here = metrics["iteration"] - first["iteration"] + 1
-        left = (self._num_iterations - metrics["iteration"]) * elapsed / done_here
-        return done_here * per_iteration / max(elapsed, 1e-9), left
+    def summary(self, metrics: Metrics) -> tuple[float | None, float | None]:
+        """(env steps per second, seconds left); None until an iteration was timed as a whole."""
+        now = time.monotonic()
+        self._recent.append((now, metrics["iteration"], metrics["env_steps"]))
+        then, first, first_steps = self._recent[0]
+        num_done, seconds = metrics["iteration"] - first, max(now - then, 1e-9)
+        if num_done == 0:
+            return None, None
+        left = (self._num_iterations - metrics["iteration"]) * seconds / num_done
+        return (metrics["env_steps"] - first_steps) / seconds, left
 
 
 class PlainProgress:
@@ -101,16 +108,59 @@ class LiveProgress:
             self._live.stop()
 
 
+class NotebookProgress:
+    """The newest figures in one output cell, replaced in place."""
+
+    def __init__(self, num_iterations: int) -> None:
+        self._num_iterations = num_iterations
+        self._pace = _Pace(num_iterations)
+        self._evaluated: Metrics = {}
+        self._cell: Any = None
+
+    def update(self, metrics: Metrics) -> None:
+        from IPython.display import HTML, display
+
+        if metrics.get("average_return") is not None:
+            self._evaluated = metrics
+        shown = {**self._evaluated, **{k: v for k, v in metrics.items() if v is not None}}
+        cells = _cells(shown, *self._pace.summary(metrics))
+        rows = "".join(
+            f"<tr><td>{html.escape(name)}</td><td>{html.escape(text)}</td></tr>"
+            for name, text in cells
+        )
+        done, total = metrics["iteration"], self._num_iterations
+        picture = HTML(
+            f"<progress value={done} max={total}></progress> iteration {done} of {total}"
+            f"<table>{rows}</table>"
+        )
+        if self._cell is None:
+            self._cell = display(picture, display_id=True)
+        else:
+            self._cell.update(picture)
+
+    def close(self) -> None: ...
+
+
+def is_notebook() -> bool:
+    """Whether a Jupyter kernel runs this process; asks only what is imported already."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return type(shell).__name__ == "ZMQInteractiveShell"
+
+
 def progress_for(num_iterations: int, stream: TextIO | None = None) -> Progress:
-    """Live on a terminal, plain lines when the output goes to a file or a pipe."""
+    """Live on a terminal and in a notebook; plain lines into a file or a pipe."""
+    if stream is None and is_notebook():
+        return NotebookProgress(num_iterations)
     stream = stream or sys.stderr
     if stream.isatty():
         return LiveProgress(num_iterations)
     return PlainProgress(num_iterations, stream)
 
 
-def _cells(metrics: Metrics, rate: float, left: float) -> list[tuple[str, str]]:
+def _cells(metrics: Metrics, rate: float | None, left: float | None) -> list[tuple[str, str]]:
     cells = []
+    if metrics["iteration"] == 0:
+        cells.append(("policy", "untrained"))
     if metrics.get("average_return") is not None:
         cells.append(("return", f"{metrics['average_return']:.2f}"))
     elif metrics.get("train_return") is not None:
@@ -132,9 +182,9 @@ def _cells(metrics: Metrics, rate: float, left: float) -> list[tuple[str, str]]:
         cells.append(("held out", f"{metrics['heldout_loss']:.5f}"))
     if metrics.get("warn_line_search"):
         cells.append(("line search", f"failing: {metrics['line_search_reason']}"))
-    if metrics["env_steps"]:
+    if metrics["env_steps"] and rate is not None:
         cells.append(("steps/s", f"{rate:,.0f}"))
-    return [*cells, ("left", duration(left))]
+    return cells if left is None else [*cells, ("left", duration(left))]
 
 
 def duration(seconds: float) -> str:

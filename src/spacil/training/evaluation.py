@@ -3,7 +3,7 @@
 import time
 from dataclasses import asdict
 
-from spacil.measuring.evaluate import Best, evaluation_of, play_mean_actions
+from spacil.measuring.evaluate import Best, evaluate, evaluation_of, play_mean_actions
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.learner import Learner
 
@@ -38,3 +38,17 @@ def is_better(select: str, found: Best, best: Best) -> bool:
         return found.average_return > best.average_return
     assert found.imitation_score is not None and best.imitation_score is not None
     return found.imitation_score < best.imitation_score
+
+
+def evaluate_at_start(learner: Learner) -> Metrics:
+    """The row of iteration 0: where learning starts from. It is never the best, and the learner
+    does not hear of it."""
+    started = time.perf_counter()
+    env = learner.eval_env
+    result = evaluate(learner.kept_policy, env, 0, env.num_envs, learner.common_frame)
+    return {
+        "iteration": 0,
+        "env_steps": 0,
+        **asdict(result),
+        "seconds_evaluation": time.perf_counter() - started,
+    }

@@ -6,7 +6,7 @@ import logging
 import math
 import signal
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from spacil.demos.common_frame import (
     read_frame,
     without_frame,
 )
+from spacil.demos.demonstrator import demonstrator_row
 from spacil.errors import ConfigError, DivergedError, StorageError
 from spacil.plain_text import shown
 from spacil.policies.file import policy_document
@@ -29,17 +30,20 @@ from spacil.runs import checkpoint, metrics_log
 from spacil.runs.checkpoint_names import repair_latest
 from spacil.runs.evaluations import evaluations_of, write_evaluations
 from spacil.runs.folder import RunDir, open_run
+from spacil.runs.inputs import INPUTS, RunInputs, write_inputs
 from spacil.runs.interruption import Interruption
 from spacil.runs.location import DEFAULT_ROOT
-from spacil.runs.metrics_log import MetricsLog
+from spacil.runs.metrics_log import BEFORE_THE_START, MetricsLog
 from spacil.runs.progress import Progress
 from spacil.runs.provenance import deciding_last_bits, provenance_of
 from spacil.runs.resuming import check_resumable, config_of, settings_in
+from spacil.runs.run_log import RunLog
 from spacil.runs.saved_state import first_non_finite
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.learner import Learner
 from spacil.training.limits import mark_whole, memory_named, require_whole_iteration
 from spacil.training.loop import OnIteration, train
+from spacil.version import __version__
 
 _logger = logging.getLogger(__name__)
 
@@ -65,11 +69,13 @@ def train_in_folder(
     resume: bool = False,
     overwrite: bool = False,
     on_iteration: OnIteration | None = None,
+    inputs: RunInputs | None = None,
+    log: RunLog | None = None,
 ) -> Outcome:
     """Start a run or go on with one, and keep everything it does.
 
     `start` makes the envs and the learner, after the folder has been found fit and before
-    anything in it changes.
+    anything in it changes. `inputs` and `log` are those of `train_recorded`.
     """
     with (
         contextlib.closing(progress),
@@ -77,40 +83,73 @@ def train_in_folder(
         memory_named(config),
         contextlib.closing(start()) as learner,
     ):
-        return train_recorded(run, learner, progress, on_iteration)
+        return train_recorded(run, learner, progress, on_iteration, inputs, log)
 
 
 def train_recorded(
-    run: RunDir, learner: Learner, progress: Progress, on_iteration: OnIteration | None = None
+    run: RunDir,
+    learner: Learner,
+    progress: Progress,
+    on_iteration: OnIteration | None = None,
+    inputs: RunInputs | None = None,
+    log: RunLog | None = None,
 ) -> Outcome:
-    """Train in an opened run folder: go on from its newest checkpoint, keep every iteration."""
+    """Train in an opened run folder: go on from its newest checkpoint, keep every iteration.
+
+    `inputs` are remembered in the folder, so that the run can be resumed and evaluated by its
+    name alone; `log` is written there from now on.
+    """
     found = None if run.is_overwritten else checkpoint.newest_valid(run.checkpoints)
     if found is not None:
         restore(learner, found)
         repair_latest(run.checkpoints, found.iteration)
     checkpoint.require_space(run.path, learner.tensors())
     run.begin()
-    with MetricsLog(run.metrics, run.tensorboard) as log, Interruption() as interruption:
+    if inputs is not None:
+        write_inputs(run.path / INPUTS, completed(inputs, learner))
+    if log is not None:
+        log.begin(run.path)
+        log.note(_opening(learner))
+    with MetricsLog(run.metrics, run.tensorboard) as rows, Interruption() as interruption:
         # A run killed before its first checkpoint leaves lines and no checkpoint.
-        log.cut_back_to(learner.counters.iteration)
+        rows.cut_back_to(learner.counters.iteration or BEFORE_THE_START)
+
+        def record_start(metrics: Metrics) -> None:
+            rows.append(metrics)
+            progress.update(metrics)
 
         def record(metrics: Metrics) -> bool:
             goes_on = on_iteration is None or on_iteration(metrics) is not False
             goes_on = goes_on and interruption.requested is None
             run.require_in_place()
-            log.append(metrics)
+            rows.append(metrics)
             progress.update(metrics)
             save(learner, run.checkpoints, metrics, is_last=not goes_on)
             return goes_on
 
         with memory_named(learner.config):
-            train(learner, record)
+            train(learner, record, record_start)
         outcome = _outcome(run, learner.config, 0 if learner.is_done else interruption.exit_code)
         if learner.is_done:
             run.mark("finished")
         else:
             run.mark("interrupted", _stop_reason(interruption))
+        if log is not None:
+            log.note(_closing(learner, outcome))
     return outcome
+
+
+def completed(inputs: RunInputs, learner: Learner) -> RunInputs:
+    """The inputs with what is known once they are loaded."""
+    demos = learner.demonstrations
+    given = inputs.demonstrations
+    if demos is None or given is None:
+        return inputs
+    return replace(
+        inputs,
+        demonstrations=replace(given, content_hash=demos.content_hash),
+        demonstrator=demonstrator_row(demos, learner.common_frame),
+    )
 
 
 def restore(learner: Learner, found: checkpoint.Checkpoint) -> None:
@@ -216,6 +255,25 @@ def _require_own_counter(found: checkpoint.Checkpoint) -> None:
     raise StorageError(
         f"cannot resume from checkpoint {found.iteration}: its counters do not say that iteration"
     )
+
+
+def _opening(learner: Learner) -> str:
+    config, done = learner.config, learner.counters.iteration
+    begins = f"resumed after iteration {done}" if done else "started"
+    return (
+        f"{begins}: {config.algorithm} on {config.task}, seed {config.run.seed}, "
+        f"{config.run.iterations} iterations; spacil {__version__}"
+    )
+
+
+def _closing(learner: Learner, outcome: Outcome) -> str:
+    ended = "finished" if learner.is_done else f"interrupted, exit code {outcome.exit_code}"
+    last = outcome.last or {}
+    words = [f"{ended} after iteration {learner.counters.iteration}"]
+    for noun, key in (("return", "average_return"), ("J", "smoothness_j")):
+        if last.get(key) is not None:
+            words.append(f"last {noun} {last[key]:.4g}")
+    return ", ".join(words)
 
 
 def _stop_reason(interruption: Interruption) -> str:

@@ -18,7 +18,7 @@ from spacil.policies.file import load_policy, require_fit
 _logger = logging.getLogger(__name__)
 
 REFERENCE_EPISODE = 0
-"""Evaluations of the run itself count episodes from 1."""
+"""That of the untrained policy too; evaluations that count have later ones."""
 
 
 def target_j(

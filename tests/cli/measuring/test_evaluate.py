@@ -1,6 +1,7 @@
 """`spacil evaluate`: numbers with stable keys, the same for the same seed."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ def test_json_has_stable_keys_and_repeats_for_a_seed(spacil: Spacil, finished_ru
     numbers = first.result
     assert numbers.keys() == {
         *("spacil_version", "source", "task", "algorithm", "seed", "provenance", "common_frame"),
+        "demonstrator",
         *Evaluation.__dataclass_fields__,
     }
     assert numbers["task"] == "Reacher-v4"
@@ -28,6 +30,18 @@ def test_json_has_stable_keys_and_repeats_for_a_seed(spacil: Spacil, finished_ru
     assert numbers["smoothness_j"] == numbers["smoothness_j_common"] > 0
     assert spacil(*command).result == numbers
     assert spacil(*command, "--seed", 1).result["average_return"] != numbers["average_return"]
+
+
+def test_the_demonstrator_stands_beside_the_policy(spacil: Spacil, finished_run: Path) -> None:
+    demos = library.load_demos("Reacher-v4")
+    assert demos.returns is not None
+    command = ("evaluate", finished_run, "--episodes", 2)
+    beside = spacil(*command, "--json").result["demonstrator"]
+    assert beside["average_return"] == pytest.approx(float(demos.returns.mean()))
+    assert 0 < beside["smoothness_j"] < 10
+    shown = spacil(*command).out
+    assert re.search(r"policy +demonstrator", shown)
+    assert re.search(rf"return G +-\d+\.\d+ +{beside['average_return']:.3f}", shown)
 
 
 def test_the_table_and_a_file_hold_the_same_numbers(

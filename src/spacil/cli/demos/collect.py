@@ -109,13 +109,13 @@ def _check(parsed: CollectArguments) -> None:
 
 
 def _task(parsed: CollectArguments, policy: "PolicySource") -> str:
-    from spacil.envs.registry import task_named_in_file
+    from spacil.runs.inputs import task_to_play
 
     if parsed.task is not None:
         return parsed.task
     if policy.task is None:
         raise ConfigError(f"{parsed.source}: does not say which task it is for: pass --task NAME")
-    return task_named_in_file(policy.task, parsed.source)
+    return task_to_play(policy.task, parsed.source)
 
 
 def _say(done: int, wanted: int) -> None:

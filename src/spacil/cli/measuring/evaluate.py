@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
@@ -11,7 +11,9 @@ from spacil.cli.output import JsonTarget, identity, show
 from spacil.plain_text import shown
 
 if TYPE_CHECKING:
+    from spacil.demos.common_frame import CommonFrame
     from spacil.measuring.frames import FrameFacts
+    from spacil.runs.inputs import DemonstratorRow
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class EvaluateArguments:
     """Demonstrations that define the common frame of J; by default the frame kept with the
     policy, else the task's bundled ones."""
     task: str | None = None
-    """Evaluate on another task of the same sizes."""
+    """Evaluate on another task of the same sizes, or on an env of your own: module:Env-v0."""
     json: JsonTarget = None
 
 
@@ -40,17 +42,17 @@ def run(arguments: list[str]) -> int:
         "Return G and smoothness J of a trained policy, with mean actions and fresh seeds.",
     )
     from spacil.demos.file import load_demos
-    from spacil.envs.registry import task_named_in_file
     from spacil.errors import ConfigError
     from spacil.measuring.evaluate import evaluate_afresh
     from spacil.measuring.frames import choose_frame, frame_facts
     from spacil.policies.file import load_policy, require_fit
+    from spacil.runs.inputs import task_to_play
 
     for flag, value, least in (("--episodes", parsed.episodes, 1), ("--seed", parsed.seed, 0)):
         if value < least:
             raise ConfigError(f"{flag} is {value}, expected {least} or more")
     saved = load_policy(parsed.source, parsed.which)
-    task = parsed.task or task_named_in_file(saved.task, parsed.source)
+    task = parsed.task or task_to_play(saved.task, parsed.source)
     demos = None if parsed.demos is None else load_demos(parsed.demos)
     frame = choose_frame(demos, saved.common_frame, task)
     result = evaluate_afresh(
@@ -63,37 +65,55 @@ def run(arguments: list[str]) -> int:
         check=lambda spec: require_fit(saved.policy, spec, parsed.source),
     )
     facts = frame_facts(frame, saved.policy.normalizer.scale)
+    demonstrator = demonstrator_of(parsed.source, task, frame)
     algorithm = saved.provenance.get("algorithm")
     document = identity(task=task, algorithm=algorithm, seed=parsed.seed) | {
         "source": str(parsed.source),
         "provenance": dict(saved.provenance),
         "common_frame": None if facts is None else asdict(facts),
+        "demonstrator": None if demonstrator is None else dict(demonstrator),
         **asdict(result),
     }
     show(document, parsed.json, lambda: _print(document, facts))
     return 0
 
 
-def _print(document: dict[str, object], facts: "FrameFacts | None") -> None:
+def demonstrator_of(
+    source: Path, task: str, frame: "CommonFrame | None"
+) -> "DemonstratorRow | None":
+    """Whom the policy learned from, as its run remembers it; else the task's bundled one."""
+    from spacil.demos.demonstrator import demonstrator_row
+    from spacil.demos.file import bundled_demos, load_demos
+    from spacil.runs.inputs import read_inputs
+
+    inputs = read_inputs(source)
+    if inputs is not None and inputs.demonstrator is not None:
+        return inputs.demonstrator
+    return demonstrator_row(load_demos(task), frame) if task in bundled_demos() else None
+
+
+def _print(document: dict[str, Any], facts: "FrameFacts | None") -> None:
     from spacil.cli.table import print_table
 
     task, num_episodes = shown(document["task"]), document["num_episodes"]
     print(f"{task}: {num_episodes} episodes, seed {document['seed']}")
-    print_table(
-        ["", "value"],
-        [
-            ["return G", document["average_return"]],
-            ["  std over episodes", document["return_std"]],
-            ["  95 % interval of the mean, low", document["return_low"]],
-            ["  95 % interval of the mean, high", document["return_high"]],
-            ["episode length", document["mean_length"]],
-            ["J, common frame", document["smoothness_j_common"]],
-            ["J, effective (after clipping)", document["smoothness_j_effective"]],
-            ["J, own normalised frame", document["smoothness_j_own"]],
-            ["J, raw units", document["smoothness_j_raw"]],
-            ["action fluctuation E|da|", document["action_fluctuation"]],
-        ],
-    )
+    beside: dict[str, float | None] | None = document["demonstrator"]
+    rows = [
+        [noun, document[key], *([] if beside is None else [beside.get(same)])]
+        for noun, key, same in (
+            ("return G", "average_return", "average_return"),
+            ("  std over episodes", "return_std", "return_std"),
+            ("  95 % interval of the mean, low", "return_low", ""),
+            ("  95 % interval of the mean, high", "return_high", ""),
+            ("episode length", "mean_length", ""),
+            ("J, common frame", "smoothness_j_common", "smoothness_j"),
+            ("J, effective (after clipping)", "smoothness_j_effective", "smoothness_j_effective"),
+            ("J, own normalised frame", "smoothness_j_own", "smoothness_j_own"),
+            ("J, raw units", "smoothness_j_raw", ""),
+            ("action fluctuation E|da|", "action_fluctuation", ""),
+        )
+    ]
+    print_table(["", "policy", *([] if beside is None else ["demonstrator"])], rows)
     print(
         "no common frame: pass --demos to compare policies of this task"
         if facts is None

@@ -22,7 +22,8 @@ class SmoothnessArguments:
     """A run folder, a saved agent, a checkpoint folder, a policy file, an .onnx file, or
     module:name of a function from raw states [B, S] to actions [B, A] (or of a torch module)."""
     task: str | None = None
-    """Play here; by default the task the policy was trained on, where it says."""
+    """Play here (a task, a Gymnasium id, or module:Env-v0 of your own); by default the task the
+    policy was trained on, where it says."""
     states: Path | None = None
     """Measure on these states too: an .npz with an array `states`, or a demonstration file. By
     default the demonstrations'."""
@@ -45,15 +46,15 @@ def run(arguments: list[str]) -> int:
         "How smooth any policy is: local Lipschitz constants in every frame, what the motors "
         "feel, a certificate, and robustness.",
     )
-    from spacil.envs.registry import task_named_in_file
     from spacil.measuring.fixed_states import load_states
     from spacil.measuring.measure import find_ground, measure
     from spacil.policies.open import open_policy
+    from spacil.runs.inputs import task_to_play
 
     source = open_policy(parsed.source, parsed.which)
     task = parsed.task
     if task is None and source.task is not None:
-        task = task_named_in_file(source.task, parsed.source)
+        task = task_to_play(source.task, parsed.source)
     fixed = None if parsed.states is None else load_states(parsed.states)
     ground = find_ground(source, fixed, parsed.demos, task)
     measured = measure(source, ground, task, parsed.measuring)
@@ -171,7 +172,10 @@ def _print_played(report: "SmoothnessReport") -> None:
     if report.played is None or report.references is None:
         return
     columns = {"policy": report.played, **report.references}
-    _title(f"{report.played.num_episodes} episodes, beside zero and random actions")
+    others = "zero and random actions" + (
+        " and the bundled demonstrator" if "demonstrator" in report.references else ""
+    )
+    _title(f"{report.played.num_episodes} episodes, beside {others}")
 
     def signal(name: str) -> list[object]:
         return [getattr(column.action_signal, name) for column in columns.values()]
@@ -179,8 +183,8 @@ def _print_played(report: "SmoothnessReport") -> None:
     rows: list[list[object]] = [
         ["return G", *(column.average_return for column in columns.values())],
         ["  std over episodes", *(column.return_std for column in columns.values())],
-        # The mean action of neither reference depends on the state.
-        ["J, common frame", report.smoothness_j, 0.0, 0.0],
+        ["J, common frame", report.smoothness_j]
+        + [reference.smoothness_j for reference in report.references.values()],
         ["episode length n", *(column.mean_length for column in columns.values())],
         ["action fluctuation E|da|", *signal("action_fluctuation")],
         ["spectrum score Sm", *signal("spectrum_score")],

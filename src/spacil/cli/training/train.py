@@ -1,12 +1,12 @@
 """`spacil train ALGORITHM --task NAME`: learn a policy and keep the run."""
 
-import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from spacil.cli.arguments import parse, value_of
-from spacil.cli.output import JsonTarget, identity, show
+from spacil.cli.output import JsonTarget
+from spacil.cli.training.config_file import chosen_algorithm, read_config_file
 from spacil.cli.training.settings_help import help_text, usage
 from spacil.config.algorithms import ALGORITHMS, Preset
 from spacil.config.defaults import default_config
@@ -21,13 +21,15 @@ from spacil.config.flat import (
 )
 from spacil.config.train_config import ConfigGroups, TrainConfig
 from spacil.errors import ConfigError
-from spacil.plain_text import printable
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainArguments(ConfigGroups):
     task: str
-    """Task name (see `spacil tasks`), or any Gymnasium id with Box spaces."""
+    """Task name (see `spacil tasks`), any Gymnasium id with Box spaces, or an env of your own:
+    module:Env-v0, with module.py in this folder or on PYTHONPATH."""
+    config: Path | None = None
+    """Settings from a JSON file: a run's config.json, or a part of one. Flags win."""
     preset: Preset = "none"
     """none; fast (spacil: fewer iterations; others: a start from a clone and larger steps);
     gail-like (spacil without its policy penalty, to compare with); plain (spacil from an untrained
@@ -68,31 +70,36 @@ def run(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(usage())
         return 0
-    algorithm, *rest = arguments
-    if algorithm not in ALGORITHMS:
-        raise ConfigError(f"train {algorithm!r}: expected one of {', '.join(ALGORITHMS)}")
-    task, preset = value_of("--task", rest), value_of("--preset", rest) or "none"
+    path = value_of("--config", arguments)
+    file = read_config_file(None if path is None else Path(path))
+    is_named = path is None or not arguments[0].startswith("-")
+    typed, rest = (arguments[0], arguments[1:]) if is_named else (None, arguments)
+    algorithm = chosen_algorithm(typed, file)
+    task = value_of("--task", rest) or file.task
+    preset = value_of("--preset", rest) or file.preset or "none"
     if preset not in get_args(Preset):
         raise ConfigError(f"--preset {preset}: expected one of {', '.join(get_args(Preset))}")
     wants_help = bool({"-h", "--help", "--help-all"} & set(rest))
     if wants_help and task is None:
         preset = "none"  # what a preset changes depends on the task
     default = default_config(algorithm, task or "TASK", preset)  # type: ignore[arg-type]  # checked
+    default = file.applied_to(default)
     if wants_help:
         print(help_text(default, TrainArguments, is_whole="--help-all" in rest))
         return 0
-    return _train(*_parse(default, rest))
+    return _train(*_parse(default, rest, has_task=task is not None))
 
 
-def _parse(default: TrainConfig, arguments: list[str]) -> tuple[TrainConfig, TrainArguments]:
-    """Defaults depend on task and preset, so these two were read first; then flags win."""
+def _parse(
+    default: TrainConfig, arguments: list[str], *, has_task: bool
+) -> tuple[TrainConfig, TrainArguments]:
+    """Defaults depend on task, preset and file, so these were read first; then flags win."""
     flags = {word.split("=")[0] for word in arguments if word.startswith("--")}
     given = {flag[2:].replace("-", "_").removeprefix("no_") for flag in flags}
     named = sorted(given & {SHORT_FORM, *group_of_setting()})
     refuse_unread(default.algorithm, named)
     default = with_settings(default, implied_settings(given))
     groups = {group.name: getattr(default, group.name) for group in fields(ConfigGroups)}
-    has_task = value_of("--task", arguments) is not None
     parsed = parse(
         TrainArguments,
         arguments,
@@ -111,56 +118,18 @@ def _parse(default: TrainConfig, arguments: list[str]) -> tuple[TrainConfig, Tra
 
 
 def _train(config: TrainConfig, parsed: TrainArguments) -> int:
-    from spacil.demos.common_frame import CommonFrame
-    from spacil.runs.progress import Silent, progress_for
-    from spacil.training.intake import checked_demonstrations, found_demonstrations
-    from spacil.training.learner import Learner, make_learner
-    from spacil.training.run import Outcome, train_in_folder
+    from spacil.cli.training.session import Output, Session
+    from spacil.runs.inputs import DemoChoice, DemoInputs, full_names
 
-    demonstrations, common_frame = None, None
-    if not ALGORITHMS[config.algorithm].needs_demonstrations:
-        _refuse_demonstrations(config.algorithm, parsed)
+    demos = None
+    if ALGORITHMS[config.algorithm].needs_demonstrations:
+        names = [field.name for field in fields(DemoChoice)]
+        choice = DemoChoice(**{name: getattr(parsed, name) for name in names})
+        demos = DemoInputs(full_names(parsed.demos), choice)
     else:
-        demonstrations, config = found_demonstrations(config, config.task, parsed.demos)
-
-    def start() -> Learner:
-        nonlocal demonstrations, common_frame
-        if demonstrations is not None:
-            intake = checked_demonstrations(
-                demonstrations,
-                config,
-                config.task,
-                first_episode=parsed.first_demo,
-                num_episodes=parsed.num_demos,
-                drop_nonfinite=parsed.drop_nonfinite,
-                allow_env_mismatch=parsed.allow_env_mismatch,
-                every=parsed.demo_every,
-                offset=parsed.demo_offset,
-                noise=parsed.demo_noise,
-            )
-            demonstrations, common_frame = intake.used, CommonFrame.of(intake.given)
-        return make_learner(config, config.task, demonstrations, common_frame)
-
-    progress = Silent() if parsed.quiet else progress_for(config.run.iterations)
-    outcome: Outcome = train_in_folder(
-        config,
-        start,
-        progress,
-        run_dir=parsed.run_dir,
-        resume=parsed.resume,
-        overwrite=parsed.overwrite,
-    )
-    demonstrator = _demonstrator_row(demonstrations, common_frame)
-    picture = _draw(config, outcome.path, demonstrator)
-    result = identity(task=config.task, algorithm=config.algorithm, seed=config.run.seed) | {
-        "run_dir": str(outcome.path),
-        "best": outcome.best,
-        "last": outcome.last,
-        "highest_return": _highest_return(outcome),
-        **_target_outcome(outcome.path),
-    }
-    show(result, parsed.json, lambda: _print_summary(outcome, demonstrator, picture))
-    return outcome.exit_code
+        _refuse_demonstrations(config.algorithm, parsed)
+    session = Session(config, demos, Output(is_quiet=parsed.quiet, json=parsed.json))
+    return session.train(parsed.run_dir, resume=parsed.resume, overwrite=parsed.overwrite)
 
 
 def _refuse_demonstrations(algorithm: str, parsed: TrainArguments) -> None:
@@ -178,117 +147,3 @@ def _refuse_demonstrations(algorithm: str, parsed: TrainArguments) -> None:
     if given:
         refused = ", ".join(given)
         raise ConfigError(f"{algorithm} learns from the env's reward and takes no {refused}")
-
-
-def _demonstrator_row(demonstrations: Any, common_frame: Any) -> dict[str, Any] | None:
-    """Return and smoothness of the demonstrator; its J only where it is in the run's frame."""
-    from spacil.demos.common_frame import recorded_evaluation
-
-    if demonstrations is None or common_frame is None or demonstrations.returns is None:
-        return None
-    returns = demonstrations.returns
-    measured = recorded_evaluation(demonstrations, common_frame)
-    return {
-        "average_return": float(returns.mean()),
-        "return_std": float(returns.std(correction=0)),
-        "smoothness_j": measured.get("smoothness_j"),
-        "smoothness_j_own": measured.get("smoothness_j_own"),
-        "smoothness_j_effective": measured.get("smoothness_j_effective"),
-    }
-
-
-def _draw(config: TrainConfig, path: Path, demonstrator: dict[str, Any] | None) -> Path:
-    from spacil.runs import metrics_log
-
-    picture = path / "learning_curve.png"
-    try:
-        from spacil.report.learning_curve import draw_learning_curve
-
-        draw_learning_curve(
-            metrics_log.read(path / "metrics.jsonl"),
-            picture,
-            f"{config.algorithm} on {config.task}, seed {config.run.seed}",
-            demonstrator["average_return"] if demonstrator else None,
-        )
-    except Exception as error:  # the run is finished and kept, with or without a picture
-        print(printable(f"spacil: no learning curve: {error}"), file=sys.stderr)
-    return picture
-
-
-def _target_outcome(path: Path) -> dict[str, Any]:
-    """What the last evaluation says about a smoothness target; empty for a run without one."""
-    from spacil.runs import metrics_log
-
-    rows = [row for row in metrics_log.read(path / "metrics.jsonl") if "target_verdict" in row]
-    keys = ("smoothness_target", "target_gap_evaluated", "is_target_met", "target_verdict")
-    return {key: rows[-1].get(key) for key in (*keys, "lambda_policy")} if rows else {}
-
-
-def _highest_return(outcome: Any) -> dict[str, Any] | None:
-    """The evaluation of the highest return, whichever policy was kept as the best."""
-    from spacil.runs import metrics_log
-
-    rows = metrics_log.read(outcome.path / "metrics.jsonl")
-    known = [row for row in rows if row.get("average_return") is not None]
-    if outcome.last is None or not known:
-        return None
-    highest = max(known, key=lambda row: float(row["average_return"]))
-    flags = ("warn_saturated", "warn_line_search")
-    return {key: highest.get(key) for key in outcome.last} | {
-        key: bool(highest.get(key)) for key in flags
-    }
-
-
-def _flags(row: dict[str, Any]) -> str:
-    """What a reader of the row's numbers must know."""
-    known = {"warn_saturated": "saturated", "warn_line_search": "steps refused"}
-    return "".join(f" ({words})" for key, words in known.items() if row.get(key))
-
-
-def _print_summary(outcome: Any, demonstrator: dict[str, Any] | None, picture: Path) -> None:
-    from spacil.cli.table import print_table
-
-    rows = [
-        ("demonstrator", demonstrator),
-        ("learned, best", outcome.best),
-        ("learned, last", outcome.last),
-    ]
-    highest = _highest_return(outcome)
-    if highest not in (outcome.best, outcome.last):
-        rows.append(("highest return seen", highest))
-    print_table(
-        ["", "return G", "± std", "J (common)", "J (own)", "J (effective)"],
-        [
-            [
-                f"{name}{_flags(row)}",
-                *(
-                    row.get(key)
-                    for key in (
-                        "average_return",
-                        "return_std",
-                        "smoothness_j",
-                        "smoothness_j_own",
-                        "smoothness_j_effective",
-                    )
-                ),
-            ]
-            for name, row in rows
-            if row is not None
-        ],
-    )
-    if any(row is not None and row.get("warn_saturated") for _, row in rows):
-        print(
-            "saturated: the discriminator told all pairs apart, its reward carried little signal."
-        )
-    print("J: mean local Lipschitz constant of the mean action; lower is smoother.")
-    if target := _target_outcome(outcome.path):
-        print(
-            f"smoothness target J {target['smoothness_target']:.3f}: {target['target_verdict']} "
-            f"(last J {target['target_gap_evaluated']:+.1%} off, "
-            f"weight {target['lambda_policy']:.3g})"
-        )
-    print(f"run folder: {outcome.path}")
-    if picture.is_file():
-        print(f"learning curve: {picture}")
-    if outcome.exit_code:
-        print("interrupted; the same command with --resume goes on", file=sys.stderr)

@@ -1,0 +1,65 @@
+"""`spacil train --config FILE`: settings from a file, under the names that config.json uses.
+
+A file is the config.json of a run, or a part of one written by hand: any settings, and beside them
+`algorithm`, `task` and `preset`. The order is defaults, preset, file, flags; the last one wins.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from spacil.config.algorithms import ALGORITHMS
+from spacil.config.flat import refuse_unread, with_settings, without_short_form
+from spacil.config.train_config import TrainConfig
+from spacil.config.upgrade import upgraded
+from spacil.errors import ConfigError, StorageError
+
+
+@dataclass(frozen=True)
+class ConfigFile:
+    """What a file says; nothing where there is no file."""
+
+    algorithm: str | None = None
+    task: str | None = None
+    preset: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+
+    def applied_to(self, config: TrainConfig) -> TrainConfig:
+        """The config with the file's settings; one that the algorithm does not read is refused."""
+        try:
+            refuse_unread(config.algorithm, self.settings)
+            return with_settings(config, without_short_form(self.settings))
+        except ConfigError as error:
+            raise ConfigError(f"{self.name}: {error}") from None
+
+
+def read_config_file(path: Path | None) -> ConfigFile:
+    """The settings in a file, as this version names them."""
+    if path is None:
+        return ConfigFile()
+    from spacil import storage
+
+    try:
+        document = storage.read_json(path)
+    except StorageError as error:
+        raise ConfigError(f"--config: {error}") from None
+    if not isinstance(document, dict):
+        raise ConfigError(f"--config {path}: expected one JSON object of settings by name")
+    settings = upgraded(document)
+    names = {key: settings.pop(key, None) for key in ("algorithm", "task", "preset")}
+    for key, value in names.items():
+        if value is not None and not isinstance(value, str):
+            raise ConfigError(f"--config {path}: {key} is {value!r}, expected a name")
+    return ConfigFile(**names, settings=settings, name=f"--config {path}")
+
+
+def chosen_algorithm(typed: str | None, file: ConfigFile) -> str:
+    """Of the command line or the file, which must agree where both name one."""
+    if typed is not None and file.algorithm not in (None, typed):
+        raise ConfigError(f"train {typed}: {file.name} is of {file.algorithm}, another algorithm")
+    algorithm = typed or file.algorithm
+    if algorithm not in ALGORITHMS:
+        raise ConfigError(f"train {algorithm!r}: expected one of {', '.join(ALGORITHMS)}")
+    return algorithm

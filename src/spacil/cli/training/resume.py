@@ -1,0 +1,112 @@
+"""`spacil resume RUN`: go on with a run; its folder knows everything that `train` was given."""
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from spacil.cli.arguments import parse
+from spacil.cli.output import JsonTarget
+from spacil.errors import ConfigError, RunDirError
+
+if TYPE_CHECKING:
+    from spacil.config.train_config import TrainConfig
+    from spacil.runs.inputs import DemoInputs, RunInputs
+
+
+@dataclass(frozen=True)
+class ResumeArguments:
+    run: Annotated[Path, tyro.conf.Positional]
+    """The run folder."""
+    iterations: int | None = None
+    """Go on up to this many iterations in total; by default as many as the run was started for."""
+    task: str | None = None
+    """The run's task, where a module of your own is not imported by the folder's word."""
+    demos: tuple[str, ...] = ()
+    """The run's demonstrations, where they were moved."""
+    quiet: bool = False
+    """No progress display."""
+    json: JsonTarget = None
+
+
+def run(arguments: list[str]) -> int:
+    parsed = parse(
+        ResumeArguments,
+        arguments,
+        "spacil resume",
+        "Go on with a run where it stopped, with the settings, task and demonstrations it has.",
+    )
+    from spacil.cli.training.session import Output, Session
+    from spacil.config.flat import with_settings
+    from spacil.runs.inputs import read_inputs
+    from spacil.runs.resuming import config_of_run, is_run_folder, status_of_run
+
+    if not is_run_folder(parsed.run):
+        what = "is not a run folder" if parsed.run.exists() else "does not exist"
+        raise RunDirError(f"{parsed.run} {what}: name the folder of a run, runs/.../seed0-...")
+    config, inputs = config_of_run(parsed.run), read_inputs(parsed.run)
+    if parsed.iterations is not None:
+        config = with_settings(config, {"iterations": parsed.iterations})
+    _check_task(parsed, config, inputs)
+    if status_of_run(parsed.run) == "finished" and _num_done(parsed.run) >= config.run.iterations:
+        print(
+            f"spacil: all {config.run.iterations} iterations are done: --iterations N goes on",
+            file=sys.stderr,
+        )
+    session = Session(
+        config,
+        _demonstrations(parsed, config, inputs),
+        Output(is_quiet=parsed.quiet, json=parsed.json),
+    )
+    return session.train(parsed.run, resume=True)
+
+
+def _num_done(path: Path) -> int:
+    from spacil.runs import metrics_log
+
+    rows = metrics_log.read(path / "metrics.jsonl")
+    return int(rows[-1]["iteration"]) if rows else 0
+
+
+def _check_task(parsed: ResumeArguments, config: "TrainConfig", inputs: "RunInputs | None") -> None:
+    """Only an env that a name can make, and a module only if the user named it."""
+    from spacil.envs.registry import task_named_in_file
+
+    if parsed.task is not None:
+        if parsed.task != config.task:
+            raise ConfigError(
+                f"--task {parsed.task}: {parsed.run} is a run on {config.task}; another task is "
+                "another run"
+            )
+        return
+    if inputs is not None and not inputs.env_is_named:
+        raise ConfigError(
+            f"{parsed.run} was trained in Python on an env object ({config.task}), which a folder "
+            "cannot hold: run the same script again, its learn(run_dir=...) goes on"
+        )
+    task_named_in_file(config.task, parsed.run)
+
+
+def _demonstrations(
+    parsed: ResumeArguments, config: "TrainConfig", inputs: "RunInputs | None"
+) -> "DemoInputs | None":
+    from spacil.config.algorithms import ALGORITHMS
+    from spacil.runs.inputs import DemoInputs, full_names
+
+    if not ALGORITHMS[config.algorithm].needs_demonstrations:
+        if parsed.demos:
+            raise ConfigError(f"{config.algorithm} learns from the env's reward: leave out --demos")
+        return None
+    known = None if inputs is None else inputs.demonstrations
+    if known is None:  # a run of version 0.1: the checkpoint says whether they are the same
+        return DemoInputs(full_names(parsed.demos))
+    if parsed.demos:
+        return replace(known, sources=full_names(parsed.demos))
+    if known.sources is None:
+        raise ConfigError(
+            f"{parsed.run} was trained in Python on demonstrations in memory: run the same script "
+            "again, or save them with spacil.save_demos and name the file with --demos"
+        )
+    return known

@@ -1,0 +1,78 @@
+"""`spacil train --config FILE`: a run's settings once more, or a few written by hand."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Spacil = Callable[..., Any]
+Train = Callable[..., Any]
+
+
+def config_in(run: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((run / "config.json").read_text())
+    return found
+
+
+def test_the_config_of_a_run_makes_the_same_run_again(
+    train: Train, spacil: Spacil, tmp_path: Path
+) -> None:
+    first = train("spacil", "--run-dir", tmp_path / "a", "--max-kl", 0.02, iterations=1)
+    again = spacil(
+        *("train", "--config", tmp_path / "a" / "config.json"),
+        *("--run-dir", tmp_path / "b", "--quiet", "--json"),
+    )
+    assert (first.code, again.code) == (0, 0)
+    assert config_in(tmp_path / "b") == config_in(tmp_path / "a")
+    assert again.result["last"] == first.result["last"]
+
+
+def test_flags_win_over_the_file_and_the_file_over_the_preset(
+    spacil: Spacil, tmp_path: Path
+) -> None:
+    settings = {"task": "Reacher-v4", "preset": "fast", "max_kl": 0.02, "lambda_policy": 0.5}
+    settings |= {"iterations": 1, "num_envs": 10, "steps_per_iteration": 200, "seed": 7}
+    settings |= {"policy_hidden": [8], "evaluation_steps": 50, "warm_start_epochs": 1}
+    settings |= {"torch_threads": 1, "simulation_threads": 1}
+    (tmp_path / "mine.json").write_text(json.dumps(settings))
+    trained = spacil(
+        *("train", "spacil", "--config", tmp_path / "mine.json", "--run-dir", tmp_path / "run"),
+        *("--seed", 8, "--quiet"),
+    )
+    assert trained.code == 0
+    config = config_in(tmp_path / "run")
+    assert config["initial_log_std"] == -1.5  # of the preset
+    assert config["max_kl"] == 0.02  # of the file, against the preset
+    assert config["penalty"] == ["exact=0.5"]
+    assert config["policy_hidden"] == [8]
+    assert config["seed"] == 8  # of the command line, against the file
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "message"),
+    [
+        ('{"max_kll": 1}', ["gail"], "unknown setting 'max_kll': did you mean max_kl"),
+        ('{"max_kl": "big"}', ["gail"], "setting max_kl is 'big', expected float"),
+        ('{"lambda_cost": 1}', ["trpo"], "trpo does not read it"),
+        ('{"algorithm": "trpo"}', ["gail"], "is of trpo, another algorithm"),
+        ('{"task": 5}', ["gail"], "task is 5, expected a name"),
+        ("[1]", ["gail"], "expected one JSON object"),
+        ("{", ["gail"], "mine.json"),
+        ("{}", [], "expected one of spacil, gail"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named_with_the_reason(
+    spacil: Spacil, tmp_path: Path, content: str, arguments: list[str], message: str
+) -> None:
+    (tmp_path / "mine.json").write_text(content)
+    refused = spacil("train", *arguments, "--config", tmp_path / "mine.json")
+    assert refused.code == 2
+    assert message in " ".join(refused.err.split())
+
+
+def test_a_missing_file_is_named(spacil: Spacil, tmp_path: Path) -> None:
+    refused = spacil("train", "gail", "--config", tmp_path / "none.json")
+    assert refused.code == 2
+    assert "none.json" in refused.err

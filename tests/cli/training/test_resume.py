@@ -1,0 +1,287 @@
+"""`spacil resume RUN` and `spacil evaluate RUN`: the folder knows what the run was given."""
+
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+from own_env import write_own_demos, write_own_env
+
+import spacil as library
+from spacil import user_code
+
+Spacil = Callable[..., Any]
+Train = Callable[..., Any]
+Tiny = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def own_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """`my_cart:Cart-v0` of a file in the working folder, not imported before or after."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield write_own_env(tmp_path)
+    forget_own_env()
+
+
+def forget_own_env() -> None:
+    """As in a new process."""
+    sys.modules.pop("my_cart", None)
+    gymnasium.registry.pop("Cart-v0", None)
+
+
+def rows_of(run: Path) -> list[dict[str, Any]]:
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in row.items() if not k.startswith("seconds_")} for row in rows]
+
+
+# --- an env of one's own
+
+
+def test_an_own_env_trains_evaluates_and_resumes_without_flags(
+    train: Train, spacil: Spacil, own_task: str, tmp_path: Path
+) -> None:
+    write_own_demos(tmp_path / "mine.npz")
+    flags = ("--demos", "mine.npz", "--num-demos", 3, "--demo-every", 2, "--run-dir", "run")
+    assert train("gail", *flags, task=own_task, iterations=1).code == 0
+    inputs = json.loads(Path("run/inputs.json").read_text())
+    assert inputs["task"] == own_task and inputs["env_is_named"]
+    assert inputs["demonstrations"]["sources"] == [str(tmp_path / "mine.npz")]
+    assert inputs["demonstrations"]["num_demos"] == 3
+    forget_own_env()
+    evaluated = spacil("evaluate", "run", "--episodes", 2, "--json")
+    assert evaluated.code == 0
+    assert evaluated.result["task"] == own_task
+    assert evaluated.result["demonstrator"]["average_return"] == pytest.approx(
+        inputs["demonstrator"]["average_return"]
+    )
+    forget_own_env()
+    resumed = spacil("resume", "run", "--iterations", 2, "--quiet", "--json")
+    assert resumed.code == 0
+    assert resumed.result["last"]["iteration"] == 2
+    assert resumed.result["task"] == own_task
+
+
+@pytest.mark.parametrize("name", ["my_cart:make_cart", "my_cart:Cart"])
+def test_a_module_may_name_a_function_or_class_that_makes_the_env(
+    train: Train, own_task: str, name: str
+) -> None:
+    assert train("trpo", "--run-dir", "run", task=name, iterations=1).code == 0
+
+
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [
+        ("my_cart:Crt-v0", "registers no env 'Crt-v0' and has no function or class of that name"),
+        ("my_cart:Crt-v0", "did you mean Cart-v0"),
+        ("no_such_module:Cart-v0", "cannot import 'no_such_module'"),
+        ("no_such_module:Cart-v0", "put that folder on PYTHONPATH"),
+        ("Cart-v7", "An env of your own is module:Env-v0"),
+    ],
+)
+def test_an_own_env_that_is_not_found_says_how_to_name_it(
+    train: Train, own_task: str, task: str, message: str
+) -> None:
+    refused = train("trpo", task=task)
+    assert refused.code == 2
+    assert message in refused.err
+
+
+def test_a_task_is_suggested_once(train: Train) -> None:
+    refused = train("trpo", task="Hoper-v4")
+    assert refused.code == 2
+    assert refused.err.count("Hopper-v4") == 1
+
+
+def test_a_run_folder_from_elsewhere_cannot_bring_code_along(
+    train: Train, spacil: Spacil, own_task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert train("trpo", "--run-dir", "run", task=own_task, iterations=1).code == 0
+    forget_own_env()
+    received = tmp_path / "received"
+    received.mkdir()
+    shutil.copytree(tmp_path / "run", received / "run")
+    write_own_env(received)
+    monkeypatch.chdir(received)
+    for command in (["evaluate", "run", "--episodes", "2"], ["resume", "run", "--quiet"]):
+        monkeypatch.setattr(sys, "path", [p for p in sys.path if p != str(tmp_path)])
+        refused = spacil(*command)
+        assert refused.code == 2
+        assert "a module is not imported because a file says so" in refused.err
+        assert f"--task {own_task}" in refused.err
+        assert "my_cart" not in sys.modules
+    # Typed once, it is known from then on.
+    assert spacil("evaluate", "run", "--episodes", 2, "--task", own_task).code == 0
+    forget_own_env()
+    assert spacil("evaluate", "run", "--episodes", 2).code == 0
+
+
+def test_a_state_folder_that_cannot_be_written_costs_a_flag_and_nothing_else(
+    train: Train, spacil: Spacil, own_task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "blocked").write_text("a file where a folder should be")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "blocked"))
+    assert train("trpo", "--run-dir", "run", task=own_task, iterations=1).code == 0
+    forget_own_env()
+    assert not user_code.is_known(own_task)
+    assert spacil("evaluate", "run", "--episodes", 2).code == 2
+    assert spacil("evaluate", "run", "--episodes", 2, "--task", own_task).code == 0
+
+
+# --- from Python
+
+
+def test_a_run_on_an_env_object_says_what_the_command_lacks(
+    spacil: Spacil, tiny: Tiny, tmp_path: Path
+) -> None:
+    def make_pendulum() -> Any:
+        return gymnasium.make("Pendulum-v1")
+
+    agent = library.TRPO(make_pendulum, **tiny("trpo", iterations=1))
+    agent.learn(run_dir=tmp_path / "run")
+    for command in (["evaluate", tmp_path / "run"], ["smoothness", tmp_path / "run"]):
+        refused = spacil(*command)
+        assert refused.code == 2
+        assert "trained in Python on an env object (make_pendulum)" in refused.err
+        assert "pass --task module:Env-v0" in refused.err
+    refused = spacil("resume", tmp_path / "run")
+    assert refused.code == 2
+    assert "run the same script again" in refused.err
+    assert spacil("evaluate", tmp_path / "run", "--episodes", 1, "--task", "Pendulum-v1").code == 0
+
+
+def test_demonstrations_in_memory_are_asked_for_and_checked(
+    spacil: Spacil, tiny: Tiny, tmp_path: Path
+) -> None:
+    demos = library.load_demos("Reacher-v4").first(3)
+    library.GAIL("Reacher-v4", demos, **tiny(iterations=1)).learn(run_dir=tmp_path / "run")
+    command = ("resume", tmp_path / "run", "--iterations", 2, "--quiet")
+    refused = spacil(*command)
+    assert refused.code == 2
+    assert "on demonstrations in memory" in refused.err
+    library.save_demos(demos, tmp_path / "other.npz")
+    other = spacil(*command, "--demos", "Reacher-v4")
+    assert other.code == 2
+    assert "changed since the run started" in other.err
+    library.save_demos(demos, tmp_path / "same.demos.safetensors")
+    assert spacil(*command, "--demos", tmp_path / "same.demos.safetensors").code == 0
+
+
+# --- any run
+
+
+def test_a_resumed_run_is_the_run_it_would_have_been(
+    train: Train, spacil: Spacil, tmp_path: Path
+) -> None:
+    edits = ("--num-demos", 3, "--demo-noise", 0.01)
+    assert train("gail", "--run-dir", tmp_path / "a", *edits, iterations=4).code == 0
+    assert train("gail", "--run-dir", tmp_path / "b", *edits, iterations=2).code == 0
+    assert spacil("resume", tmp_path / "b", "--iterations", 4, "--quiet").code == 0
+    first, second = rows_of(tmp_path / "a"), rows_of(tmp_path / "b")
+    # The shorter run was evaluated at its end; that is no part of learning.
+    assert first[-1] == second[-1]
+    assert [row["iteration"] for row in second] == [0, 1, 2, 3, 4]
+
+
+def test_a_finished_run_has_nothing_left_to_do(spacil: Spacil, finished_run: Path) -> None:
+    before = (finished_run / "metrics.jsonl").read_bytes()
+    done = spacil("resume", finished_run)
+    assert done.code == 0
+    assert "learned, last" in done.out
+    assert "all 3 iterations are done: --iterations N goes on" in done.err
+    assert (finished_run / "metrics.jsonl").read_bytes() == before
+
+
+def test_a_run_of_version_0_1_is_resumed_with_the_bundled_demonstrations(
+    spacil: Spacil, tmp_path: Path
+) -> None:
+    old = Path(__file__).parents[2] / "fixtures" / "v0.1" / "gail"
+    run = shutil.copytree(old, tmp_path / "run")
+    assert spacil("resume", run, "--iterations", 3, "--quiet").code == 0
+    assert rows_of(run)[-1]["iteration"] == 3
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda path: None, "does not exist"),
+        (lambda path: path.mkdir(), "is not a run folder"),
+        (lambda path: path.write_text("a file"), "is not a run folder"),
+    ],
+)
+def test_what_is_no_run_folder_is_refused(
+    spacil: Spacil, tmp_path: Path, make: Callable[[Path], object], message: str
+) -> None:
+    make(tmp_path / "run")
+    refused = spacil("resume", tmp_path / "run")
+    assert refused.code == 73
+    assert message in refused.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--task", "Hopper-v4"], "another task is another run"),
+        (["--iterations", "0"], "expected 1 or more"),
+    ],
+)
+def test_a_resumed_run_stays_the_same_run(
+    spacil: Spacil, finished_run: Path, flags: list[str], message: str
+) -> None:
+    refused = spacil("resume", finished_run, *flags)
+    assert refused.code == 2
+    assert message in refused.err
+
+
+@pytest.mark.parametrize("text", ["{}", '{"format": "spacil-inputs", "format_version": 9}'])
+def test_damaged_inputs_are_an_error_with_a_remedy(
+    spacil: Spacil, finished_run: Path, text: str
+) -> None:
+    (finished_run / "inputs.json").write_text(text)
+    refused = spacil("resume", finished_run)
+    assert refused.code == 74
+    assert "restore it, or delete it" in refused.err
+
+
+# --- run.log
+
+
+def test_warnings_and_the_course_of_a_run_are_in_its_log(
+    train: Train, spacil: Spacil, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    few = ("--num-demos", 1, "--demo-every", 10)
+    assert train("gail", "--run-dir", run, *few, iterations=1).code == 0
+    assert spacil("resume", run, "--iterations", 2, "--quiet").code == 0
+    lines = (run / "run.log").read_text().splitlines()
+    said = [line.split(" ", 1)[1] for line in lines]
+    assert sum(line.startswith("WARNING") for line in said) >= 2, "few pairs, at each start"
+    assert any(line.startswith("INFO    started: gail on Reacher-v4, seed 0") for line in said)
+    assert any("resumed after iteration 1: gail" in line for line in said)
+    assert any("finished after iteration 2, last return" in line for line in said)
+
+
+def test_an_error_ends_the_log(train: Train, own_task: str, tmp_path: Path) -> None:
+    source = tmp_path / "my_cart.py"
+    source.write_text(source.read_text().replace("self.elapsed += 1", "raise OSError('unplugged')"))
+    assert train("trpo", "--run-dir", "run", task=own_task).code == 69
+    last = Path("run/run.log").read_text().splitlines()[-1]
+    assert "ERROR   ended by EnvError" in last and "unplugged" in last
+
+
+def test_a_log_that_is_a_link_is_left_alone_and_costs_no_run(
+    train: Train, finished_run: Path, tmp_path: Path
+) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    (finished_run / "run.log").unlink()
+    (finished_run / "run.log").symlink_to(precious)
+    resumed = train("gail", "--run-dir", finished_run, "--resume", iterations=4)
+    assert resumed.code == 0
+    assert "no run.log" in resumed.err
+    assert precious.read_text() == "mine"

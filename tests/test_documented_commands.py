@@ -1,0 +1,185 @@
+"""README and docs show commands that exist: each is parsed as written, and those that work are run."""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+import tyro
+from documented_commands import ROOT, Command, documented_commands, furnish, shortened
+
+from spacil.cli import main
+
+COMMANDS = documented_commands()
+
+
+class ParsedError(Exception):
+    """The command line was understood; nothing was done."""
+
+
+@pytest.fixture(scope="module")
+def _furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("furnished")
+    furnish(folder)
+    return folder
+
+
+@pytest.fixture
+def workplace(_furnished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of the furnished folder, to be worked in; the code in it is forgotten afterwards."""
+    folder = shutil.copytree(_furnished, tmp_path / "work")
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield folder
+    for module, env in (("my_cart", "Cart-v0"), ("my_module", "Env-v0")):
+        sys.modules.pop(module, None)
+        gymnasium.registry.pop(env, None)
+
+
+def test_there_are_commands_of_every_verb() -> None:
+    assert {command.words[0] for command in COMMANDS} >= main.VERBS.keys() - {"experiment"}
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=str)
+def test_a_documented_command_is_parsed_as_written(
+    command: Command, workplace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    understand = tyro.cli
+
+    def stop_after(*arguments: Any, **options: Any) -> None:
+        understand(*arguments, **options)
+        raise ParsedError
+
+    monkeypatch.setattr(tyro, "cli", stop_after)
+    if command.words[0] == "completion":
+        assert main.run(command.words) == 0
+        return
+    with pytest.raises(ParsedError):
+        main.run(command.words)
+
+
+def is_training(command: Command) -> bool:
+    return command.words[0] == "train"
+
+
+QUICK = [
+    "train gail --task Hopper-v4 --demos mine.npz",
+    "train spacil --task my_module:Env-v0 --demos mine.npz",
+    "train spacil --config runs/mine/config.json",
+    "train trpo --task Hopper-v4",
+]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(
+            command,
+            id=str(command),
+            marks=() if " ".join(command.words).startswith(tuple(QUICK)) else pytest.mark.slow,
+        )
+        for command in COMMANDS
+        if is_training(command) and "my_cart" not in command.line
+    ],
+)
+def test_a_documented_training_runs_for_one_iteration(
+    command: Command, workplace: Path, spacil: Callable[..., Any]
+) -> None:
+    words = command.words
+    if "--config" in words:  # a run of gail, where the page means one of spacil
+        words = [word.replace("spacil", "gail") for word in words]
+    done = spacil(*shortened(words, words[1], "documented"))
+    assert done.code == 0, done.err
+    assert "learned, last" in done.out
+
+
+def test_the_page_on_own_envs_works_from_top_to_bottom(
+    workplace: Path, spacil: Callable[..., Any]
+) -> None:
+    page = [command for command in COMMANDS if command.page == "docs/own_env.md"]
+    assert [command.words[0] for command in page] == [
+        *("train", "demos", "train", "evaluate", "resume", "smoothness"),
+    ]
+    for command in page:
+        words = command.words
+        match words[0]:
+            case "train":
+                words = shortened(words, words[1], None)
+            case "evaluate" | "smoothness":
+                words = [*words, "--episodes", "2"]
+            case "resume":
+                words = [*words[:2], "--iterations", "2", "--quiet"]
+        done = spacil(*words)
+        assert done.code == 0, f"{command}\n{done.err}"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["resume", "runs/mine", "--iterations", "2", "--quiet"],
+        ["evaluate", "runs/mine", "--episodes", "1"],
+        ["tasks"],
+    ],
+    ids=" ".join,
+)
+def test_other_commands_of_the_readme_run(
+    words: list[str], workplace: Path, spacil: Callable[..., Any]
+) -> None:
+    assert spacil(*words).code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "command",
+    [
+        c
+        for c in COMMANDS
+        if c.words[0] in ("demos", "smoothness", "doctor") and "cart" not in c.line
+    ],
+    ids=str,
+)
+def test_the_other_documented_commands_run(
+    command: Command, workplace: Path, spacil: Callable[..., Any]
+) -> None:
+    if "minari:mujoco" in command.line:
+        pytest.skip("reads a dataset that has to be downloaded")
+    more = ["--episodes", "1"] if command.words[0] == "smoothness" else []
+    done = spacil(*command.words, *more)
+    assert done.code == 0, done.err
+
+
+PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/own_env.md", "docs/stable_baselines3.md"])
+def test_python_on_the_pages_compiles(page: str) -> None:
+    blocks = PYTHON.findall((ROOT / page).read_text())
+    assert blocks
+    for block in blocks:
+        compile(block, page, "exec")
+
+
+def test_links_of_the_readme_lead_somewhere() -> None:
+    targets = re.findall(r"\]\(([^)#]+)", (ROOT / "README.md").read_text())
+    missing = [name for name in targets if "://" not in name and not (ROOT / name).exists()]
+    assert targets and not missing
+
+
+def test_the_image_is_built_from_files_that_exist() -> None:
+    """It cannot be built everywhere; what it copies and installs can be checked anywhere."""
+    text = (ROOT / "Dockerfile").read_text()
+    copied = re.findall(r"^COPY (.+) \S+$", text, re.MULTILINE)
+    assert copied
+    for names in copied:
+        assert all((ROOT / name).exists() for name in names.split())
+    extras = re.search(r"'\.\[([\w,]+)\]'", text)
+    assert extras is not None
+    described = (ROOT / "pyproject.toml").read_text()
+    assert all(f"\n{extra} = [" in described for extra in extras[1].split(","))
+    assert os.access(ROOT / "constraints.txt", os.R_OK)
