@@ -26,7 +26,7 @@ def evaluate_if_due(learner: Learner) -> Metrics:
         learner.best = Best(result.average_return, num_done)
     return {
         **asdict(result),
-        **learner.after_evaluation(result),
         "is_best": is_best,
+        **learner.after_evaluation(result),
         "seconds_evaluation": time.perf_counter() - started,
     }
