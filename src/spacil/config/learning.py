@@ -191,8 +191,8 @@ class DistilConfig:
     """Adam step size of the first step; it falls to a fiftieth along a half cosine."""
     keep_return: float = 0.0
     """Look for the smoothest policy that keeps this share of the teacher's return, counted from
-    what random actions earn: the weights grow as long as it is kept. 0: they start as given, and
-    only fall when less than 98 % is kept."""
+    what random actions earn: the weights grow as long as it is kept. 0: they are those given at
+    most, and fall while less than 98 % is kept."""
 
     def __post_init__(self) -> None:
         for name in ("fit_steps", "fit_minibatch"):

@@ -42,6 +42,10 @@ _RESULTS = (
     "tensorboard",
     "eval.json",
     "learning_curve.png",
+    "smoothing.json",
+    "policy.safetensors",
+    "actions.png",
+    "returns.png",
     STATUS,
 )
 

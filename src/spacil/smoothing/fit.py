@@ -128,8 +128,7 @@ def _error_and_change(
     size, layers = len(batch), student.mean_net.tanh_layers
     inputs = rows.states[torch.cat([batch, rows.successors[batch]])] * student.normalizer.mask
     trace = forward_trace(layers, inputs)
-    mean, mean_after = trace.output.split(size)
-    error = (mean - rows.labels[batch]) / units.half_range
+    error = (trace.output[:size] - rows.labels[batch]) / units.half_range
     executed = trace.output.clamp(units.low, units.high)
     change = (executed[size:] - executed[:size]) / units.half_range
     scale = weight / rows.share_followed

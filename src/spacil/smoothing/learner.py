@@ -1,4 +1,4 @@
-"""Distillation in closed loop as a run: the student acts, the teacher labels, the student is fitted.
+"""Distillation in closed loop as a run: the student acts, the teacher labels, the fit follows.
 
 A student fitted on the teacher's own states alone is smooth and falls: its small errors lead to
 states it has never seen. So only the first round is the teacher's, for the states it lives in and

@@ -1,8 +1,8 @@
 """Any policy in, a smooth one out.
 
-    result = spacil.smooth("model.onnx", "Hopper-v4")
-    print(result.verdict)
-    result.policy.predict(observation)
+result = spacil.smooth("model.onnx", "Hopper-v4")
+print(result.verdict)
+result.policy.predict(observation)
 """
 
 import contextlib

@@ -10,7 +10,7 @@ REQUIRED_SHARE = 0.98
 TARGET_TOLERANCE = 1.02
 """A J so much above its target still meets it: two evaluations differ by as much."""
 
-FIRST_JUDGED_ROUND = 3
+FIRST_JUDGED_ROUND = 4
 """Before it a student falls because it is young, whatever the weights."""
 
 _GROWTH, _RETREAT, _RETREAT_OF_CATS = 1.5, 0.5, 0.25
@@ -30,6 +30,11 @@ class Strengths:
         if self.cats > _LEAST_CATS:
             return Strengths(self.exact, _RETREAT_OF_CATS * self.cats)
         return Strengths(_RETREAT * self.exact, self.cats)
+
+    def advance(self, limit: float) -> "Strengths":
+        """Both up, at most to `limit` of the weights as given."""
+        exact, cats = (min(_GROWTH * factor, limit) for factor in (self.exact, self.cats))
+        return Strengths(exact, cats)
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,10 @@ class Goal:
         return new.j <= old.j if self.wants_smoothest else True
 
     def next_strengths(self, strengths: Strengths, judged: "Judged") -> Strengths:
-        """Those of the next round: less where the return fell; more only where a wish asks."""
+        """Those of the next round: less where the return fell, and back up where it is kept.
+
+        Beyond the weights as given they grow only where a wish asks.
+        """
         if judged.iteration < FIRST_JUDGED_ROUND or judged.share is None:
             return strengths
         if not self.keeps(judged.share):
@@ -76,9 +84,7 @@ class Goal:
             # J falls slowly as the weight grows: the square brings it there in a few rounds.
             step = min(max((judged.j / self.target_j) ** 2, 1 / _LARGEST_STEP), _LARGEST_STEP)
             return Strengths(step * strengths.exact, strengths.cats)
-        if self.wants_smoothest:
-            return Strengths(_GROWTH * strengths.exact, _GROWTH * strengths.cats)
-        return strengths
+        return strengths.advance(math.inf if self.wants_smoothest else 1.0)
 
     def _rank(self, judged: "Judged") -> tuple[bool, bool]:
         return self.keeps(judged.share), self.meets(judged.j)

@@ -64,8 +64,9 @@ def run(arguments: list[str]) -> int:
         print(usage())
         return 0
     algorithm, *rest = arguments
-    if algorithm not in ALGORITHMS:
-        raise ConfigError(f"train {algorithm!r}: expected one of {', '.join(ALGORITHMS)}")
+    trained = [name for name, row in ALGORITHMS.items() if row.verb == "train"]
+    if algorithm not in trained:
+        raise ConfigError(f"train {algorithm!r}: expected one of {', '.join(trained)}")
     task, preset = value_of("--task", rest), value_of("--preset", rest) or "none"
     if preset not in get_args(Preset):
         raise ConfigError(f"--preset {preset}: expected one of {', '.join(get_args(Preset))}")
