@@ -41,7 +41,8 @@ class AttachedPenalty:
         self._handle.remove()
 
     def _add_gradient(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        if any(argument is not None for argument in (*args, *kwargs.values())):
+        # torch passes the optimizer itself as the first argument; the other can be a closure.
+        if any(argument is not None for argument in (*args[1:], *kwargs.values())):
             raise ConfigError(
                 f"{type(optimizer).__name__}.step was called with a closure, which computes the "
                 "gradient anew and would lose the penalty's: call backward() and then step()"

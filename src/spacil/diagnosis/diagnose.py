@@ -6,6 +6,7 @@ for finding in spacil.diagnose(model, "Hopper-v5").findings:
 
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +162,7 @@ class _Patient:
         random = reference_actors(self.env.spec, stream(self.seed, "random-policy"))["random"]
         lowest = self._played(lambda: random).average_return
         returns = {
-            steps: self._played(lambda steps=steps: with_action_delay(act, steps)).average_return
+            steps: self._played(partial(with_action_delay, act, steps)).average_return
             for steps in DELAYS
         }
         return checks.about_delay(returns, clean.average_return, lowest)

@@ -193,12 +193,12 @@ class _Grounds:
             shaken = with_noise(act, width, stream(self.seed, "observation-noise"))
             return lambda: wrap(shaken)
 
+        def late(steps: int) -> MakeActor:
+            return lambda: with_action_delay(wrap(act), steps)
+
         return (
             *(self._under("noise", level, noisy(level)) for level in noise_levels),
-            *(
-                self._under("delay", steps, lambda steps=steps: with_action_delay(wrap(act), steps))
-                for steps in DELAYS
-            ),
+            *(self._under("delay", steps, late(steps)) for steps in DELAYS),
         )
 
     def _under(self, disturbance: str, level: float, make_actor: MakeActor) -> Condition:
