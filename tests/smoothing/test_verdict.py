@@ -48,6 +48,12 @@ def test_weights_fall_with_the_return_the_temporal_one_first() -> None:
     assert goal().next_strengths(strengths, fallen).exact == 0.5
 
 
+def test_a_student_that_is_still_getting_better_keeps_its_weights() -> None:
+    judged = Judged(6, 0.9, 1.0)
+    assert goal().next_strengths(Strengths(), judged, Judged(5, 0.7, 1.0)) == Strengths()
+    assert goal().next_strengths(Strengths(), judged, Judged(5, 0.898, 1.0)).cats == 0.25
+
+
 def test_weights_come_back_when_the_return_is_kept_but_no_further() -> None:
     kept = Judged(6, 1.0, 1.0)
     assert goal().next_strengths(Strengths(0.9, 0.1), kept) == Strengths(1.0, pytest.approx(0.15))

@@ -98,6 +98,8 @@ class SmoothingLearner:
         self.best: Best | None = None
         self.chosen: Judged | None = None
         """The evaluation of `policy`, the student handed out"""
+        self.latest: Judged | None = None
+        """The newest evaluation"""
         self.references: References | None = None
 
     @property
@@ -182,7 +184,8 @@ class SmoothingLearner:
             self.best = Best(evaluation.average_return, self.counters.iteration)
             self.policy.load_state_dict(self.student.state_dict())
             self.policy.normalizer.refresh()
-        self.strengths = self.goal.next_strengths(self.strengths, judged)
+        self.strengths = self.goal.next_strengths(self.strengths, judged, self.latest)
+        self.latest = judged
         return {
             "is_best": is_chosen,
             "return_share": share,
@@ -223,6 +226,7 @@ class SmoothingLearner:
             "strengths": vars(self.strengths).copy(),
             "best": None if self.best is None else vars(self.best).copy(),
             "chosen": None if self.chosen is None else vars(self.chosen).copy(),
+            "latest": None if self.latest is None else vars(self.latest).copy(),
             "references": None if self.references is None else vars(self.references).copy(),
             "teacher": {"name": self.teacher.name, "kind": self.teacher.kind},
         }
@@ -233,6 +237,7 @@ class SmoothingLearner:
         counters = record_from(Counters, document.get("counters"), "counters")
         best = optional_record_from(Best, document.get("best"), "best evaluation")
         chosen = optional_record_from(Judged, document.get("chosen"), "chosen student")
+        latest = optional_record_from(Judged, document.get("latest"), "newest evaluation")
         references = optional_record_from(References, document.get("references"), "references")
         strengths = record_from(Strengths, document.get("strengths"), "strengths")
         labelled = LabelledStates.restored(
@@ -253,7 +258,7 @@ class SmoothingLearner:
         self.env_states = self.env.load_state(env_state)
         self.counters, self.labelled = counters, labelled
         self.best, self.chosen, self.references = best, chosen, references
-        self.strengths = strengths
+        self.strengths, self.latest = strengths, latest
 
     def _modules(self) -> dict[str, nn.Module]:
         return {"policy": self.policy, "student": self.student}

@@ -13,6 +13,9 @@ TARGET_TOLERANCE = 1.02
 FIRST_JUDGED_ROUND = 4
 """Before it a student falls because it is young, whatever the weights."""
 
+STILL_LEARNING = 0.005
+"""A share that rose by so much since the last evaluation may rise on with the same weights."""
+
 _GROWTH, _RETREAT, _RETREAT_OF_CATS = 1.5, 0.5, 0.25
 _LEAST_CATS = 0.02
 _LARGEST_STEP = 2.5
@@ -71,15 +74,20 @@ class Goal:
             return (new.share or -math.inf) >= (old.share or -math.inf)
         return new.j <= old.j if self.wants_smoothest else True
 
-    def next_strengths(self, strengths: Strengths, judged: "Judged") -> Strengths:
+    def next_strengths(
+        self, strengths: Strengths, judged: "Judged", former: "Judged | None" = None
+    ) -> Strengths:
         """Those of the next round: less where the return fell, and back up where it is kept.
 
+        `former` is the evaluation before: a student that is still getting better is left alone.
         Beyond the weights as given they grow only where a wish asks.
         """
         if judged.iteration < FIRST_JUDGED_ROUND or judged.share is None:
             return strengths
         if not self.keeps(judged.share):
-            return strengths.retreat()
+            known = None if former is None else former.share
+            is_learning = known is not None and judged.share > known + STILL_LEARNING
+            return strengths if is_learning else strengths.retreat()
         if self.target_j is not None:
             # J falls slowly as the weight grows: the square brings it there in a few rounds.
             step = min(max((judged.j / self.target_j) ** 2, 1 / _LARGEST_STEP), _LARGEST_STEP)
