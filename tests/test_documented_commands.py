@@ -1,4 +1,4 @@
-"""README and docs show commands that exist: each is parsed as written, and those that work are run."""
+"""README and docs show commands that exist: each is parsed as written; some are run."""
 
 import os
 import re

@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from spacil.agents import AIRL, BC, GAIL, TRPO, SPaCIL
+    from spacil.attach import attach_penalty, attach_to_sb3
     from spacil.config.penalty_terms import register_penalty
     from spacil.demos.demonstrations import Demonstrations
     from spacil.demos.file import load_demos, save_demos
+    from spacil.diagnosis.diagnose import diagnose
     from spacil.errors import SpacilError
     from spacil.experiments.comparison import compare
     from spacil.measuring.measure import measure_smoothness
     from spacil.policies.file import load_expert, load_policy, save_policy
+    from spacil.smoothing.smooth import smooth
     from spacil.version import __version__
 
 _HOMES = {
@@ -30,6 +33,9 @@ _HOMES = {
     "TRPO": "spacil.agents",
     "Demonstrations": "spacil.demos.demonstrations",
     "compare": "spacil.experiments.comparison",
+    "attach_penalty": "spacil.attach",
+    "attach_to_sb3": "spacil.attach",
+    "diagnose": "spacil.diagnosis.diagnose",
     "load_demos": "spacil.demos.file",
     "save_demos": "spacil.demos.file",
     "load_expert": "spacil.policies.file",
@@ -37,6 +43,7 @@ _HOMES = {
     "measure_smoothness": "spacil.measuring.measure",
     "register_penalty": "spacil.config.penalty_terms",
     "save_policy": "spacil.policies.file",
+    "smooth": "spacil.smoothing.smooth",
     "SpacilError": "spacil.errors",
     "__version__": "spacil.version",
 }
@@ -50,7 +57,10 @@ __all__ = [
     "SPaCIL",
     "SpacilError",
     "__version__",
+    "attach_penalty",
+    "attach_to_sb3",
     "compare",
+    "diagnose",
     "load_demos",
     "load_expert",
     "load_policy",
@@ -58,6 +68,7 @@ __all__ = [
     "register_penalty",
     "save_demos",
     "save_policy",
+    "smooth",
 ]
 
 

@@ -40,6 +40,8 @@ VERBS = {
         "experiments.report",
         "a page that opens offline: tables, curves and fronts of runs",
     ),
+    "smooth": ("smoothing.smooth", "any policy in, a smooth one out: distilled in closed loop"),
+    "diagnose": ("smoothing.diagnose", "why does my robot shake? findings, evidence, remedies"),
     "demos": ("demos.main", "demonstrations: collect, import, export, check, show"),
     "experiment": ("machine.experiment", "measure a claim of the paper: theory"),
     "tasks": ("machine.tasks", "the built-in tasks, with sizes and the paper's settings"),

@@ -24,6 +24,8 @@ class Algorithm:
     """Groups of settings, most used first"""
     learner: str
     """`module:class` of what learns"""
+    verb: str = "train"
+    """The command that runs it: `spacil <verb>`"""
     adversary: str | None = None
     """`module:function` that makes what rewards the policy; None: the env's own reward"""
     needs_demonstrations: bool = True
@@ -119,6 +121,33 @@ ALGORITHMS: Mapping[str, Algorithm] = {
             "smoothness_target": "bc takes a weight, --lambda-policy",
             "select": "bc hands out the policy of the lowest held-out loss",
         },
+    ),
+    "smooth": Algorithm(
+        "Distil a given policy into a smooth one: the student acts, the teacher labels.",
+        reads=(
+            "run", "policy_penalty", "distil", "wish", "sampling", "nets", "evaluation",
+        ),
+        learner="spacil.smoothing.learner:SmoothingLearner",
+        verb="smooth",
+        needs_demonstrations=False,
+        # Weights and sizes: docs/results/smooth.md.
+        defaults={
+            "penalty": ("exact=0.05", "cats=1.0"),
+            "lambda_cost": 0.0,
+            "iterations": 10,
+            "steps_per_iteration": 4_000,
+            "num_envs": 20,
+            "evaluation_interval": 1,
+            "evaluation_steps": 10_000,
+            "policy_hidden": (128, 128),
+        },
+        ignores=frozenset(
+            {
+                "initial_log_std", "policy_penalty_scale", "penalty_ramp_iterations",
+                "penalty_sigma", "penalty_discount", "caps_noise_std", "caps_temporal_weight",
+                "caps_spatial_weight", "smoothness_target_reference", "smoothness_target_states",
+            }
+        ),
     ),
 }  # fmt: skip
 

@@ -12,6 +12,7 @@ from spacil.config.learning import (
     AIRLConfig,
     BCConfig,
     DiscriminatorConfig,
+    DistilConfig,
     FidelityConfig,
     PolicyStepConfig,
     PPOConfig,
@@ -50,6 +51,7 @@ class ConfigGroups:
     value: ValueConfig = field(default_factory=ValueConfig)
     nets: NetsConfig = field(default_factory=NetsConfig)
     bc: BCConfig = field(default_factory=BCConfig)
+    distil: DistilConfig = field(default_factory=DistilConfig)
     ball: BallConfig = field(default_factory=BallConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
 

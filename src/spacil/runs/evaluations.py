@@ -90,21 +90,24 @@ def evaluations_of(config: TrainConfig, metrics: Iterable[Mapping[str, Any]]) ->
 
     Nor does iteration 0, which is the untrained policy.
     """
-    evaluated = [
+    rows = [
         row
         for row in metrics
         if row.get("iteration") != 0 and isinstance(row.get("average_return"), int | float)
     ]
-    rows: list[Row] = [
-        {key: row.get(key) for key in _EVALUATION_KEYS}
-        | {key: bool(row.get(key)) for key in _WARNING_KEYS}
-        for row in evaluated
-    ]
-    best = max(rows, key=lambda row: row["average_return"], default=None)
-    if config.evaluation.select != "return":
-        chosen = [row for row, full in zip(rows, evaluated, strict=True) if full.get("is_best")]
-        best = chosen[-1] if chosen else None
-    return Evaluations(identity_of(config), best, rows[-1] if rows else None)
+    # The run's own choice, where it says: one for smoothness is not that of the highest return.
+    chosen = [row for row in rows if row.get("is_best")]
+    best = chosen[-1] if chosen else max(rows, key=lambda row: row["average_return"], default=None)
+    last = rows[-1] if rows else None
+    return Evaluations(identity_of(config), _kept(best), _kept(last))
+
+
+def _kept(row: Mapping[str, Any] | None) -> Row | None:
+    """What eval.json keeps of a row of metrics.jsonl."""
+    if row is None:
+        return None
+    warnings = {key: bool(row.get(key)) for key in _WARNING_KEYS}
+    return {key: row.get(key) for key in _EVALUATION_KEYS} | warnings
 
 
 def write_evaluations(path: Path, evaluations: Evaluations) -> None:

@@ -46,6 +46,10 @@ _RESULTS = (
     "inputs.json",
     "learning_curve.png",
     "run.log",
+    "smoothing.json",
+    "policy.safetensors",
+    "actions.png",
+    "returns.png",
     STATUS,
 )
 

@@ -6,6 +6,7 @@ from torch import Tensor
 
 from spacil.engine.torch_threads import one_torch_thread
 from spacil.envs.vector_env import FloatArray, VectorEnv
+from spacil.functional.spectral import BatchFunction
 from spacil.nets.buffered_mean import BufferedMean
 from spacil.nets.policy import GaussianPolicy
 from spacil.types import RolloutBatch
@@ -24,20 +25,32 @@ def collect(
     Live envs carry over between calls. The policy is on the CPU and does not change meanwhile.
     """
     length, width = num_steps // env.num_envs, env.num_envs
-    spec = env.spec
-    actions = torch.randn(length, width, spec.num_actions, generator=generator)
-    actions *= policy.log_std.exp()  # the noise; becomes mean + noise, in place
+    noise = torch.randn(length, width, env.spec.num_actions, generator=generator)
+    noise *= policy.log_std.exp()
+    return collect_around(env, BufferedMean(policy, width), noise, states)
+
+
+@torch.no_grad()
+def collect_around(
+    env: VectorEnv, mean: BatchFunction, noise: Tensor, states: FloatArray
+) -> tuple[RolloutBatch, FloatArray]:
+    """The same for any mean action [N, S] -> [N, A] and given noise [T, N, A].
+
+    The noise is overwritten: it becomes the actions of the batch.
+    """
+    length, width, _ = noise.shape
+    spec, actions = env.spec, noise
+    low, high = torch.from_numpy(spec.action_low), torch.from_numpy(spec.action_high)
     batch_states = torch.empty(length, width, spec.num_states)
     rewards = np.empty((length, width))
     terminated = np.empty((length, width), dtype=np.bool_)
     truncated = np.empty((length, width), dtype=np.bool_)
     final_states: list[FloatArray] = []
-    mean = BufferedMean(policy, width)
     with one_torch_thread():
         for t, (acted_on, action) in enumerate(zip(batch_states, actions, strict=True)):
             acted_on.copy_(torch.from_numpy(states))
             action += mean(acted_on)
-            result = env.step(policy.clip(action).numpy())
+            result = env.step(action.clamp(low, high).numpy())
             states = result.states
             rewards[t] = result.rewards
             terminated[t] = result.terminated

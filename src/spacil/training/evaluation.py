@@ -18,14 +18,15 @@ def evaluate_if_due(learner: Learner) -> Metrics:
     episodes = play_mean_actions(policy, env, num_done, env.num_envs)
     result = evaluation_of(policy, episodes, learner.common_frame)
     metrics = learner.after_evaluation(result, episodes)
-    found = Best(result.average_return, num_done, metrics.get("imitation_score"))
-    is_best = learner.best is None or is_better(config.evaluation.select, found, learner.best)
-    if is_best:
-        learner.best = found
+    if "is_best" not in metrics:  # a learner with a goal of its own says so itself
+        found = Best(result.average_return, num_done, metrics.get("imitation_score"))
+        is_best = learner.best is None or is_better(config.evaluation.select, found, learner.best)
+        if is_best:
+            learner.best = found
+        metrics = {**metrics, "is_best": is_best}
     return {
         **asdict(result),
         **metrics,
-        "is_best": is_best,
         "seconds_evaluation": time.perf_counter() - started,
     }
 

@@ -60,6 +60,7 @@ def chosen_algorithm(typed: str | None, file: ConfigFile) -> str:
     if typed is not None and file.algorithm not in (None, typed):
         raise ConfigError(f"train {typed}: {file.name} is of {file.algorithm}, another algorithm")
     algorithm = typed or file.algorithm
-    if algorithm not in ALGORITHMS:
-        raise ConfigError(f"train {algorithm!r}: expected one of {', '.join(ALGORITHMS)}")
+    trained = [name for name, row in ALGORITHMS.items() if row.verb == "train"]
+    if algorithm is None or algorithm not in trained:
+        raise ConfigError(f"train {algorithm!r}: expected one of {', '.join(trained)}")
     return algorithm

@@ -45,7 +45,7 @@ def usage() -> str:
         [
             "usage: spacil train ALGORITHM --task NAME [options]",
             "",
-            *(f"  {name:<8} {row.summary}" for name, row in ALGORITHMS.items()),
+            *(f"  {name:<8} {r.summary}" for name, r in ALGORITHMS.items() if r.verb == "train"),
             "",
             "`spacil train ALGORITHM --task NAME --help` shows the options with that task's "
             "defaults,",

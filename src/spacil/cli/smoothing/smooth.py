@@ -1,0 +1,189 @@
+"""`spacil smooth MODEL --task T`: distil any policy into a smooth one."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from spacil.cli.arguments import parse
+from spacil.cli.output import JsonTarget, identity, show
+from spacil.config.defaults import default_config
+from spacil.config.flat import with_user_settings
+
+if TYPE_CHECKING:
+    from spacil.smoothing.comparison import Comparison, Contender
+    from spacil.smoothing.smooth import SmoothingResult
+
+_SETTINGS = (
+    "penalty",
+    "keep_return",
+    "smoothness_target",
+    "iterations",
+    "steps_per_iteration",
+    "fit_steps",
+    "policy_hidden",
+    "seed",
+    "simulation_threads",
+    "torch_threads",
+)
+
+
+@dataclass(frozen=True)
+class SmoothArguments:
+    model: Annotated[str, tyro.conf.Positional]
+    """The policy: a run folder, a policy or .onnx file, a task's name for its bundled expert, or
+    module:name of a torch module, a Stable-Baselines3 model or a function from raw states [B, S] to
+    actions [B, A]."""
+    task: str | None = None
+    """Task name, or any Gymnasium id with Box spaces; by default the task the policy is from,
+    where it says."""
+    penalty: tuple[str, ...] | None = None
+    """exact=W, on the squared largest slope of the mean action, and cats=W, on its change from one
+    step to the next; by default exact=0.05 cats=1. They fall where the return does."""
+    keep_return: float | None = None
+    """Instead of weights: the smoothest policy that keeps this share of the teacher's return,
+    counted from what random actions earn, e.g. 0.98."""
+    smoothness_target: float | None = None
+    """Instead of weights: J to end at, at most, per standard deviation of the states."""
+    iterations: int | None = None
+    """Rounds of playing, labelling and fitting; 10 by default."""
+    steps_per_iteration: int | None = None
+    """Env steps per round; 4000 by default."""
+    fit_steps: int | None = None
+    """Adam steps per round; 800 by default."""
+    policy_hidden: tuple[int, ...] | None = None
+    """Hidden widths of the smooth policy; 128 128 by default."""
+    seed: int | None = None
+    """Root of every random stream of the run; 0 by default."""
+    simulation_threads: int | None = None
+    """Threads that step the simulator; by default one per core."""
+    torch_threads: int | None = None
+    """Threads of the matrix products; by default one per core."""
+    episodes: int = 20
+    """Whole episodes for each row of the final table."""
+    which: Literal["best", "last"] = "best"
+    """Which policy of a run folder."""
+    run_dir: Path | None = None
+    """Folder of the run; by default runs/smooth/<task>/seed<S>-<stamp>."""
+    resume: bool = False
+    """Resume the run in --run-dir, or the newest unfinished run of these settings."""
+    overwrite: bool = False
+    """Delete the run in --run-dir first."""
+    json: JsonTarget = None
+    quiet: bool = False
+    """No progress display."""
+
+
+def run(arguments: list[str]) -> int:
+    parsed = parse(
+        SmoothArguments,
+        arguments,
+        "spacil smooth",
+        "Distil any policy into a smooth one, in closed loop: the student acts, the teacher "
+        "labels. No reward is needed. Ends with a table beside the teacher and filters on it.",
+    )
+    from spacil.errors import ConfigError
+    from spacil.policies.open import open_policy
+    from spacil.runs.progress import Silent, progress_for
+    from spacil.smoothing.smooth import Interrupted, smooth_in_folder, task_of
+
+    if parsed.episodes < 1:
+        raise ConfigError(f"--episodes is {parsed.episodes}, expected 1 or more")
+    teacher = open_policy(parsed.model, parsed.which)
+    task = parsed.task or task_of(teacher, parsed.model)
+    given = {name: getattr(parsed, name) for name in _SETTINGS}
+    config = with_user_settings(
+        default_config("smooth", task), {k: v for k, v in given.items() if v is not None}
+    )
+    result = smooth_in_folder(
+        config,
+        task,
+        teacher,
+        Silent() if parsed.quiet else progress_for(config.run.iterations),
+        parsed.episodes,
+        run_dir=parsed.run_dir,
+        resume=parsed.resume,
+        overwrite=parsed.overwrite,
+    )
+    if isinstance(result, Interrupted):
+        print(
+            f"interrupted; the same command with --resume goes on in {result.run_dir}",
+            file=sys.stderr,
+        )
+        return result.exit_code
+    pictures = _draw(result)
+    document = identity(task=task, algorithm="smooth", seed=config.run.seed) | {
+        "teacher_source": teacher.name,
+        "pictures": [str(path) for path in pictures],
+        **result.as_document(),
+    }
+    show(document, parsed.json, lambda: _print(result, pictures))
+    return 0
+
+
+def _draw(result: "SmoothingResult") -> list[Path]:
+    from spacil.report.smoothing_pictures import draw_smoothing
+
+    assert result.run_dir is not None
+    return draw_smoothing(result.comparison, result.traces, result.run_dir)
+
+
+def _print(result: "SmoothingResult", pictures: list[Path]) -> None:
+    from spacil.cli.table import print_table
+    from spacil.smoothing.comparison import DELAYS, NOISE_LEVELS
+
+    table = result.comparison
+    print(f"{table.task}: {table.num_episodes} episodes each, seed {table.seed}")
+    noise = [f"G, noise {level:g}" for level in NOISE_LEVELS]
+    delay = [f"G, delay {steps}" for steps in DELAYS]
+    print_table(
+        ["", "return G", "± std", "share", "J", "E|da|", "Sm", *noise, *delay],
+        [_row(row) for row in table.rows],
+    )
+    print(f"\n{result.verdict}")
+    print(about_filters(table))
+    print(
+        f"share: of the teacher's return above that of random actions, {table.random_return:.1f}; "
+        f"J, noise: per standard deviation of {table.frame}"
+    )
+    assert result.run_dir is not None
+    print(f"run folder: {result.run_dir}\npolicy: {result.run_dir / 'policy.safetensors'}")
+    for path in pictures:
+        print(f"picture: {path}")
+
+
+def _row(row: "Contender") -> list[Any]:
+    from spacil.smoothing.comparison import DELAYS, NOISE_LEVELS
+
+    signal = row.played.action_signal
+    conditions = [("noise", level) for level in NOISE_LEVELS] + [("delay", d) for d in DELAYS]
+    returns = [found and found.average_return for found in (row.under(*c) for c in conditions)]
+    return [
+        row.name,
+        row.played.average_return,
+        row.played.return_std,
+        row.return_share,
+        row.smoothness_j,
+        signal.action_fluctuation,
+        signal.spectrum_score,
+        *returns,
+    ]
+
+
+def about_filters(table: "Comparison") -> str:
+    """Whether a filter on the teacher would have done as well, in one sentence."""
+    from spacil.smoothing.verdict import REQUIRED_SHARE
+
+    as_good = table.as_good_filters(REQUIRED_SHARE)
+    if not as_good:
+        return (
+            "filters: none keeps the return, moves the actions as little, and earns as much under "
+            "noise and delay"
+        )
+    names = ", ".join(row.name.removeprefix("teacher, ") for row in as_good)
+    return (
+        f"filters: as good here in return, action change, noise and delay: {names}. "
+        "A filter needs no training, but leaves J as it is and remembers the past"
+    )

@@ -1,0 +1,185 @@
+"""The checks: numbers of played episodes in, findings out. Nothing is played here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Severity = Literal["fine", "note", "warning"]
+
+SATURATED_SHARE = 0.2
+SAMPLED_FACTOR = 1.2
+NOISE_FACTOR = 1.5
+DELAY_LOSS = 0.1
+FAST_POWER = 0.25
+FAR_STDS, FAR_SHARE = 5.0, 0.01
+RAW_SPREAD = 10.0
+FEW_INPUTS, FEW_INPUTS_SHARE = 3, 0.5
+
+_SMOOTH = "`spacil smooth` makes a smooth policy of this one in minutes"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check."""
+
+    check: str
+    severity: Severity
+    message: str
+    remedy: str | None = None
+    """None where nothing is wrong"""
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+
+def about_saturation(at_bound: float, switches: float) -> Finding:
+    """`at_bound`: share of the executed actions on a bound; `switches`: of the steps that go from
+    one bound to the other."""
+    evidence = {"share_at_bound": at_bound, "share_switching": switches}
+    words = f"{at_bound:.0%} of the executed actions lie on a bound"
+    if at_bound <= SATURATED_SHARE:
+        return Finding("saturation", "fine", words, evidence=evidence)
+    return Finding(
+        "saturation",
+        "warning",
+        f"{words}, and {switches:.0%} of all steps jump from one bound to the other",
+        "The policy works as a switch. Charge for squared actions in training, or smooth it: "
+        f"{_SMOOTH}. A filter here costs return, because the policy needs the full range",
+        evidence,
+    )
+
+
+def about_sampling(
+    mean_change: float | None, sampled_change: float | None, mean_return: float, sampled: float
+) -> Finding:
+    """What acting with samples instead of means does to motion and return."""
+    if sampled_change is None or not mean_change:
+        return Finding(
+            "sampled_actions", "fine", "no Gaussian of a known spread: nothing is sampled"
+        )
+    factor = sampled_change / mean_change
+    evidence = {
+        "fluctuation_mean": mean_change,
+        "fluctuation_sampled": sampled_change,
+        "return_mean": mean_return,
+        "return_sampled": sampled,
+    }
+    words = f"samples of its Gaussian move the actions {factor:.1f} times as much as its mean"
+    if factor < SAMPLED_FACTOR:
+        return Finding("sampled_actions", "fine", words, evidence=evidence)
+    return Finding(
+        "sampled_actions",
+        "warning",
+        f"{words} (return {sampled:.0f} against {mean_return:.0f})",
+        "Act with the mean action: deterministic=True in `predict`, here and in "
+        "Stable-Baselines3; `act_inference` in rsl_rl",
+        evidence,
+    )
+
+
+def about_noise(clean: float | None, noisy: float | None, level: float) -> Finding:
+    """How much of a sensor's noise arrives at the motors."""
+    evidence = {"level": level, "fluctuation": clean, "fluctuation_noisy": noisy}
+    if not clean or noisy is None:
+        return Finding("sensor_noise", "fine", "the actions do not move", evidence=evidence)
+    words = (
+        f"noise of {level:g} standard deviations on every input multiplies the action change "
+        f"by {noisy / clean:.1f}"
+    )
+    if noisy / clean < NOISE_FACTOR:
+        return Finding("sensor_noise", "fine", words, evidence=evidence)
+    return Finding(
+        "sensor_noise",
+        "warning",
+        words,
+        f"The policy has steep slopes, so sensor noise becomes motor noise: {_SMOOTH}, or train "
+        "with a penalty on slopes (`--penalty exact`, `spacil.attach_penalty`)",
+        evidence,
+    )
+
+
+def about_delay(returns: Mapping[int, float], clean: float, lowest: float) -> Finding:
+    """`returns` by steps of delay; `lowest` is what random actions earn."""
+    span = clean - lowest
+    shares = {steps: (g - lowest) / span for steps, g in returns.items()} if span > 0 else {}
+    evidence = {"return": clean, "return_by_delay": {str(k): v for k, v in returns.items()}}
+    lost = {steps: 1 - share for steps, share in shares.items()}
+    words = ", ".join(f"{steps} steps {1 - loss:.0%}" for steps, loss in lost.items())
+    if not lost or lost[min(lost)] <= DELAY_LOSS:
+        text = f"return kept when actions arrive late: {words or 'not known'}"
+        return Finding("delay", "fine", text, evidence=evidence)
+    return Finding(
+        "delay",
+        "warning",
+        f"return kept when actions arrive late: {words}",
+        "A robot's bus and filters add a step or two, and a tight loop with delay oscillates. "
+        "Train with that delay, give the policy its last action as an input, or lower its slopes",
+        evidence,
+    )
+
+
+def about_frequencies(fast: float | None, hertz: float | None, rate: float | None) -> Finding:
+    """`fast`: share of the action's power above a quarter of Nyquist; `hertz`: where most of it
+    is; `rate`: control steps per second."""
+    evidence = {"share_above_quarter_nyquist": fast, "strongest_hz": hertz, "control_hz": rate}
+    if fast is None:
+        return Finding("frequency", "fine", "the episodes are too short", evidence=evidence)
+    where = "" if rate is None else f" ({rate / 8:.3g} Hz at a control rate of {rate:.3g} Hz)"
+    words = f"{fast:.0%} of the actions' power lies above a quarter of Nyquist{where}"
+    if fast < FAST_POWER:
+        return Finding("frequency", "fine", words, evidence=evidence)
+    return Finding(
+        "frequency",
+        "warning",
+        words,
+        "Few motors follow that fast: it becomes heat and noise. Charge for the change of actions "
+        f"in training (`--penalty cats`), filter, or distil: {_SMOOTH}",
+        evidence,
+    )
+
+
+def about_inputs(
+    has_normalizer: bool, far_share: float, spreads: Mapping[str, float], worst: str
+) -> Finding:
+    """`far_share`: of the inputs beyond `FAR_STDS` of what the network's normaliser knows;
+    `spreads`: root mean square of each raw input."""
+    evidence = {"has_normalizer": has_normalizer, "far_share": far_share, "worst_input": worst}
+    if has_normalizer:
+        words = f"{far_share:.1%} of the inputs lie beyond {FAR_STDS:g} standard deviations"
+        if far_share <= FAR_SHARE:
+            return Finding("inputs", "fine", words, evidence=evidence)
+        return Finding(
+            "inputs",
+            "warning",
+            f"{words} of what the policy's normaliser has seen, most often: {worst}",
+            "The statistics are those of another env or of too short a run. Load the normaliser "
+            "that was saved with this policy (VecNormalize.load), or train on",
+            evidence,
+        )
+    largest = max(spreads.values(), default=0.0)
+    words = f"no normaliser was found; inputs are up to {largest:.3g} in size"
+    if largest <= RAW_SPREAD:
+        return Finding("inputs", "fine", words, evidence=evidence)
+    return Finding(
+        "inputs",
+        "warning",
+        f"{words} ({worst})",
+        "If it was trained behind a normaliser, that is missing here: pass the whole model, or a "
+        "function that normalises first. If not, large inputs make steep and saturated networks",
+        evidence,
+    )
+
+
+def about_drivers(shares: Mapping[str, float], mean_j: float) -> Finding:
+    """`shares`: of the squared slopes, by input, largest first."""
+    top = dict(list(shares.items())[:FEW_INPUTS])
+    words = ", ".join(f"{name} {share:.0%}" for name, share in top.items())
+    evidence = {"mean_j": mean_j, "share_by_input": dict(shares)}
+    if sum(top.values()) < FEW_INPUTS_SHARE or len(shares) <= FEW_INPUTS:
+        text = f"J is {mean_j:.3g}; the steepest inputs are {words}"
+        return Finding("inputs_that_drive", "note", text, evidence=evidence)
+    return Finding(
+        "inputs_that_drive",
+        "note",
+        f"J is {mean_j:.3g}, and most of it comes from a few inputs: {words}",
+        "Look at these sensors first: filter them, or give the policy a smoother estimate",
+        evidence,
+    )

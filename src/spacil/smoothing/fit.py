@@ -1,0 +1,170 @@
+"""One round's fit of the student: squared error to the labels, with two smoothness penalties.
+
+    E |mu(s) - label|^2 + exact E[sigma_max(d mu / d s)^2] + cats E |clip(mu(s')) - clip(mu(s))|^2
+
+all in half ranges of the actions, so that weights mean the same whatever the units of an env.
+The temporal term looks at executed actions: a teacher that switches between its bounds has means
+far beyond them, and pulling those together would change nothing but whether it reaches them.
+
+Each fit starts at the full step size and lets it fall along a half cosine: the student that acts
+next has settled, and a longer run repeats a shorter one.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from spacil.config.learning import DistilConfig
+from spacil.config.smoothing import PolicyPenaltyConfig
+from spacil.engine.adam import Adam
+from spacil.engine.mlp_passes import add_parameter_cotangent, forward_trace
+from spacil.envs.vector_env import EnvSpec
+from spacil.errors import ConfigError, DivergedError
+from spacil.nets.policy import GaussianPolicy
+from spacil.seeding import Streams
+from spacil.smoothing.labelled_states import TrainingRows
+from spacil.smoothness.policy_penalty import exact_policy_penalty
+
+SPREAD_FLOOR, SPREAD_CEILING = 1e-3, 0.3
+"""Of the fitted spread, in half ranges: a perfect fit's logarithm would be infinite, and a bad
+one's noise would show nothing but falls."""
+LAST_RATE = 0.02
+"""The last step's size, of the first one's."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Of the two penalties, in squared half ranges."""
+
+    exact: float
+    """Per squared unit of the normalised state"""
+    cats: float
+    """Per step"""
+
+    def times(self, exact: float, cats: float) -> "Weights":
+        return Weights(exact * self.exact, cats * self.cats)
+
+
+def given_weights(config: PolicyPenaltyConfig) -> Weights:
+    """Those of `--penalty exact=W cats=W`; one that is not named has none."""
+    found = {term.name: term.weight for term in config.terms}
+    if others := sorted(found.keys() - {"exact", "cats"}):
+        raise ConfigError(
+            f"--penalty {others[0]}: smooth takes exact, for all directions, and cats, along time"
+        )
+    return Weights(found.get("exact", 0.0), found.get("cats", 0.0))
+
+
+@dataclass(frozen=True)
+class Units:
+    """What counts as one unit of each action, [A] each."""
+
+    low: Tensor
+    high: Tensor
+    half_range: Tensor
+    """1 where a bound is open"""
+
+    @classmethod
+    def of(cls, spec: EnvSpec) -> "Units":
+        low, high = torch.from_numpy(spec.action_low), torch.from_numpy(spec.action_high)
+        half = (high - low) / 2
+        return cls(low, high, torch.where(torch.isfinite(half) & (half > 0), half, 1.0))
+
+
+def fit(
+    student: GaussianPolicy,
+    optimizer: Adam,
+    rows: TrainingRows,
+    weights: Weights,
+    units: Units,
+    settings: DistilConfig,
+    streams: Streams,
+) -> dict[str, float]:
+    """Adam on random minibatches; the mean of each summand of the loss over the second half."""
+    sums = torch.zeros(3)
+    first_counted = settings.fit_steps // 2
+    for step in range(settings.fit_steps):
+        optimizer.learning_rate = _rate(settings, step)
+        batch = torch.randint(len(rows), (settings.fit_minibatch,), generator=streams.minibatch)
+        optimizer.zero_grad()
+        losses = [*_error_and_change(student, optimizer, rows, batch, weights.cats, units)]
+        few = batch[: max(1, settings.fit_minibatch // 4)]  # a Jacobian costs many times an error
+        losses.append(_slope(student, rows.states[few], weights.exact, units))
+        optimizer.step()
+        if step >= first_counted:
+            sums += torch.stack(losses)
+    mean = (sums / (settings.fit_steps - first_counted)).tolist()
+    return _finite(dict(zip(("imitation", "penalty_cats", "penalty_exact"), mean, strict=True)))
+
+
+@torch.no_grad()
+def fit_spread(student: GaussianPolicy, states: Tensor, labels: Tensor, units: Units) -> None:
+    """The student explores as far as it errs: its spread becomes that of its own errors.
+
+    Where it already follows the teacher it acts almost exactly; where not, the noise shows it the
+    states that its errors lead to.
+    """
+    bounds = units.low, units.high
+    errors = (labels.clamp(*bounds) - student.mean(states).clamp(*bounds)) / units.half_range
+    std = errors.square().mean(0).sqrt().clamp(SPREAD_FLOOR, SPREAD_CEILING)
+    student.log_std.copy_((std * units.half_range).log())
+
+
+@torch.no_grad()
+def _error_and_change(
+    student: GaussianPolicy,
+    optimizer: Adam,
+    rows: TrainingRows,
+    batch: Tensor,
+    weight: float,
+    units: Units,
+) -> tuple[Tensor, Tensor]:
+    """Squared error and weighted temporal penalty; adds the gradient of both.
+
+    By hand, from one pass over states and successors together: there is no graph to build.
+    """
+    size, layers = len(batch), student.mean_net.tanh_layers
+    inputs = rows.states[torch.cat([batch, rows.successors[batch]])] * student.normalizer.mask
+    trace = forward_trace(layers, inputs)
+    error = (trace.output[:size] - rows.labels[batch]) / units.half_range
+    executed = trace.output.clamp(units.low, units.high)
+    change = (executed[size:] - executed[:size]) / units.half_range
+    scale = weight / rows.share_followed
+    cotangent = torch.cat([error - scale * change, scale * change]) * (2 / size)
+    # Beyond the bounds the executed action does not move; the error is felt everywhere.
+    is_free = trace.output == executed
+    cotangent[size:] *= is_free[size:]
+    cotangent[:size] += (~is_free[:size]) * (2 / size) * scale * change
+    slopes = optimizer.gradients
+    gradients = list(zip(slopes[::2], slopes[1::2], strict=True))
+    add_parameter_cotangent(layers, trace, cotangent / units.half_range, gradients)
+    return error.square().sum(-1).mean(), scale * change.square().sum(-1).mean()
+
+
+def _slope(student: GaussianPolicy, states: Tensor, weight: float, units: Units) -> Tensor:
+    """The weighted exact penalty; adds its gradient."""
+    if weight == 0:
+        return states.new_zeros(())
+
+    def mean_action(normalized: Tensor) -> Tensor:
+        return student.mean_of_normalized(normalized) / units.half_range
+
+    loss = weight * exact_policy_penalty(mean_action, states)()
+    loss.backward()
+    return loss.detach()
+
+
+def _rate(settings: DistilConfig, step: int) -> float:
+    """A half cosine from the full step size down to `LAST_RATE` of it."""
+    height = (1 + math.cos(math.pi * step / settings.fit_steps)) / 2
+    return settings.fit_learning_rate * (LAST_RATE + (1 - LAST_RATE) * height)
+
+
+def _finite(losses: dict[str, float]) -> dict[str, float]:
+    if not all(math.isfinite(value) for value in losses.values()):
+        raise DivergedError(
+            f"smoothing: the loss is {losses}; a smaller --fit-learning-rate may help"
+        )
+    return losses

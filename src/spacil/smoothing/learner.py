@@ -1,0 +1,274 @@
+"""Distillation in closed loop as a run: the student acts, the teacher labels, the fit follows.
+
+A student fitted on the teacher's own states alone is smooth and falls: its small errors lead to
+states it has never seen. So only the first round is the teacher's, for the states it lives in and
+their normaliser; in all others the student acts and the teacher says what it would have done.
+No reward is read: the return decides which student is handed out, not what it learns.
+"""
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from spacil.config.train_config import TrainConfig
+from spacil.demos.common_frame import CommonFrame
+from spacil.engine.adam import Adam
+from spacil.envs.registry import make_vector_env
+from spacil.envs.vector_env import FloatArray, ResetSeeds, VectorEnv
+from spacil.errors import ConfigError
+from spacil.measuring.evaluate import Best, Evaluation, num_evaluation_envs
+from spacil.measuring.frames import frame_of_run
+from spacil.nets.policy import GaussianPolicy
+from spacil.policies.source import PolicySource
+from spacil.runs.named_tensors import optimizer_tensors, restore_optimizer, with_prefix
+from spacil.runs.saved_state import optional_record_from, record_from, require_same_form
+from spacil.sampling.episodes import EpisodeTotals
+from spacil.sampling.rollout import collect, collect_around
+from spacil.seeding import Streams
+from spacil.smoothing.fit import Units, fit, fit_spread, given_weights
+from spacil.smoothing.labelled_states import LabelledStates, TrainingRows
+from spacil.smoothing.references import References, measure_references
+from spacil.smoothing.teacher import same_teacher, teacher_for
+from spacil.smoothing.verdict import Goal, Judged, Strengths, verdict
+from spacil.training.iteration_metrics import Counters, Metrics, Stopwatch
+from spacil.types import RolloutBatch
+
+_LABELLED = "labelled."
+
+
+class SmoothingLearner:
+    """A student, what it has learned from, and the best student it has been."""
+
+    demonstrations = None
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        env_source: Any,
+        teacher: PolicySource,
+        common_frame: CommonFrame | None = None,
+    ) -> None:
+        run, nets, num_envs = config.run, config.nets, config.sampling.num_envs
+        if run.device != "cpu":
+            raise ConfigError(f"--device {run.device}: smooth fits small nets, on the CPU")
+        self.config = config
+        self.weights = given_weights(config.policy_penalty)
+        self.goal = Goal.of(config)
+        self.streams = Streams.from_seed(run.seed)
+        self.env: VectorEnv = make_vector_env(
+            env_source,
+            num_envs,
+            ResetSeeds(run.seed, "env"),
+            run.simulation_threads,
+            run.env_timeout,
+        )
+        spec = self.env.spec
+        self.env_states: FloatArray = self.env.reset()
+        self.teacher = teacher_for(teacher, spec, self.env_states)
+        self.eval_env: VectorEnv = make_vector_env(
+            env_source,
+            num_evaluation_envs(config.evaluation.evaluation_steps, spec.horizon),
+            ResetSeeds(run.seed, "eval"),
+            run.simulation_threads,
+            run.env_timeout,
+        )
+        self.common_frame = (
+            common_frame or teacher.common_frame or frame_of_run(None, spec.task, spec.num_states)
+        )
+        self.units = Units.of(spec)
+        self.student = GaussianPolicy(
+            spec.num_states,
+            spec.action_low,
+            spec.action_high,
+            nets.policy_hidden,
+            nets.init,
+            nets.initial_log_std,
+            self.streams.init,
+        )
+        self.student.log_std.requires_grad_(False)  # it has a closed form
+        self.policy = copy.deepcopy(self.student).requires_grad_(False)
+        self.optimizer = Adam(self.student.mean_net, config.distil.fit_learning_rate)
+        length = config.sampling.steps_per_iteration // num_envs
+        self._nothing = LabelledStates.none(length, num_envs, spec.num_states, spec.num_actions)
+        self.labelled = self._nothing
+        self.counters = Counters()
+        self.strengths = Strengths()
+        self.best: Best | None = None
+        self.chosen: Judged | None = None
+        """The evaluation of `policy`, the student handed out"""
+        self.latest: Judged | None = None
+        """The newest evaluation"""
+        self.references: References | None = None
+
+    @property
+    def kept_policy(self) -> GaussianPolicy:
+        """What is evaluated: the student of the newest round."""
+        return self.student
+
+    @property
+    def is_done(self) -> bool:
+        """All rounds done."""
+        return self.counters.iteration >= self.config.run.iterations
+
+    def where(self) -> str:
+        """The round under way."""
+        return f"round {self.counters.iteration + 1}"
+
+    def iterate(self) -> Metrics:
+        """One round: play, label, fit."""
+        clock = Stopwatch()
+        if self.references is None:
+            with clock("references"):
+                self.references, self.common_frame = measure_references(
+                    self.teacher, self.eval_env, self.common_frame, self.config.run.seed
+                )
+        with clock("simulation"):
+            played = self._play()
+            labels = self.teacher.mean(played.flat_states.to(self.teacher.dtype)).detach().float()
+        self.labelled = self.labelled.with_round(played, labels.view(played.actions.shape))
+        weights = self.weights.times(**vars(self.strengths))
+        with clock("fit"):
+            losses = fit(
+                self.student,
+                self.optimizer,
+                TrainingRows(self.labelled, self.student),
+                weights,
+                self.units,
+                self.config.distil,
+                self.streams,
+            )
+        fit_spread(self.student, played.flat_states, labels, self.units)
+        self.counters.iteration += 1
+        self.counters.env_steps += played.num_steps
+        return {
+            "iteration": self.counters.iteration,
+            "env_steps": self.counters.env_steps,
+            **{f"loss_{name}": value for name, value in losses.items()},
+            "weight_exact": weights.exact,
+            "weight_cats": weights.cats,
+            "policy_std": float(self.student.log_std.exp().mean()),
+            **clock.seconds,
+        }
+
+    def _play(self) -> RolloutBatch:
+        """The first round is the teacher's, and its states are the normaliser's."""
+        sampling = self.config.sampling
+        if self.labelled.num_rounds:
+            played, self.env_states = collect(
+                self.env,
+                self.student,
+                self.env_states,
+                sampling.steps_per_iteration,
+                self.streams.action,
+            )
+            return played
+        played, self.env_states = collect_around(
+            self.env,
+            lambda states: self.teacher.mean(states.to(self.teacher.dtype)).float(),
+            torch.zeros(self._nothing.labels.shape[1:]),
+            self.env_states,
+        )
+        self.student.normalizer.merge(played.states)
+        return played
+
+    def after_evaluation(self, evaluation: Evaluation, episodes: EpisodeTotals) -> Metrics:
+        """Hand out this student if it is the better one, and move the weights as a wish asks."""
+        assert self.references is not None and evaluation.smoothness_j is not None
+        share = self.references.share(evaluation.average_return)
+        judged = Judged(self.counters.iteration, share, evaluation.smoothness_j)
+        is_chosen = self.goal.prefers(judged, self.chosen)
+        if is_chosen:
+            self.chosen = judged
+            self.best = Best(evaluation.average_return, self.counters.iteration)
+            self.policy.load_state_dict(self.student.state_dict())
+            self.policy.normalizer.refresh()
+        self.strengths = self.goal.next_strengths(self.strengths, judged, self.latest)
+        self.latest = judged
+        return {
+            "is_best": is_chosen,
+            "return_share": share,
+            "teacher_j_ratio": _ratio(judged.j, self.references.teacher_j),
+            "teacher_fluctuation_ratio": _ratio(
+                evaluation.action_fluctuation, self.references.teacher_fluctuation
+            ),
+        }
+
+    def verdict(self) -> str:
+        """On the student handed out."""
+        assert self.chosen is not None and self.references is not None
+        return verdict(self.goal, self.chosen, self.references.teacher_j)
+
+    def close(self) -> None:
+        self.env.close()
+        self.eval_env.close()
+
+    # --- taking it apart, and putting it together again
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Every number of the run, by name, on the CPU."""
+        named: dict[str, Tensor] = {}
+        for name, module in self._modules().items():
+            named |= {f"{name}.{key}": value for key, value in module.state_dict().items()}
+        named |= optimizer_tensors("student", self.student.mean_net, self.optimizer)
+        named |= {f"stream.{name}": value for name, value in self.streams.state().items()}
+        named |= {
+            f"env.{name}": torch.from_numpy(value) for name, value in self.env.save_state().items()
+        }
+        named |= {f"{_LABELLED}{name}": value for name, value in self.labelled.tensors().items()}
+        return {name: value.detach().contiguous().clone() for name, value in named.items()}
+
+    def document(self) -> dict[str, Any]:
+        """What is not a tensor, JSON-able and free of wall-clock time."""
+        return {
+            "counters": vars(self.counters).copy(),
+            "strengths": vars(self.strengths).copy(),
+            "best": None if self.best is None else vars(self.best).copy(),
+            "chosen": None if self.chosen is None else vars(self.chosen).copy(),
+            "latest": None if self.latest is None else vars(self.latest).copy(),
+            "references": None if self.references is None else vars(self.references).copy(),
+            "teacher": {"name": self.teacher.name, "kind": self.teacher.kind},
+        }
+
+    def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
+        """Continue exactly where `tensors()` and `document()` were taken, with the same teacher."""
+        require_same_form(_without_labelled(tensors), _without_labelled(self.tensors()))
+        counters = record_from(Counters, document.get("counters"), "counters")
+        best = optional_record_from(Best, document.get("best"), "best evaluation")
+        chosen = optional_record_from(Judged, document.get("chosen"), "chosen student")
+        latest = optional_record_from(Judged, document.get("latest"), "newest evaluation")
+        references = optional_record_from(References, document.get("references"), "references")
+        strengths = record_from(Strengths, document.get("strengths"), "strengths")
+        labelled = LabelledStates.restored(
+            with_prefix(tensors, _LABELLED), counters.iteration, self._nothing
+        )
+        if not same_teacher(self.teacher, labelled):
+            raise ConfigError(
+                f"cannot resume with another teacher: {self.teacher.name} does not answer as the "
+                f"one of this run, {document.get('teacher')}; name that one, or start a new run"
+            )
+        for name, module in self._modules().items():
+            module.load_state_dict(with_prefix(tensors, f"{name}."))
+        for policy in (self.policy, self.student):
+            policy.normalizer.refresh()
+        restore_optimizer("student", self.student.mean_net, self.optimizer, tensors)
+        self.streams.restore(with_prefix(tensors, "stream."))
+        env_state = {key: value.numpy() for key, value in with_prefix(tensors, "env.").items()}
+        self.env_states = self.env.load_state(env_state)
+        self.counters, self.labelled = counters, labelled
+        self.best, self.chosen, self.references = best, chosen, references
+        self.strengths, self.latest = strengths, latest
+
+    def _modules(self) -> dict[str, nn.Module]:
+        return {"policy": self.policy, "student": self.student}
+
+
+def _without_labelled(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """They grow with every round, and are checked apart."""
+    return {name: value for name, value in tensors.items() if not name.startswith(_LABELLED)}
+
+
+def _ratio(value: float | None, reference: float) -> float | None:
+    return None if value is None or reference <= 0 else value / reference

@@ -1,0 +1,66 @@
+"""What the teacher and random actions earn, and how smooth the teacher is: where both ends lie."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from spacil.demos.common_frame import CommonFrame
+from spacil.envs.vector_env import VectorEnv
+from spacil.measuring.lens import make_lens
+from spacil.measuring.played import reference_actors
+from spacil.policies.source import PolicySource
+from spacil.sampling.episodes import play_for_totals
+from spacil.seeding import stream
+from spacil.smoothness.action_signal import mean_of_known
+
+_MAX_STATES = 5_000
+"""States at which the teacher's J is measured while it is distilled."""
+
+
+@dataclass(frozen=True)
+class References:
+    """Plain numbers that a resumed run must find again."""
+
+    teacher_return: float
+    teacher_j: float
+    """In the common frame"""
+    teacher_fluctuation: float
+    random_return: float
+
+    def share(self, average_return: float) -> float | None:
+        """(G - random) / (teacher - random); None where the teacher earns no more than random."""
+        span = self.teacher_return - self.random_return
+        return (average_return - self.random_return) / span if span > 0 else None
+
+
+def measure_references(
+    teacher: PolicySource, env: VectorEnv, frame: CommonFrame | None, seed: int
+) -> tuple[References, CommonFrame]:
+    """Whole episodes of the teacher and of random actions in every env, from the same starts.
+
+    Without a frame the states that the teacher visits define one.
+    """
+    played = play_for_totals(env, lambda s: teacher.mean(s.to(teacher.dtype)), 0, env.num_envs)
+    random = reference_actors(env.spec, stream(seed, "random-policy"))["random"]
+    random_returns = play_for_totals(env, random, 0, env.num_envs).returns
+    if frame is None:
+        std = played.states.double().std(0, correction=0)
+        frame = CommonFrame(std, "the states that the teacher visited")
+    found = References(
+        teacher_return=float(np.mean(played.returns)),
+        teacher_j=j_at(teacher, played.states, frame, seed),
+        teacher_fluctuation=mean_of_known(played.action_changes.tolist()) or 0.0,
+        random_return=float(np.mean(random_returns)),
+    )
+    return found, frame
+
+
+def j_at(source: PolicySource, states: Tensor, frame: CommonFrame, seed: int) -> float:
+    """Mean J in the common frame over a random choice of raw states."""
+    rows = torch.randperm(len(states), generator=stream(seed, "subset"))[:_MAX_STATES]
+    lens = make_lens(source, frame.std.to(source.dtype), frame, source.action_bounds)
+    common = lens.constants(states[rows].to(source.dtype)).common
+    assert common is not None
+    return float(common.mean())

@@ -1,0 +1,126 @@
+"""When a smooth policy is good enough, and what the weights do until it is."""
+
+import math
+from dataclasses import dataclass
+
+from spacil.config.train_config import TrainConfig
+
+REQUIRED_SHARE = 0.98
+"""Of the teacher's return above random actions; less is a fall, unless a user asks for less."""
+TARGET_TOLERANCE = 1.02
+"""A J so much above its target still meets it: two evaluations differ by as much."""
+
+FIRST_JUDGED_ROUND = 4
+"""Before it a student falls because it is young, whatever the weights."""
+
+STILL_LEARNING = 0.005
+"""A share that rose by so much since the last evaluation may rise on with the same weights."""
+
+_GROWTH, _RETREAT, _RETREAT_OF_CATS = 1.5, 0.5, 0.25
+_LEAST_CATS = 0.02
+_LARGEST_STEP = 2.5
+
+
+@dataclass(frozen=True)
+class Strengths:
+    """Factors on the weights of the penalties, as the rounds move them."""
+
+    exact: float = 1.0
+    cats: float = 1.0
+
+    def retreat(self) -> "Strengths":
+        """The temporal penalty first: a gait needs its fast movements more than its slopes."""
+        if self.cats > _LEAST_CATS:
+            return Strengths(self.exact, _RETREAT_OF_CATS * self.cats)
+        return Strengths(_RETREAT * self.exact, self.cats)
+
+    def advance(self, limit: float) -> "Strengths":
+        """Both up, at most to `limit` of the weights as given."""
+        exact, cats = (min(_GROWTH * factor, limit) for factor in (self.exact, self.cats))
+        return Strengths(exact, cats)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a run is asked for."""
+
+    share: float
+    """Of the return, at least"""
+    target_j: float | None
+    """J, at most"""
+    wants_smoothest: bool
+    """Whether the weights grow as long as the return is kept"""
+
+    @classmethod
+    def of(cls, config: TrainConfig) -> "Goal":
+        keep, target = config.distil.keep_return, config.wish.smoothness_target
+        return cls(keep or REQUIRED_SHARE, target or None, keep > 0 and not target)
+
+    def keeps(self, share: float | None) -> bool:
+        return share is not None and share >= self.share
+
+    def meets(self, j: float) -> bool:
+        return self.target_j is None or j <= TARGET_TOLERANCE * self.target_j
+
+    def prefers(self, new: "Judged", old: "Judged | None") -> bool:
+        """Whether a later student takes the place of the one chosen so far.
+
+        One that keeps the return beats one that does not. Among equals the later one has seen
+        more states and is the better student, unless the smoothest is asked for.
+        """
+        if old is None or self._rank(new) != self._rank(old):
+            return old is None or self._rank(new) > self._rank(old)
+        if not self.keeps(new.share):
+            return (new.share or -math.inf) >= (old.share or -math.inf)
+        return new.j <= old.j if self.wants_smoothest else True
+
+    def next_strengths(
+        self, strengths: Strengths, judged: "Judged", former: "Judged | None" = None
+    ) -> Strengths:
+        """Those of the next round: less where the return fell, and back up where it is kept.
+
+        `former` is the evaluation before: a student that is still getting better is left alone.
+        Beyond the weights as given they grow only where a wish asks.
+        """
+        if judged.iteration < FIRST_JUDGED_ROUND or judged.share is None:
+            return strengths
+        if not self.keeps(judged.share):
+            known = None if former is None else former.share
+            is_learning = known is not None and judged.share > known + STILL_LEARNING
+            return strengths if is_learning else strengths.retreat()
+        if self.target_j is not None:
+            # J falls slowly as the weight grows: the square brings it there in a few rounds.
+            step = min(max((judged.j / self.target_j) ** 2, 1 / _LARGEST_STEP), _LARGEST_STEP)
+            return Strengths(step * strengths.exact, strengths.cats)
+        return strengths.advance(math.inf if self.wants_smoothest else 1.0)
+
+    def _rank(self, judged: "Judged") -> tuple[bool, bool]:
+        return self.keeps(judged.share), self.meets(judged.j)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One evaluated student."""
+
+    iteration: int
+    share: float | None
+    j: float
+
+
+def verdict(goal: Goal, judged: Judged, teacher_j: float) -> str:
+    """One sentence for the reader of a result."""
+    ratio = f"J is {judged.j / teacher_j:.2f} times the teacher's" if teacher_j > 0 else "J is 0"
+    if judged.share is None:
+        return f"not judged: the teacher earns no more than random actions; {ratio}"
+    if not goal.keeps(judged.share):
+        return (
+            f"NOT done: only {judged.share:.1%} of the teacher's return is kept, below "
+            f"{goal.share:.0%}; more --iterations, smaller weights in --penalty, or "
+            "--keep-return, which looks for them, may help"
+        )
+    if not goal.meets(judged.j):
+        return (
+            f"NOT done: {judged.share:.1%} of the return is kept, but J is {judged.j:.3g}, above "
+            f"the target {goal.target_j:.3g}; more --iterations may get there"
+        )
+    return f"done: {judged.share:.1%} of the teacher's return is kept, {ratio}"

@@ -1,0 +1,79 @@
+"""`spacil smooth` and `spacil diagnose` at the command line."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Spacil = Callable[..., Any]
+
+TINY = (
+    *("--iterations", "2", "--steps-per-iteration", "400", "--fit-steps", "10"),
+    *("--policy-hidden", "16", "--episodes", "2", "--quiet"),
+    *("--simulation-threads", "1", "--torch-threads", "1"),
+)
+
+
+def test_a_bundled_expert_is_smoothed_into_a_folder(spacil: Spacil, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    done = spacil("smooth", "Reacher-v4", "--run-dir", folder, *TINY)
+    assert done.code == 0, done.err
+    for words in ("smooth policy", "moving average 0.5", "low-pass 0.2 of Nyquist", "filters:"):
+        assert words in done.out
+    assert "NOT done" in done.out  # ten steps of Adam a round teach nothing
+    for name in ("policy.safetensors", "smoothing.json", "metrics.jsonl", "config.json"):
+        assert (folder / name).is_file(), name
+    for name in ("actions.png", "returns.png"):
+        assert (folder / name).read_bytes().startswith(b"\x89PNG")
+    verdict = json.loads((folder / "smoothing.json").read_text())
+    assert verdict["is_done"] is False and verdict["teacher"]["return_share"] == 1.0
+
+    again = spacil("smooth", "Reacher-v4", "--run-dir", folder, *TINY)
+    assert again.code == 73 and "--resume continues it" in again.err
+    resumed = spacil("smooth", "Reacher-v4", "--run-dir", folder, "--resume", "--json", *TINY)
+    assert resumed.code == 0, resumed.err
+    document = json.loads(resumed.out)
+    assert document["smooth"] == verdict["smooth"]
+    assert (document["algorithm"], document["task"]) == ("smooth", "Reacher-v4")
+
+    measured = spacil("evaluate", folder / "policy.safetensors", "--episodes", "2", "--json")
+    assert json.loads(measured.out)["provenance"]["teacher"] == "Reacher-v4"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("Reacher-v4", "--penalty", "lcp=1"), 2, "smooth takes exact"),
+        (("Reacher-v4", "--keep-return", "1.5"), 2, "keep_return is 1.5"),
+        (("Reacher-v4", "--task", "Hopper-v4"), 65, "state dims"),
+        (("nowhere.policy", "--task", "Hopper-v4"), 65, "no such file"),
+        (("Reacher-v4", "--episodes", "0"), 2, "--episodes is 0"),
+    ],
+)
+def test_mistakes_are_named_before_anything_is_trained(
+    spacil: Spacil, tmp_path: Path, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    folder = tmp_path / "run"
+    refused = spacil("smooth", *arguments, "--run-dir", folder, "--quiet")
+    assert (refused.code, words in refused.err.replace("-return", "_return")) == (code, True), (
+        refused.err
+    )
+    assert not folder.exists()
+
+
+def test_train_does_not_offer_smooth(spacil: Spacil) -> None:
+    refused = spacil("train", "smooth", "--task", "Reacher-v4")
+    assert refused.code == 2 and "expected one of spacil, gail" in refused.err
+    assert "Distil a given policy" not in spacil("train", "--help").out
+
+
+def test_diagnose_prints_findings_with_remedies_and_json(spacil: Spacil, tmp_path: Path) -> None:
+    target = tmp_path / "findings.json"
+    done = spacil("diagnose", "Reacher-v4", "--episodes", "2", "--json", target)
+    assert done.code == 0, done.err
+    assert "checks found something" in done.out and "saturation" in done.out
+    document = json.loads(target.read_text())
+    assert {"check", "severity", "message", "remedy", "evidence"} == set(document["findings"][0])
+    assert document["task"] == "Reacher-v4"
