@@ -60,6 +60,6 @@ def chosen_algorithm(typed: str | None, file: ConfigFile) -> str:
     if typed is not None and file.algorithm not in (None, typed):
         raise ConfigError(f"train {typed}: {file.name} is of {file.algorithm}, another algorithm")
     algorithm = typed or file.algorithm
-    if algorithm not in ALGORITHMS:
+    if algorithm is None or algorithm not in ALGORITHMS:
         raise ConfigError(f"train {algorithm!r}: expected one of {', '.join(ALGORITHMS)}")
     return algorithm
