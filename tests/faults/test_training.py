@@ -17,7 +17,8 @@ Train = Callable[..., Any]
 
 
 def metrics_of(run_dir: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
+    """The iterations of a run, without the evaluation of the untrained policy before them."""
+    return [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()][1:]
 
 
 def last_checkpoint(run_dir: Path) -> checkpoint.Checkpoint:

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import policies_of_others as foreign
 import tiny_runs
-from own_env import SOURCE
 
 import spacil as library
 
@@ -52,22 +51,27 @@ def documented_commands() -> list[Command]:
 def furnish(folder: Path) -> None:
     """Files under the names that the pages use, small: Hopper's, and an env of one's own."""
     demos = library.load_demos("Hopper-v4").first(2)
-    for name in ("mine.npz", "theirs.npz", "theirs.hdf5"):
+    for name in ("theirs.npz", "theirs.hdf5"):
         library.save_demos(demos, folder / name)
+    np.savez(  # as somebody writes it who knows nothing of spacil
+        folder / "mine.npz",
+        states=demos.states.numpy(),
+        actions=demos.expert_batch("executed").actions.numpy(),
+        episode_lengths=demos.episode_lengths.numpy(),
+    )
     foreign.write_onnx(foreign.make_module(11, 3), folder / "policy.onnx")
-    (folder / "my_cart.py").write_text(SOURCE)
+    page = (ROOT / "docs" / "own_env.md").read_text()
+    (folder / "my_cart.py").write_text(re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)[0])
     (folder / "my_module.py").write_text(
         "import gymnasium\nimport numpy as np\n"
         "gymnasium.register('Env-v0', 'gymnasium.envs.mujoco.hopper_v5:HopperEnv', "
         "max_episode_steps=1000)\n"
         "def sb3_model(states):\n    return np.zeros((len(states), 3))\n"
     )
-    settings = tiny_runs.tiny(iterations=1, seed=0)
-    agent = library.GAIL("Hopper-v4", "Hopper-v4", **settings)
+    agent = library.SPaCIL("Hopper-v4", **tiny_runs.tiny("spacil", iterations=1))
     agent.learn(run_dir=folder / "runs" / "mine")
     agent.close()
     (folder / "docs" / "figures").mkdir(parents=True)
-    assert np.load(folder / "mine.npz")
 
 
 def shortened(words: list[str], algorithm: str, run_dir: str | None) -> list[str]:

@@ -83,8 +83,9 @@ def _names_after(verb: str, module: ModuleType) -> tuple[list[str], list[ModuleT
 def _flags_in(module: ModuleType) -> Iterator[str]:
     """The flags of every record of arguments that a verb's module defines."""
     for kind in vars(module).values():
-        is_ours = isinstance(kind, type) and kind.__module__ == module.__name__
-        if is_ours and is_dataclass(kind) and kind.__name__.endswith("Arguments"):
+        if not isinstance(kind, type) or kind.__module__ != module.__name__:
+            continue
+        if kind.__name__.endswith("Arguments") and is_dataclass(kind):
             yield from _flags_of(kind)
 
 

@@ -169,11 +169,12 @@ def _print_cost(report: "SmoothnessReport") -> None:
 
 
 def _print_played(report: "SmoothnessReport") -> None:
-    if report.played is None or report.references is None:
+    references = report.references
+    if report.played is None or references is None:
         return
-    columns = {"policy": report.played, **report.references}
+    columns = {"policy": report.played, **references}
     others = "zero and random actions" + (
-        " and the bundled demonstrator" if "demonstrator" in report.references else ""
+        " and the bundled demonstrator" if "demonstrator" in references else ""
     )
     _title(f"{report.played.num_episodes} episodes, beside {others}")
 
@@ -183,8 +184,7 @@ def _print_played(report: "SmoothnessReport") -> None:
     rows: list[list[object]] = [
         ["return G", *(column.average_return for column in columns.values())],
         ["  std over episodes", *(column.return_std for column in columns.values())],
-        ["J, common frame", report.smoothness_j]
-        + [reference.smoothness_j for reference in report.references.values()],
+        ["J, common frame", report.smoothness_j, *(r.smoothness_j for r in references.values())],
         ["episode length n", *(column.mean_length for column in columns.values())],
         ["action fluctuation E|da|", *signal("action_fluctuation")],
         ["spectrum score Sm", *signal("spectrum_score")],
