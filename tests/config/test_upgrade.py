@@ -106,6 +106,20 @@ def test_settings_of_today_are_left_as_they_are(name: str) -> None:
     assert upgraded(new) == new
 
 
+@pytest.mark.parametrize("name", ["gail", "spacil", "trpo"])
+def test_settings_that_an_earlier_commit_did_not_have_are_off(name: str) -> None:
+    now = flat_settings(plain_config(name, "Reacher-v4"))
+    new_ones = {
+        "value_targets",
+        "warm_start_steps",
+        "kept_policy_decay",
+        "penalty_weight",
+        "select",
+    }
+    before = {key: value for key, value in now.items() if key not in new_ones}
+    assert upgraded(before) == now
+
+
 @pytest.mark.parametrize(
     "flat",
     [

@@ -45,6 +45,15 @@ def test_best_is_the_highest_return_and_last_the_newest_evaluation() -> None:
     assert "seconds_total" not in found.best
 
 
+def test_best_is_the_newest_one_kept_where_something_else_selects() -> None:
+    config = with_settings(CONFIG, {"select": "imitation"})
+    kept = [True, True, False]
+    metrics = [row(i + 1, 3.0 - i) | {"is_best": is_best} for i, is_best in enumerate(kept)]
+    found = evaluations_of(config, metrics)
+    assert found.best is not None and found.last is not None
+    assert (found.best["iteration"], found.last["iteration"]) == (2, 3)
+
+
 def test_a_run_without_evaluations_has_neither_best_nor_last() -> None:
     found = evaluations_of(CONFIG, [row(1, None)])
     assert (found.best, found.last) == (None, None)
