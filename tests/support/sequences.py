@@ -50,7 +50,7 @@ FAILPOINTS = (
     "checkpoint.during-prune",
     "checkpoint.after-prune",
 )
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
+SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 FILES = ("config.json", "status.json", "owner.json", "eval.json", "metrics.jsonl", "run.lock")
 CHECKPOINT_FILES = ("manifest.json", "state.json", "state.safetensors")
 EDITS = ("cut", "flip", "empty", "delete", "link", "folder")
