@@ -58,6 +58,7 @@ test-faults: setup
 		tests/storage tests/test_security.py tests/envs \
 		-m 'slow or not slow' --deselect tests/integration/test_learning.py --timeout 3600
 	$(BIN)/python tests/support/kill_campaign.py --trials 540
+	$(BIN)/python tests/support/sequences.py --sequences 2000
 	$(BIN)/python benchmarks/soak.py
 
 # After a change of results that is meant: write down this platform's new numbers.

@@ -127,8 +127,8 @@ def test_a_second_signal_ends_the_process_at_once_and_nothing_saved_is_lost(
         process.send(signal.SIGTERM)
         time.sleep(0.001)
     stopped = process.wait()
-    # Between the two it may have come to the end of its iteration.
-    assert stopped.code == 143
+    # Between the two it may have come to the end of its iteration, and saved it.
+    assert stopped.code == (75 if "is not saved" in stopped.err else 143)
     saved = checkpoint.newest_valid(tmp_path / "run" / "checkpoints")
     assert saved is not None and saved.iteration >= 1
     assert finish("gail") == uninterrupted("gail")

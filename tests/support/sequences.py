@@ -50,7 +50,7 @@ FAILPOINTS = (
     "checkpoint.during-prune",
     "checkpoint.after-prune",
 )
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
+SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 FILES = ("config.json", "status.json", "owner.json", "eval.json", "metrics.jsonl", "run.lock")
 CHECKPOINT_FILES = ("manifest.json", "state.json", "state.safetensors")
 EDITS = ("cut", "flip", "empty", "delete", "link", "folder")
@@ -183,9 +183,8 @@ class Meddling(RuleBasedStateMachine):
         iteration = 0 if found is None else found.iteration
         if not self.is_meddled_with:
             assert iteration >= self.saved, f"went back from {self.saved} to {iteration}"
-            records = self.run_dir / "metrics.jsonl"
-            num_records = records.read_bytes().count(b"\n") if records.exists() else 0
-            assert num_records - iteration <= 1, (num_records, iteration)
+            recorded = last_record(self.run_dir / "metrics.jsonl")
+            assert recorded - iteration <= 1, (recorded, iteration)
         self.saved = iteration
 
     def calm_state(self, total: int) -> RunState:
@@ -209,6 +208,13 @@ class Meddling(RuleBasedStateMachine):
 def settings_of(total: int) -> list[str]:
     # Every iteration is evaluated, so that a run of 3 is the beginning of a run of 6.
     return as_flags(tiny(iterations=total, evaluation_interval=1, seed=5))
+
+
+def last_record(metrics: Path) -> int:
+    """The iteration of the last whole line; 0 where there is none."""
+    lines = metrics.read_bytes().splitlines(keepends=True) if metrics.exists() else []
+    whole = [line for line in lines if line.endswith(b"\n")]
+    return int(json.loads(whole[-1])["iteration"]) if whole else 0
 
 
 def checkpoints_in(run_dir: Path) -> list[Path]:

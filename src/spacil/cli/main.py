@@ -81,6 +81,9 @@ def main(arguments: list[str] | None = None) -> None:
         with _log_on_stderr(), signals_as_exceptions():
             code = run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
+    except (StoppedBySignal, KeyboardInterrupt) as stopped:  # between the verb and its end
+        message, code = _told(stopped)
+        _say(message)
     except BrokenPipeError:
         # The reader of our output went away (`spacil tasks | head`): nothing more to print.
         _give_up_stdout()

@@ -221,10 +221,11 @@ def test_an_expert_by_its_task_and_an_onnx_file_can_demonstrate(
     write_onnx(make_module(11, 2), tmp_path / "policy.onnx")
     for source, flags in (("Reacher-v4", []), (tmp_path / "policy.onnx", ["--task", "Reacher-v4"])):
         file = tmp_path / "my.demos.safetensors"
-        done = spacil("demos", "collect", source, "--num", 2, "--out", file, *flags)
+        done = spacil("demos", "collect", source, "--num", 2, "--out", file, "--overwrite", *flags)
         assert done.code == 0, done.err
         assert load_demos(file).num_episodes == 2
     assert load_demos(file).metadata.provenance["policy"]["kind"] == "onnx"
+    file.unlink()
     refused = spacil("demos", "collect", tmp_path / "policy.onnx", "--out", file)
     assert refused.code == 2 and "does not say which task it is for" in refused.err
 
