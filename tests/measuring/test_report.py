@@ -132,7 +132,12 @@ def test_power_ascent_is_near_exact_and_the_papers_step_is_not(report: Any) -> N
     found = report.estimators
     assert found.power == pytest.approx(found.exact, rel=0.01)
     assert found.raw < 0.7 * found.exact  # this policy is smooth: the raw step hardly moves
+    assert found.raw < found.normalized < 1.01 * found.exact
     assert found.jeffreys == pytest.approx(found.radius**2 / 2 * found.power**2, rel=0.1)
+    stds = load_policy(REACHER).policy.log_std.detach().exp()
+    smallest, largest = float(stds.min()), float(stds.max())
+    in_stds = found.jeffreys_policy_std
+    assert 0.9 * found.jeffreys / largest**2 < in_stds < 1.1 * found.jeffreys / smallest**2
 
 
 def test_sampled_actions_visit_other_states() -> None:

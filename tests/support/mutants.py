@@ -11,6 +11,7 @@ Which tests call which functions is found out first, by one run of the tests und
 import argparse
 import ast
 import functools
+import gc
 import importlib.abc
 import importlib.machinery
 import json
@@ -37,11 +38,12 @@ ROOMS = (
 )  # fmt: skip
 TESTS = [*ROOMS, "engine", "cloning", "sampling"]
 SLOW_TEST_SECONDS = 8.0
-SECONDS_PER_MUTANT = 30.0
 LIBRARIES = (
     "torch", "numpy", "mujoco", "gymnasium", "hypothesis", "safetensors.torch", "tyro", "rich",
     "matplotlib.figure", "torch._dynamo", "torch.func", "torch.fx.experimental.symbolic_shapes",
 )  # fmt: skip
+FIRST_TESTS = 12
+"""Run before the others: few files to import, and most mutants die here"""
 BROKEN = 99
 """Exit code of a fork whose trial itself went wrong"""
 OPTIONS = [
@@ -72,11 +74,11 @@ class Calls:
             if event == "call":
                 called.add(frame.f_code)
 
-        began = time.perf_counter()
+        began = time.process_time()
         sys.setprofile(note)
         yield
         sys.setprofile(None)
-        self.seconds[item.nodeid] = time.perf_counter() - began
+        self.seconds[item.nodeid] = time.process_time() - began
         prefix = f"{SOURCE}/"
         self.functions[item.nodeid] = sorted(
             {
@@ -183,8 +185,8 @@ def _profile(room: str, file: Path) -> int:
     return code
 
 
-def tests_for(mutant: Mutant, calls: dict[str, Any]) -> list[str]:
-    """Those that call the function, of its own room first, then the quickest."""
+def tests_for(mutant: Mutant, calls: dict[str, Any], budget: float) -> list[str]:
+    """Those that call the function, of its own room first, then the quickest, within a budget."""
     room = f"tests/{mutant.path.split('/')[0]}/"
     called = []
     for test, functions in calls["functions"].items():
@@ -195,14 +197,16 @@ def tests_for(mutant: Mutant, calls: dict[str, Any]) -> list[str]:
     called.sort(key=lambda test: (not test.startswith(room), calls["seconds"][test]))
     chosen, seconds = [], 0.0
     for test in called:
-        if seconds + calls["seconds"][test] < SECONDS_PER_MUTANT:
+        if seconds + calls["seconds"][test] < budget:
             chosen.append(test)
             seconds += calls["seconds"][test]
     return chosen
 
 
-def try_mutant(mutant: Mutant, calls: dict[str, Any], folder: Path) -> dict[str, Any]:
-    tests = tests_for(mutant, calls)
+def try_mutant(
+    mutant: Mutant, calls: dict[str, Any], budget: float, folder: Path
+) -> dict[str, Any]:
+    tests = tests_for(mutant, calls, budget)
     began, killer = time.monotonic(), folder / f"killer-{os.getpid()}"
     killer.unlink(missing_ok=True)
 
@@ -211,12 +215,15 @@ def try_mutant(mutant: Mutant, calls: dict[str, Any], folder: Path) -> dict[str,
         file = SOURCE / mutant.path
         module = "spacil." + mutant.path.removesuffix(".py").replace("/", ".")
         sys.meta_path.insert(0, MutatedImport(module, file, mutated(file, mutant)))
-        options = [*OPTIONS, "-x", "--timeout", "60"]
-        return int(pytest.main([*options, *tests], plugins=[Failed(killer)]))
+        for group in (tests[:FIRST_TESTS], tests[FIRST_TESTS:]):
+            options = [*OPTIONS, "-x", "--timeout", "60", *group]
+            if group and (code := int(pytest.main(options, plugins=[Failed(killer)]))):
+                return code
+        return 0
 
     code: int | None = 0
     if tests:
-        code = in_fork(work, 4 * SECONDS_PER_MUTANT + 60, folder / "last.log")
+        code = in_fork(work, 10 * budget + 120, folder / f"last-{os.getpid()}.log")
     outcome = "survived" if code == 0 else "timeout" if code is None else "killed"
     return {
         **asdict(mutant),
@@ -253,6 +260,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--again", choices=["survived", "none"], default="none")
+    parser.add_argument("--seconds", type=float, default=30.0, help="of tests for one mutant")
     parser.add_argument("--part", default="0/1", help="i/n: every n-th mutant from the i-th on")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "mutants")
     options = parser.parse_args()
@@ -260,6 +268,7 @@ def main() -> None:
     os.environ["OMP_NUM_THREADS"] = "1"
     for name in LIBRARIES:
         __import__(name)
+    gc.freeze()  # a collection in a fork would touch, and so copy, every page of what is loaded
     os.chdir(ROOT)
     calls = profile_tests(options.folder)
     part, parts = map(int, options.part.split("/"))
@@ -267,17 +276,18 @@ def main() -> None:
     rows = {}
     if file.exists():
         rows = {json.loads(line)["name"]: json.loads(line) for line in file.open()}
-    for mutant in chosen_mutants(options.count, options.seed)[part::parts]:
+    chosen = chosen_mutants(options.count, options.seed)[part::parts]
+    for mutant in chosen:
         known = rows.get(mutant.name)
         if known is not None and known["outcome"] != options.again:
             continue
-        row = {"name": mutant.name, **try_mutant(mutant, calls, options.folder)}
+        row = {"name": mutant.name, **try_mutant(mutant, calls, options.seconds, options.folder)}
         rows[mutant.name] = row
         with file.open("a", encoding="utf-8") as out:
             out.write(json.dumps(row) + "\n")
         if row["outcome"] == "survived":
             print(f"survived: {mutant.name}: {mutant.before}  ->  {mutant.after}", flush=True)
-    print(score(list(rows.values())))
+    print(score([rows[mutant.name] for mutant in chosen]))
 
 
 if __name__ == "__main__":

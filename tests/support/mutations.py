@@ -136,6 +136,8 @@ def _changes(node: ast.expr | ast.stmt) -> Iterator[tuple[str, ast.AST]]:
             for i, op in enumerate(ops):
                 swapped = [*ops[:i], _OPERATORS[type(op)](), *ops[i + 1 :]]
                 yield f"comparison{i}", _with(node, ops=swapped)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int())):
+            yield "index", ast.Constant(0)  # -1 -> 1 would be the same dim of a matrix
         case ast.UnaryOp(op=ast.USub() | ast.Not() | ast.Invert()):
             yield "sign", node.operand
         case ast.Constant(value=bool()):
