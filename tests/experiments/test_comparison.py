@@ -201,11 +201,24 @@ def test_a_sweep_names_its_unfinished_runs(tmp_path: Path) -> None:
     )
 
 
+def test_a_sweep_may_plan_fewer_seeds_for_some_rows(tmp_path: Path) -> None:
+    many, few = (Grid((a,), ("Hopper-v4",), s) for a, s in (("gail", (0, 1)), ("spacil", (0,))))
+    sweep = open_sweep(tmp_path / "sweep", [many, few], 150)
+    for run in sweep.runs():
+        write_run(sweep.run_dir(run), run.algorithm, seed=run.seed)
+    comparison = compare(sweep.path)
+    assert [row.seeds for row in comparison.rows] == [[0, 1], [0]]
+    assert comparison.problems == ()
+
+
 def test_every_form_holds_every_row(two_methods: Comparison) -> None:
     assert "| Hopper-v4 | spacil | 3 | 3150 ± 100 |" in two_methods.to_markdown()
     assert r"3150 $\pm$ 100" in two_methods.to_latex()
-    assert two_methods.to_latex().count(r"\bottomrule") == 2
+    assert two_methods.to_latex().count(r"\bottomrule") == 3
     assert "3050 to 3250" in str(two_methods)
+    assert (
+        "| Hopper-v4 | spacil | 1.8 ± 0.3 | 0.54 ± 0.09 | 0.0001 ± 0 |" in two_methods.to_markdown()
+    )
     lines = list(csv.DictReader(io.StringIO(two_methods.to_csv())))
     assert [line["label"] for line in lines] == ["gail", "spacil"]
     assert float(lines[1]["average_return_mean"]) == 3150.0
@@ -240,4 +253,4 @@ def test_fifty_runs_are_compared_in_five_seconds(tmp_path: Path) -> None:
     text = comparison.to_markdown()
     assert time.process_time() - started < 5
     assert len(comparison.rows) == 10
-    assert text.count("| 5 |") == 10
+    assert text.count(" | 5 | ") == 10

@@ -29,7 +29,11 @@ EVALUATED = {
     "smoothness_j_effective": "J effective",
     "smoothness_j_own": "J own",
     "smoothness_j_raw": "J raw",
+    "smoothness_j_demo_states": "J at demonstrated states",
+    "smoothness_j_ball": "J by the paper's ascent",
+    "smoothness_jeffreys": "Jeffreys divergence",
     "action_fluctuation": "action change",
+    "spectrum_score": "spectrum score",
 }
 """Numbers of one policy's episodes -> what tables call them"""
 REACHED = {"steps_to_95": "steps to 95 %", "seconds_to_95": "seconds to 95 %"}
@@ -213,12 +217,15 @@ def _beside_baseline(row: Row, rows: Sequence[Row], baseline: str) -> Row:
 
 
 def _missing_seeds(rows: Sequence[Row]) -> list[str]:
+    """Seeds that other rows of the task have; a sweep plans its own and names what is missing."""
     problems = []
     for task in dict.fromkeys(row.task for row in rows):
         of_task = [row for row in rows if row.task == task]
         wanted = {seed for row in of_task for seed in row.seeds}
         for row in of_task:
-            if missing := sorted(wanted - set(row.seeds)):
+            is_planned = all(run.record.is_planned for run in row.runs)
+            missing = sorted(wanted - set(row.seeds))
+            if missing and not is_planned:
                 listed = ", ".join(map(str, missing))
                 problems.append(f"{task}, {row.label}: no run of seed {listed}")
     return problems

@@ -78,6 +78,8 @@ def test_a_killed_sweep_goes_on_and_computes_nothing_twice(spacil: Spacil, tmp_p
         assert fresh.best is not None
         assert fresh.last is not None
         assert fresh.last["iteration"] == 20
+        for name in ("smoothness_j_demo_states", "smoothness_j_ball", "spectrum_score"):
+            assert fresh.best[name] > 0
     assert before == {r: (sweep.run_dir(r) / "eval.json").stat().st_mtime_ns for r in done}
 
 
