@@ -226,6 +226,38 @@ def test_every_form_holds_every_row(two_methods: Comparison) -> None:
     assert float(lines[1]["better_return_probability"]) == pytest.approx(8 / 9)
 
 
+def test_settings_on_several_tasks_are_pooled(tmp_path: Path) -> None:
+    for task in ("Hopper-v4", "Walker2d-v4"):
+        known = demonstrator_of(task)
+        assert known is not None
+        for seed, part in enumerate((0.9, 1.1)):
+            fresh = (part * known.average_return, 2.0)
+            write_run(tmp_path / f"{task}-gail{seed}", "gail", task, seed, fresh=fresh)
+        write_run(tmp_path / f"{task}-spacil", "spacil", task, fresh=(known.average_return, 0.5))
+    write_run(tmp_path / "reacher-bc", "bc", "Reacher-v4")
+    comparison = compare(tmp_path)
+    gail, ours = comparison.aggregates
+    assert (gail.label, gail.tasks) == ("gail", ("Hopper-v4", "Walker2d-v4"))
+    assert gail.normalized_return is not None
+    assert gail.normalized_return.iqm == pytest.approx(1.0)
+    assert gail.normalized_return.low == pytest.approx(0.9)
+    assert ours.normalized_return is not None
+    assert ours.normalized_return.iqm == pytest.approx(1.0)
+    assert ours.j_ratio is not None
+    assert (ours.j_ratio.iqm, ours.j_ratio.low) == (0.25, 0.25)
+    assert "| spacil | 2 tasks | 1 | 1 to 1 | 0.25 | 0.25 to 0.25 |" in comparison.to_markdown()
+
+
+def test_what_is_unknown_on_one_task_is_not_pooled(tmp_path: Path) -> None:
+    for task in ("Hopper-v4", "Walker2d-v4"):
+        write_run(
+            tmp_path / task, "spacil", task, fresh=None if task == "Hopper-v4" else (1.0, 1.0)
+        )
+    (aggregate,) = compare(tmp_path).aggregates
+    assert aggregate.normalized_return is None  # no random reference on Hopper
+    assert aggregate.j_ratio is None  # no baseline
+
+
 def test_the_document_gives_every_number_its_run(two_methods: Comparison) -> None:
     document = two_methods.document()
     run = document["rows"][1]["runs"][2]

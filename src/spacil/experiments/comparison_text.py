@@ -31,7 +31,7 @@ LEGEND = (
     "Mean ± standard deviation over seeds; 95 % bootstrap interval of the mean over seeds; IQM: "
     "interquartile mean. P: probability that a run beats one of the baseline. J: mean local "
     "Lipschitz constant of the mean action, lower is smoother; the paper's J is in units it does "
-    "not state."
+    "not state. Over several tasks, a return counts from 0, random actions, to 1, the demonstrator."
 )
 
 
@@ -46,7 +46,7 @@ def as_markdown(comparison: Comparison) -> str:
 def as_latex(comparison: Comparison) -> str:
     """Tabulars for booktabs, and the remarks as comments."""
     remarks = [f"% {line}" for line in _remarks(comparison)]
-    tables = [_latex(table) for table in tables_of(comparison)]
+    tables = [_latex(table) for table in _all_tables(comparison)]
     return "\n\n".join([*tables, "\n".join([f"% {LEGEND}", *remarks])]) + "\n"
 
 
@@ -85,7 +85,7 @@ FORMS: Mapping[str, Callable[[Comparison], str]] = {
 
 
 def _document(comparison: Comparison, drawn: Callable[[Table], str]) -> str:
-    parts = [drawn(table) for table in tables_of(comparison)]
+    parts = [drawn(table) for table in _all_tables(comparison)]
     remarks = "\n".join(f"- {line}" for line in _remarks(comparison))
     return "\n\n".join([*parts, LEGEND, *([remarks] if remarks else [])]) + "\n"
 
@@ -115,6 +115,31 @@ def tables_of(comparison: Comparison) -> tuple[Table, ...]:
             otherwise.append([row.task, _name(row), *cells])
     header = ["task", "setting", *(MEASURES[name] for name in _OTHERWISE)]
     return (_RETURN_HEADER, returns), (_SMOOTHNESS_HEADER, smoothness), (header, otherwise)
+
+
+def aggregate_table(comparison: Comparison) -> Table | None:
+    """Settings over several tasks; None where there are none."""
+    rows = [
+        [
+            aggregate.label,
+            f"{len(aggregate.tasks)} tasks",
+            *_pooled_cells(aggregate.normalized_return),
+            *_pooled_cells(aggregate.j_ratio),
+        ]
+        for aggregate in comparison.aggregates
+    ]
+    interval = "95 % interval"
+    header = ["setting", "over", "return, IQM", interval, "J / baseline, IQM", interval]
+    return (header, rows) if rows else None
+
+
+def _all_tables(comparison: Comparison) -> list[Table]:
+    aggregate = aggregate_table(comparison)
+    return [*tables_of(comparison), *([] if aggregate is None else [aggregate])]
+
+
+def _pooled_cells(summary: Summary | None) -> list[str]:
+    return [number(None if summary is None else summary.iqm), _interval(summary)]
 
 
 def _name(row: Row) -> str:

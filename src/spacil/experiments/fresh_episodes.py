@@ -74,9 +74,11 @@ def _measured_otherwise(run_dir: Path, which: Which, num_episodes: int) -> dict[
         max_states=MEASURED_STATES,
     )
     fixed, played = report.on_fixed_states, report.played
+    references = report.references or {}
     return {
         "smoothness_j_demo_states": fixed.common.mean if fixed and fixed.common else None,
         "smoothness_j_ball": report.estimators.raw,
         "smoothness_jeffreys": report.estimators.jeffreys,
         "spectrum_score": None if played is None else played.action_signal.spectrum_score,
+        "random_return": references["random"].average_return if references else None,
     }
