@@ -201,16 +201,61 @@ def test_a_sweep_names_its_unfinished_runs(tmp_path: Path) -> None:
     )
 
 
+def test_a_sweep_may_plan_fewer_seeds_for_some_rows(tmp_path: Path) -> None:
+    many, few = (Grid((a,), ("Hopper-v4",), s) for a, s in (("gail", (0, 1)), ("spacil", (0,))))
+    sweep = open_sweep(tmp_path / "sweep", [many, few], 150)
+    for run in sweep.runs():
+        write_run(sweep.run_dir(run), run.algorithm, seed=run.seed)
+    comparison = compare(sweep.path)
+    assert [row.seeds for row in comparison.rows] == [[0, 1], [0]]
+    assert comparison.problems == ()
+
+
 def test_every_form_holds_every_row(two_methods: Comparison) -> None:
     assert "| Hopper-v4 | spacil | 3 | 3150 ± 100 |" in two_methods.to_markdown()
     assert r"3150 $\pm$ 100" in two_methods.to_latex()
-    assert two_methods.to_latex().count(r"\bottomrule") == 2
+    assert two_methods.to_latex().count(r"\bottomrule") == 3
     assert "3050 to 3250" in str(two_methods)
+    assert (
+        "| Hopper-v4 | spacil | 1.8 ± 0.3 | 0.54 ± 0.09 | 0.0001 ± 0 |" in two_methods.to_markdown()
+    )
     lines = list(csv.DictReader(io.StringIO(two_methods.to_csv())))
     assert [line["label"] for line in lines] == ["gail", "spacil"]
     assert float(lines[1]["average_return_mean"]) == 3150.0
     assert float(lines[0]["paper_return_mean"]) == 3326.43
     assert float(lines[1]["better_return_probability"]) == pytest.approx(8 / 9)
+
+
+def test_settings_on_several_tasks_are_pooled(tmp_path: Path) -> None:
+    for task in ("Hopper-v4", "Walker2d-v4"):
+        known = demonstrator_of(task)
+        assert known is not None
+        for seed, part in enumerate((0.9, 1.1)):
+            fresh = (part * known.average_return, 2.0)
+            write_run(tmp_path / f"{task}-gail{seed}", "gail", task, seed, fresh=fresh)
+        write_run(tmp_path / f"{task}-spacil", "spacil", task, fresh=(known.average_return, 0.5))
+    write_run(tmp_path / "reacher-bc", "bc", "Reacher-v4")
+    comparison = compare(tmp_path)
+    gail, ours = comparison.aggregates
+    assert (gail.label, gail.tasks) == ("gail", ("Hopper-v4", "Walker2d-v4"))
+    assert gail.normalized_return is not None
+    assert gail.normalized_return.iqm == pytest.approx(1.0)
+    assert gail.normalized_return.low == pytest.approx(0.9)
+    assert ours.normalized_return is not None
+    assert ours.normalized_return.iqm == pytest.approx(1.0)
+    assert ours.j_ratio is not None
+    assert (ours.j_ratio.iqm, ours.j_ratio.low) == (0.25, 0.25)
+    assert "| spacil | 2 tasks | 1 | 1 to 1 | 0.25 | 0.25 to 0.25 |" in comparison.to_markdown()
+
+
+def test_what_is_unknown_on_one_task_is_not_pooled(tmp_path: Path) -> None:
+    for task in ("Hopper-v4", "Walker2d-v4"):
+        write_run(
+            tmp_path / task, "spacil", task, fresh=None if task == "Hopper-v4" else (1.0, 1.0)
+        )
+    (aggregate,) = compare(tmp_path).aggregates
+    assert aggregate.normalized_return is None  # no random reference on Hopper
+    assert aggregate.j_ratio is None  # no baseline
 
 
 def test_the_document_gives_every_number_its_run(two_methods: Comparison) -> None:
@@ -240,4 +285,4 @@ def test_fifty_runs_are_compared_in_five_seconds(tmp_path: Path) -> None:
     text = comparison.to_markdown()
     assert time.process_time() - started < 5
     assert len(comparison.rows) == 10
-    assert text.count("| 5 |") == 10
+    assert text.count(" | 5 | ") == 10

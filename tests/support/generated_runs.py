@@ -69,6 +69,8 @@ def write_run(
     again = None
     if fresh is not None:
         row = evaluation(*fresh, num_episodes=150, iteration=iterations)
+        row |= {"smoothness_j_demo_states": 3 * fresh[1], "smoothness_j_ball": 0.9 * fresh[1]}
+        row |= {"smoothness_jeffreys": 1e-4, "spectrum_score": 0.5, "random_return": 0.0}
         again = FreshEvaluations(0, 150, row, row | {"average_return": fresh[0] - 100})
     write_evaluations(path / "eval.json", type(found)(identity, found.best, found.last, again))
     known = demonstrator_of(task)

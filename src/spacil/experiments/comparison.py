@@ -8,11 +8,12 @@ A comparison says what it rests on. Whatever is missing, damaged or not comparab
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from spacil.errors import ConfigError
+from spacil.experiments.aggregate import Aggregate, aggregates_of
 from spacil.experiments.demonstrator import Demonstrator, demonstrator_of
 from spacil.experiments.found_runs import find_runs
 from spacil.experiments.published import Printed, published_return, published_smoothness
@@ -29,7 +30,12 @@ EVALUATED = {
     "smoothness_j_effective": "J effective",
     "smoothness_j_own": "J own",
     "smoothness_j_raw": "J raw",
+    "smoothness_j_demo_states": "J at demonstrated states",
+    "smoothness_j_ball": "J by the paper's ascent",
+    "smoothness_jeffreys": "Jeffreys divergence",
     "action_fluctuation": "action change",
+    "spectrum_score": "spectrum score",
+    "random_return": "G of random actions",
 }
 """Numbers of one policy's episodes -> what tables call them"""
 REACHED = {"steps_to_95": "steps to 95 %", "seconds_to_95": "seconds to 95 %"}
@@ -86,6 +92,8 @@ class Comparison:
     which: Which
     demonstrators: Mapping[str, Demonstrator]
     """By task, where known"""
+    aggregates: tuple[Aggregate, ...]
+    """Settings over all their tasks, where they are there on several"""
     problems: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -101,6 +109,7 @@ class Comparison:
         return {
             "which": self.which,
             "rows": [_row_document(row) for row in self.rows],
+            "aggregates": [asdict(aggregate) for aggregate in self.aggregates],
             "demonstrators": {task: asdict(found) for task, found in self.demonstrators.items()},
             "problems": list(self.problems),
             "notes": list(self.notes),
@@ -147,11 +156,13 @@ def compare(
         _row(group, label, which, known.get(group[0].task))
         for group, label in zip(groups, labels, strict=True)
     ]
-    rows = [_beside_baseline(row, rows, baseline) for row in rows]
+    baselines = {task: row for task in tasks if (row := _baseline(rows, task, baseline))}
+    rows = [_beside(row, baselines.get(row.task)) for row in rows]
     return Comparison(
         tuple(rows),
         which,
         known,
+        tuple(aggregates_of(rows, baselines, known)),
         (*problems, *twice, *_missing_seeds(rows)),
         tuple(_notes(rows)),
     )
@@ -186,13 +197,16 @@ def _values(
     return values
 
 
-def _beside_baseline(row: Row, rows: Sequence[Row], baseline: str) -> Row:
+def _baseline(rows: Sequence[Row], task: str, name: str) -> Row | None:
+    """The row of this label; else the first one of this algorithm."""
+    rivals = [row for row in rows if row.task == task]
+    named = [row for row in rivals if row.label == name]
+    return next(iter([*named, *(row for row in rivals if row.algorithm == name)]), None)
+
+
+def _beside(row: Row, baseline: Row | None) -> Row:
     """The row with its probabilities of improvement over the baseline of its task."""
-    rivals = [other for other in rows if other.task == row.task]
-    named = [r for r in rivals if r.label == baseline] + [
-        r for r in rivals if r.algorithm == baseline
-    ]
-    if not named or named[0] is row:
+    if baseline is None or baseline is row:
         return row
 
     def column(of: Row, name: str, sign: int) -> list[float] | None:
@@ -201,24 +215,26 @@ def _beside_baseline(row: Row, rows: Sequence[Row], baseline: str) -> Row:
         return known if len(known) == len(values) else None
 
     def probability(name: str, sign: int) -> Improvement | None:
-        ours, theirs = column(row, name, sign), column(named[0], name, sign)
+        ours, theirs = column(row, name, sign), column(baseline, name, sign)
         return None if ours is None or theirs is None else improvement(ours, theirs)
 
-    return Row(
-        **{field: getattr(row, field) for field in ("task", "label", "algorithm", "runs")},
-        summaries=row.summaries,
+    return replace(
+        row,
         better_return=probability("average_return", 1),
         smoother=probability("smoothness_j_common", -1),
     )
 
 
 def _missing_seeds(rows: Sequence[Row]) -> list[str]:
+    """Seeds that other rows of the task have; a sweep plans its own and names what is missing."""
     problems = []
     for task in dict.fromkeys(row.task for row in rows):
         of_task = [row for row in rows if row.task == task]
         wanted = {seed for row in of_task for seed in row.seeds}
         for row in of_task:
-            if missing := sorted(wanted - set(row.seeds)):
+            is_planned = all(run.record.is_planned for run in row.runs)
+            missing = sorted(wanted - set(row.seeds))
+            if missing and not is_planned:
                 listed = ", ".join(map(str, missing))
                 problems.append(f"{task}, {row.label}: no run of seed {listed}")
     return problems

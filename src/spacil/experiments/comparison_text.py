@@ -20,14 +20,18 @@ _RETURN_HEADER = [
 ]  # fmt: skip
 _SMOOTHNESS_HEADER = [
     "task", "setting", "J common", "95 % interval", "IQM", "J effective", "J own", "J raw",
-    "action change", "P(smoother)", "paper J",
+    "P(smoother)", "paper J",
 ]  # fmt: skip
+_OTHERWISE = (
+    "smoothness_j_demo_states", "smoothness_j_ball", "smoothness_jeffreys", "action_fluctuation",
+    "spectrum_score",
+)  # fmt: skip
 
 LEGEND = (
     "Mean ± standard deviation over seeds; 95 % bootstrap interval of the mean over seeds; IQM: "
     "interquartile mean. P: probability that a run beats one of the baseline. J: mean local "
     "Lipschitz constant of the mean action, lower is smoother; the paper's J is in units it does "
-    "not state."
+    "not state. Over several tasks, a return counts from 0, random actions, to 1, the demonstrator."
 )
 
 
@@ -40,9 +44,9 @@ def as_markdown(comparison: Comparison) -> str:
 
 
 def as_latex(comparison: Comparison) -> str:
-    """Two tabulars for booktabs, and the remarks as comments."""
+    """Tabulars for booktabs, and the remarks as comments."""
     remarks = [f"% {line}" for line in _remarks(comparison)]
-    tables = [_latex(table) for table in tables_of(comparison)]
+    tables = [_latex(table) for table in _all_tables(comparison)]
     return "\n\n".join([*tables, "\n".join([f"% {LEGEND}", *remarks])]) + "\n"
 
 
@@ -81,7 +85,7 @@ FORMS: Mapping[str, Callable[[Comparison], str]] = {
 
 
 def _document(comparison: Comparison, drawn: Callable[[Table], str]) -> str:
-    parts = [drawn(table) for table in tables_of(comparison)]
+    parts = [drawn(table) for table in _all_tables(comparison)]
     remarks = "\n".join(f"- {line}" for line in _remarks(comparison))
     return "\n\n".join([*parts, LEGEND, *([remarks] if remarks else [])]) + "\n"
 
@@ -91,9 +95,11 @@ def _remarks(comparison: Comparison) -> list[str]:
     return [*problems, *(f"note: {note}" for note in comparison.notes)]
 
 
-def tables_of(comparison: Comparison) -> tuple[Table, Table]:
+def tables_of(comparison: Comparison) -> tuple[Table, ...]:
+    """Return; smoothness; smoothness measured in other ways. Task and setting come first."""
     returns: list[list[str]] = []
     smoothness: list[list[str]] = []
+    otherwise: list[list[str]] = []
     for task in comparison.tasks:
         demonstrator = comparison.demonstrators.get(task)
         if demonstrator is not None:
@@ -101,11 +107,43 @@ def tables_of(comparison: Comparison) -> tuple[Table, Table]:
             episodes = number(demonstrator.return_std)
             returns.append([task, "demonstrator", "", g, "", "", episodes, "", "", "", ""])
             j = number(demonstrator.smoothness_j)
-            smoothness.append([task, "demonstrator", j, *[""] * 8])
+            smoothness.append([task, "demonstrator", j, *[""] * (len(_SMOOTHNESS_HEADER) - 3)])
         for row in comparison.rows_of(task):
             returns.append(_return_cells(row))
             smoothness.append(_smoothness_cells(row))
-    return (_RETURN_HEADER, returns), (_SMOOTHNESS_HEADER, smoothness)
+            cells = (_spread(row.summaries[name]) for name in _OTHERWISE)
+            otherwise.append([row.task, _name(row), *cells])
+    header = ["task", "setting", *(MEASURES[name] for name in _OTHERWISE)]
+    return (_RETURN_HEADER, returns), (_SMOOTHNESS_HEADER, smoothness), (header, otherwise)
+
+
+def aggregate_table(comparison: Comparison) -> Table | None:
+    """Settings over several tasks; None where there are none."""
+    rows = [
+        [
+            aggregate.label,
+            f"{len(aggregate.tasks)} tasks",
+            *_pooled_cells(aggregate.normalized_return),
+            *_pooled_cells(aggregate.j_ratio),
+        ]
+        for aggregate in comparison.aggregates
+    ]
+    interval = "95 % interval"
+    header = ["setting", "over", "return, IQM", interval, "J / baseline, IQM", interval]
+    return (header, rows) if rows else None
+
+
+def _all_tables(comparison: Comparison) -> list[Table]:
+    aggregate = aggregate_table(comparison)
+    return [*tables_of(comparison), *([] if aggregate is None else [aggregate])]
+
+
+def _pooled_cells(summary: Summary | None) -> list[str]:
+    return [number(None if summary is None else summary.iqm), _interval(summary)]
+
+
+def _name(row: Row) -> str:
+    return row.label + ("" if row.is_fresh else " *")
 
 
 def _return_cells(row: Row) -> list[str]:
@@ -113,7 +151,7 @@ def _return_cells(row: Row) -> list[str]:
     episodes = row.summaries["return_std"]
     return [
         row.task,
-        row.label + ("" if row.is_fresh else " *"),
+        _name(row),
         str(len(row.runs)),
         _spread(summary),
         _interval(summary),
@@ -131,11 +169,11 @@ def _smoothness_cells(row: Row) -> list[str]:
     others = ("smoothness_j_effective", "smoothness_j_own", "smoothness_j_raw")
     return [
         row.task,
-        row.label + ("" if row.is_fresh else " *"),
+        _name(row),
         _spread(summary),
         _interval(summary),
         number(None if summary is None else summary.iqm),
-        *(_spread(row.summaries[name]) for name in (*others, "action_fluctuation")),
+        *(_spread(row.summaries[name]) for name in others),
         _probability(row.smoother),
         _printed(row.published_smoothness),
     ]

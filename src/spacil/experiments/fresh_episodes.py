@@ -11,12 +11,17 @@ from typing import Any
 from spacil.envs.registry import task_named_in_file
 from spacil.measuring.evaluate import evaluate_afresh
 from spacil.measuring.frames import choose_frame
+from spacil.measuring.measure import measure_smoothness
 from spacil.policies.file import Which, load_policy, require_fit
 from spacil.runs.evaluations import FreshEvaluations, read_evaluations, write_evaluations
 from spacil.runs.ownership import FolderLock
 
 FRESH_SEED = 0
 """Of the start states: the same for all runs, so that luck with them is shared."""
+SIGNAL_EPISODES = 20
+"""Of those episodes, how many are kept step by step for the numbers of the action signal"""
+MEASURED_STATES = 5_000
+"""States at which the policy is measured in other ways"""
 
 
 def add_fresh_episodes(run_dir: Path, num_episodes: int, num_threads: int = 1) -> FreshEvaluations:
@@ -54,4 +59,25 @@ def _row(run_dir: Path, which: Which, num_episodes: int, num_threads: int) -> di
         "iteration": saved.provenance.get("iteration"),
         "common_frame": None if frame is None else frame.content_hash,
         **asdict(evaluation),
+        **_measured_otherwise(run_dir, which, num_episodes),
+    }
+
+
+def _measured_otherwise(run_dir: Path, which: Which, num_episodes: int) -> dict[str, float | None]:
+    """J at the demonstrated states and as the paper estimates it, and what the motors feel."""
+    report = measure_smoothness(
+        run_dir,
+        which=which,
+        episodes=min(SIGNAL_EPISODES, num_episodes),
+        seed=FRESH_SEED,
+        max_states=MEASURED_STATES,
+    )
+    fixed, played = report.on_fixed_states, report.played
+    references = report.references or {}
+    return {
+        "smoothness_j_demo_states": fixed.common.mean if fixed and fixed.common else None,
+        "smoothness_j_ball": report.estimators.raw,
+        "smoothness_jeffreys": report.estimators.jeffreys,
+        "spectrum_score": None if played is None else played.action_signal.spectrum_score,
+        "random_return": references["random"].average_return if references else None,
     }

@@ -9,6 +9,7 @@ before it has a folder. Nothing here takes a lock of a run or changes one, so th
 sweep can be read from any machine at any time.
 """
 
+import functools
 import os
 import socket
 import time
@@ -35,7 +36,7 @@ STATES: tuple[State, ...] = (
 )  # fmt: skip
 """`trained`: the last iteration is done, the fresh episodes are not."""
 
-_TAIL_BYTES = 65_536
+_TAIL_BYTES = 32_768
 _LOCK_SECONDS = 30.0
 
 
@@ -88,16 +89,18 @@ class SweepFolder:
         try:
             return self._state(run)
         except StorageError as error:
-            return RunState("failed", iterations=run.config().run.iterations, reason=str(error))
+            return RunState("failed", iterations=_iterations(run), reason=str(error))
 
-    def states(self, runs: Iterable[PlannedRun]) -> dict[PlannedRun, RunState]:
-        return {run: self.state(run) for run in runs}
+    def states(
+        self, runs: Iterable[PlannedRun], known: Mapping[PlannedRun, RunState] | None = None
+    ) -> dict[PlannedRun, RunState]:
+        """Of several runs; those `known` to be finished are not read again."""
+        finished = {run: s for run, s in (known or {}).items() if s.state == "finished"}
+        return {run: finished.get(run) or self.state(run) for run in runs}
 
     def _state(self, run: PlannedRun) -> RunState:
         run_dir = self.run_dir(run)
-        progress = _progress(run_dir / "metrics.jsonl") | {
-            "iterations": run.config().run.iterations
-        }
+        progress = _progress(run_dir / "metrics.jsonl") | {"iterations": _iterations(run)}
         status = _document(run_dir / STATUS).get("status")
         failure = _document(self.failure(run))
         if failure:
@@ -193,6 +196,11 @@ def _pace_like(run: PlannedRun, states: Mapping[PlannedRun, RunState]) -> float 
         if paces:
             return sum(paces) / len(paces)
     return None
+
+
+@functools.cache
+def _iterations(run: PlannedRun) -> int:
+    return run.config().run.iterations
 
 
 def _progress(metrics: Path) -> dict[str, Any]:

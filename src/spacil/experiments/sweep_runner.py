@@ -153,7 +153,6 @@ class _Runner:
     def _start(self, run: PlannedRun) -> None:
         run_dir = self.sweep.run_dir(run)
         if self.sweep.state(run).state == "finished":
-            self.on_event(Event(run, "finished already"))
             return
         if _is_held(run_dir):
             if run not in self.attempts:

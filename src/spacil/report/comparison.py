@@ -52,6 +52,17 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Bar:
+    """A number over several tasks, with its interval."""
+
+    panel: str
+    label: str
+    middle: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Band:
     """Mean over seeds at the iterations that all of them have, and the range of the seeds."""
 
@@ -129,6 +140,26 @@ def draw_front(points: Sequence[Point], path: Path, demonstrators: Mapping[str, 
     for axis in axes.flat[len(tasks) :]:
         axis.set_visible(False)
     axes[0, 0].set_ylabel("return G (dashed: demonstrator)")
+    _finish(figure, axes, path)
+
+
+def draw_aggregate(bars: Sequence[Bar], path: Path) -> None:
+    """Settings over several tasks: interquartile means with their intervals, one panel a number."""
+    panels = list(dict.fromkeys(bar.panel for bar in bars))
+    labels = list(dict.fromkeys(bar.label for bar in bars))
+    colours = _colours(labels)
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(5 * len(panels), 1.2 + 0.5 * len(labels)), squeeze=False
+    )
+    for axis, panel in zip(axes.flat, panels, strict=True):
+        for bar in bars:
+            if bar.panel == panel:
+                place, colour = -labels.index(bar.label), colours[bar.label]
+                axis.plot([bar.low, bar.high], [place] * 2, color=colour, linewidth=8, alpha=0.35)
+                axis.plot([bar.middle], [place], color=colour, marker="o")
+        axis.set_title(panel, fontsize=10)
+        axis.set_yticks([-i for i in range(len(labels))], labels, parse_math=False)
+        axis.set_ylim(0.5 - len(labels), 0.5)
     _finish(figure, axes, path)
 
 

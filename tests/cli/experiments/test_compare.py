@@ -63,6 +63,18 @@ def test_a_folder_gets_every_format_and_the_figures(
     assert [row["label"] for row in document["rows"]] == ["gail", "spacil"]
 
 
+def test_several_tasks_get_a_figure_of_their_own(
+    spacil: Spacil, runs: Path, tmp_path: Path
+) -> None:
+    for algorithm in ("gail", "spacil"):
+        for seed in (0, 1):
+            write_run(runs / f"walker-{algorithm}{seed}", algorithm, "Walker2d-v4", seed)
+    out = tmp_path / "out"
+    assert spacil("compare", runs, "-o", out).code == 0
+    assert_drawn(out / "aggregate.png", (900, 198), COLOURS[:2])
+    assert (out / "aggregate.svg").is_file()
+
+
 def test_missing_runs_end_with_code_3_after_the_table(spacil: Spacil, runs: Path) -> None:
     (runs / "spacil1" / "eval.json").write_text("not json")
     shown = spacil("compare", runs)

@@ -22,6 +22,7 @@ def test_a_page_holds_the_tables_the_paper_and_every_run(spacil: Spacil, tmp_pat
     assert "2990 ± 0" in page
     assert "3326 ± 872.4" in page  # the paper's GAIL on Hopper
     assert page.count("data-chart=") == 6
+    assert "<h2>Over all tasks</h2>" in page
     for seed in (0, 1):
         command = f"spacil train gail --task Walker2d-v4 --seed {seed} --iterations 20"
         assert command in page

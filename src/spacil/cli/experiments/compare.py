@@ -12,7 +12,7 @@ from spacil.errors import ConfigError, RunDirError
 
 if TYPE_CHECKING:
     from spacil.experiments.comparison import Comparison
-    from spacil.report.comparison import Line, Point
+    from spacil.report.comparison import Bar, Line, Point
 
 EXIT_INCOMPLETE = 3
 """Some runs are missing, unfinished or damaged; the table holds the others"""
@@ -67,7 +67,7 @@ def run(arguments: list[str]) -> int:
 def _write(comparison: "Comparison", document: object, folder: Path) -> list[Path]:
     from spacil import storage
     from spacil.experiments.comparison_text import FORMS
-    from spacil.report.comparison import draw_curves, draw_front
+    from spacil.report.comparison import draw_aggregate, draw_curves, draw_front
     from spacil.runs.location import make_folder
 
     make_folder(folder)
@@ -76,12 +76,15 @@ def _write(comparison: "Comparison", document: object, folder: Path) -> list[Pat
     for form, suffix in _SUFFIXES.items():
         written.append(folder / f"comparison.{suffix}")
         storage.replace_file(written[-1], FORMS[form](comparison).encode())
-    lines, points = lines_of(comparison), points_of(comparison)
+    lines, points, bars = lines_of(comparison), points_of(comparison), bars_of(comparison)
     returns = {task: found.average_return for task, found in comparison.demonstrators.items()}
     for suffix in ("png", "svg"):
         written += [folder / f"curves.{suffix}", folder / f"front.{suffix}"]
         draw_curves(lines, written[-2], returns)
         draw_front(points, written[-1], returns)
+        if bars:
+            written.append(folder / f"aggregate.{suffix}")
+            draw_aggregate(bars, written[-1])
     return written
 
 
@@ -113,4 +116,23 @@ def points_of(comparison: "Comparison") -> "list[Point]":
         )
         for row in comparison.rows
         for run in row.runs
+    ]
+
+
+def bars_of(comparison: "Comparison") -> "list[Bar]":
+    from spacil.report.comparison import Bar
+
+    numbers = {
+        "return: 0 random, 1 demonstrator": "normalized_return",
+        "J / J of the baseline": "j_ratio",
+    }
+    found = (
+        (panel, aggregate.label, getattr(aggregate, name))
+        for panel, name in numbers.items()
+        for aggregate in comparison.aggregates
+    )
+    return [
+        Bar(panel, label, summary.iqm, summary.low, summary.high)
+        for panel, label, summary in found
+        if summary is not None
     ]

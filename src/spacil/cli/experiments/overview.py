@@ -50,10 +50,11 @@ class PlainOverview:
 
     def __init__(self, sweep: SweepFolder, runs: "Sequence[PlannedRun]", jobs: int) -> None:
         self._sweep, self._runs, self._jobs = sweep, runs, jobs
+        self._states = sweep.states(runs)
         self._next = time.monotonic() + _LINE_SECONDS
 
     def __enter__(self) -> Self:
-        self._say(summary_line(self._sweep.states(self._runs), 0))
+        self._say(summary_line(self._states, 0))
         return self
 
     def __exit__(self, *_: object) -> None: ...
@@ -64,7 +65,8 @@ class PlainOverview:
     def refresh(self, active: "Sequence[PlannedRun]") -> None:
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + _LINE_SECONDS
-            self._say(summary_line(self._sweep.states(self._runs), self._jobs))
+            self._states = self._sweep.states(self._runs, self._states)
+            self._say(summary_line(self._states, self._jobs))
 
     def _say(self, line: str) -> None:
         # The reader may be gone (`... | head`); the sweep does not need one.
@@ -80,6 +82,7 @@ class LiveOverview:
         from rich.live import Live
 
         self._sweep, self._runs, self._jobs = sweep, runs, jobs
+        self._states = sweep.states(runs)
         self._live = Live(console=Console(stderr=True), refresh_per_second=4)
         self._next = 0.0
 
@@ -103,7 +106,7 @@ class LiveOverview:
         from rich.progress_bar import ProgressBar
         from rich.table import Table
 
-        states = self._sweep.states(self._runs)
+        states = self._states = self._sweep.states(self._runs, self._states)
         table = Table.grid(padding=(0, 2))
         for run in active:
             state = states[run]

@@ -70,7 +70,18 @@ def page_of(comparison: "Comparison", title: str) -> "Page":
     warnings = [f"missing: {problem}" for problem in comparison.problems]
     warnings += [f"note: {note}" for note in comparison.notes]
     sections = [_task_section(comparison, task) for task in comparison.tasks]
-    return Page(title, facts, warnings, [*sections, _runs_section(comparison)])
+    sections = [*_aggregate_sections(comparison), *sections, _runs_section(comparison)]
+    return Page(title, facts, warnings, sections)
+
+
+def _aggregate_sections(comparison: "Comparison") -> "list[Section]":
+    from spacil.experiments.comparison_text import aggregate_table
+    from spacil.report.page import Section, Table
+
+    found = aggregate_table(comparison)
+    if found is None:
+        return []
+    return [Section("Over all tasks", [Table(*found, text_columns=frozenset({0, 1}))])]
 
 
 def _task_section(comparison: "Comparison", task: str) -> "Section":
