@@ -116,7 +116,12 @@ def slope(model: Any) -> float:
 
 
 PPO = {"n_steps": 100, "batch_size": 50, "n_epochs": 5, "learning_rate": 0.003}
-OFF_POLICY = {"learning_starts": 50, "batch_size": 32, "buffer_size": 300}
+OFF_POLICY = {
+    "learning_starts": 50,
+    "batch_size": 32,
+    "buffer_size": 300,
+    "learning_rate": 0.003,
+}
 
 
 @pytest.mark.parametrize(

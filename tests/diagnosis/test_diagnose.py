@@ -50,10 +50,10 @@ def test_a_switch_is_saturated_and_fast() -> None:
 
 
 def test_steep_slopes_amplify_sensor_noise() -> None:
-    def ripple(states: np.ndarray) -> np.ndarray:
-        return gentle(states) + 0.3 * np.sin(30 * states[:, :1])
+    def steep(states: np.ndarray) -> np.ndarray:
+        return -0.3 * np.tanh(10 * states[:, 1:])
 
-    noise = found(ripple)["sensor_noise"]
+    noise = found(steep)["sensor_noise"]
     assert noise.severity == "warning"
     assert noise.evidence["fluctuation_noisy"] > 1.5 * noise.evidence["fluctuation"]
 

@@ -156,7 +156,9 @@ class _Patient:
     def _noise(self, act: Actor, clean: PlayedEpisodes, frame: CommonFrame) -> Finding:
         shaken = with_noise(act, NOISE_LEVEL * frame.std, stream(self.seed, "observation-noise"))
         moved = self._played(lambda: shaken).action_signal.action_fluctuation
-        return checks.about_noise(clean.action_signal.action_fluctuation, moved, NOISE_LEVEL)
+        half = torch.from_numpy(self.env.spec.action_high - self.env.spec.action_low).double() / 2
+        size = float(torch.linalg.vector_norm(torch.where(half.isfinite(), half, 1.0)))
+        return checks.about_noise(clean.action_signal.action_fluctuation, moved, NOISE_LEVEL, size)
 
     def _delay(self, act: Actor, clean: PlayedEpisodes) -> Finding:
         random = reference_actors(self.env.spec, stream(self.seed, "random-policy"))["random"]

@@ -8,7 +8,7 @@ Severity = Literal["fine", "note", "warning"]
 
 SATURATED_SHARE = 0.2
 SAMPLED_FACTOR = 1.2
-NOISE_FACTOR = 1.5
+NOISE_FACTOR, NOISE_CHANGE = 1.5, 0.02
 DELAY_LOSS = 0.1
 FAST_POWER = 0.25
 FAR_STDS, FAR_SHARE = 5.0, 0.01
@@ -75,8 +75,13 @@ def about_sampling(
     )
 
 
-def about_noise(clean: float | None, noisy: float | None, level: float) -> Finding:
-    """How much of a sensor's noise arrives at the motors."""
+def about_noise(
+    clean: float | None, noisy: float | None, level: float, half_range: float
+) -> Finding:
+    """How much of a sensor's noise arrives at the motors; `half_range` of all of them together.
+
+    A policy that hardly moves may move twice as much and still hardly move.
+    """
     evidence = {"level": level, "fluctuation": clean, "fluctuation_noisy": noisy}
     if not clean or noisy is None:
         return Finding("sensor_noise", "fine", "the actions do not move", evidence=evidence)
@@ -84,7 +89,7 @@ def about_noise(clean: float | None, noisy: float | None, level: float) -> Findi
         f"noise of {level:g} standard deviations on every input multiplies the action change "
         f"by {noisy / clean:.1f}"
     )
-    if noisy / clean < NOISE_FACTOR:
+    if noisy / clean < NOISE_FACTOR or noisy < NOISE_CHANGE * half_range:
         return Finding("sensor_noise", "fine", words, evidence=evidence)
     return Finding(
         "sensor_noise",
