@@ -28,6 +28,7 @@ class Command:
     def words(self) -> list[str]:
         """What a reader would type, with something in the place of each placeholder."""
         line = re.sub(r"\[(.*?)\]", r"\1", self.line)
+        line = re.sub(r"\$\w+/\$\w+", "0/2", line)  # a share, as a scheduler's variables say it
         line = re.sub(r"\S+\|\S+", "runs/mine", line).replace("--seed S", "--seed 0")
         line = re.sub(r"runs/\S+/seed0-\.\.\.", "runs/mine", line)
         words = shlex.split(line, comments=True)[1:]
@@ -43,7 +44,8 @@ def documented_commands() -> list[Command]:
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         name = str(page.relative_to(ROOT))
         if name not in TESTED_ELSEWHERE:
-            lines = "\n".join(FENCE.findall(page.read_text())).splitlines()
+            blocks = "\n".join(FENCE.findall(page.read_text()))
+            lines = re.sub(r"\s*\\\n\s*", " ", blocks).splitlines()  # a backslash joins two
             found += [Command(name, line) for line in lines if line.startswith("spacil ")]
     return list({str(command): command for command in found}.values())
 

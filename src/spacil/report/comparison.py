@@ -143,12 +143,13 @@ def draw_front(points: Sequence[Point], path: Path, demonstrators: Mapping[str, 
     _finish(figure, axes, path)
 
 
+@plain_style()
 def draw_aggregate(bars: Sequence[Bar], path: Path) -> None:
     """Settings over several tasks: interquartile means with their intervals, one panel a number."""
     panels = list(dict.fromkeys(bar.panel for bar in bars))
     labels = list(dict.fromkeys(bar.label for bar in bars))
     colours = _colours(labels)
-    figure, axes = plt.subplots(
+    figure, axes = subplots(
         1, len(panels), figsize=(5 * len(panels), 1.2 + 0.5 * len(labels)), squeeze=False
     )
     for axis, panel in zip(axes.flat, panels, strict=True):

@@ -1,7 +1,6 @@
 """`spacil sweep` with real processes: killed, continued, failing, shared."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from tiny_runs import tiny
 
 from spacil.experiments.sweep_folder import SweepFolder, read_sweep
 from spacil.runs.evaluations import read_evaluations
-from spacil.runs.ownership import take_lock
+from spacil.runs.ownership import FolderLock
 
 Spacil = Callable[..., Any]
 
@@ -110,7 +109,7 @@ def test_a_run_that_another_process_holds_is_waited_for(spacil: Spacil, tmp_path
     listed = spacil("sweep", *flags, "--list", "--json").result
     run_dir = Path(listed["runs"][0]["run_dir"])
     run_dir.mkdir(parents=True)
-    lock = take_lock(run_dir)
+    lock = FolderLock(run_dir)
     # The folder holds no sweep yet: this is what a sweep on another machine had begun.
     spacil_plan = {"grids": [{"algorithms": ["bc"], "tasks": ["Reacher-v4"], "seeds": [0]}]}
     document = {"format": "spacil-sweep", "format_version": 1, "fresh_episodes": 0}
@@ -120,7 +119,7 @@ def test_a_run_that_another_process_holds_is_waited_for(spacil: Spacil, tmp_path
         wait_until(lambda: len(read_sweep(folder).grids) == 2)
         time.sleep(1)
         assert not (run_dir / "metrics.jsonl").exists()
-        os.close(lock)
+        lock.release()
         assert sweep.wait(300) == 0
     finally:
         sweep.kill()
