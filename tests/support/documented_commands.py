@@ -28,7 +28,8 @@ class Command:
     def words(self) -> list[str]:
         """What a reader would type, with something in the place of each placeholder."""
         line = re.sub(r"\[(.*?)\]", r"\1", self.line)
-        line = re.sub(r"\$\w+/\$\w+", "0/2", line)  # a share, as a scheduler's variables say it
+        line = re.sub(r"\$\w+/\$\w+", "0/2", line)  # as a scheduler's variables say it
+        line = re.sub(r"\$\w+", "2", line)
         line = re.sub(r"\S+\|\S+", "runs/mine", line).replace("--seed S", "--seed 0")
         line = re.sub(r"runs/\S+/seed0-\.\.\.", "runs/mine", line)
         words = shlex.split(line, comments=True)[1:]
