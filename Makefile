@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 .PHONY: demo test test-other-cpus test-other-cpus-quick test-minimum mutants test-slow test-faults golden bench bench-full bench-gpu check lint types contracts setup clean
 
 demo: setup
-	@$(BIN)/spacil train spacil --task Hopper-v4 --demo-every 20 --iterations 40
+	@$(BIN)/spacil train spacil --task Hopper-v4 --demo-every 20 --preset fast
 
 test: setup
 	$(BIN)/python -m pytest
