@@ -49,7 +49,8 @@ def source_commit() -> str | None:
     An installed package is recognised by its file, which git does not track.
     """
     here = Path(__file__)
-    git = ("git", "-C", str(here.parent))
+    # Without locks: a run that is killed meanwhile would leave index.lock in the user's checkout.
+    git = ("git", "--no-optional-locks", "-C", str(here.parent))
     try:
         run = functools.partial(
             subprocess.run, check=True, capture_output=True, text=True, timeout=10
