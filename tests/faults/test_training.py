@@ -123,7 +123,7 @@ def test_demonstrations_that_give_themselves_away_are_flagged_and_the_run_goes_o
         in_a_row = in_a_row + 1 if row["is_saturated"] else 0
         assert row["warn_saturated"] == (in_a_row > 20)
     assert in_a_row > 20
-    assert rows[-1]["disc_acc"] == 1.0
+    assert rows[-1]["disc_acc"] > 0.98
     assert trained.result["last"]["warn_saturated"] is True
     run_dir = str(tmp_path / "run")
     shown = spacil(
