@@ -334,3 +334,16 @@ def test_errors_name_keywords_and_no_flags(settings: dict[str, Any], message: st
 def test_missing_demonstrations_are_asked_for_by_keyword() -> None:
     with pytest.raises(ConfigError, match="pass demonstrations=FILE"):
         library.GAIL("Pendulum-v1")
+
+
+@pytest.mark.parametrize("agent_type", [library.GAIL, library.SPaCIL, library.BC])
+def test_the_evaluation_of_the_untrained_policy_changes_nothing_that_follows(
+    tiny: Tiny, tmp_path: Path, agent_type: type[Any]
+) -> None:
+    without = agent_type("Reacher-v4", **tiny(agent_type.algorithm)).learn(2)
+    with_it = agent_type("Reacher-v4", **tiny(agent_type.algorithm))
+    with_it.learn(2, run_dir=tmp_path / "run")
+    assert metrics_log.read(tmp_path / "run" / "metrics.jsonl")[0]["iteration"] == 0
+    expected = without._learner.tensors()
+    for name, value in with_it._learner.tensors().items():
+        assert torch.equal(value, expected[name]), name

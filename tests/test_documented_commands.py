@@ -1,5 +1,6 @@
 """README and docs show commands that work: each is parsed as written, and run, cut short."""
 
+import json
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ from documented_commands import ROOT, Command, documented_commands, furnish, sho
 from spacil.cli import main
 
 COMMANDS = documented_commands()
+PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 class ParsedError(Exception):
@@ -114,6 +116,22 @@ def test_the_page_on_own_envs_works_from_top_to_bottom(
                 words = [*words[:2], "--iterations", "2", "--quiet"]
         done = spacil(*words)
         assert done.code == 0, f"{command}\n{done.err}"
+    run_python_of_the_page(workplace)
+
+
+def run_python_of_the_page(workplace: Path) -> None:
+    """Its blocks after the env itself, cut to one iteration."""
+    _, by_name, as_object = PYTHON.findall((ROOT / "docs" / "own_env.md").read_text())
+    small = ", num_envs=4, steps_per_iteration=80, evaluation_steps=80)\n"
+    names: dict[str, Any] = {}
+    for block in (by_name, as_object):
+        shorter = re.sub(r'(safetensors".*)\)\n', rf"\1{small}", block)
+        shorter = shorter.replace("iterations=30", "iterations=1").replace(
+            "episodes=20", "episodes=1"
+        )
+        exec(compile(shorter, "docs/own_env.md", "exec"), names)
+    assert names["action"].shape == (1,)
+    assert json.loads((workplace / "runs/cart-python/inputs.json").read_text())["env_is_named"]
 
 
 @pytest.mark.parametrize(
@@ -149,9 +167,6 @@ def test_the_other_documented_commands_run(
     more = ["--episodes", "1"] if command.words[0] == "smoothness" else []
     done = spacil(*command.words, *more)
     assert done.code == 0, done.err
-
-
-PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/own_env.md", "docs/stable_baselines3.md"])

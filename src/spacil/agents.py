@@ -19,7 +19,7 @@ from spacil.measuring.evaluate import Evaluation, evaluate_afresh
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs import checkpoint
 from spacil.runs.folder import open_run
-from spacil.runs.inputs import DemoInputs, RunInputs, full_names, task_to_play
+from spacil.runs.inputs import DemoChoice, DemoInputs, RunInputs, full_names, task_to_play
 from spacil.runs.interruption import Interruption
 from spacil.runs.progress import Silent, progress_for
 from spacil.runs.resuming import is_run_folder
@@ -47,27 +47,37 @@ class Agent:
         *,
         seed: int = 0,
         preset: Preset = "none",
+        allow_env_mismatch: bool = False,
         **settings: Any,
     ) -> None:
         """`env`: a built-in task name, a Gymnasium id, `module:Env-v0`, an env, or a function that
         makes one.
 
         `demonstrations`: loaded ones or a file; without any, the ones bundled with the task.
-        `settings`: any setting of the command line by its name, e.g. `max_kl=0.02`.
+        `allow_env_mismatch`: demonstrations recorded in another env, or in this one under another
+        name. `settings`: any setting of the command line by its name, e.g. `max_kl=0.02`.
         """
         task = task_name(env)
         config = default_config(self.algorithm, task, preset)
         config = with_user_settings(config, {"seed": seed, **settings})
-        self._start(config, env, demonstrations)
+        self._start(config, env, demonstrations, allow_env_mismatch)
 
     def _start(
-        self, config: TrainConfig, env: Any, source: Demonstrations | str | Path | None
+        self,
+        config: TrainConfig,
+        env: Any,
+        source: Demonstrations | str | Path | None,
+        allow_env_mismatch: bool,
     ) -> None:
         self._env_source, self._process = env, os.getpid()
-        self._inputs = RunInputs(config.task, isinstance(env, str), _demo_inputs(config, source))
+        choice = DemoChoice(allow_env_mismatch=allow_env_mismatch)
+        given = _demo_inputs(config, source, choice)
+        self._inputs = RunInputs(config.task, isinstance(env, str), given)
         demonstrations, common_frame = None, None
         if ALGORITHMS[self.algorithm].needs_demonstrations:
-            intake, config = demonstrations_for(config, env, source)
+            intake, config = demonstrations_for(
+                config, env, source, allow_env_mismatch=allow_env_mismatch
+            )
             demonstrations, common_frame = intake.used, CommonFrame.of(intake.given)
         self._learner = make_learner(config, env, demonstrations, common_frame)
 
@@ -171,6 +181,7 @@ class Agent:
         env: Any = None,
         demonstrations: Demonstrations | str | Path | None = None,
         device: str | None = None,
+        allow_env_mismatch: bool = False,
     ) -> Self:
         """An agent that goes on exactly where `save` (or a run's best) left it.
 
@@ -189,7 +200,7 @@ class Agent:
             config = with_settings(config, {"device": device})
         agent = cls.__new__(cls)
         env = task_to_play(config.task, folder) if env is None else env
-        agent._start(config, env, demonstrations)
+        agent._start(config, env, demonstrations, allow_env_mismatch)
         restore(agent._learner, found)
         return agent
 
@@ -239,11 +250,11 @@ class BC(Agent):
 
 
 def _demo_inputs(
-    config: TrainConfig, source: Demonstrations | str | Path | None
+    config: TrainConfig, source: Demonstrations | str | Path | None, choice: DemoChoice
 ) -> DemoInputs | None:
     """Where the demonstrations are from, for a run folder to remember."""
     if not ALGORITHMS[config.algorithm].needs_demonstrations:
         return None
     if isinstance(source, Demonstrations):
-        return DemoInputs(sources=None)
-    return DemoInputs(full_names([] if source is None else [source]))
+        return DemoInputs(None, choice)
+    return DemoInputs(full_names([] if source is None else [source]), choice)

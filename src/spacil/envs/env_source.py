@@ -48,10 +48,10 @@ def _check_id(env_id: str, other_names: Iterable[str]) -> None:
         gymnasium.spec(env_id)
     except gymnasium.error.Error as error:
         close = _close_to(env_id, [*other_names, *gymnasium.registry])
-        hint = f"did you mean {close}?" if close else "`spacil tasks` lists ours"
+        hint = f"did you mean {close}?" if close else f"{error} `spacil tasks` lists ours."
         raise ConfigError(
-            f"unknown task {env_id!r}: {hint} ({error}) An env of your own is module:Env-v0, "
-            "with module.py in this folder"
+            f"unknown task {env_id!r}: {hint} An env of your own is module:Env-v0, with module.py "
+            "in this folder"
         ) from None
 
 

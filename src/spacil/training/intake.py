@@ -37,11 +37,18 @@ class Intake:
 
 
 def demonstrations_for(
-    config: TrainConfig, env_source: Any, source: DemoSource | Sequence[DemoSource] | None = None
+    config: TrainConfig,
+    env_source: Any,
+    source: DemoSource | Sequence[DemoSource] | None = None,
+    *,
+    allow_env_mismatch: bool = False,
 ) -> tuple[Intake, TrainConfig]:
     """Demonstrations a run may learn from, and the config fitted to what they hold."""
     demos, config = found_demonstrations(config, env_source, source)
-    return checked_demonstrations(demos, config, env_source), config
+    intake = checked_demonstrations(
+        demos, config, env_source, allow_env_mismatch=allow_env_mismatch
+    )
+    return intake, config
 
 
 def found_demonstrations(
