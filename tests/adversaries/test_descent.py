@@ -58,6 +58,22 @@ def test_training_it_gives_the_agent_the_higher_cost_and_the_lower_reward() -> N
     assert 0 < reward_on_agent < reward_on_expert
 
 
+@pytest.mark.parametrize(
+    ("agent", "expert", "largest"),
+    [([-4.0, 1.0], [2.0, -3.0], 4.0), ([1.0, 2.0], [-5.0, 0.5, 1.0], 5.0)],
+)
+def test_the_largest_logit_of_either_side_and_sign_is_reported(
+    agent: list[float], expert: list[float], largest: float
+) -> None:
+    logits = torch.tensor(agent), torch.tensor(expert)
+    measured = descent._measure(*logits, gail_loss(*logits))
+    assert float(measured["max_abs_logit"]) == largest
+    assert float(measured["acc_agent"]) == sum(x > 0 for x in agent) / len(agent)
+    assert float(measured["acc_expert"]) == pytest.approx(
+        sum(x < 0 for x in expert) / len(expert), rel=1e-6
+    )
+
+
 def test_zero_steps_leave_the_parameters_alone() -> None:
     net = Discriminator(3, 2, (16,), generator=torch.Generator().manual_seed(0))
     before = [p.detach().clone() for p in net.parameters()]
