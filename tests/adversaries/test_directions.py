@@ -52,7 +52,8 @@ def as_agent(expert: ExpertBatch) -> AgentBatch:
 
 def make(algorithm: str, **changes: Any) -> Adversary:
     settings = SETTINGS | {"lambda_cost": 0.0} | changes
-    config = with_settings(default_config(algorithm, "Reacher-v4"), settings)
+    preset = "plain" if algorithm == "spacil" else "none"  # a weight of our own, as given
+    config = with_settings(default_config(algorithm, "Reacher-v4", preset), settings)
     draws = torch.Generator().manual_seed(2)
     policy = GaussianPolicy(3, [-1.0] * 2, [1.0] * 2, (8,), generator=draws)
     return KINDS[algorithm](config, policy, expert_batch(), draws)

@@ -166,7 +166,7 @@ def test_a_refusal_says_what_to_do_instead(spacil: Spacil, command: str, words: 
 
 @pytest.mark.parametrize("form", ["response", "both", "state"])
 def test_gail_takes_gradient_penalties_alone(spacil: Spacil, form: str) -> None:
-    words = f"--cost-penalty-form {form}: gail takes gp or r1"
+    words = f"{form}: gail takes gp or r1"
     refused = spacil("train", "gail", "--task", "Reacher-v4", "--cost-penalty-form", form)
     assert refused.code == 2
     assert words in refused.err

@@ -135,7 +135,7 @@ def test_a_value_out_of_range_is_refused_by_its_flag(name: str) -> None:
         ({"caps_noise_std": 0.0}, "--caps-noise-std is 0.0, expected above 0"),
         ({"caps_spatial_weight": -1.0}, "--caps-spatial-weight is -1.0, expected 0 or more"),
         ({"penalty_state_fraction": 0.0}, "--penalty-state-fraction is 0.0"),
-        ({"penalty": "spectral"}, "there is no penalty 'spectral'; there are exact, pgd"),
+        ({"penalty": "spectral"}, "there is no penalty 'spectral'; there are exact, linear, pgd"),
         ({"cost_penalty_mixing": "half"}, "setting cost_penalty_mixing is 'half'"),
     ],
 )

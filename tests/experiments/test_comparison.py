@@ -55,7 +55,7 @@ def test_improvement_is_over_the_baseline_of_the_task(two_methods: Comparison) -
 def test_the_baseline_may_be_a_row(tmp_path: Path) -> None:
     write_run(tmp_path / "a", "spacil", fresh=(1.0, 1.0), lambda_policy=0.5)
     write_run(tmp_path / "b", "spacil", fresh=(2.0, 1.0))
-    rows = compare(tmp_path, baseline="spacil penalty=exact=0.5").rows
+    rows = compare(tmp_path, baseline="spacil penalty=exact=0.5 penalty_weight=fixed").rows
     assert [row.better_return is None for row in rows] == [True, False]
 
 
@@ -161,11 +161,11 @@ def test_a_path_without_a_run_is_named(tmp_path: Path) -> None:
 
 
 def test_labels_name_only_what_sets_rows_apart(tmp_path: Path) -> None:
-    for i, weight in enumerate((0.01, 0.1)):
+    for i, weight in enumerate((0.01, 0.2)):
         write_run(tmp_path / f"{i}", "spacil", lambda_policy=weight, max_kl=0.5)
     write_run(tmp_path / "gail", max_kl=0.5)
     labels = [row.label for row in compare(tmp_path).rows]
-    assert labels == ["spacil penalty=exact=0.01", "spacil penalty=exact=0.1", "gail"]
+    assert labels == ["spacil penalty=exact=0.01", "spacil penalty=exact=0.2", "gail"]
 
 
 def test_the_same_settings_on_other_demonstrations_are_another_row(tmp_path: Path) -> None:

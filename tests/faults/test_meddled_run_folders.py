@@ -300,15 +300,15 @@ def test_rows_of_metrics_without_their_keys_do_not_cost_the_run(
 ) -> None:
     path = finished_run / "metrics.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]
-    rows[0] = {"iteration": 1, "average_return": "high", "target_verdict": "met"}
-    rows[1] = {"iteration": 2, "average_return": 0.5}
+    rows[1] = {"iteration": 1, "average_return": "high", "target_verdict": "met"}
+    rows[2] = {"iteration": 2, "average_return": 0.5}
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     resumed = train("gail", "--run-dir", finished_run, "--resume", iterations=4)
     assert resumed.code == 0
     assert resumed.result["best"]["average_return"] == 0.5
     assert resumed.result["last"]["iteration"] == 4
-    rows[2] = {"no iteration": 3}
+    rows[3] = {"no iteration": 3}
     path.write_text("".join(json.dumps(row) + "\n" for row in [*rows, {"iteration": 4}]))
     refusal = train("gail", "--run-dir", finished_run, "--resume", iterations=5)
     assert refusal.code == 74
-    assert "metrics.jsonl, line 3: not a complete record with an iteration" in refusal.err
+    assert "metrics.jsonl, line 4: not a complete record with an iteration" in refusal.err

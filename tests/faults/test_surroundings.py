@@ -77,7 +77,7 @@ def test_a_command_without_streams_writes_its_messages_into_no_file(tmp_path: Pa
     run.send_signal(signal.SIGTERM)
     assert run.wait(60) == 143
     for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines():
-        assert json.loads(line)["iteration"] > 0
+        assert json.loads(line)["iteration"] >= 0
     done = num_records(tmp_path / "run")
     resumed = subprocess.run(
         command(tmp_path / "run", "--resume", iterations=done + 1), capture_output=True, timeout=120
@@ -160,13 +160,13 @@ def test_a_second_signal_does_not_claim_that_the_run_was_saved(
 def test_a_signal_after_the_last_iteration_finds_the_run_finished(
     train: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from spacil.cli.training import train as verb
+    from spacil.cli.training import session as verb
 
     def interrupted(*_: object) -> Path:
         os.kill(os.getpid(), signal.SIGTERM)
         raise AssertionError("the signal came too late")
 
-    monkeypatch.setattr(verb, "_draw", interrupted)
+    monkeypatch.setattr(verb, "draw", interrupted)
     ended = train("trpo", "--run-dir", tmp_path / "run")
     assert ended.code == 143
     assert "spacil: stopped by SIGTERM\n" in ended.err

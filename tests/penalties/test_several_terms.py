@@ -135,7 +135,9 @@ def test_the_command_line_takes_several_too(spacil: Any, tiny_flags: Any, tmp_pa
 @pytest.mark.parametrize("function", [magnitude, jerk, slope])
 @pytest.mark.parametrize("algorithm", ["SPaCIL", "BC"])
 def test_a_function_of_one_s_own_trains(tiny: Tiny, function: Any, algorithm: str) -> None:
-    read = tiny() if algorithm == "SPaCIL" else {"policy_hidden": (16, 8), "evaluation_steps": 100}
+    read: dict[str, Any] = {"policy_hidden": (16, 8), "evaluation_steps": 100}
+    if algorithm == "SPaCIL":
+        read = {"preset": "plain", **tiny()}
     agent = getattr(library, algorithm)("Reacher-v4", **read, penalty={function: 0.5, "exact": 0.1})
     metrics = learn(agent)
     if algorithm == "BC":

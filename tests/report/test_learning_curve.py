@@ -7,7 +7,7 @@ import pytest
 from pictures import CURVE_COLOURS, CURVE_SIZE, assert_drawn
 
 from spacil.errors import StorageError
-from spacil.report import learning_curve
+from spacil.report import learning_curve, plain_figures
 from spacil.report.learning_curve import draw_learning_curve
 
 
@@ -40,12 +40,17 @@ def test_both_panels_have_the_start_and_the_demonstrator(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[Any] = []
-    monkeypatch.setattr(learning_curve.plt, "close", drawn.append)
+
+    def keep(*arguments: Any, **how: Any) -> Any:
+        drawn.append(plain_figures.subplots(*arguments, **how))
+        return drawn[-1]
+
+    monkeypatch.setattr(learning_curve, "subplots", keep)
     start = {"iteration": 0, "env_steps": 0, "average_return": -1.0, "return_std": 1.0}
     start |= {"smoothness_j": 0.1, "smoothness_j_own": 0.2}
     demonstrator = {"average_return": 35.0, "smoothness_j": 0.8}
     draw_learning_curve([start, *rows()], tmp_path / "curve.png", "a run", demonstrator)
-    upper, lower = (lines_of(panel) for panel in drawn[0].axes)
+    upper, lower = (lines_of(panel) for panel in drawn[0][0].axes)
     assert upper["learned policy, mean"] == [-1.0, 20.0, 40.0]
     assert upper["demonstrator 35"] == [35.0, 35.0]
     assert lower["learned policy, mean over states"] == [0.1, 0.5, 0.5]

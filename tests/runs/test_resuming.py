@@ -54,7 +54,7 @@ def test_a_setting_that_one_side_does_not_have_is_a_change() -> None:
     check_resumable(flat, flat)
     with pytest.raises(ConfigError, match=r"from_the_future: 1 -> \(none\)"):
         check_resumable(flat | {"from_the_future": 1}, flat)
-    with pytest.raises(ConfigError, match=r"max_kl: \(none\) -> 0.01"):
+    with pytest.raises(ConfigError, match=r"max_kl: \(none\) -> 0.03"):
         check_resumable({k: v for k, v in flat.items() if k != "max_kl"}, flat)
 
 

@@ -121,7 +121,7 @@ def test_a_teacher_with_a_memory_is_refused() -> None:
 
 
 def test_a_policy_of_other_sizes_is_refused() -> None:
-    with pytest.raises(DataError, match="the policy has 11 state dims, there are 2"):
+    with pytest.raises(DataError, match="11 state dims, make_point_mass has 2"):
         smooth(foreign.make_module(11, 1), point_mass.make_point_mass, **TINY)
 
 

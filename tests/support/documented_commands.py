@@ -32,7 +32,7 @@ class Command:
         line = re.sub(r"\$\w+", "2", line)
         line = re.sub(r"\S+\|\S+", "runs/mine", line).replace("--seed S", "--seed 0")
         line = re.sub(r"runs/\S+/seed0-\.\.\.", "runs/mine", line)
-        words = shlex.split(line, comments=True)[1:]
+        words = shlex.split(line.removesuffix("&"), comments=True)[1:]
         return ["runs/mine" if word == "RUN" else word for word in words]
 
     def __str__(self) -> str:

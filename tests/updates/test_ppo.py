@@ -259,7 +259,7 @@ def test_a_run_resumes_bit_for_bit_with_the_optimiser_s_memory(
     tiny: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
     settings = tiny(**PPO, penalty="exact=0.1 cats=1", evaluation_interval=9)
-    whole = spacil.SPaCIL("Reacher-v4", **settings)
+    whole = spacil.SPaCIL("Reacher-v4", preset="plain", **settings)
     whole.learn(2)
     whole.save(tmp_path / "saved")
     resumed = spacil.SPaCIL.load(tmp_path / "saved")

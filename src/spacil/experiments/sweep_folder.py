@@ -244,8 +244,9 @@ def _owner(run_dir: Path) -> tuple[str, bool]:
     owner = _document(run_dir / OWNER)
     words = f"process {owner.get('pid')} on {owner.get('host')}"
     if owner.get("host") != socket.gethostname():
-        age = time.time() - max(path.stat().st_mtime for path in run_dir.iterdir())
-        return f"{words}, last heard of {age:.0f} s ago", True
+        newest = max(path.stat().st_mtime for path in run_dir.iterdir())
+        stamp = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(newest))
+        return f"{words}, last heard of at {stamp}", True
     return words, Path(f"/proc/{owner.get('pid')}").exists()
 
 

@@ -72,7 +72,7 @@ def test_a_killed_sweep_goes_on_and_computes_nothing_twice(spacil: Spacil, tmp_p
     assert states_of(sweep) == ["finished"] * 4
     for run in sweep.runs():
         run_dir = sweep.run_dir(run)
-        assert len((run_dir / "metrics.jsonl").read_text().splitlines()) == 20
+        assert len((run_dir / "metrics.jsonl").read_text().splitlines()) == 1 + 20
         fresh = read_evaluations(run_dir / "eval.json").fresh
         assert fresh is not None
         assert fresh.num_episodes == EPISODES

@@ -99,7 +99,7 @@ def test_a_dead_policy_is_called_inactive(
     ("flags", "code", "complaint"),
     [
         (["missing.onnx"], DataError.exit_code, "no such file"),
-        (["missing-folder"], DataError.exit_code, "expected a run folder"),
+        (["missing-folder"], DataError.exit_code, "no such file or folder"),
         (["nowhere_module:act"], ConfigError.exit_code, "cannot import"),
         (
             [REACHER, "--task", "Hopper-v4"],

@@ -34,7 +34,7 @@ def test_flags_win_over_the_file_and_the_file_over_the_preset(
 ) -> None:
     settings = {"task": "Reacher-v4", "preset": "fast", "max_kl": 0.02, "lambda_policy": 0.5}
     settings |= {"iterations": 1, "num_envs": 10, "steps_per_iteration": 200, "seed": 7}
-    settings |= {"policy_hidden": [8], "evaluation_steps": 50, "warm_start_epochs": 1}
+    settings |= {"policy_hidden": [8], "evaluation_steps": 50, "warm_start_steps": 1}
     settings |= {"torch_threads": 1, "simulation_threads": 1}
     (tmp_path / "mine.json").write_text(json.dumps(settings))
     trained = spacil(

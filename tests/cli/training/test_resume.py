@@ -274,7 +274,7 @@ def test_an_error_ends_the_log(train: Train, own_task: str, tmp_path: Path) -> N
     assert "ERROR   ended by EnvError" in last and "unplugged" in last
 
 
-def test_a_log_that_is_a_link_is_left_alone_and_costs_no_run(
+def test_a_log_that_is_a_link_is_left_alone_and_refused(
     train: Train, finished_run: Path, tmp_path: Path
 ) -> None:
     precious = tmp_path / "precious"
@@ -282,6 +282,6 @@ def test_a_log_that_is_a_link_is_left_alone_and_costs_no_run(
     (finished_run / "run.log").unlink()
     (finished_run / "run.log").symlink_to(precious)
     resumed = train("gail", "--run-dir", finished_run, "--resume", iterations=4)
-    assert resumed.code == 0
-    assert "no run.log" in resumed.err
+    assert resumed.code == 73
+    assert "run.log' is a symbolic link" in resumed.err
     assert precious.read_text() == "mine"

@@ -32,7 +32,6 @@ _MOST_USED = (
     "max_kl",
     "imitation_reward",
     "airl_reward",
-    "holdout_fraction",
     "policy_hidden",
     "evaluation_interval",
     "device",

@@ -55,7 +55,11 @@ def _highest_return(outcome: Any) -> dict[str, Any] | None:
     from spacil.runs import metrics_log
 
     rows = metrics_log.read(outcome.path / "metrics.jsonl")
-    known = [row for row in rows if row.get("average_return") is not None and row["iteration"] > 0]
+    known = [
+        row
+        for row in rows
+        if row["iteration"] > 0 and isinstance(row.get("average_return"), int | float)
+    ]
     if outcome.last is None or not known:
         return None
     highest = max(known, key=lambda row: float(row["average_return"]))
