@@ -1,5 +1,5 @@
 # docker build -t spacil .
-# docker run --rm -v "$PWD/runs:/work/runs" spacil train spacil --task Hopper-v4
+# docker run --rm -v "$PWD/runs:/app/runs" spacil train spacil --task Hopper-v4
 FROM python:3.11-slim
 
 # Your own index, e.g. for a torch without CUDA: --build-arg PIP_EXTRA_INDEX_URL=...
@@ -10,10 +10,10 @@ COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY src ./src
 RUN pip install --no-cache-dir -c constraints.txt '.[export,hdf5]' \
     && useradd --create-home spacil \
-    && install -d -o spacil /work
+    && install -d -o spacil /app
 
 USER spacil
-WORKDIR /work
+WORKDIR /app
 RUN spacil tasks
 ENTRYPOINT ["spacil"]
 CMD ["--help"]
