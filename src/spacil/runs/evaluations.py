@@ -86,20 +86,26 @@ def identity_of(config: TrainConfig) -> RunIdentity:
 
 
 def evaluations_of(config: TrainConfig, metrics: Iterable[Mapping[str, Any]]) -> Evaluations:
-    """Best and last among the rows of metrics.jsonl; rows without an evaluation do not count.
+    """Best and last among the rows of metrics.jsonl."""
+    rows = _evaluated(metrics)
+    # The run's own choice, where it says: one for smoothness is not that of the highest return.
+    chosen = [row for row in rows if row.get("is_best")]
+    best = _kept(chosen[-1]) if chosen else highest_return(rows)
+    return Evaluations(identity_of(config), best, _kept(rows[-1] if rows else None))
 
-    Nor does iteration 0, which is the untrained policy.
-    """
-    rows = [
+
+def highest_return(metrics: Iterable[Mapping[str, Any]]) -> Row | None:
+    """The evaluation of the highest return, whichever policy was kept as the best."""
+    return _kept(max(_evaluated(metrics), key=lambda row: row["average_return"], default=None))
+
+
+def _evaluated(metrics: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Rows with an evaluation; that of iteration 0, the untrained policy, does not count."""
+    return [
         row
         for row in metrics
         if row.get("iteration") != 0 and isinstance(row.get("average_return"), int | float)
     ]
-    # The run's own choice, where it says: one for smoothness is not that of the highest return.
-    chosen = [row for row in rows if row.get("is_best")]
-    best = chosen[-1] if chosen else max(rows, key=lambda row: row["average_return"], default=None)
-    last = rows[-1] if rows else None
-    return Evaluations(identity_of(config), _kept(best), _kept(last))
 
 
 def _kept(row: Mapping[str, Any] | None) -> Row | None:

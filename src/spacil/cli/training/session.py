@@ -36,6 +36,7 @@ class Session:
         """Train in a folder, show the result; returns the exit code."""
         from spacil.demos.common_frame import CommonFrame
         from spacil.demos.demonstrator import demonstrator_row
+        from spacil.runs import metrics_log
         from spacil.runs.inputs import RunInputs
         from spacil.runs.progress import Silent, progress_for
         from spacil.runs.run_log import RunLog
@@ -66,12 +67,10 @@ class Session:
                 log=log,
             )
         demonstrator = demonstrator_row(used, frame)
-        picture = draw(config, outcome.path, demonstrator)
-        show(
-            result_of(config, outcome, demonstrator),
-            self.output.json,
-            lambda: print_summary(outcome, demonstrator, picture),
-        )
+        metrics = metrics_log.read(outcome.path / "metrics.jsonl")
+        picture = draw(config, outcome.path, demonstrator, metrics)
+        result = result_of(config, outcome, demonstrator, metrics)
+        show(result, self.output.json, lambda: print_summary(result, outcome, picture))
         return outcome.exit_code
 
 

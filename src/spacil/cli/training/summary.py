@@ -1,7 +1,7 @@
 """What a run leaves on the screen and in its folder: a table, a picture, one JSON document."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,29 +9,35 @@ from spacil.cli.output import identity
 from spacil.config.train_config import TrainConfig
 from spacil.plain_text import printable
 
+Rows = Sequence[dict[str, Any]]
 
-def result_of(config: TrainConfig, outcome: Any, demonstrator: Any) -> dict[str, Any]:
-    """The document that `--json` asks for."""
+
+def result_of(
+    config: TrainConfig, outcome: Any, demonstrator: Any, metrics: Rows
+) -> dict[str, Any]:
+    """The document that `--json` asks for; `metrics` are the rows of metrics.jsonl."""
+    from spacil.runs.evaluations import highest_return
+
     return identity(task=config.task, algorithm=config.algorithm, seed=config.run.seed) | {
         "run_dir": str(outcome.path),
         "demonstrator": None if demonstrator is None else dict(demonstrator),
         "best": outcome.best,
         "last": outcome.last,
-        "highest_return": _highest_return(outcome),
-        **_target_outcome(outcome.path),
+        "highest_return": highest_return(metrics),
+        **_target_outcome(metrics),
     }
 
 
-def draw(config: TrainConfig, path: Path, demonstrator: Mapping[str, Any] | None) -> Path:
+def draw(
+    config: TrainConfig, path: Path, demonstrator: Mapping[str, Any] | None, metrics: Rows
+) -> Path:
     """The learning curve in the run folder; the run is kept with or without a picture."""
-    from spacil.runs import metrics_log
-
     picture = path / "learning_curve.png"
     try:
         from spacil.report.learning_curve import draw_learning_curve
 
         draw_learning_curve(
-            metrics_log.read(path / "metrics.jsonl"),
+            metrics,
             picture,
             f"{config.algorithm} on {config.task}, seed {config.run.seed}",
             demonstrator or {},
@@ -41,32 +47,11 @@ def draw(config: TrainConfig, path: Path, demonstrator: Mapping[str, Any] | None
     return picture
 
 
-def _target_outcome(path: Path) -> dict[str, Any]:
+def _target_outcome(metrics: Rows) -> dict[str, Any]:
     """What the last evaluation says about a smoothness target; empty for a run without one."""
-    from spacil.runs import metrics_log
-
-    rows = [row for row in metrics_log.read(path / "metrics.jsonl") if "target_verdict" in row]
+    rows = [row for row in metrics if "target_verdict" in row]
     keys = ("smoothness_target", "target_gap_evaluated", "is_target_met", "target_verdict")
     return {key: rows[-1].get(key) for key in (*keys, "lambda_policy")} if rows else {}
-
-
-def _highest_return(outcome: Any) -> dict[str, Any] | None:
-    """The evaluation of the highest return, whichever policy was kept as the best."""
-    from spacil.runs import metrics_log
-
-    rows = metrics_log.read(outcome.path / "metrics.jsonl")
-    known = [
-        row
-        for row in rows
-        if row["iteration"] > 0 and isinstance(row.get("average_return"), int | float)
-    ]
-    if outcome.last is None or not known:
-        return None
-    highest = max(known, key=lambda row: float(row["average_return"]))
-    flags = ("warn_saturated", "warn_line_search")
-    return {key: highest.get(key) for key in outcome.last} | {
-        key: bool(highest.get(key)) for key in flags
-    }
 
 
 def _flags(row: Mapping[str, Any]) -> str:
@@ -75,16 +60,16 @@ def _flags(row: Mapping[str, Any]) -> str:
     return "".join(f" ({words})" for key, words in known.items() if row.get(key))
 
 
-def print_summary(outcome: Any, demonstrator: Mapping[str, Any] | None, picture: Path) -> None:
-    """Best and last policy beside the demonstrator."""
+def print_summary(result: Mapping[str, Any], outcome: Any, picture: Path) -> None:
+    """Best and last policy beside the demonstrator, as `result_of` has them."""
     from spacil.cli.table import print_table
 
     rows = [
-        ("demonstrator", demonstrator),
+        ("demonstrator", result["demonstrator"]),
         ("learned, best", outcome.best),
         ("learned, last", outcome.last),
     ]
-    highest = _highest_return(outcome)
+    highest = result["highest_return"]
     if highest not in (outcome.best, outcome.last):
         rows.append(("highest return seen", highest))
     print_table(
@@ -110,11 +95,11 @@ def print_summary(outcome: Any, demonstrator: Mapping[str, Any] | None, picture:
     if any(row is not None and row.get("warn_saturated") for _, row in rows):
         print("saturated: the discriminator separated all pairs, its reward carried little signal.")
     print("J: mean local Lipschitz constant of the mean action; lower is smoother.")
-    if target := _target_outcome(outcome.path):
+    if "target_verdict" in result:
         print(
-            f"smoothness target J {target['smoothness_target']:.3f}: {target['target_verdict']} "
-            f"(last J {target['target_gap_evaluated']:+.1%} off, "
-            f"weight {target['lambda_policy']:.3g})"
+            f"smoothness target J {result['smoothness_target']:.3f}: {result['target_verdict']} "
+            f"(last J {result['target_gap_evaluated']:+.1%} off, "
+            f"weight {result['lambda_policy']:.3g})"
         )
     print(f"run folder: {outcome.path}")
     if picture.is_file():
