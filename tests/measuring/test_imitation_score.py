@@ -83,7 +83,7 @@ def test_the_threshold_grows_with_the_distance_between_episodes() -> None:
     states = torch.cat([torch.zeros(1_000, 1), torch.ones(1_000, 1)])
     episodes = torch.arange(2).repeat_interleave(1_000)
     found = score_threshold(states, episodes, torch.Generator().manual_seed(0))
-    assert found == pytest.approx(math.hypot(0.1, 1.0))
+    assert found == pytest.approx(math.hypot(0.1, 1.3))
 
 
 def test_one_episode_is_halved_by_steps_alone_and_few_steps_raise_the_threshold() -> None:

@@ -9,7 +9,7 @@ from spacil.demos.common_frame import CommonFrame
 from spacil.demos.file import load_demos
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds
-from spacil.training.weight_rule import J_FRACTION, WeightRule, starting_rule, unpenalized_j
+from spacil.training.weight_rule import WeightRule, starting_rule, target_fraction, unpenalized_j
 
 RULE = WeightRule(threshold=0.1, target_j=0.8, first_weight=0.1, weight=0.2)
 
@@ -19,10 +19,11 @@ RULE = WeightRule(threshold=0.1, target_j=0.8, first_weight=0.1, weight=0.2)
     [
         (0.11, 2.0, 0.17),  # not alike: x 0.85, whatever J is
         (0.11, 0.5, 0.17),
-        (0.00, 2.0, 0.24),  # alike and not smooth yet: x 1.2
-        (0.05, 2.0, 0.24),  # half the threshold is far enough from it for the whole rise
-        (0.075, 2.0, 0.22),  # half of the way from there: half the rise
+        (0.00, 2.0, 0.25),  # alike and not smooth yet: x 1.25
+        (0.075, 2.0, 0.25),  # a quarter of the threshold is far enough for the whole rise
+        (0.0875, 2.0, 0.225),  # half of the way from there: half the rise
         (0.10, 2.0, 0.20),  # at the threshold: no rise
+        (0.00, 0.8 * 7 / 6, 0.225),  # a sixth above J*: half the rise
         (0.00, 0.7, 0.18),  # smooth enough: x 0.9
     ],
 )
@@ -30,12 +31,20 @@ def test_the_weight_moves_by_score_and_then_by_j(score: float, j: float, weight:
     assert RULE.after_evaluation(score, j).weight == pytest.approx(weight)
 
 
-def test_the_weight_stays_between_its_first_and_five_times_that() -> None:
-    low = high = RULE
+def test_a_bad_score_leads_back_to_the_first_weight_and_smoothness_below_it() -> None:
+    bad = high = smooth = RULE
     for _ in range(30):
-        low, high = low.after_evaluation(1.0, 2.0), high.after_evaluation(0.0, 2.0)
-    assert (low.weight, high.weight) == (0.1, 0.5)
-    assert low.threshold == RULE.threshold and low.target_j == RULE.target_j
+        bad, high = bad.after_evaluation(1.0, 2.0), high.after_evaluation(0.0, 2.0)
+        smooth = smooth.after_evaluation(0.0, 0.5)
+    assert (bad.weight, high.weight) == (0.1, 0.5)
+    assert smooth.weight == pytest.approx(0.02)
+    assert smooth.after_evaluation(1.0, 2.0).weight == smooth.weight
+    assert bad.threshold == RULE.threshold and bad.target_j == RULE.target_j
+
+
+@pytest.mark.parametrize(("pairs", "fraction"), [(50, 0.4388), (300, 0.3802), (6_000, 0.2991)])
+def test_few_pairs_ask_for_less_smoothness(pairs: int, fraction: float) -> None:
+    assert target_fraction(pairs) == pytest.approx(fraction, rel=1e-3)
 
 
 def test_the_rule_starts_from_the_demonstrations_alone() -> None:
@@ -50,6 +59,6 @@ def test_the_rule_starts_from_the_demonstrations_alone() -> None:
     assert rule.weight == rule.first_weight == 0.1
     assert rule.threshold > 0.1
     reference = unpenalized_j(config, demos, frame, env.spec)
-    assert rule.target_j == pytest.approx(J_FRACTION * reference)
+    assert rule.target_j == pytest.approx(target_fraction(demos.num_steps) * reference)
     smoother = with_settings(config, {"penalty": ("exact=100.0",)})
     assert unpenalized_j(smoother, demos, frame, env.spec) == reference

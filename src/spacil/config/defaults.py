@@ -35,7 +35,7 @@ _RULE: Mapping[str, Any] = {
     "value_targets": "standardized",
     "discriminator_steps": 3,
     "cost_penalty_form": "r1",
-    "lambda_cost": 0.3,
+    "lambda_cost": 0.4,
     "cost_weight": "by-pairs",
     "penalty": ("exact=0.1",),
     "penalty_weight": "auto",

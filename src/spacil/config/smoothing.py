@@ -81,7 +81,7 @@ class CostPenaltyConfig:
     lambda_cost: float = 0.01
     """Weight of the cost penalty (lambda_2), in the units of cost_penalty_scale."""
     cost_weight: Literal["fixed", "by-pairs"] = "fixed"
-    """fixed: lambda_cost. by-pairs: lambda_cost, but at most 1.7 / sqrt(M) with M demonstrated
+    """fixed: lambda_cost. by-pairs: lambda_cost, but at most 7.5 M^-0.75 with M demonstrated
     pairs: a discriminator memorises few of them, and many need little penalty."""
     cost_penalty_form: Literal["response", "both", "state", "gp", "r1"] = "response"
     """What may change little when the state moves to s~: response: c(s, pi(s~)), as in eq:cost_reg;

@@ -1,6 +1,5 @@
 """R^c as a run's settings name it: form, estimator, units, mixing and state subset."""
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -25,9 +24,9 @@ from spacil.smoothness.cost_penalty import (
     r1_penalty,
 )
 
-WEIGHT_TIMES_ROOT_OF_PAIRS = 1.7
-"""lambda_2 of `by-pairs` is at most this over the root of their number: 0.1 at 300 pairs, 0.02 at
-6,000 (docs/results/recipe.md)."""
+WEIGHT_AT_ONE_PAIR, WEIGHT_DECAY = 7.5, 0.75
+"""lambda_2 of `by-pairs` is at most 7.5 M^-0.75 with M pairs: 0.1 at 300, 0.01 at 6,000
+(docs/results/recipe.md)."""
 
 StatesAndActions = tuple[Tensor, Tensor]
 """normalised states [B, S] and actions [B, A] of the same rows"""
@@ -51,7 +50,7 @@ def cost_weight(settings: CostPenaltyConfig, num_pairs: int) -> float:
     """lambda_2 with so many demonstrated pairs."""
     if settings.cost_weight == "fixed":
         return settings.lambda_cost
-    return min(settings.lambda_cost, WEIGHT_TIMES_ROOT_OF_PAIRS / math.sqrt(num_pairs))
+    return min(settings.lambda_cost, WEIGHT_AT_ONE_PAIR * num_pairs**-WEIGHT_DECAY)
 
 
 def draw_pairs(

@@ -3,13 +3,13 @@
 At each evaluation of the policy that is handed out: does it still visit the states that were
 demonstrated (`measuring/imitation_score.py`), and how smooth is it already?
 
-    score > threshold            the weight falls: x 0.85
-    else J > J* = 0.3 J_ref      it rises: x up to 1.2, the less the nearer the score is
-    else                         smooth enough, it falls: x 0.9
+    score > threshold    the weight falls: x 0.85, back to the one it started from at most
+    else J > J*          it rises: x up to 1.25, the less the nearer score or J are
+    else                 smooth enough, it falls: x 0.9, to a fifth of the first one at most
 
-within 1 to 5 times the weight it starts from. J_ref is the J of an unpenalised clone on
-demonstrated states, which comes out near GAIL's without running it. How the numbers were chosen:
-docs/results/recipe.md.
+and never beyond five times the first. J* = 0.6 M^-0.08 J_ref with M demonstrated pairs: 0.38 J_ref
+at 300, 0.3 at 6,000. J_ref is the J of an unpenalised clone on demonstrated states, which comes
+out near GAIL's without running it. How the numbers were chosen: docs/results/recipe.md.
 """
 
 import logging
@@ -28,12 +28,14 @@ from spacil.measuring.imitation_score import score_threshold
 from spacil.seeding import stream
 from spacil.training.warm_start import cloning_config
 
-FALL, RISE, EASE = 0.85, 0.2, 0.9
+FALL, RISE, EASE = 0.85, 0.25, 0.9
 """Factor when the imitation suffers; most that a rise adds; factor when J is low enough."""
-MAX_FACTOR = 5.0
-"""Highest weight, in units of the first one."""
-J_FRACTION = 0.3
-"""J* as a fraction of the unpenalised clone's."""
+SCORE_GAIN, J_GAIN = 4.0, 3.0
+"""A rise is whole until the score is within a quarter of its threshold, or J within a third."""
+HIGHEST, LOWEST = 5.0, 0.2
+"""Bounds of the weight, in units of the first one."""
+J_AT_ONE_PAIR, J_DECAY = 0.6, 0.08
+"""J* / J_ref = 0.6 M^-0.08: scarce demonstrations allow less."""
 NUM_REFERENCE_STATES = 1_000
 REFERENCE_STEPS = 1_500
 """Adam steps of the unpenalised clone where the run itself starts untrained."""
@@ -54,14 +56,15 @@ class WeightRule:
 
     def after_evaluation(self, score: float, j: float) -> "WeightRule":
         """With the imitation score and the J of mean actions."""
+        first = self.first_weight
         if score > self.threshold:
-            factor = FALL
+            weight = max(FALL * self.weight, min(self.weight, first))
         elif j > self.target_j:
-            factor = 1 + RISE * min(1.0, 2 * (self.threshold - score) / self.threshold)
+            room = SCORE_GAIN * (1 - score / self.threshold)
+            lack = J_GAIN * (j / self.target_j - 1)
+            weight = min(self.weight * (1 + RISE * min(1.0, room, lack)), HIGHEST * first)
         else:
-            factor = EASE
-        highest = MAX_FACTOR * self.first_weight
-        weight = min(max(factor * self.weight, self.first_weight), highest)
+            weight = max(EASE * self.weight, LOWEST * first)
         return replace(self, weight=weight)
 
 
@@ -77,10 +80,16 @@ def starting_rule(
         episode_of_step(demonstrations.episode_lengths),
         stream(config.run.seed, "score threshold"),
     )
-    target_j = J_FRACTION * unpenalized_j(config, demonstrations, common_frame, spec)
+    fraction = target_fraction(demonstrations.num_steps)
+    target_j = fraction * unpenalized_j(config, demonstrations, common_frame, spec)
     first = config.policy_penalty.first_weight
     _logger.debug("weight rule: score up to %.3f, J down to %.3f", threshold, target_j)
     return WeightRule(threshold, target_j, first, first)
+
+
+def target_fraction(num_pairs: int) -> float:
+    """J* / J_ref with so many demonstrated pairs."""
+    return float(J_AT_ONE_PAIR * num_pairs**-J_DECAY)
 
 
 def unpenalized_j(
