@@ -109,6 +109,11 @@ class SmoothingLearner:
         return self.student
 
     @property
+    def handed_out_policy(self) -> GaussianPolicy:
+        """The best student so far, by what was asked for."""
+        return self.policy
+
+    @property
     def is_done(self) -> bool:
         """All rounds done."""
         return self.counters.iteration >= self.config.run.iterations

@@ -53,7 +53,7 @@ class Goal:
 
     @classmethod
     def of(cls, config: TrainConfig) -> "Goal":
-        keep, target = config.distil.keep_return, config.wish.smoothness_target
+        keep, target = config.wish.keep_return, config.wish.smoothness_target
         return cls(keep or REQUIRED_SHARE, target or None, keep > 0 and not target)
 
     def keeps(self, share: float | None) -> bool:
