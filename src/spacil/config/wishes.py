@@ -14,24 +14,25 @@ class WishConfig:
     """
 
     smoothest: bool = False
-    """As smooth as the imitation allows: the weight rises while it is good and falls back when it
+    """As smooth as the imitation allows. The weight rises while it is good and falls back when it
     is not. Good: --keep-return where given, else the states that the policy visits are like the
     demonstrated ones, for which no reward is read. Handed out is the smoothest good policy."""
     keep_return: float = 0.0
-    """--smoothest, keeping this share of the return counted from what random actions earn, e.g.
-    0.98. In training of the demonstrator's return, or of the best one seen where demonstrations
-    have no rewards; in smooth of the teacher's. 0: the return is not read (smooth: 0.98)."""
+    """--smoothest with this share of the return kept, e.g. 0.98. A share counts from what random
+    actions earn. In training it is of the demonstrator's return, or of the best one seen where
+    demonstrations have no rewards; in smooth of the teacher's. 0: the return is not read (smooth:
+    98 % is kept)."""
     smoothness_target: float = 0.0
-    """J to end at, at most (epsilon' of eq:main_problem), in the common frame: per standard
+    """J to end at, at most (epsilon' of eq:main_problem). In the common frame: per standard
     deviation of the demonstrations' states. With a reference, a fraction of its J. 0: none."""
     smoothness_target_reference: str = "none"
     """none: the target is J itself. demonstrator: a fraction of the J of whoever gave the
     demonstrations, as recorded with them or else as cloned from them. Or a fraction of the J of a
     policy: a run folder (its last policy) or a policy file."""
     fluctuation_target: float = 0.0
-    """Action change from one step to the next to end at, at most, in units of the actions; found by
-    the weight of a temporal penalty (cats, or the one that --penalty names) beside the spatial one.
-    With a reference, a fraction of its change. 0: none."""
+    """Action change per step to end at, at most. In units of the actions, E |a_{t+1} - a_t|; found
+    by the weight of a temporal penalty (cats, or the one that --penalty names) beside the spatial
+    one. With a reference, a fraction of its change. 0: none."""
     fluctuation_target_reference: str = "none"
     """none: the target is the change itself. demonstrator: a fraction of the change in whole
     demonstrations, or of a clone's where steps were left out. Or a fraction of a policy's change: a

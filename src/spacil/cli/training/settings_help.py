@@ -27,7 +27,6 @@ _MOST_USED = (
     "keep_return",
     "smoothness_target",
     "fluctuation_target",
-    "penalty_weight",
     "iterations",
     "seed",
     "steps_per_iteration",
