@@ -109,6 +109,16 @@ def test_a_found_weight_of_zero_turns_every_term_off() -> None:
     assert plan_iteration(config, 5, FoundWeights(0.0)).terms == ()
 
 
+def test_a_found_temporal_weight_belongs_to_the_temporal_term_alone() -> None:
+    unnamed = plan_iteration(config_of(penalty=("exact=0.1",)), 0, FoundWeights(None, 0.3))
+    assert weights(unnamed) == {"exact": 0.1, "cats": 0.3}
+    assert unnamed.found_weights == {"lambda_policy": 0.1, "lambda_temporal": 0.3}
+    named = config_of(penalty=("exact=0.1", "caps=2", "lcp=0.01"))
+    both = plan_iteration(named, 0, FoundWeights(0.2, 0.3))
+    assert weights(both) == pytest.approx({"exact": 0.2, "lcp": 0.02, "caps": 0.3})
+    assert plan_iteration(named, 0).found_weights == {"lambda_policy": 0.1}
+
+
 def test_rounds_of_equal_shapes_and_terms_are_of_one_kind() -> None:
     plan = plan_iteration(config_of(), 0)
     assert plan.round_kind(batch()) == plan_iteration(config_of(), 7).round_kind(batch())
