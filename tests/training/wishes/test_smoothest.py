@@ -143,6 +143,17 @@ def test_without_a_demonstrators_return_the_best_one_seen_is_the_reference() -> 
     assert told.after_evaluation(100.0) == told and "demonstrator's return" in told.words
 
 
+def test_a_best_return_that_still_grows_fast_is_told_from_one_that_does_not() -> None:
+    keep = Constraint(0.9, 0.1, random_return=0.0, follows_best=True)
+    first = keep.after_evaluation(50.0)
+    assert first.has_outgrown(keep)  # the first of all
+    assert first.after_evaluation(100.0).has_outgrown(first)
+    assert not first.after_evaluation(51.0).has_outgrown(first)
+    assert not first.after_evaluation(40.0).has_outgrown(first)
+    told = replace(first, follows_best=False)
+    assert not told.has_outgrown(told) and not Constraint(0.0, 0.1).has_outgrown(keep)
+
+
 def test_a_reference_that_earns_no_more_than_random_gives_no_share() -> None:
     assert Constraint(0.9, 0.1, 10.0, 5.0).slack(7.0, 0.0) is None
 

@@ -58,6 +58,16 @@ class Constraint:
             return self
         return replace(self, reference_return=average_return)
 
+    def has_outgrown(self, former: "Constraint") -> bool:
+        """Whether the best return has just risen by more than may be lost: the run still learns.
+
+        Its newest policy then has a share of 1, however young it is.
+        """
+        if not (self.keep and self.follows_best):
+            return False
+        before = None if former.reference_return is None else self.share(former.reference_return)
+        return before is None or before < self.keep
+
     @property
     def words(self) -> str:
         """What is asked for, in words."""

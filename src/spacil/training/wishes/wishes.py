@@ -181,10 +181,11 @@ class Wishes:
         assert self.smoothest is not None and self.constraint is not None
         average_return, j = evaluation.average_return, evaluation.smoothness_j
         assert j is not None
+        former = self.constraint
         if moves_weight:
-            self.constraint = self.constraint.after_evaluation(average_return)
+            self.constraint = former.after_evaluation(average_return)
         slack = self.constraint.slack(average_return, score)
-        if moves_weight:
+        if moves_weight and not self.constraint.has_outgrown(former):
             self.smoothest = self.smoothest.after_evaluation(slack)
         is_calm = self._is_calm(evaluation.action_fluctuation)
         is_chosen = self._choose(Candidate(iteration, average_return, score, j, is_calm))
