@@ -83,8 +83,11 @@ class Agent:
 
     @property
     def policy(self) -> GaussianPolicy:
-        """The policy as it is now: `agent.policy.predict(observations)`."""
-        return self._learner.kept_policy
+        """The policy as it is now: `agent.policy.predict(observations)`.
+
+        With `smoothest=True`, the smoothest evaluated one that keeps what was asked.
+        """
+        return self._learner.handed_out_policy
 
     @property
     def predict(self) -> Callable[..., Any]:

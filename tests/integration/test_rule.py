@@ -13,6 +13,7 @@ from spacil.config.flat import flat_settings, with_user_settings
 from spacil.errors import ConfigError
 from spacil.measuring.evaluate import Best
 from spacil.training.evaluation import is_better
+from spacil.training.wishes.weight_rule import WeightRule
 
 TASK = "Reacher-v4"
 START = {"warm_start_steps": 30, "warm_start_iterations": 1}
@@ -106,7 +107,7 @@ def test_the_weight_moves_at_regular_evaluations_after_the_wait(new_agent: NewAg
     agent = new_agent(warm_start_iterations=2, iterations=5)
     learner: Any = agent._learner
     agent.learn(1)
-    learner.rule = type(learner.rule)(1e9, 1e-9, 0.1, 0.1)  # always alike, never smooth enough
+    learner.wishes.rule = WeightRule(1e9, 1e-9, 0.1, 0.1)  # always alike, never smooth enough
     agent.learn(4, callback=lambda agent, row: rows.append(row))
     weights = [round(row["lambda_policy"], 6) for row in rows]
     assert weights == [0.1, 0.1, 0.1, 0.12]  # evaluated after 2, while it waits, and after 4

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pictures import CURVE_COLOURS, CURVE_SIZE, assert_drawn
+from pictures import CURVE_COLOURS, CURVE_SIZE, RUN_CURVE_SIZE, assert_drawn
 
 from spacil.errors import StorageError
 from spacil.report import learning_curve, plain_figures
@@ -55,6 +55,25 @@ def test_both_panels_have_the_start_and_the_demonstrator(
     assert upper["demonstrator 35"] == [35.0, 35.0]
     assert lower["learned policy, mean over states"] == [0.1, 0.5, 0.5]
     assert lower["demonstrator 0.8"] == [0.8, 0.8]
+
+
+def test_the_action_change_has_a_panel_of_its_own_where_it_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Any] = []
+
+    def keep(*arguments: Any, **how: Any) -> Any:
+        drawn.append(plain_figures.subplots(*arguments, **how))
+        return drawn[-1]
+
+    monkeypatch.setattr(learning_curve, "subplots", keep)
+    demonstrator = {"average_return": 35.0, "action_fluctuation": 0.4}
+    known = rows(action_fluctuation=0.3)
+    draw_learning_curve(known, tmp_path / "curve.png", "a run", demonstrator)
+    assert_drawn(tmp_path / "curve.png", RUN_CURVE_SIZE, CURVE_COLOURS)
+    *_, lowest = (lines_of(panel) for panel in drawn[0][0].axes)
+    assert lowest["learned policy, mean over states"] == [0.3, 0.3]
+    assert lowest["demonstrator 0.4"] == [0.4, 0.4]
 
 
 def test_a_start_alone_is_no_picture(tmp_path: Path) -> None:

@@ -112,6 +112,7 @@ def test_a_line_tells_return_smoothness_and_warnings() -> None:
             4,
             average_return=-4.321,
             smoothness_j=0.75,
+            action_fluctuation=0.2,
             disc_acc=0.9,
             warn_saturated=True,
             warn_line_search=True,
@@ -119,7 +120,8 @@ def test_a_line_tells_return_smoothness_and_warnings() -> None:
         )
     )
     line = out.getvalue()
-    for part in ("[4/9] return -4.32", "J 0.750", "accuracy 0.90", "saturated", "failing: kl"):
+    assert "[4/9] return -4.32  J 0.750  action change 0.200" in line
+    for part in ("accuracy 0.90", "saturated", "failing: kl"):
         assert part in line
 
 

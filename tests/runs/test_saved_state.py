@@ -15,7 +15,7 @@ from spacil.runs.saved_state import (
     require_same_form,
 )
 from spacil.training.iteration_metrics import Counters
-from spacil.training.target import Dual
+from spacil.training.wishes.target import Dual
 
 EXPECTED = {"weight": torch.ones(2, 3), "count": torch.zeros((), dtype=torch.float64)}
 

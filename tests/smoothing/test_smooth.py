@@ -145,3 +145,22 @@ def test_an_onnx_file_and_a_torch_module_are_taught_from_alike(tmp_path: Path) -
     of_module = smooth(module, point_mass.make_point_mass, **settings)
     points = np.linspace(-1, 1, 20, dtype=np.float32).reshape(10, 2)
     assert np.allclose(of_file.policy.predict(points), of_module.policy.predict(points), atol=1e-4)
+
+
+@pytest.mark.parametrize(("target", "is_more"), [(1e-3, True), (100.0, False)])
+def test_a_fluctuation_target_moves_the_temporal_weight_in_a_run(
+    target: float, is_more: bool
+) -> None:
+    config = default_config("smooth", "PointMass-v0")
+    settings = TINY | {"iterations": 6, "fluctuation_target": target, "keep_return": 0.01}
+    teacher = open_policy(point_mass.jerky_teacher)
+    learner = SmoothingLearner(
+        with_user_settings(config, settings), point_mass.make_point_mass, teacher
+    )
+    rows: list[dict[str, Any]] = []
+    train(learner, rows.append)
+    weights = [row["weight_cats"] for row in rows]
+    assert weights[:4] == [1.0] * 4  # a young student is not judged
+    assert (weights[-1] > 2) is is_more and (weights[-1] < 0.5) is not is_more
+    assert ("the action change is" in learner.verdict()) is is_more
+    learner.close()

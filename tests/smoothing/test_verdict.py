@@ -72,6 +72,26 @@ def test_a_target_moves_the_weight_on_slopes_towards_it() -> None:
     assert above.exact == pytest.approx(1.44) and below.exact == pytest.approx(0.64)
 
 
+def test_a_fluctuation_target_moves_the_temporal_weight_and_that_alone() -> None:
+    wish = goal(fluctuation_target=1.0)
+    above = wish.next_strengths(Strengths(), Judged(6, 1.0, 3.0, 1.05))
+    below = wish.next_strengths(Strengths(), Judged(6, 1.0, 3.0, 0.95))
+    far = wish.next_strengths(Strengths(), Judged(6, 1.0, 3.0, 9.0))
+    assert above == Strengths(1.0, pytest.approx(1.05**6))
+    assert below == Strengths(1.0, pytest.approx(0.95**6))
+    assert far.cats == pytest.approx(2.5)
+
+
+def test_targets_of_both_kinds_hold_together_and_beside_a_return_to_keep() -> None:
+    both = goal(smoothness_target=1.0, fluctuation_target=1.0)
+    moved = both.next_strengths(Strengths(), Judged(6, 1.0, 1.2, 0.9))
+    assert moved.exact == pytest.approx(1.44) and moved.cats == pytest.approx(0.9**6)
+    assert not both.meets(Judged(6, 1.0, 0.9, 1.1)) and not both.meets(Judged(6, 1.0, 1.1, 0.9))
+    assert both.meets(Judged(6, 1.0, 1.0, 1.0)) and not both.meets(Judged(6, 1.0, 1.0, None))
+    smoothest = goal(keep_return=0.98, fluctuation_target=1.0)
+    assert smoothest.next_strengths(Strengths(), Judged(6, 1.0, 1.2, 1.0)) == Strengths(1.5, 1.0)
+
+
 @pytest.mark.parametrize(
     ("settings", "judged", "words"),
     [
@@ -79,6 +99,12 @@ def test_a_target_moves_the_weight_on_slopes_towards_it() -> None:
         ({}, Judged(9, 0.9, 0.5), "^NOT done: only 90.0% .* below 98%"),
         ({"keep_return": 0.85}, Judged(9, 0.9, 0.5), "^done"),
         ({"smoothness_target": 0.4}, Judged(9, 0.99, 0.5), "^NOT done: .* above the target 0.4"),
+        ({}, Judged(9, 0.99, 0.5, 0.3), "J is 0.25 times the teacher's, the action change 0.75"),
+        (
+            {"fluctuation_target": 0.2},
+            Judged(9, 0.99, 0.5, 0.3),
+            "^NOT done: .* the action change is 0.3, above the target 0.2",
+        ),
         ({}, Judged(9, None, 0.5), "^not judged: the teacher earns no more than random"),
     ],
 )
@@ -87,4 +113,4 @@ def test_the_verdict_says_what_is_kept(
 ) -> None:
     import re
 
-    assert re.search(words, verdict(goal(**settings), judged, 2.0))
+    assert re.search(words, verdict(goal(**settings), judged, 2.0, 0.4))

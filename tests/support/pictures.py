@@ -8,6 +8,8 @@ from matplotlib.colors import to_rgb
 from spacil.report.learning_curve import RETURN_COLOUR, SMOOTHNESS_COLOUR
 
 CURVE_SIZE = (840, 720)
+RUN_CURVE_SIZE = (840, 960)
+"""With the action change, which every evaluation has"""
 """Of a run's learning curve: width and height in pixels."""
 CURVE_COLOURS = (RETURN_COLOUR, SMOOTHNESS_COLOUR)
 

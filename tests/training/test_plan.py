@@ -10,6 +10,7 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.config.penalty_terms import POLICY_PENALTIES, PenaltyKind, WeightedTerm
 from spacil.config.train_config import TrainConfig
+from spacil.penalties.weights import FoundWeights
 from spacil.training.plan import (
     CRITIC_EPOCH_FACTOR,
     DISCRIMINATOR_STEP_FACTOR,
@@ -90,19 +91,32 @@ def test_a_term_without_weight_is_no_term() -> None:
 
 def test_a_found_weight_takes_the_first_place_and_scales_the_others() -> None:
     config = config_of(penalty=("exact=0.1", "cats=2", "lcp=0.01"))
-    plan = plan_iteration(config, 0, found_weight=0.3)
+    plan = plan_iteration(config, 0, FoundWeights(0.3))
     assert plan.lambda_policy == 0.3  # not 0.1 * (0.3 / 0.1), which is another float
     assert weights(plan) == pytest.approx({"exact": 0.3, "cats": 6, "lcp": 0.03})
 
 
 def test_a_found_weight_goes_along_the_ramp_too() -> None:
     config = config_of(penalty=("exact=0.1", "cats=2"), penalty_ramp_iterations=2)
-    assert weights(plan_iteration(config, 1, 0.4)) == pytest.approx({"exact": 0.2, "cats": 4})
-    assert plan_iteration(config, 0, 0.4).terms == ()
+    assert weights(plan_iteration(config, 1, FoundWeights(0.4))) == pytest.approx(
+        {"exact": 0.2, "cats": 4}
+    )
+    assert plan_iteration(config, 0, FoundWeights(0.4)).terms == ()
 
 
 def test_a_found_weight_of_zero_turns_every_term_off() -> None:
-    assert plan_iteration(config_of(penalty=("exact=0.1", "cats=2")), 5, 0.0).terms == ()
+    config = config_of(penalty=("exact=0.1", "cats=2"))
+    assert plan_iteration(config, 5, FoundWeights(0.0)).terms == ()
+
+
+def test_a_found_temporal_weight_belongs_to_the_temporal_term_alone() -> None:
+    unnamed = plan_iteration(config_of(penalty=("exact=0.1",)), 0, FoundWeights(None, 0.3))
+    assert weights(unnamed) == {"exact": 0.1, "cats": 0.3}
+    assert unnamed.found_weights == {"lambda_policy": 0.1, "lambda_temporal": 0.3}
+    named = config_of(penalty=("exact=0.1", "caps=2", "lcp=0.01"))
+    both = plan_iteration(named, 0, FoundWeights(0.2, 0.3))
+    assert weights(both) == pytest.approx({"exact": 0.2, "lcp": 0.02, "caps": 0.3})
+    assert plan_iteration(named, 0).found_weights == {"lambda_policy": 0.1}
 
 
 def test_rounds_of_equal_shapes_and_terms_are_of_one_kind() -> None:

@@ -60,6 +60,11 @@ class CloningLearner(Cloner):
         """What is evaluated: the policy with the lowest held-out loss so far."""
         return self.policy
 
+    @property
+    def handed_out_policy(self) -> GaussianPolicy:
+        """The same."""
+        return self.policy
+
     def iterate(self) -> dict[str, Any]:
         """One epoch."""
         return run_epoch(self)

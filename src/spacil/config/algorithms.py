@@ -65,7 +65,10 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         ignores=frozenset({"cost_penalty_scale", "cost_penalty_estimator"}),
         presets=("none", "fast", "paper-mean", "paper-sum"),
         instead=dict.fromkeys(
-            ("penalty", "lambda_policy", "smoothness_target"),
+            (
+                "penalty", "lambda_policy", "smoothness_target", "fluctuation_target",
+                "smoothest", "keep_return",
+            ),
             "GAIL with a policy penalty is spacil: `train spacil`",
         ),
         cost_penalty_forms=("gp", "r1"),
@@ -118,7 +121,10 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         },
         ignores=frozenset({"gae_lambda", "initial_log_std", "select"}),
         instead={
-            "smoothness_target": "bc takes a weight, --lambda-policy",
+            **dict.fromkeys(
+                ("smoothness_target", "fluctuation_target", "smoothest", "keep_return"),
+                "bc takes a weight, --lambda-policy",
+            ),
             "select": "bc hands out the policy of the lowest held-out loss",
         },
     ),
@@ -146,6 +152,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {
                 "initial_log_std", "policy_penalty_scale", "penalty_ramp_iterations",
                 "penalty_sigma", "penalty_discount", "caps_noise_std", "caps_temporal_weight",
                 "caps_spatial_weight", "smoothness_target_reference", "smoothness_target_states",
+                "smoothest", "fluctuation_target_reference",
             }
         ),
     ),

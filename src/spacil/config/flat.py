@@ -32,10 +32,13 @@ SHORT_FORM = "lambda_policy"
 
 
 FIXED_BY: Mapping[str, tuple[str, ...]] = {
-    "penalty_weight": ("penalty", SHORT_FORM, "smoothness_target"),
+    "penalty_weight": ("penalty", SHORT_FORM, "smoothness_target", "smoothest", "keep_return"),
     "cost_weight": ("lambda_cost",),
 }
 """What finds a weight -> the settings that say it instead. A number that a user gives is used."""
+
+_SMOOTHEST = ("smoothest", "keep_return")
+"""Either asks for the smoothest policy, and for handing out that one; False and 0 for nothing."""
 
 _INSTEAD_OF: Mapping[str, str] = {
     "warm_start_epochs": "warm_start_steps",
@@ -46,18 +49,28 @@ _INSTEAD_OF: Mapping[str, str] = {
 
 def implied_settings(named: Collection[str]) -> dict[str, Any]:
     """What follows for other settings when a user names these."""
-    fixed = {
+    implied: dict[str, Any] = {
         setting: "fixed"
         for setting, by in FIXED_BY.items()
         if setting not in named and any(name in named for name in by)
     }
-    return fixed | {_INSTEAD_OF[name]: 0 for name in named if name in _INSTEAD_OF}
+    asks_to_keep = "keep_return" in named and "smoothness_target" not in named
+    if "smoothest" in named or asks_to_keep:
+        implied["select"] = "smoothest"
+    return implied | {_INSTEAD_OF[name]: 0 for name in named if name in _INSTEAD_OF}
+
+
+def with_implied(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A user's settings in their long form, and what follows from them."""
+    # A wish that is not made, smoothest=False, implies nothing.
+    named = [name for name, value in settings.items() if name not in _SMOOTHEST or value]
+    return implied_settings(named) | without_short_form(settings)
 
 
 def with_user_settings(config: TrainConfig, settings: Mapping[str, Any]) -> TrainConfig:
     """A copy with a user's own settings; one that the algorithm does not read is refused."""
     refuse_unread(config.algorithm, settings)
-    config = with_settings(config, implied_settings(settings.keys()) | without_short_form(settings))
+    config = with_settings(config, with_implied(settings))
     require_read(config, settings)
     return config
 
@@ -81,6 +94,13 @@ def require_read(config: TrainConfig, names: Iterable[str]) -> None:
             switch, value = READ_WITH[group]
             if getattr(getattr(config, groups[switch]), switch) != value:
                 raise ConfigError(f"{_flag(name)} is read with {_flag(switch)} {value} only")
+    if config.evaluation.select == "smoothest" and not config.wish.wants_smoothest:
+        raise ConfigError("--select smoothest is read with --smoothest or --keep-return only")
+    if algorithm.verb == "train" and config.wish.keep_return and config.wish.smoothness_target:
+        raise ConfigError(
+            "--keep-return is read with --smoothest, and --smoothness-target finds the weight by J "
+            "alone: give one of the two"
+        )
     form = config.cost_penalty.cost_penalty_form
     if algorithm.cost_penalty_forms and form not in algorithm.cost_penalty_forms:
         raise ConfigError(

@@ -82,9 +82,10 @@ class EvaluationConfig:
     """Iterations between evaluations; the last iteration is always evaluated."""
     evaluation_steps: int = 20_000
     """State-action pairs per evaluation (app:deep_rl_tricks), in whole episodes."""
-    select: Literal["return", "imitation", "last"] = "return"
+    select: Literal["return", "imitation", "last", "smoothest"] = "return"
     """Which evaluated policy is kept as the best: the one of the highest return; of the lowest
-    imitation score, which needs no reward; or the last one."""
+    imitation score, which needs no reward; the last one; or, with --smoothest and implied by it,
+    the one of the lowest J among those that keep what is asked."""
 
     def __post_init__(self) -> None:
         interval = self.evaluation_interval

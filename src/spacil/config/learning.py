@@ -225,14 +225,9 @@ class DistilConfig:
     """Labelled states per Adam step."""
     fit_learning_rate: float = 1e-3
     """Adam step size of the first step; it falls to a fiftieth along a half cosine."""
-    keep_return: float = 0.0
-    """Look for the smoothest policy that keeps this share of the teacher's return, counted from
-    what random actions earn: the weights grow as long as it is kept. 0: they are those given at
-    most, and fall while less than 98 % is kept."""
 
     def __post_init__(self) -> None:
         for name in ("fit_steps", "fit_minibatch"):
             require(getattr(self, name) >= 1, name, getattr(self, name), "1 or more")
         rate = self.fit_learning_rate
         require(rate > 0, "fit_learning_rate", rate, "above 0")
-        require(0 <= self.keep_return < 1, "keep_return", self.keep_return, "0 to below 1")

@@ -26,8 +26,8 @@ from spacil.config.smoothing import (
     CostPenaltyConfig,
     PenaltyStatesConfig,
     PolicyPenaltyConfig,
-    WishConfig,
 )
+from spacil.config.wishes import WishConfig
 
 
 @dataclass(frozen=True)
@@ -73,10 +73,25 @@ class TrainConfig(ConfigGroups):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.wish.smoothness_target > 0 or self.wish.penalty_weight == "auto":
+        penalty, words = self.policy_penalty, " ".join(self.policy_penalty.penalty) or "none"
+        if self.wish.moves_spatial_weight:
             require(
-                self.policy_penalty.first_weight > 0,
+                penalty.first_weight > 0,
                 "penalty",
-                " ".join(self.policy_penalty.penalty) or "none",
+                words,
                 "a weight above 0 where one is searched for: the search starts there",
+            )
+        if self.wish.fluctuation_target > 0:
+            require(
+                penalty.temporal_term.weight > 0,
+                "penalty",
+                words,
+                f"a weight above 0 of {penalty.temporal_term.name}: its search starts there",
+            )
+            require(
+                not self.wish.moves_spatial_weight
+                or penalty.temporal_term.name != penalty.terms[0].name,
+                "penalty",
+                words,
+                "a spatial penalty first, e.g. exact=0.1 cats=0.03: two wishes move two weights",
             )

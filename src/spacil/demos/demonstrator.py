@@ -2,8 +2,11 @@
 
 from typing import Any
 
+import torch
+
 from spacil.demos.common_frame import CommonFrame, recorded_evaluation
 from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.selection import episode_of_step, sum_groups
 
 DEMONSTRATOR_KEYS = (
     "average_return",
@@ -11,6 +14,7 @@ DEMONSTRATOR_KEYS = (
     "smoothness_j",
     "smoothness_j_own",
     "smoothness_j_effective",
+    "action_fluctuation",
 )
 """As in the evaluations of a run"""
 
@@ -18,7 +22,8 @@ DEMONSTRATOR_KEYS = (
 def demonstrator_row(
     demos: Demonstrations | None, frame: CommonFrame | None
 ) -> dict[str, float | None] | None:
-    """Return and smoothness; J only where it was recorded in the run's frame. None: not known."""
+    """Return and smoothness; J only where it was recorded in the run's frame, the action change
+    only where no steps were left out. None: not known."""
     if demos is None or frame is None or demos.returns is None:
         return None
     measured: dict[str, Any] = dict(recorded_evaluation(demos, frame))
@@ -26,4 +31,21 @@ def demonstrator_row(
     return row | {
         "average_return": float(demos.returns.mean()),
         "return_std": float(demos.returns.std(correction=0)),
+        "action_fluctuation": action_change_in(demos),
     }
+
+
+def action_change_in(demos: Demonstrations) -> float | None:
+    """E |a_{t+1} - a_t| of the executed actions, mean over episodes.
+
+    None where steps were left out of the record, and where no episode has two.
+    """
+    actions, lengths = demos.executed_actions.double(), demos.episode_lengths
+    is_long = lengths > 1
+    if demos.next_observations is not None or not bool(is_long.any()):
+        return None
+    episodes = episode_of_step(lengths)
+    changes = torch.linalg.vector_norm(actions[1:] - actions[:-1], dim=-1)
+    is_within = episodes[1:] == episodes[:-1]
+    totals = sum_groups(changes[is_within], episodes[1:][is_within], len(lengths))
+    return float((totals[is_long] / (lengths[is_long] - 1)).mean())

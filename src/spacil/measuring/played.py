@@ -7,12 +7,13 @@ import torch
 from torch import Tensor
 
 from spacil.envs.registry import built_in_task
-from spacil.envs.vector_env import EnvSpec
+from spacil.envs.vector_env import EnvSpec, VectorEnv
 from spacil.errors import ConfigError
 from spacil.measuring.report import PlayedEpisodes
 from spacil.measuring.statistics import return_statistics
 from spacil.policies.source import PolicySource
-from spacil.sampling.episodes import Actor, Trajectory
+from spacil.sampling.episodes import Actor, Trajectory, play_for_totals
+from spacil.seeding import stream
 from spacil.smoothness.action_signal import ActionSignal, describe, mean_signal
 
 
@@ -67,6 +68,18 @@ def reference_actors(spec: EnvSpec, generator: torch.Generator) -> dict[str, Act
         return torch.lerp(low, high, torch.rand(shape, generator=generator))
 
     return {"zero_action": zero_action, "random": random_action}
+
+
+def random_return(env: VectorEnv, seed: int) -> float:
+    """What random actions earn: the mean return of episode 0 of every env."""
+    act = reference_actors(env.spec, stream(seed, "random-policy"))["random"]
+    return float(np.mean(play_for_totals(env, act, 0, env.num_envs).returns))
+
+
+def share_of_return(average_return: float, random: float, reference: float) -> float | None:
+    """(G - random) / (reference - random); None where the reference earns no more than random."""
+    span = reference - random
+    return (average_return - random) / span if span > 0 else None
 
 
 def action_spread(

@@ -1,27 +1,47 @@
 """Which policy penalties have weight in an iteration, and how much."""
 
+from dataclasses import dataclass
+
 from spacil.config.penalty_terms import WeightedTerm
 from spacil.config.smoothing import PolicyPenaltyConfig
 
 
+@dataclass(frozen=True)
+class FoundWeights:
+    """What wishes have found so far; None where none looks."""
+
+    spatial: float | None = None
+    """Of the first term"""
+    temporal: float | None = None
+    """Of the config's temporal term, which need not be among its terms"""
+
+
+NOTHING_FOUND = FoundWeights()
+
+
 def terms_at(
-    config: PolicyPenaltyConfig, iteration: int, found_weight: float | None = None
+    config: PolicyPenaltyConfig, iteration: int, found: FoundWeights = NOTHING_FOUND
 ) -> tuple[WeightedTerm, ...]:
     """The terms with weight: the config's along its ramp.
 
-    `found_weight` takes the place of the first term's weight, as a wish finds it; the others keep
-    their proportion to it.
+    Found weights take the place of the first term's and of the temporal term's; the others keep
+    their proportion to the first one.
     """
     share = ramp(config, iteration)
     first = config.first_weight
-    scale = 1.0 if found_weight is None else found_weight / first
+    scale = 1.0 if found.spatial is None else found.spatial / first
     weighted = [
         WeightedTerm(
             term.name,
-            (found_weight if found_weight is not None and i == 0 else scale * term.weight) * share,
+            (found.spatial if found.spatial is not None and i == 0 else scale * term.weight)
+            * share,
         )
         for i, term in enumerate(config.terms)
     ]
+    if found.temporal is not None:
+        name = config.temporal_term.name
+        others = [term for term in weighted if term.name != name]
+        weighted = [*others, WeightedTerm(name, found.temporal * share)]
     return tuple(term for term in weighted if term.weight > 0)
 
 

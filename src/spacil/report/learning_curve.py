@@ -1,4 +1,4 @@
-"""One picture of a run: return and smoothness against env steps, or against epochs for cloning."""
+"""One picture of a run: return, J and action change against env steps, or epochs for cloning."""
 
 import io
 import math
@@ -33,7 +33,9 @@ def draw_learning_curve(
     steps = [_number(row.get("env_steps" if has_env_steps else "iteration")) for row in evaluated]
     has_common = evaluated[-1].get("smoothness_j") is not None
     key = "smoothness_j" if has_common else "smoothness_j_own"
-    figure, (upper, lower) = subplots(2, 1, figsize=(7, 6), sharex=True)
+    has_changes = any(row.get("action_fluctuation") is not None for row in evaluated)
+    num_panels = 3 if has_changes else 2
+    figure, (upper, *lower) = subplots(num_panels, 1, figsize=(7, 2 + 2 * num_panels), sharex=True)
     means = [row["average_return"] for row in evaluated]
     spreads = [row.get("return_std") or 0.0 for row in evaluated]
     upper.plot(
@@ -51,20 +53,26 @@ def draw_learning_curve(
     _demonstrated(upper, demonstrator.get("average_return"))
     upper.set_ylabel("return G (higher is better)")
     upper.set_title(title, parse_math=False)  # a dollar sign in a task's name is a dollar sign
-    lower.plot(
-        steps,
-        [_number(row.get(key)) for row in evaluated],
-        color=SMOOTHNESS_COLOUR,
-        marker="o",
-        markersize=3,
-        label="learned policy, mean over states",
-    )
-    _demonstrated(lower, demonstrator.get("smoothness_j") if has_common else None)
     frame = "common frame" if has_common else "own frame"
-    lower.set_ylabel(f"J, {frame} (lower is smoother)")
-    lower.set_ylim(bottom=0)
-    lower.set_xlabel("env steps" if has_env_steps else "epochs")
-    for axis in (upper, lower):
+    panels = [
+        (key, f"J, {frame} (lower is smoother)", has_common),
+        ("action_fluctuation", "action change per step", True),
+    ]
+    for axis, (name, label, is_comparable) in zip(lower, panels, strict=False):
+        values = [_number(row.get(name)) for row in evaluated]
+        axis.plot(
+            steps,
+            values,
+            color=SMOOTHNESS_COLOUR,
+            marker="o",
+            markersize=3,
+            label="learned policy, mean over states",
+        )
+        _demonstrated(axis, demonstrator.get(name) if is_comparable else None)
+        axis.set_ylabel(label)
+        axis.set_ylim(bottom=0)
+    lower[-1].set_xlabel("env steps" if has_env_steps else "epochs")
+    for axis in (upper, *lower):
         axis.legend(frameon=False)
         axis.spines[["top", "right"]].set_visible(False)
         axis.grid(alpha=0.2)

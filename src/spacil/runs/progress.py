@@ -169,6 +169,8 @@ def _cells(metrics: Metrics, rate: float | None, left: float | None) -> list[tup
         if metrics.get(key) is not None:
             cells.append((name, f"{metrics[key]:.3f}"))
             break
+    if metrics.get("action_fluctuation") is not None:
+        cells.append(("action change", f"{metrics['action_fluctuation']:.3f}"))
     if metrics.get("disc_acc") is not None:
         warning = (
             "  saturated: the reward carries little signal" if metrics["warn_saturated"] else ""

@@ -20,7 +20,8 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
     "discriminator": ("disc_", "max_abs_logit", "is_saturated", "warn_saturated"),
     "cost": ("cost_",),
     "value": ("value_", "explained_variance"),
-    "target": ("smoothness_target", "target_", "is_target_met"),
+    "target": ("smoothness_target", "target_", "is_target_met", "fluctuation_", "is_fluctuation_"),
+    "smoothest": ("constraint_", "is_constraint_met", "share_", "smoothest_", "is_smoothest"),
     "cloning": ("loss_imitation", "heldout_", "chosen_iteration"),
     "time": ("seconds_",),
 }

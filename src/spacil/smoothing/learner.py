@@ -109,6 +109,11 @@ class SmoothingLearner:
         return self.student
 
     @property
+    def handed_out_policy(self) -> GaussianPolicy:
+        """The best student so far, by what was asked for."""
+        return self.policy
+
+    @property
     def is_done(self) -> bool:
         """All rounds done."""
         return self.counters.iteration >= self.config.run.iterations
@@ -178,7 +183,8 @@ class SmoothingLearner:
         """Hand out this student if it is the better one, and move the weights as a wish asks."""
         assert self.references is not None and evaluation.smoothness_j is not None
         share = self.references.share(evaluation.average_return)
-        judged = Judged(self.counters.iteration, share, evaluation.smoothness_j)
+        change = evaluation.action_fluctuation
+        judged = Judged(self.counters.iteration, share, evaluation.smoothness_j, change)
         is_chosen = self.goal.prefers(judged, self.chosen)
         if is_chosen:
             self.chosen = judged
@@ -199,7 +205,8 @@ class SmoothingLearner:
     def verdict(self) -> str:
         """On the student handed out."""
         assert self.chosen is not None and self.references is not None
-        return verdict(self.goal, self.chosen, self.references.teacher_j)
+        references = self.references
+        return verdict(self.goal, self.chosen, references.teacher_j, references.teacher_fluctuation)
 
     def close(self) -> None:
         self.env.close()
@@ -237,8 +244,8 @@ class SmoothingLearner:
         require_same_form(_without_labelled(tensors), _without_labelled(self.tensors()))
         counters = record_from(Counters, document.get("counters"), "counters")
         best = optional_record_from(Best, document.get("best"), "best evaluation")
-        chosen = optional_record_from(Judged, document.get("chosen"), "chosen student")
-        latest = optional_record_from(Judged, document.get("latest"), "newest evaluation")
+        chosen = _judged_from(document.get("chosen"), "chosen student")
+        latest = _judged_from(document.get("latest"), "newest evaluation")
         references = optional_record_from(References, document.get("references"), "references")
         strengths = record_from(Strengths, document.get("strengths"), "strengths")
         labelled = LabelledStates.restored(
@@ -268,6 +275,13 @@ class SmoothingLearner:
 def _without_labelled(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """They grow with every round, and are checked apart."""
     return {name: value for name, value in tensors.items() if not name.startswith(_LABELLED)}
+
+
+def _judged_from(document: Any, name: str) -> Judged | None:
+    """As a checkpoint keeps it; earlier ones had no action change."""
+    if isinstance(document, dict):
+        document = {"change": None} | document
+    return optional_record_from(Judged, document, name)
 
 
 def _ratio(value: float | None, reference: float) -> float | None:

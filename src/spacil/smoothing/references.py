@@ -9,7 +9,7 @@ from torch import Tensor
 from spacil.demos.common_frame import CommonFrame
 from spacil.envs.vector_env import VectorEnv
 from spacil.measuring.lens import make_lens
-from spacil.measuring.played import reference_actors
+from spacil.measuring.played import random_return, share_of_return
 from spacil.policies.source import PolicySource
 from spacil.sampling.episodes import play_for_totals
 from spacil.seeding import stream
@@ -31,8 +31,7 @@ class References:
 
     def share(self, average_return: float) -> float | None:
         """(G - random) / (teacher - random); None where the teacher earns no more than random."""
-        span = self.teacher_return - self.random_return
-        return (average_return - self.random_return) / span if span > 0 else None
+        return share_of_return(average_return, self.random_return, self.teacher_return)
 
 
 def measure_references(
@@ -43,8 +42,7 @@ def measure_references(
     Without a frame the states that the teacher visits define one.
     """
     played = play_for_totals(env, lambda s: teacher.mean(s.to(teacher.dtype)), 0, env.num_envs)
-    random = reference_actors(env.spec, stream(seed, "random-policy"))["random"]
-    random_returns = play_for_totals(env, random, 0, env.num_envs).returns
+    random = random_return(env, seed)
     if frame is None:
         std = played.states.double().std(0, correction=0)
         frame = CommonFrame(std, "the states that the teacher visited")
@@ -52,7 +50,7 @@ def measure_references(
         teacher_return=float(np.mean(played.returns)),
         teacher_j=j_at(teacher, played.states, frame, seed),
         teacher_fluctuation=mean_of_known(played.action_changes.tolist()) or 0.0,
-        random_return=float(np.mean(random_returns)),
+        random_return=random,
     )
     return found, frame
 

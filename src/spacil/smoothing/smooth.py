@@ -178,11 +178,14 @@ def _result(
         )
     smooth, before = table.smooth, table.teacher
     assert smooth.smoothness_j is not None and before.smoothness_j is not None
-    judged = Judged(learner.chosen.iteration, smooth.return_share, smooth.smoothness_j)
+    change, teachers = (
+        row.played.action_signal.action_fluctuation for row in (table.smooth, table.teacher)
+    )
+    judged = Judged(learner.chosen.iteration, smooth.return_share, smooth.smoothness_j, change)
     return SmoothingResult(
         policy=learner.policy,
-        verdict=verdict(learner.goal, judged, before.smoothness_j),
-        is_done=learner.goal.keeps(judged.share) and learner.goal.meets(judged.j),
+        verdict=verdict(learner.goal, judged, before.smoothness_j, teachers),
+        is_done=learner.goal.keeps(judged.share) and learner.goal.meets(judged),
         comparison=table,
         traces=traces,
         run_dir=run_dir,

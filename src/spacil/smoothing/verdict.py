@@ -4,11 +4,12 @@ import math
 from dataclasses import dataclass
 
 from spacil.config.train_config import TrainConfig
+from spacil.training.wishes.control import log_step
 
 REQUIRED_SHARE = 0.98
 """Of the teacher's return above random actions; less is a fall, unless a user asks for less."""
 TARGET_TOLERANCE = 1.02
-"""A J so much above its target still meets it: two evaluations differ by as much."""
+"""A J or change so much above its target still meets it: two evaluations differ by as much."""
 
 FIRST_JUDGED_ROUND = 4
 """Before it a student falls because it is young, whatever the weights."""
@@ -18,7 +19,10 @@ STILL_LEARNING = 0.005
 
 _GROWTH, _RETREAT, _RETREAT_OF_CATS = 1.5, 0.5, 0.25
 _LEAST_CATS = 0.02
-_LARGEST_STEP = 2.5
+_LARGEST_STEP = math.log(2.5)
+_GAIN_OF_J, _GAIN_OF_CHANGE = 2.0, 6.0
+"""J falls slowly as its weight grows, and the action change slower still: these bring either to its
+target in a few rounds."""
 
 
 @dataclass(frozen=True)
@@ -48,19 +52,27 @@ class Goal:
     """Of the return, at least"""
     target_j: float | None
     """J, at most"""
+    target_change: float | None
+    """Action change from one step to the next, at most"""
     wants_smoothest: bool
     """Whether the weights grow as long as the return is kept"""
 
     @classmethod
     def of(cls, config: TrainConfig) -> "Goal":
-        keep, target = config.distil.keep_return, config.wish.smoothness_target
-        return cls(keep or REQUIRED_SHARE, target or None, keep > 0 and not target)
+        wish = config.wish
+        return cls(
+            wish.keep_return or REQUIRED_SHARE,
+            wish.smoothness_target or None,
+            wish.fluctuation_target or None,
+            wish.wants_smoothest,
+        )
 
     def keeps(self, share: float | None) -> bool:
         return share is not None and share >= self.share
 
-    def meets(self, j: float) -> bool:
-        return self.target_j is None or j <= TARGET_TOLERANCE * self.target_j
+    def meets(self, judged: "Judged") -> bool:
+        """Whether its J and its action change are at most what is asked."""
+        return _is_within(judged.j, self.target_j) and _is_within(judged.change, self.target_change)
 
     def prefers(self, new: "Judged", old: "Judged | None") -> bool:
         """Whether a later student takes the place of the one chosen so far.
@@ -88,14 +100,17 @@ class Goal:
             known = None if former is None else former.share
             is_learning = known is not None and judged.share > known + STILL_LEARNING
             return strengths if is_learning else strengths.retreat()
-        if self.target_j is not None:
-            # J falls slowly as the weight grows: the square brings it there in a few rounds.
-            step = min(max((judged.j / self.target_j) ** 2, 1 / _LARGEST_STEP), _LARGEST_STEP)
-            return Strengths(step * strengths.exact, strengths.cats)
-        return strengths.advance(math.inf if self.wants_smoothest else 1.0)
+        if self.target_j is None and self.target_change is None:
+            return strengths.advance(math.inf if self.wants_smoothest else 1.0)
+        exact = strengths.exact * _factor(judged.j, self.target_j, _GAIN_OF_J)
+        if self.wants_smoothest:
+            exact *= _GROWTH
+        return Strengths(
+            exact, strengths.cats * _factor(judged.change, self.target_change, _GAIN_OF_CHANGE)
+        )
 
     def _rank(self, judged: "Judged") -> tuple[bool, bool]:
-        return self.keeps(judged.share), self.meets(judged.j)
+        return self.keeps(judged.share), self.meets(judged)
 
 
 @dataclass(frozen=True)
@@ -105,11 +120,29 @@ class Judged:
     iteration: int
     share: float | None
     j: float
+    change: float | None = None
+    """Action change from one step to the next; None where no episode has two"""
 
 
-def verdict(goal: Goal, judged: Judged, teacher_j: float) -> str:
+def _is_within(value: float | None, target: float | None) -> bool:
+    return target is None or (value is not None and value <= TARGET_TOLERANCE * target)
+
+
+def _factor(value: float | None, target: float | None, gain: float) -> float:
+    """On the weight of what has a target: integral control of its logarithm."""
+    if target is None or value is None:
+        return 1.0
+    error = math.log(max(value, 1e-12) / target)
+    return math.exp(log_step(error, gain, _LARGEST_STEP, _LARGEST_STEP))
+
+
+def verdict(
+    goal: Goal, judged: Judged, teacher_j: float, teacher_change: float | None = None
+) -> str:
     """One sentence for the reader of a result."""
     ratio = f"J is {judged.j / teacher_j:.2f} times the teacher's" if teacher_j > 0 else "J is 0"
+    if judged.change is not None and teacher_change:
+        ratio += f", the action change {judged.change / teacher_change:.2f} times"
     if judged.share is None:
         return f"not judged: the teacher earns no more than random actions; {ratio}"
     if not goal.keeps(judged.share):
@@ -118,9 +151,15 @@ def verdict(goal: Goal, judged: Judged, teacher_j: float) -> str:
             f"{goal.share:.0%}; more --iterations, smaller weights in --penalty, or "
             "--keep-return, which looks for them, may help"
         )
-    if not goal.meets(judged.j):
-        return (
-            f"NOT done: {judged.share:.1%} of the return is kept, but J is {judged.j:.3g}, above "
-            f"the target {goal.target_j:.3g}; more --iterations may get there"
-        )
+    pairs = (
+        ("J", judged.j, goal.target_j),
+        ("the action change", judged.change, goal.target_change),
+    )
+    for name, value, target in pairs:
+        if target is not None and not _is_within(value, target):
+            found = "not known" if value is None else f"{value:.3g}, above the target {target:.3g}"
+            return (
+                f"NOT done: {judged.share:.1%} of the return is kept, but {name} is {found}; more "
+                "--iterations may get there"
+            )
     return f"done: {judged.share:.1%} of the teacher's return is kept, {ratio}"

@@ -1,4 +1,4 @@
-"""What holds a run to its demonstrations, made from its config: anchor, score, starts."""
+"""What holds a run to its demonstrations, made from its config: anchor and starts."""
 
 import logging
 
@@ -6,11 +6,9 @@ import numpy as np
 
 from spacil.config.train_config import TrainConfig
 from spacil.demos.demonstrations import Demonstrations
-from spacil.envs.vector_env import EnvSpec, FloatArray, VectorEnv
-from spacil.measuring.imitation_score import DemonstratedStates, imitation_score
+from spacil.envs.vector_env import FloatArray, VectorEnv
 from spacil.nets.policy import GaussianPolicy
 from spacil.penalties.anchor import Anchor
-from spacil.sampling.episodes import DEFAULT_EPISODE_LIMIT, EpisodeTotals
 from spacil.training.iteration_metrics import OpenEpisodes
 
 ELAPSED = "elapsed_steps"
@@ -26,23 +24,6 @@ def make_anchor(
         return None
     expert = demonstrations.expert_batch("executed").to(policy.log_std.device)
     return Anchor(expert, policy, config.run.seed)
-
-
-def demonstrated_states(
-    config: TrainConfig, demonstrations: Demonstrations | None
-) -> DemonstratedStates | None:
-    """What evaluations are compared with, where something follows from it."""
-    needs_score = config.wish.penalty_weight == "auto" or config.evaluation.select == "imitation"
-    if not needs_score or demonstrations is None:
-        return None
-    num_ended = float(demonstrations.terminations.float().sum())
-    return DemonstratedStates.of(demonstrations.states, num_ended / demonstrations.num_episodes)
-
-
-def score_of(episodes: EpisodeTotals, spec: EnvSpec, demonstrated: DemonstratedStates) -> float:
-    """The imitation score of episodes with mean actions; their rewards are not looked at."""
-    limit = spec.horizon or DEFAULT_EPISODE_LIMIT
-    return imitation_score(episodes.states, float((episodes.lengths < limit).mean()), demonstrated)
 
 
 def stagger(env: VectorEnv, states: FloatArray, open_episodes: OpenEpisodes) -> FloatArray:

@@ -48,7 +48,12 @@ class Learner(Protocol):
 
     @property
     def kept_policy(self) -> GaussianPolicy:
-        """What is evaluated and handed out, on the CPU."""
+        """What is evaluated, on the CPU."""
+        ...
+
+    @property
+    def handed_out_policy(self) -> GaussianPolicy:
+        """What a user gets: the policy just evaluated, or a better one of before."""
         ...
 
     @property

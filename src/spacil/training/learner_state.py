@@ -10,10 +10,9 @@ from torch import Tensor, nn
 from spacil.engine.adam import Adam
 from spacil.measuring.evaluate import best_from
 from spacil.runs.named_tensors import optimizer_tensors, restore_optimizer, with_prefix
-from spacil.runs.saved_state import optional_record_from, record_from, require_same_form
+from spacil.runs.saved_state import record_from, require_same_form
 from spacil.training.iteration_metrics import Counters
-from spacil.training.target import Dual
-from spacil.training.weight_rule import WeightRule
+from spacil.training.wishes.wishes import Wishes
 
 if TYPE_CHECKING:
     from spacil.training.policy_learner import PolicyLearner
@@ -44,8 +43,7 @@ def document_of(learner: "PolicyLearner") -> dict[str, Any]:
     return {
         "counters": vars(learner.counters).copy(),
         "best": None if learner.best is None else vars(learner.best).copy(),
-        "dual": None if learner.dual is None else vars(learner.dual).copy(),
-        **({} if learner.rule is None else {"weight_rule": vars(learner.rule).copy()}),
+        **learner.wishes.document(),
     }
 
 
@@ -56,13 +54,9 @@ def restore(
     require_same_form(tensors, tensors_of(learner))
     counters = record_from(Counters, document.get("counters"), "counters")
     best = best_from(document.get("best"))
-    dual = optional_record_from(Dual, document.get("dual"), "dual variable")
-    rule = optional_record_from(WeightRule, document.get("weight_rule"), "weight rule")
+    wishes = Wishes.restored(learner.config, document)
     for name, module in _modules(learner).items():
         module.load_state_dict(with_prefix(tensors, f"{name}."))
-    learner.policy.normalizer.refresh()
-    if learner.kept is not None:
-        learner.kept.policy.normalizer.refresh()
     if learner.anchor is not None:
         learner.anchor.generator.set_state(tensors["stream.anchor"])
     for name, optimizer in _optimizers(learner).items():
@@ -79,9 +73,11 @@ def restore(
             "not bit for bit",
             learner.env.spec.task,
         )
-    learner.counters, learner.best, learner.dual, learner.rule = counters, best, dual, rule
+    learner.counters, learner.best, learner.wishes = counters, best, wishes
     learner.recorder.forget()
     learner.sync_acting_policy()
+    for policy in (learner.policy, learner.kept_policy, learner.handed_out_policy):
+        policy.normalizer.refresh()
 
 
 def _modules(learner: "PolicyLearner") -> dict[str, nn.Module]:
@@ -89,6 +85,8 @@ def _modules(learner: "PolicyLearner") -> dict[str, nn.Module]:
     modules: dict[str, nn.Module] = {"policy": learner.policy, "value": learner.value}
     if learner.kept is not None:
         modules |= {"policy": learner.kept.policy, "student": learner.policy}
+    if learner.chosen is not None:
+        modules["chosen"] = learner.chosen
     if learner.adversary is not None:
         modules["discriminator"] = learner.adversary.network
     return modules

@@ -10,7 +10,7 @@ from spacil.config.learning import ValueConfig
 from spacil.config.penalty_terms import WeightedTerm
 from spacil.config.train_config import TrainConfig
 from spacil.penalties.anchor import anchor_weight
-from spacil.penalties.weights import terms_at
+from spacil.penalties.weights import NOTHING_FOUND, FoundWeights, terms_at
 from spacil.types import RolloutBatch
 
 CRITIC_EPOCH_FACTOR = 5
@@ -34,11 +34,22 @@ class IterationPlan:
     discriminator_steps: int
     anchor_weight: float = 0.0
     """Of the demonstrated actions inside the policy step"""
+    temporal_term: str | None = None
+    """The penalty whose weight a fluctuation target moves"""
 
     @property
     def lambda_policy(self) -> float:
         """Weight of the first penalty, the one that a wish moves; 0 without any."""
         return self.terms[0].weight if self.terms else 0.0
+
+    @property
+    def found_weights(self) -> dict[str, float]:
+        """For the metrics: what wishes move."""
+        of_term = {term.name: term.weight for term in self.terms}
+        moved = {"lambda_policy": self.lambda_policy}
+        if self.temporal_term is not None:
+            moved["lambda_temporal"] = of_term.get(self.temporal_term, 0.0)
+        return moved
 
     def round_kind(self, played: RolloutBatch) -> Hashable:
         """What decides the shapes and branches of an update, for the recorder.
@@ -53,9 +64,12 @@ class IterationPlan:
 
 
 def plan_iteration(
-    config: TrainConfig, num_done: int, found_weight: float | None = None, num_pairs: int = 0
+    config: TrainConfig,
+    num_done: int,
+    found: FoundWeights = NOTHING_FOUND,
+    num_pairs: int = 0,
 ) -> IterationPlan:
-    """The plan after `num_done` iterations; `found_weight` is what a wish has found so far.
+    """The plan after `num_done` iterations; `found` is what wishes have found so far.
 
     `num_pairs` are demonstrated.
     """
@@ -70,8 +84,9 @@ def plan_iteration(
         moves_policy=moves_policy,
         # A clone is a function of the states as the demonstrations normalise them.
         moves_normalizer=not starts_from_clone,
-        terms=terms_at(config.policy_penalty, num_done, found_weight),
+        terms=terms_at(config.policy_penalty, num_done, found),
         value=value,
         discriminator_steps=steps,
+        temporal_term=None if found.temporal is None else config.policy_penalty.temporal_term.name,
         anchor_weight=anchor_weight(config.fidelity.anchor_weight, num_pairs),
     )

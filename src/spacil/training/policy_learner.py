@@ -31,16 +31,14 @@ from spacil.sampling.rollout import collect
 from spacil.seeding import Streams
 from spacil.smoothness.cost_metric import cost_constants
 from spacil.training import learner_state
-from spacil.training.fidelity import demonstrated_states, make_anchor, score_of, stagger
+from spacil.training.fidelity import make_anchor, stagger
 from spacil.training.iteration_metrics import Counters, Metrics, OpenEpisodes, Stopwatch
 from spacil.training.kept_policy import KeptPolicy
 from spacil.training.plan import IterationPlan, plan_iteration
-from spacil.training.target import Dual, measure_j, verdict
-from spacil.training.target_reference import target_j
 from spacil.training.update import update
 from spacil.training.warm_start import start_from_clone
-from spacil.training.weight_rule import WeightRule, starting_rule
-from spacil.types import RolloutBatch
+from spacil.training.wishes.likeness import demonstrated_states, score_of
+from spacil.training.wishes.wishes import Wishes
 from spacil.updates.policy_step import PolicyStep
 from spacil.updates.ppo import ClippedStep
 from spacil.updates.trpo import TrustRegionStep
@@ -95,10 +93,7 @@ class PolicyLearner:
         self.env_states: FloatArray = self.env.reset()
         self.counters = Counters()
         self.best: Best | None = None
-        self.dual: Dual | None = None
-        """The weight's dual variable, from the first iteration of a run with a target on."""
-        self.rule: WeightRule | None = None
-        """What moves the weight, from the first iteration of a run with --penalty-weight auto on"""
+        self.wishes = Wishes(config)
         self.demonstrated = demonstrated_states(config, demonstrations)
         self.open_episodes = OpenEpisodes(num_envs)
         if config.fidelity.staggered_starts:
@@ -131,6 +126,10 @@ class PolicyLearner:
             self.acting_policy = copy.deepcopy(self.policy).cpu()
         decay = self.config.fidelity.kept_policy_decay
         self.kept = KeptPolicy(self.acting_policy, decay) if decay > 0 else None
+        self.chosen: GaussianPolicy | None = None
+        """A copy of the evaluated policy to hand out, where that need not be the newest"""
+        if self.config.wish.wants_smoothest and self.config.evaluation.select == "smoothest":
+            self.chosen = copy.deepcopy(self.acting_policy).cpu().requires_grad_(False)
         self.anchor = make_anchor(self.config, self.demonstrations, self.policy)
         is_ppo = self.config.policy_step.policy_step == "ppo"
         make_step = ClippedStep if is_ppo else TrustRegionStep
@@ -164,7 +163,9 @@ class PolicyLearner:
             )
         metrics = update(self, plan, rollout, clock)
         if plan.moves_policy:
-            metrics |= self._follow_target(rollout)
+            metrics |= self.wishes.after_batch(
+                self.policy, rollout, self.common_frame, self.streams
+            )
         self.sync_acting_policy()
         self.counters.iteration += 1
         self._keep_policy()
@@ -174,17 +175,10 @@ class PolicyLearner:
 
     def _plan(self) -> IterationPlan:
         """What the next iteration does; a search for the weight begins with the first."""
-        config, demos = self.config, self.demonstrations
-        if config.wish.smoothness_target > 0 and self.dual is None:
-            j = target_j(config, demos, self.common_frame, self.eval_env)
-            self.dual = Dual.starting(j, config.policy_penalty.first_weight)
-        if config.wish.penalty_weight == "auto" and self.rule is None:
-            assert demos is not None and self.common_frame is not None
-            self.rule = starting_rule(config, demos, self.common_frame, self.env.spec)
-        search = self.rule or self.dual
-        found_weight = None if search is None else search.weight
+        demos = self.demonstrations
+        self.wishes.begin(demos, self.common_frame, self.eval_env)
         num_pairs = 0 if demos is None else demos.num_steps
-        return plan_iteration(config, self.counters.iteration, found_weight, num_pairs)
+        return plan_iteration(self.config, self.counters.iteration, self.wishes.weights, num_pairs)
 
     @property
     def num_moves(self) -> int:
@@ -206,21 +200,11 @@ class PolicyLearner:
         """What is evaluated and handed out: the mean over iterations, or the newest policy."""
         return self.acting_policy if self.kept is None else self.kept.policy
 
-    def _follow_target(self, rollout: RolloutBatch) -> Metrics:
-        """Measure J of the updated policy on the batch, and move the dual variable."""
-        if self.dual is None:
-            return {}
-        assert self.common_frame is not None
-        num_states = self.config.wish.smoothness_target_states
-        batch_j = measure_j(
-            self.policy, rollout.flat_states, self.common_frame, num_states, self.streams.target
-        )
-        self.dual = self.dual.after_batch(batch_j)
-        return {
-            "smoothness_target": self.dual.target,
-            "smoothness_j_batch": batch_j,
-            "target_gap": self.dual.gap,
-        }
+    @property
+    def handed_out_policy(self) -> GaussianPolicy:
+        """What a user gets: the kept policy, or the evaluated one that --smoothest chose."""
+        is_chosen = self.chosen is not None and self.wishes.chosen is not None
+        return self.chosen if is_chosen and self.chosen is not None else self.kept_policy
 
     def where(self) -> str:
         """The iteration under way, and its batch."""
@@ -230,14 +214,20 @@ class PolicyLearner:
 
     def after_evaluation(self, evaluation: Evaluation, episodes: EpisodeTotals) -> Metrics:
         """Let what searches for a weight hear of it; how alike, and how smooth the cost is."""
-        metrics: Metrics = {}
+        score = None
         if self.demonstrated is not None:
             score = score_of(episodes, self.env.spec, self.demonstrated)
-            metrics |= {"imitation_score": score} | self._follow_score(evaluation, score)
-        if self.dual is not None:
-            assert evaluation.smoothness_j is not None
-            self.dual = self.dual.after_evaluation(evaluation.smoothness_j)
-            metrics |= asdict(verdict(self.dual, evaluation.smoothness_j))
+        num_done = self.counters.iteration
+        is_regular = num_done % self.config.evaluation.evaluation_interval == 0
+        metrics = self.wishes.after_evaluation(
+            evaluation, score, num_done, moves_weight=is_regular and self.num_moves > 0
+        )
+        if self.chosen is not None:
+            metrics["is_best"] = metrics["is_smoothest"]
+            if metrics["is_best"]:
+                self.best = Best(evaluation.average_return, num_done, score)
+                self.chosen.load_state_dict(self.kept_policy.state_dict())
+                self.chosen.normalizer.refresh()
         if self.adversary is not None:
             expert = self.adversary.expert.states
             stride = max(1, len(expert) // NUM_COST_STATES)
@@ -245,20 +235,6 @@ class PolicyLearner:
             mean_action = self.policy.mean_of_normalized
             metrics |= asdict(cost_constants(self.adversary.cost, mean_action, states))
         return metrics
-
-    def _follow_score(self, evaluation: Evaluation, score: float) -> Metrics:
-        """Move the weight by an evaluation that a longer run would have made too."""
-        if self.rule is None:
-            return {}
-        is_regular = self.counters.iteration % self.config.evaluation.evaluation_interval == 0
-        if is_regular and self.num_moves > 0:
-            assert evaluation.smoothness_j is not None
-            self.rule = self.rule.after_evaluation(score, evaluation.smoothness_j)
-        return {
-            "score_threshold": self.rule.threshold,
-            "rule_target_j": self.rule.target_j,
-            "next_lambda_policy": self.rule.weight,
-        }
 
     @property
     def is_done(self) -> bool:

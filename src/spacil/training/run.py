@@ -270,7 +270,8 @@ def _closing(learner: Learner, outcome: Outcome) -> str:
     ended = "finished" if learner.is_done else f"interrupted, exit code {outcome.exit_code}"
     last = outcome.last or {}
     words = [f"{ended} after iteration {learner.counters.iteration}"]
-    for noun, key in (("return", "average_return"), ("J", "smoothness_j")):
+    nouns = {"return": "average_return", "J": "smoothness_j", "action change": "action_fluctuation"}
+    for noun, key in nouns.items():
         if last.get(key) is not None:
             words.append(f"last {noun} {last[key]:.4g}")
     return ", ".join(words)

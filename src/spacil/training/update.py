@@ -68,7 +68,7 @@ def update(
     return {
         "reward_mean": reward_mean,
         "policy_std": policy_std,
-        "lambda_policy": plan.lambda_policy,
+        **plan.found_weights,
         **policy_metrics(learner.counters, policy_report),
         **asdict(value_report),
         **cost_metrics(learner.counters, cost_report),

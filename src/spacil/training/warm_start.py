@@ -14,8 +14,8 @@ from dataclasses import replace
 from spacil.cloning.cloner import Cloner, run_epoch
 from spacil.cloning.steps import clone_in_steps
 from spacil.config.learning import FidelityConfig, WarmStartConfig
-from spacil.config.smoothing import WishConfig
 from spacil.config.train_config import TrainConfig
+from spacil.config.wishes import WishConfig
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.vector_env import EnvSpec
 from spacil.nets.policy import GaussianPolicy

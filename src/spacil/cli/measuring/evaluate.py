@@ -110,7 +110,7 @@ def _print(document: dict[str, Any], facts: "FrameFacts | None") -> None:
             ("J, effective (after clipping)", "smoothness_j_effective", "smoothness_j_effective"),
             ("J, own normalised frame", "smoothness_j_own", "smoothness_j_own"),
             ("J, raw units", "smoothness_j_raw", ""),
-            ("action fluctuation E|da|", "action_fluctuation", ""),
+            ("action change E|da|", "action_fluctuation", "action_fluctuation"),
         )
     ]
     print_table(["", "policy", *([] if beside is None else ["demonstrator"])], rows)

@@ -186,7 +186,7 @@ def _print_played(report: "SmoothnessReport") -> None:
         ["  std over episodes", *(column.return_std for column in columns.values())],
         ["J, common frame", report.smoothness_j, *(r.smoothness_j for r in references.values())],
         ["episode length n", *(column.mean_length for column in columns.values())],
-        ["action fluctuation E|da|", *signal("action_fluctuation")],
+        ["action change E|da|", *signal("action_fluctuation")],
         ["spectrum score Sm", *signal("spectrum_score")],
         ["continuity cost, 0 to 100", *signal("continuity_cost")],
         ["jerk E|d3 a|, per step", *signal("action_jerk")],

@@ -20,6 +20,7 @@ _SETTINGS = (
     "penalty",
     "keep_return",
     "smoothness_target",
+    "fluctuation_target",
     "iterations",
     "steps_per_iteration",
     "fit_steps",
@@ -47,6 +48,9 @@ class SmoothArguments:
     counted from what random actions earn, e.g. 0.98."""
     smoothness_target: float | None = None
     """Instead of weights: J to end at, at most, per standard deviation of the states."""
+    fluctuation_target: float | None = None
+    """Action change from one step to the next to end at, at most, in units of the actions; alone or
+    beside the others."""
     iterations: int | None = None
     """Rounds of playing, labelling and fitting; 10 by default."""
     steps_per_iteration: int | None = None

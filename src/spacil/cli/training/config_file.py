@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from spacil.config.algorithms import ALGORITHMS
-from spacil.config.flat import refuse_unread, with_settings, without_short_form
+from spacil.config.flat import refuse_unread, with_implied, with_settings
 from spacil.config.train_config import TrainConfig
 from spacil.config.upgrade import upgraded
 from spacil.errors import ConfigError, StorageError
@@ -30,7 +30,7 @@ class ConfigFile:
         """The config with the file's settings; one that the algorithm does not read is refused."""
         try:
             refuse_unread(config.algorithm, self.settings)
-            return with_settings(config, without_short_form(self.settings))
+            return with_settings(config, with_implied(self.settings))
         except ConfigError as error:
             raise ConfigError(f"{self.name}: {error}") from None
 

@@ -24,7 +24,7 @@ def result_of(
         "best": outcome.best,
         "last": outcome.last,
         "highest_return": highest_return(metrics),
-        **_target_outcome(metrics),
+        **wish_outcome(metrics),
     }
 
 
@@ -47,11 +47,71 @@ def draw(
     return picture
 
 
-def _target_outcome(metrics: Rows) -> dict[str, Any]:
-    """What the last evaluation says about a smoothness target; empty for a run without one."""
-    rows = [row for row in metrics if "target_verdict" in row]
-    keys = ("smoothness_target", "target_gap_evaluated", "is_target_met", "target_verdict")
-    return {key: rows[-1].get(key) for key in (*keys, "lambda_policy")} if rows else {}
+_WISH_KEYS: Mapping[str, tuple[str, ...]] = {
+    "target_verdict": (
+        "smoothness_target",
+        "target_gap_evaluated",
+        "is_target_met",
+        "target_verdict",
+        "lambda_policy",
+    ),
+    "fluctuation_target_verdict": (
+        "fluctuation_target",
+        "fluctuation_gap_evaluated",
+        "is_fluctuation_target_met",
+        "fluctuation_target_verdict",
+        "lambda_temporal",
+    ),
+    "smoothest_iteration": (
+        "constraint",
+        "smoothest_iteration",
+        "lambda_policy",
+    ),
+}
+"""Key that a wish's evaluations have -> what the result says of it"""
+
+
+def wish_outcome(metrics: Rows) -> dict[str, Any]:
+    """What the last evaluation says about the run's wishes; empty for a run without any.
+
+    Of --smoothest also what the chosen policy was worth: `smoothest`.
+    """
+    found: dict[str, Any] = {}
+    for mark, keys in _WISH_KEYS.items():
+        rows = [row for row in metrics if mark in row]
+        found |= {key: rows[-1].get(key) for key in keys} if rows else {}
+    if "smoothest_iteration" in found:
+        chosen = [r for r in metrics if r.get("iteration") == found["smoothest_iteration"]]
+        keys = ("constraint_slack", "is_constraint_met", "return_share", "imitation_score")
+        found["smoothest"] = {key: chosen[-1].get(key) for key in keys} if chosen else {}
+    return found
+
+
+def wish_lines(result: Mapping[str, Any]) -> list[str]:
+    """What became of each wish, a line each."""
+    lines = []
+    if "target_verdict" in result:
+        lines.append(
+            f"smoothness target J {result['smoothness_target']:.3f}: {result['target_verdict']} "
+            f"(last J {result['target_gap_evaluated']:+.1%} off, "
+            f"weight {result['lambda_policy']:.3g})"
+        )
+    if "fluctuation_target_verdict" in result:
+        lines.append(
+            f"fluctuation target {result['fluctuation_target']:.3f}: "
+            f"{result['fluctuation_target_verdict']} "
+            f"(last change {result['fluctuation_gap_evaluated']:+.1%} off, "
+            f"weight {result['lambda_temporal']:.3g})"
+        )
+    if chosen := result.get("smoothest"):
+        share, score = chosen["return_share"], chosen["imitation_score"]
+        has = f"score {score:.3f}" if share is None else f"share {share:.1%}, score {score:.3f}"
+        kept = "kept" if chosen["is_constraint_met"] else "NOT kept by any evaluated policy"
+        lines.append(
+            f"smoothest: {result['constraint']}: {kept}; chosen is iteration "
+            f"{result['smoothest_iteration']} ({has}), last weight {result['lambda_policy']:.3g}"
+        )
+    return lines
 
 
 def _flags(row: Mapping[str, Any]) -> str:
@@ -73,7 +133,7 @@ def print_summary(result: Mapping[str, Any], outcome: Any, picture: Path) -> Non
     if highest not in (outcome.best, outcome.last):
         rows.append(("highest return seen", highest))
     print_table(
-        ["", "return G", "± std", "J (common)", "J (own)", "J (effective)"],
+        ["", "return G", "± std", "J (common)", "J (own)", "J (effective)", "E|da|"],
         [
             [
                 f"{name}{_flags(row)}",
@@ -85,6 +145,7 @@ def print_summary(result: Mapping[str, Any], outcome: Any, picture: Path) -> Non
                         "smoothness_j",
                         "smoothness_j_own",
                         "smoothness_j_effective",
+                        "action_fluctuation",
                     )
                 ),
             ]
@@ -94,13 +155,12 @@ def print_summary(result: Mapping[str, Any], outcome: Any, picture: Path) -> Non
     )
     if any(row is not None and row.get("warn_saturated") for _, row in rows):
         print("saturated: the discriminator separated all pairs, its reward carried little signal.")
-    print("J: mean local Lipschitz constant of the mean action; lower is smoother.")
-    if "target_verdict" in result:
-        print(
-            f"smoothness target J {result['smoothness_target']:.3f}: {result['target_verdict']} "
-            f"(last J {result['target_gap_evaluated']:+.1%} off, "
-            f"weight {result['lambda_policy']:.3g})"
-        )
+    print(
+        "J: mean local Lipschitz constant of the mean action; E|da|: its change from one step to "
+        "the next;\nlower is smoother."
+    )
+    for line in wish_lines(result):
+        print(line)
     print(f"run folder: {outcome.path}")
     if picture.is_file():
         print(f"learning curve: {picture}")

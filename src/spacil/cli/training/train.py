@@ -98,7 +98,8 @@ def _parse(
     given = {flag[2:].replace("-", "_").removeprefix("no_") for flag in flags}
     named = sorted(given & {SHORT_FORM, *group_of_setting()})
     refuse_unread(default.algorithm, named)
-    default = with_settings(default, implied_settings(given))
+    is_denied = {flag[5:].replace("-", "_") for flag in flags if flag.startswith("--no-")}
+    default = with_settings(default, implied_settings(given - is_denied))
     groups = {group.name: getattr(default, group.name) for group in fields(ConfigGroups)}
     parsed = parse(
         TrainArguments,

@@ -29,15 +29,15 @@ from spacil.smoothness.metric import local_constants
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.loop import train
 from spacil.training.policy_learner import PolicyLearner
-from spacil.training.target import (
+from spacil.training.wishes.batch_measures import measure_j
+from spacil.training.wishes.target import (
     MAX_LOG_WEIGHT,
     MIN_LOG_WEIGHT,
     TOLERANCE,
     Dual,
-    measure_j,
     verdict,
 )
-from spacil.training.target_reference import target_j
+from spacil.training.wishes.target_reference import target_j
 
 REACHER = "Reacher-v4"
 DEMOS = load_demos(REACHER)
@@ -91,7 +91,7 @@ def test_a_reachable_target_is_neared_to_a_tenth_and_then_met(
     assert abs(early / target - 1) < 0.1
     dual, j = play(target, iterations=600, gain=gain, lag=lag)
     assert abs(j / target - 1) < TOLERANCE
-    assert verdict(dual, j).is_target_met and verdict(dual, j).target_verdict == "met"
+    assert verdict(dual, j).is_met and verdict(dual, j).words == "met"
 
 
 @pytest.mark.parametrize("bias", [0.7, 1.4])
@@ -105,21 +105,21 @@ def test_a_target_that_no_weight_reaches_is_reported_at_the_upper_bound() -> Non
     dual, j = play(0.1, floor=0.4)
     found = verdict(dual, j)
     assert math.log(dual.weight) == pytest.approx(MAX_LOG_WEIGHT)
-    assert not found.is_target_met and found.target_gap_evaluated > 2
-    assert "above it with the weight at its bound" in found.target_verdict
+    assert not found.is_met and found.gap > 2
+    assert "above it with the weight at its bound" in found.words
 
 
 def test_a_target_that_needs_no_weight_is_met_with_the_weight_at_its_lower_bound() -> None:
     dual, j = play(5.0, iterations=600)
     found = verdict(dual, j)
     assert math.log(dual.weight) == pytest.approx(MIN_LOG_WEIGHT)
-    assert found.is_target_met and found.target_gap_evaluated < -0.5
-    assert found.target_verdict == "met"
+    assert found.is_met and found.gap < -0.5
+    assert found.words == "met"
 
 
 def test_a_run_that_ends_too_early_says_that_the_weight_still_moves() -> None:
     dual, j = play(0.2, iterations=60)
-    assert "still above it, and the weight still moving" in verdict(dual, j).target_verdict
+    assert "still above it, and the weight still moving" in verdict(dual, j).words
 
 
 def test_the_weight_rises_while_j_is_above_its_target_and_falls_while_below() -> None:
@@ -216,7 +216,7 @@ def test_a_run_with_a_target_resumes_bit_for_bit(learners: Callable[..., PolicyL
     rows = train_all(whole)
     train(first, lambda row: row["iteration"] < 4)
     second.restore(first.tensors(), json.loads(json.dumps(first.document())))
-    assert second.dual is not None and second.dual.log_bias != 0
+    assert second.wishes.smoothness is not None and second.wishes.smoothness.log_bias != 0
     assert [timeless(row) for row in train_all(second)] == [timeless(row) for row in rows[4:]]
     assert second.document() == whole.document()
     ours, theirs = second.tensors(), whole.tensors()

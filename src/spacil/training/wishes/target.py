@@ -5,17 +5,15 @@ J roughly as a power of its weight, so the controller works on logarithms: log l
 error log(J / J*) by a proportional and an integral term. J is measured each iteration on states of
 the batch, which noisy actions visit; each evaluation says how far that is from J with mean actions,
 and the controller corrects for it.
+
+The same law serves the action change, with the weight of a temporal penalty: what is said of J
+here holds for either.
 """
 
 import math
 from dataclasses import dataclass, replace
 
-import torch
-from torch import Tensor
-
-from spacil.demos.common_frame import CommonFrame
-from spacil.measuring.frames import mean_j
-from spacil.nets.policy import GaussianPolicy
+from spacil.training.wishes.control import limited
 
 MIN_LOG_WEIGHT = -12.0
 MAX_LOG_WEIGHT = 4.0
@@ -65,12 +63,14 @@ class Dual:
     @property
     def weight(self) -> float:
         """lambda"""
-        return math.exp(_clamped(self.log_weight + PROPORTIONAL_GAIN * _limited(self.error)))
+        return math.exp(
+            _clamped(self.log_weight + PROPORTIONAL_GAIN * limited(self.error, MAX_ERROR))
+        )
 
     def after_batch(self, batch_j: float) -> "Dual":
         """With a newly measured J: the integral term moves."""
         seen = replace(self, batch_j=batch_j)
-        step = INTEGRAL_GAIN * _limited(seen.error)
+        step = INTEGRAL_GAIN * limited(seen.error, MAX_ERROR)
         return replace(seen, log_weight=_clamped(self.log_weight + step))
 
     def after_evaluation(self, evaluated_j: float) -> "Dual":
@@ -81,47 +81,29 @@ class Dual:
         return replace(self, log_bias=self.log_bias + BIAS_GAIN * (seen - self.log_bias))
 
 
-def _limited(error: float) -> float:
-    return min(max(error, -MAX_ERROR), MAX_ERROR)
-
-
 def _clamped(log_weight: float) -> float:
     return min(max(log_weight, MIN_LOG_WEIGHT), MAX_LOG_WEIGHT)
 
 
-@torch.no_grad()
-def measure_j(
-    policy: GaussianPolicy,
-    states: Tensor,
-    common_frame: CommonFrame,
-    num_states: int,
-    generator: torch.Generator,
-) -> float:
-    """J in the common frame, on a random choice of raw states [B, S]."""
-    rows = torch.randperm(len(states), generator=generator)[:num_states]
-    chosen = states[rows.to(states.device)].to(policy.log_std.device)
-    return mean_j(policy, chosen, common_frame)
-
-
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a target, by an evaluation; logged as it is."""
+    """What became of a target, by an evaluation."""
 
-    target_gap_evaluated: float
+    gap: float
     """J / J* - 1, with mean actions"""
-    is_target_met: bool
-    target_verdict: str
+    is_met: bool
+    words: str
 
 
-def verdict(dual: Dual, evaluated_j: float) -> Verdict:
-    """Whether J is at most what was asked for, and if not, why."""
-    gap = evaluated_j / dual.target - 1
-    return Verdict(gap, gap <= TOLERANCE, _reason(dual, gap))
+def verdict(dual: Dual, evaluated: float, name: str = "J") -> Verdict:
+    """Whether what is asked for is reached, and if not, why."""
+    gap = evaluated / dual.target - 1
+    return Verdict(gap, gap <= TOLERANCE, _reason(dual, gap, name))
 
 
-def _reason(dual: Dual, gap: float) -> str:
+def _reason(dual: Dual, gap: float, name: str) -> str:
     if gap <= TOLERANCE:
         return "met"
     if math.log(dual.weight) >= MAX_LOG_WEIGHT - 1e-9:
-        return "not met: J stays above it with the weight at its bound"
-    return "not met: J is still above it, and the weight still moving"
+        return f"not met: {name} stays above it with the weight at its bound"
+    return f"not met: {name} is still above it, and the weight still moving"

@@ -9,7 +9,12 @@ from spacil.demos.common_frame import CommonFrame
 from spacil.demos.file import load_demos
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds
-from spacil.training.weight_rule import WeightRule, starting_rule, target_fraction, unpenalized_j
+from spacil.training.wishes.weight_rule import (
+    WeightRule,
+    starting_rule,
+    target_fraction,
+    unpenalized_j,
+)
 
 RULE = WeightRule(threshold=0.1, target_j=0.8, first_weight=0.1, weight=0.2)
 

@@ -21,12 +21,10 @@ from spacil.config.flat import with_settings
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.selection import episode_of_step
 from spacil.envs.vector_env import EnvSpec
 from spacil.measuring.frames import mean_j
-from spacil.measuring.imitation_score import score_threshold
-from spacil.seeding import stream
 from spacil.training.warm_start import cloning_config
+from spacil.training.wishes.likeness import threshold_of
 
 FALL, RISE, EASE = 0.85, 0.25, 0.9
 """Factor when the imitation suffers; most that a rise adds; factor when J is low enough."""
@@ -75,11 +73,7 @@ def starting_rule(
     spec: EnvSpec,
 ) -> WeightRule:
     """The rule before the first iteration; draws from none of the run's streams."""
-    threshold = score_threshold(
-        demonstrations.states,
-        episode_of_step(demonstrations.episode_lengths),
-        stream(config.run.seed, "score threshold"),
-    )
+    threshold = threshold_of(demonstrations, config.run.seed)
     fraction = target_fraction(demonstrations.num_steps)
     target_j = fraction * unpenalized_j(config, demonstrations, common_frame, spec)
     first = config.policy_penalty.first_weight

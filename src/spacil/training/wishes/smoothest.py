@@ -1,0 +1,110 @@
+"""As smooth as the imitation allows: a dual variable on what must be kept.
+
+The weight has no goal of its own. At each evaluation of the policy that is handed out, log lambda
+follows the slack of the constraint (`constraint.py`) by integral control:
+
+    slack >= 0                           log lambda += min(0.4 slack, r)
+    slack < 0, a quarter less than last  it stays: the policy recovers
+    slack < 0                            log lambda += max(0.4 min(slack, -0.25), -0.5)
+
+So it slows near the constraint from either side, but from the wrong one it does not creep. What
+the weight does shows in the mean policy two or three evaluations later, and a search that does not
+wait for that overshoots: every fall halves the largest rise r, from 0.2 down to 0.05. Before the
+constraint has once been kept, the policy is young rather than too smooth, and a fall is at most
+0.15.
+
+The weight stays below 30 times the first one. Where a share of the return must be kept it may fall
+to a tenth of the first one; where a score decides, which may ask for too much, it never falls below
+it, so that the policy is as smooth as without the wish.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+from spacil.training.wishes.control import log_step
+
+GAIN = 0.4
+RISE, LEAST_RISE = 0.2, 0.05
+FALL, FALL_OF_THE_YOUNG = 0.5, 0.15
+RECOVERING = 0.75
+"""Share of the last violation; one that shrank below it may go on shrinking with this weight."""
+LEAST_VIOLATION = 0.25
+"""A constraint that is missed counts as missed by so much."""
+MAX_FACTOR = 30.0
+"""Highest weight, in units of the first one."""
+MIN_FACTOR_BY_RETURN, MIN_FACTOR_BY_SCORE = 0.1, 1.0
+"""Lowest weight, in units of the first one."""
+
+
+@dataclass(frozen=True)
+class Smoothest:
+    """The weight, and what its controller remembers; plain numbers that a checkpoint keeps."""
+
+    log_weight: float
+    log_lowest: float
+    log_highest: float
+    largest_rise: float = RISE
+    last_slack: float | None = None
+    was_kept: bool = False
+    """Whether the constraint has held at some evaluation"""
+
+    @classmethod
+    def starting(cls, weight: float, min_factor: float) -> "Smoothest":
+        first = math.log(weight)
+        return cls(first, first + math.log(min_factor), first + math.log(MAX_FACTOR))
+
+    @property
+    def weight(self) -> float:
+        """lambda"""
+        return math.exp(self.log_weight)
+
+    def after_evaluation(self, slack: float | None) -> "Smoothest":
+        """With the slack of the constraint; None where it is not known yet."""
+        if slack is None:
+            return self
+        seen = replace(self, last_slack=slack, was_kept=self.was_kept or slack >= 0)
+        if slack >= 0:
+            return seen._moved(log_step(slack, GAIN, self.largest_rise, 0.0))
+        if self.last_slack is None or slack > RECOVERING * self.last_slack:
+            return seen
+        violation = min(slack, -LEAST_VIOLATION)
+        if not self.was_kept:
+            return seen._moved(log_step(violation, GAIN, 0.0, FALL_OF_THE_YOUNG))
+        slower = replace(seen, largest_rise=max(self.largest_rise / 2, LEAST_RISE))
+        return slower._moved(log_step(violation, GAIN, 0.0, FALL))
+
+    def _moved(self, step: float) -> "Smoothest":
+        moved = min(max(self.log_weight + step, self.log_lowest), self.log_highest)
+        return replace(self, log_weight=moved)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One evaluated policy, as far as choosing among them goes."""
+
+    iteration: int
+    average_return: float
+    score: float
+    j: float
+    is_calm: bool = True
+    """Whether its action change is at most what a target asks for"""
+
+
+def is_preferred(
+    new: Candidate, slack: float | None, old: Candidate, old_slack: float | None
+) -> bool:
+    """Whether a later policy takes the place of the one chosen so far.
+
+    One that keeps the constraint beats one that does not; of two that keep it, one that meets a
+    fluctuation target beats one that does not, and then the smoother one wins; of two that do not
+    keep it, the one that misses it by less. Both slacks are those of the newest constraint.
+    """
+    slacks = [-math.inf if known is None else known for known in (slack, old_slack)]
+    is_kept, was_kept = (known >= 0 for known in slacks)
+    if is_kept != was_kept:
+        return is_kept
+    if not is_kept:
+        return slacks[0] >= slacks[1]
+    if new.is_calm != old.is_calm:
+        return new.is_calm
+    return new.j < old.j

@@ -1,0 +1,372 @@
+"""Wishes in short real runs: what they move, hand out, log, save and refuse."""
+
+import copy
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tiny_runs import tiny
+
+import spacil
+from spacil.config.defaults import default_config
+from spacil.config.flat import flat_settings, from_flat_settings, with_user_settings
+from spacil.config.train_config import TrainConfig
+from spacil.demos.common_frame import CommonFrame
+from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.demonstrator import action_change_in
+from spacil.demos.file import load_demos
+from spacil.demos.metadata import DemoMetadata
+from spacil.errors import ConfigError
+from spacil.measuring.evaluate import Evaluation, evaluate
+from spacil.nets.policy import GaussianPolicy
+from spacil.policies.file import load_policy, save_policy
+from spacil.training.iteration_metrics import Metrics
+from spacil.training.loop import train
+from spacil.training.policy_learner import PolicyLearner
+from spacil.training.wishes.batch_measures import measure_action_change
+from spacil.training.wishes.constraint import Constraint
+from spacil.training.wishes.smoothest import Smoothest
+from spacil.training.wishes.target_reference import target_fluctuation
+from spacil.training.wishes.wishes import Wishes
+from spacil.types import RolloutBatch
+
+REACHER = "Reacher-v4"
+DEMOS = load_demos(REACHER).first(20)
+START = {"warm_start_steps": 30, "warm_start_iterations": 1}
+
+
+def make_config(**settings: Any) -> TrainConfig:
+    config = default_config("spacil", REACHER)
+    return with_user_settings(config, tiny("spacil", **START | settings))
+
+
+@pytest.fixture
+def learners() -> Iterator[Callable[..., PolicyLearner]]:
+    made: list[PolicyLearner] = []
+
+    def make(demos: Demonstrations = DEMOS, **settings: Any) -> PolicyLearner:
+        made.append(PolicyLearner(make_config(**settings), REACHER, demos))
+        return made[-1]
+
+    yield make
+    for learner in made:
+        learner.close()
+
+
+def train_all(learner: PolicyLearner) -> list[Metrics]:
+    rows: list[Metrics] = []
+    train(learner, rows.append)
+    return rows
+
+
+def evaluated(rows: list[Metrics]) -> list[Metrics]:
+    return [row for row in rows if "average_return" in row]
+
+
+# --- the smoothest policy
+
+
+def test_the_weight_rises_while_the_constraint_holds_and_falls_when_it_does_not(
+    learners: Callable[..., PolicyLearner],
+) -> None:
+    learner = learners(iterations=9, keep_return=0.5)
+    learner.wishes.constraint = Constraint(0.5, 0.1, -1e6, -1e3)  # kept by anything
+    learner.wishes.smoothest = Smoothest.starting(0.1, 0.1)
+    rows: list[Metrics] = []
+    train(learner, lambda row: rows.append(row) or row["iteration"] < 4)
+    learner.wishes.constraint = Constraint(0.5, 0.1, -1e6, 1e9)  # and by nothing
+    train(learner, rows.append)
+    weights = [row["lambda_policy"] for row in rows]
+    assert weights[0] == pytest.approx(0.1)
+    assert weights[4] > weights[2] > 0.1  # after the evaluations of iterations 2 and 4
+    assert weights[8] < weights[4]
+    rising, *_, falling = evaluated(rows)
+    assert rising["is_constraint_met"] and not falling["is_constraint_met"]
+    assert rising["constraint_slack"] > 0 > falling["constraint_slack"]
+    assert falling["next_lambda_policy"] == pytest.approx(learner.wishes.weights.spatial)
+
+
+def test_without_keep_return_the_score_decides_and_no_reward_is_read(
+    learners: Callable[..., PolicyLearner],
+) -> None:
+    paid, unpaid = (learners(iterations=6, smoothest=True) for _ in range(2))
+    for env in (unpaid.env, unpaid.eval_env):
+        step = env.step
+
+        def worthless(actions: Any, active: Any = None, step: Any = step) -> Any:
+            result = step(actions, active)
+            result.rewards[:] = 0
+            return result
+
+        env.step = worthless  # type: ignore[method-assign]
+    rows, same = train_all(paid), train_all(unpaid)
+    assert {row["average_return"] for row in evaluated(same)} == {0}
+    ours, theirs = paid.tensors(), unpaid.tensors()
+    differing = [name for name in ours if not torch.equal(ours[name], theirs[name])]
+    assert differing == ["episode.returns"]
+    assert "return_share" not in rows[-1]
+    slack = 1 - rows[-1]["imitation_score"] / rows[-1]["score_threshold"]
+    assert rows[-1]["constraint_slack"] == pytest.approx(slack)
+
+
+def test_handed_out_is_the_smoothest_policy_that_kept_the_constraint(
+    learners: Callable[..., PolicyLearner],
+) -> None:
+    learner = learners(iterations=8, keep_return=0.9, evaluation_interval=1)
+    learner.wishes.constraint = Constraint(0.9, 0.1, -1e6, -1e3)
+    learner.wishes.smoothest = Smoothest.starting(0.1, 0.1)
+    kept: dict[int, GaussianPolicy] = {}
+    rows: list[Metrics] = []
+
+    def keep(row: Metrics) -> None:
+        rows.append(row)
+        kept[row["iteration"]] = copy.deepcopy(learner.kept_policy)
+
+    train(learner, keep)
+    smoothest = min(rows, key=lambda row: row["smoothness_j"])
+    assert rows[-1]["smoothest_iteration"] == smoothest["iteration"]
+    assert [row["is_best"] for row in rows] == [
+        row["smoothness_j"] < min((r["smoothness_j"] for r in rows[:i]), default=1e9)
+        for i, row in enumerate(rows)
+    ]
+    assert learner.best is not None and learner.best.iteration == smoothest["iteration"]
+    chosen = kept[smoothest["iteration"]].state_dict()
+    handed_out = learner.handed_out_policy.state_dict()
+    assert all(torch.equal(handed_out[name], chosen[name]) for name in chosen)
+
+
+def test_a_users_own_selection_holds_beside_the_wish(
+    learners: Callable[..., PolicyLearner],
+) -> None:
+    learner = learners(iterations=4, smoothest=True, select="last")
+    rows = evaluated(train_all(learner))
+    assert [row["is_best"] for row in rows] == [True, True]
+    assert learner.handed_out_policy is learner.kept_policy
+    assert "smoothest_iteration" in rows[-1]
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [{"smoothest": True}, {"keep_return": 0.7, "fluctuation_target": 0.01}],
+    ids=["score", "return"],
+)
+def test_a_run_with_wishes_resumes_bit_for_bit(
+    learners: Callable[..., PolicyLearner], wish: dict[str, Any]
+) -> None:
+    whole, first, second = (learners(iterations=8, **wish) for _ in range(3))
+    rows = train_all(whole)
+    train(first, lambda row: row["iteration"] < 5)
+    second.restore(first.tensors(), json.loads(json.dumps(first.document())))
+    assert [timeless(row) for row in train_all(second)] == [timeless(row) for row in rows[5:]]
+    assert second.document() == whole.document()
+    ours, theirs = second.tensors(), whole.tensors()
+    assert ours.keys() == theirs.keys() and "chosen.log_std" in ours
+    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+
+
+def timeless(row: Metrics) -> Metrics:
+    return {name: value for name, value in row.items() if not name.startswith("seconds")}
+
+
+def test_the_return_to_keep_is_the_demonstrators_or_else_the_best_one_seen(
+    learners: Callable[..., PolicyLearner],
+) -> None:
+    told = learners(iterations=2, keep_return=0.9)
+    row = train_all(told)[-1]
+    assert DEMOS.returns is not None
+    assert row["share_reference"] == pytest.approx(float(DEMOS.returns.mean()))
+    assert row["random_return"] < -20
+    span = row["share_reference"] - row["random_return"]
+    share = (row["average_return"] - row["random_return"]) / span
+    assert row["return_share"] == pytest.approx(share)
+    assert row["constraint"] == "90.0% of the demonstrator's return"
+    silent = replace(DEMOS, rewards=None, metadata=DemoMetadata(REACHER))
+    best_seen = evaluated(train_all(learners(silent, iterations=4, keep_return=0.9)))
+    returns = [row["average_return"] for row in best_seen]
+    assert [row["share_reference"] for row in best_seen] == [returns[0], max(returns)]
+
+
+def test_a_demonstrator_no_better_than_chance_has_no_return_to_keep(
+    learners: Callable[..., PolicyLearner],
+) -> None:
+    assert DEMOS.rewards is not None
+    poor = replace(DEMOS, rewards=DEMOS.rewards - 10, metadata=DemoMetadata(REACHER))
+    with pytest.raises(ConfigError, match="no more than random actions"):
+        train_all(learners(poor, keep_return=0.9))
+
+
+def test_agents_hand_out_and_load_the_chosen_policy(tmp_path: Path) -> None:
+    agent = spacil.SPaCIL(REACHER, **tiny("spacil", **START, smoothest=True, iterations=6))
+    agent.learn(run_dir=tmp_path / "run").save(tmp_path / "agent")
+    best = load_policy(tmp_path / "run", "best").policy
+    states = DEMOS.states[:5]
+    assert torch.equal(agent.policy.mean(states), best.mean(states))
+    loaded = spacil.SPaCIL.load(tmp_path / "agent")
+    assert torch.equal(loaded.policy.mean(states), best.mean(states))
+    agent.close()
+    loaded.close()
+
+
+# --- the action change
+
+
+def test_a_fluctuation_target_moves_a_temporal_weight_of_its_own(
+    learners: Callable[..., PolicyLearner],
+) -> None:
+    strict = train_all(learners(iterations=8, fluctuation_target=1e-4))
+    loose = train_all(learners(iterations=8, fluctuation_target=10.0))
+    first = strict[1]  # the policy waits in iteration 0
+    assert first["lambda_temporal"] == loose[1]["lambda_temporal"] == pytest.approx(0.03)
+    assert strict[-1]["lambda_temporal"] > 0.06 > 0.03 > loose[-1]["lambda_temporal"]
+    assert {row["lambda_policy"] for row in strict} == {0.1}  # the rule's own, beside it
+    assert strict[-1]["loss_penalty_cats"] > 0
+    assert strict[-1]["fluctuation_gap"] > 0 > loose[-1]["fluctuation_gap"]
+    assert not strict[-1]["is_fluctuation_target_met"]
+    assert loose[-1]["fluctuation_target_verdict"] == "met"
+    assert "the action change is still above it" in strict[-1]["fluctuation_target_verdict"]
+    assert strict[-1]["action_fluctuation"] < loose[-1]["action_fluctuation"]
+
+
+def test_both_targets_move_a_weight_each(learners: Callable[..., PolicyLearner]) -> None:
+    rows = train_all(learners(iterations=6, fluctuation_target=1e-4, smoothness_target=100.0))
+    assert rows[-1]["lambda_temporal"] > 0.03
+    assert rows[-1]["lambda_policy"] < 0.1
+    assert {"target_verdict", "fluctuation_target_verdict"} <= rows[-1].keys()
+
+
+def test_a_temporal_penalty_of_the_users_own_is_the_one_that_moves(
+    learners: Callable[..., PolicyLearner],
+) -> None:
+    penalty = ("exact=0.1", "caps=0.2")
+    rows = train_all(learners(iterations=5, fluctuation_target=1e-4, penalty=penalty))
+    assert rows[1]["lambda_temporal"] == pytest.approx(0.2)
+    assert rows[-1]["lambda_temporal"] > 0.25
+    assert {row["lambda_policy"] for row in rows} == {0.1}
+    assert "loss_penalty_cats" not in rows[-1]
+
+
+def test_the_batchs_action_change_is_that_of_executed_mean_actions() -> None:
+    """Hand-worked: a mean of twice the state, bounds of 1, two envs of which one is cut."""
+    policy = GaussianPolicy(1, [-1.0], [1.0], (1,))
+    policy.mean = lambda states: 2 * states  # type: ignore[method-assign]
+    states = torch.tensor([[0.0, 0.0], [0.1, 0.3], [0.4, 9.0]]).unsqueeze(-1)
+    is_cut = torch.tensor([[False, False], [False, True], [False, False]])
+    none = torch.zeros_like(is_cut)
+    batch = RolloutBatch(
+        states, states, torch.zeros(3, 2).double(), is_cut, none, states[0, :0], states[0]
+    )
+    # 0 -> .2 -> .8 in the first env, 0 -> .6 before the cut in the second
+    expected = (0.2 + 0.6 + 0.6) / 3
+    assert measure_action_change(policy, batch, 100, torch.Generator()) == pytest.approx(expected)
+    one_step = replace(batch, states=states[:1], terminated=none[:1], truncated=none[:1])
+    assert measure_action_change(policy, one_step, 100, torch.Generator()) is None
+
+
+def test_the_demonstrators_action_change_is_read_from_whole_demonstrations() -> None:
+    demos = Demonstrations.from_arrays(
+        [torch.zeros(4, 1).numpy(), torch.zeros(3, 1).numpy()],
+        [torch.tensor([[0.0], [1.0], [1.0]]).numpy(), torch.tensor([[5.0], [3.0]]).numpy()],
+    )
+    assert action_change_in(demos) == pytest.approx((0.5 + 2.0) / 2)
+    assert action_change_in(demos.subsample(2)) is None
+
+
+def wanted(learner: PolicyLearner) -> float:
+    return target_fluctuation(
+        learner.config, learner.demonstrations, learner.common_frame, learner.eval_env
+    )
+
+
+def test_a_fluctuation_target_may_be_a_fraction_of_somebodys_change(
+    learners: Callable[..., PolicyLearner], tmp_path: Path
+) -> None:
+    assert wanted(learners(fluctuation_target=0.25)) == 0.25
+    of_demonstrator = {"fluctuation_target": 0.8, "fluctuation_target_reference": "demonstrator"}
+    change = action_change_in(DEMOS)
+    assert change is not None
+    assert wanted(learners(**of_demonstrator)) == pytest.approx(0.8 * change)
+    thinned = wanted(learners(DEMOS.subsample(5), **of_demonstrator))  # by a clone
+    assert 0.2 * change < thinned < 2 * change
+    learner = learners()
+    path = tmp_path / "reference.policy.safetensors"
+    save_policy(learner.policy, path, REACHER, {})
+    measured: Evaluation = evaluate(
+        learner.policy, learner.eval_env, 0, learner.eval_env.num_envs, CommonFrame.of(DEMOS)
+    )
+    relative = learners(fluctuation_target=0.5, fluctuation_target_reference=str(path))
+    assert measured.action_fluctuation is not None
+    assert wanted(relative) == pytest.approx(0.5 * measured.action_fluctuation)
+    missing = learners(fluctuation_target=0.5, fluctuation_target_reference="gail-run")
+    with pytest.raises(ConfigError, match="--fluctuation-target-reference gail-run: expected"):
+        wanted(missing)
+
+
+# --- what a user says
+
+
+@pytest.mark.parametrize("wish", [{"smoothest": True}, {"keep_return": 0.98}])
+def test_a_wish_for_the_smoothest_takes_the_place_of_the_rule(wish: dict[str, Any]) -> None:
+    config = with_user_settings(default_config("spacil", REACHER), wish)
+    assert config.wish.wants_smoothest and config.wish.penalty_weight == "fixed"
+    assert config.evaluation.select == "smoothest"
+    assert from_flat_settings(flat_settings(config)) == config
+
+
+def test_a_wish_that_is_not_made_changes_nothing() -> None:
+    default = default_config("spacil", REACHER)
+    assert with_user_settings(default, {"smoothest": False, "keep_return": 0.0}) == default
+    assert Wishes(default).document() == {"dual": None}
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "settings", "message"),
+    [
+        ("spacil", {"smoothest": True, "smoothness_target": 1.0}, "one of them finds the weight"),
+        ("spacil", {"smoothest": True, "penalty_weight": "auto"}, "one of them finds the weight"),
+        ("spacil", {"keep_return": 0.9, "smoothness_target": 1.0}, "give one of the two"),
+        ("spacil", {"smoothest": True, "lambda_policy": 0.0}, "expected a weight above 0"),
+        ("spacil", {"select": "smoothest"}, "read with --smoothest or --keep-return only"),
+        ("spacil", {"keep_return": 1.0}, "keep-return is 1.0, expected 0 to below 1"),
+        ("spacil", {"fluctuation_target": -1.0}, "target is -1.0, expected above 0"),
+        ("spacil", {"fluctuation_target_reference": "x"}, "above 0 when --fluctuation"),
+        (
+            "spacil",
+            {"fluctuation_target": 1.0, "smoothness_target": 1.0, "penalty": ("cats=1",)},
+            "a spatial penalty first",
+        ),
+        ("spacil", {"fluctuation_target": 1.0, "penalty": ("exact", "cats=0")}, "above 0 of cats"),
+        ("gail", {"smoothest": True}, "GAIL with a policy penalty is spacil"),
+        ("bc", {"fluctuation_target": 1.0}, "bc takes a weight"),
+        ("trpo", {"keep_return": 0.9}, "trpo does not read it; it is for spacil, airl"),
+    ],
+)
+def test_wishes_that_mean_nothing_are_refused(
+    algorithm: str, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        with_user_settings(default_config(algorithm, REACHER), settings)
+
+
+def test_the_command_line_says_what_became_of_the_wishes(
+    spacil: Callable[..., Any], tiny_flags: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    flags = tiny_flags("spacil", **START, keep_return=0.5, fluctuation_target=1e-4, iterations=4)
+    done = spacil(
+        "train", "spacil", "--task", REACHER, *flags, "--smoothest", "--run-dir", tmp_path / "a"
+    )
+    assert "smoothest: 50.0% of the demonstrator's return: " in done.out
+    assert "fluctuation target 0.000: not met: the action change is still above it" in done.out
+    assert "action change" in done.err and "E|da|" in done.out
+    config = json.loads((tmp_path / "a" / "config.json").read_text())
+    assert (config["smoothest"], config["select"]) == (True, "smoothest")
+    result = spacil(
+        *("train", "spacil", "--task", REACHER, *flags, "--run-dir", tmp_path / "b", "--json"),
+        *("--quiet", "--no-smoothest"),
+    ).result
+    assert result["smoothest_iteration"] in (2, 4)
+    assert result["best"]["iteration"] == result["smoothest_iteration"]
+    assert isinstance(result["smoothest"]["return_share"], float)
