@@ -17,7 +17,7 @@ from torch import Tensor
 
 from spacil import storage
 from spacil.deploy.c_header import Golden, c_header
-from spacil.deploy.checks import Checked, check_c, check_onnx, check_predict
+from spacil.deploy.checks import Checked, check_c, check_onnx, check_predict, tolerance_for
 from spacil.deploy.facts import (
     FORMAT,
     NOTE,
@@ -113,11 +113,12 @@ def _written(
         task=task,
         policy_hash=subject.policy_hash,
         dt=facts.get("control_dt_seconds"),
+        tolerance=tolerance_for(actions),
     )
     contents = {
         ONNX: onnx_bytes(network, as_metadata(facts)),
         HEADER: header.encode("ascii"),
-        GOLDEN: storage.canonical_json(_golden_document(golden, facts)),
+        GOLDEN: storage.canonical_json(_golden_document(golden, facts, tolerance_for(actions))),
     }
     checks = (
         check_predict(subject.policy, inputs),
@@ -127,11 +128,11 @@ def _written(
     return contents, checks
 
 
-def _golden_document(golden: Golden, facts: dict[str, Any]) -> dict[str, Any]:
+def _golden_document(golden: Golden, facts: dict[str, Any], tolerance: float) -> dict[str, Any]:
     """Every number is a float32, written so that a reader of doubles gets it exactly."""
     return {
         "policy_sha256": facts["policy_sha256"],
-        "tolerance": 1e-5,
+        "tolerance": tolerance,
         "observations": golden.observations.tolist(),
         "actions": golden.actions.tolist(),
     }

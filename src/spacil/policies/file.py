@@ -137,8 +137,8 @@ def load_policy(source: str | Path, which: Which = "best") -> SavedPolicy:
         return load_expert(str(source))
     if path.suffix.lower() == ".onnx":
         raise DataError(
-            f"{path}: an ONNX file is no policy that spacil can rebuild: spacil smoothness measures "
-            "it, and spacil smooth distils it into one that can be trained, saved and exported"
+            f"{path}: an ONNX file is no policy that spacil can rebuild: spacil smoothness "
+            "measures it, and spacil smooth distils it into one that can be saved and exported"
         )
     if path.is_file():
         tensors, document = sealed_file.load(path, FORMAT, FORMAT_VERSION)

@@ -13,7 +13,7 @@ PRODUCER = "spacil"
 
 _KEY = b"spacil_seal_sha256"
 _METADATA_ENTRY, _NAME, _VALUE = b"\x72", b"\x0a", b"\x12"
-"""Tags of ModelProto.metadata_props, and of the two halves of an entry; all lengths are below 128"""
+"""Tags of ModelProto.metadata_props and of an entry's two halves; all lengths are below 128"""
 
 
 def sealed(body: bytes) -> bytes:

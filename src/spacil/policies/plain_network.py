@@ -1,8 +1,8 @@
 """A policy as plain arrays: all that is needed to compute its actions without torch.
 
-    x = clip((s - shift) * scale, -limit, limit)        the normaliser; masked dims have scale 0
-    x = tanh(W x + b)                                   for each hidden layer
-    a = clip(W x + b, low, high)                        the action that the env executes
+x = clip((s - shift) * scale, -limit, limit)        the normaliser; masked dims have scale 0
+x = tanh(W x + b)                                   for each hidden layer
+a = clip(W x + b, low, high)                        the action that the env executes
 """
 
 from dataclasses import dataclass

@@ -85,9 +85,7 @@ class Importer:
         self._owner = 0
         self._lock = threading.Lock()
 
-    def read(
-        self, reader: str, path: Path, beside: Iterable[Path] = ()
-    ) -> tuple[Arrays, Notes]:
+    def read(self, reader: str, path: Path, beside: Iterable[Path] = ()) -> tuple[Arrays, Notes]:
         """What `reader`, "module:function" in spacil, finds in a file or folder.
 
         Anything wrong with the file is a DataError. `beside`: files that it opens too, if they are
