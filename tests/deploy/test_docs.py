@@ -32,9 +32,12 @@ def test_the_page_works_from_python_to_c(tmp_path: Path, monkeypatch: pytest.Mon
     assert done.returncode == 0 and -1 <= float(done.stdout) <= 1
 
 
-def test_every_entry_that_a_file_can_hold_is_explained(tmp_path: Path) -> None:
+def test_every_entry_that_a_file_can_hold_is_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from spacil.deploy.export import export_policy
 
+    monkeypatch.setenv("CC", "no-such-compiler")  # which takes most of the time
     facts = export_policy("Reacher-v4", tmp_path / "a", episodes=1, num_checked=100).facts
     bare = export_policy("Reacher-v4", tmp_path / "b", episodes=0, num_checked=100).facts
     about_the_format = {"format", "format_version", "spacil_version", "onnx_opset", "dtype"}

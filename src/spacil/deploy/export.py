@@ -104,6 +104,7 @@ def _written(
     actions = np.asarray(subject.policy.predict(inputs))
     golden = Golden(inputs, actions).first(NUM_GOLDEN)
     network = PlainNetwork.of(subject.policy)
+    tolerance = tolerance_for(network, inputs)
     task = facts.get("task")
     header = c_header(
         network,
@@ -113,17 +114,17 @@ def _written(
         task=task,
         policy_hash=subject.policy_hash,
         dt=facts.get("control_dt_seconds"),
-        tolerance=tolerance_for(actions),
+        tolerance=tolerance,
     )
     contents = {
         ONNX: onnx_bytes(network, as_metadata(facts)),
         HEADER: header.encode("ascii"),
-        GOLDEN: storage.canonical_json(_golden_document(golden, facts, tolerance_for(actions))),
+        GOLDEN: storage.canonical_json(_golden_document(golden, facts, tolerance)),
     }
     checks = (
         check_predict(subject.policy, inputs),
-        check_onnx(contents[ONNX], Path(ONNX), inputs, actions),
-        check_c(header, inputs, actions),
+        check_onnx(contents[ONNX], Path(ONNX), inputs, actions, tolerance),
+        check_c(header, inputs, actions, tolerance),
     )
     return contents, checks
 

@@ -111,8 +111,9 @@ def play(subject: Subject, source: object, env: Any, episodes: int, seed: int) -
     if subject.task is None:
         return "nobody says which task it is for: pass --task"
     try:
-        is_file = isinstance(source, str | Path)
-        task = task_to_play(subject.task, source) if is_file else subject.task
+        task = subject.task
+        if isinstance(source, str | Path):
+            task = task_to_play(task, source)
         return _played(subject, task, episodes, seed)
     except SpacilError as error:
         return f"its task cannot be played here: {error}"

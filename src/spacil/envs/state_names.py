@@ -1,5 +1,6 @@
 """What each number of a built-in task's state and action is, in words and units."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import mujoco
@@ -22,8 +23,14 @@ _REACHER = (
     *(Quantity(f"velocity of joint {i}", "rad/s") for i in (0, 1)),
     *(Quantity(f"fingertip to target, {axis}", "m") for axis in "xyz"),
 )
-_FREE_POSITION = ("x", "y", "z", "quaternion w", "quaternion x", "quaternion y", "quaternion z")
-_FREE_VELOCITY = ("x", "y", "z", "roll", "pitch", "yaw")
+_FREE_POSITION = (
+    *(Quantity(axis, "m") for axis in "xyz"),
+    *(Quantity(f"quaternion {part}", "1") for part in "wxyz"),
+)
+_FREE_VELOCITY = (
+    *(Quantity(axis, "m/s") for axis in "xyz"),
+    *(Quantity(axis, "rad/s") for axis in ("roll", "pitch", "yaw")),
+)
 
 
 def state_names(task: MujocoTask) -> list[str] | None:
@@ -48,10 +55,8 @@ def state_quantities(task: MujocoTask) -> list[Quantity] | None:
         name, kind = model.joint(i).name, model.jnt_type[i]
         if kind == mujoco.mjtJoint.mjJNT_FREE:
             is_free = True
-            units = ("m",) * 3 + ("1",) * 4
-            positions += _of_free_joint(name, _FREE_POSITION, units)
-            units = ("m/s",) * 3 + ("rad/s",) * 3
-            velocities += _of_free_joint(f"velocity of {name}", _FREE_VELOCITY, units)
+            positions += _of_free_joint(name, _FREE_POSITION)
+            velocities += _of_free_joint(f"velocity of {name}", _FREE_VELOCITY)
         else:
             unit = "m" if kind == mujoco.mjtJoint.mjJNT_SLIDE else "rad"
             positions.append(Quantity(f"position of {name}", unit))
@@ -75,5 +80,5 @@ def _motor(model: Any, i: int) -> Quantity:
     return Quantity(f"motor of {joint.name}", f"{model.actuator_gear[i, 0]:g} {unit}")
 
 
-def _of_free_joint(name: str, parts: tuple[str, ...], units: tuple[str, ...]) -> list[Quantity]:
-    return [Quantity(f"{name} {part}", unit) for part, unit in zip(parts, units, strict=True)]
+def _of_free_joint(name: str, parts: Iterable[Quantity]) -> list[Quantity]:
+    return [Quantity(f"{name} {part.name}", part.unit) for part in parts]

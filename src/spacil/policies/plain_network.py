@@ -6,6 +6,7 @@ a = clip(W x + b, low, high)                        the action that the env exec
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,15 @@ class PlainNetwork:
             action_low=_array(policy.action_low),
             action_high=_array(policy.action_high),
         )
+
+    def actions(self, states: Floats, dtype: type[np.floating[Any]]) -> NDArray[Any]:
+        """[B, S] -> [B, A], in single or double precision: the difference is that of rounding."""
+        x = (states.astype(dtype) - self.shift) * self.scale
+        x = np.clip(x, -dtype(self.limit), dtype(self.limit))
+        *hidden, (weight, bias) = [(w.astype(dtype), b.astype(dtype)) for w, b in self.layers]
+        for w, b in hidden:
+            x = np.tanh(x @ w.T + b)
+        return np.clip(x @ weight.T + bias, self.action_low, self.action_high)
 
     @property
     def num_states(self) -> int:
