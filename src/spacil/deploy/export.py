@@ -80,7 +80,8 @@ def export_policy(
     for name, value, least in (("episodes", episodes, 0), ("num_checked", num_checked, 1)):
         if value < least:
             raise ConfigError(f"--{name.replace('_', '-')} is {value}, expected {least} or more")
-    load_writer(), load_library(folder / ONNX)
+    load_writer()  # what is missing is named before the work, not after it
+    load_library(folder / ONNX)
     _require_place(folder, overwrite=overwrite)
     subject = subject_of(policy, which)
     played = play(subject, policy, env, episodes, seed)
@@ -172,8 +173,9 @@ def _is_export(path: Path) -> bool:
 
 
 def _publish(contents: dict[str, bytes], folder: Path) -> None:
-    """All files at once; whoever looks sees the old export or the new one."""
+    """All files at once: nobody ever sees a part of an export, or parts of two."""
     place = folder.absolute()
+    storage.sweep_abandoned(place.parent)  # of an export that was killed
     with storage.staged_folder(place.parent) as stage:
         for name, content in contents.items():
             storage.write_synced(stage / name, content)
