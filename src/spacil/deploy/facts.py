@@ -158,7 +158,7 @@ def facts_of(subject: Subject, played: Played | str) -> dict[str, Any]:
         "policy_sha256": subject.policy_hash,
         "run_content_hash": subject.provenance.get("content_hash"),
         "algorithm": subject.provenance.get("algorithm"),
-        "seed": subject.provenance.get("seed"),
+        "training_seed": subject.provenance.get("seed"),
         "iteration": subject.provenance.get("iteration"),
     }
     if isinstance(played, str):

@@ -35,13 +35,15 @@ def test_a_run_is_exported_and_the_lines_say_how_well(
 
 
 def test_one_document_for_programs(finished_run: Path, tmp_path: Path, spacil: Spacil) -> None:
-    more = ("--episodes", 0, "--num-checked", 100, "--which", "last", "--json")
+    more = ("--episodes", 0, "--num-checked", 100, "--which", "last", "--seed", 3, "--json")
     done = spacil("export", finished_run, "--out", tmp_path / "robot", *more)
     document = json.loads(done.out)
     assert document["files"] == ["policy.onnx", "policy.h", "golden.json", "policy.json"]
     assert [check["form"] for check in document["checks"]] == ["predict", "ONNX Runtime", "C"]
     assert document["checks"][1]["largest_difference"] <= 1e-5
     assert document["spacil_version"] == library.__version__
+    assert (document["task"], document["algorithm"]) == ("Reacher-v4", "gail")
+    assert (document["seed"], document["training_seed"]) == (3, 0)
 
 
 def truncated(path: Path) -> None:

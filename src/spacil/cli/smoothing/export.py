@@ -56,7 +56,8 @@ def run(arguments: list[str]) -> int:
         overwrite=parsed.overwrite,
         num_checked=parsed.num_checked,
     )
-    show(identity() | result.as_document(), parsed.json, lambda: _print(result))
+    document = identity(task=None, algorithm=None, seed=parsed.seed) | result.as_document()
+    show(document, parsed.json, lambda: _print(result))
     return 0
 
 
