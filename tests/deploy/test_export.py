@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 import torch
@@ -156,6 +157,23 @@ def test_runs_agents_and_saved_policies_are_all_exported(
     of_agent = export_policy(agent, tmp_path / "agent", episodes=0, num_checked=100)
     assert of_agent.facts["task"] == "Reacher-v4" and "not_measured" in of_agent.facts
     agent.close()
+
+
+@pytest.mark.usefixtures("_no_compiler")
+def test_an_env_of_ones_own_is_played_when_it_is_given(tmp_path: Path, tiny: Any) -> None:
+    def pendulum() -> Any:
+        return gymnasium.make("Pendulum-v1")
+
+    agent = spacil.TRPO(pendulum, **tiny("trpo"))
+    unknown = export_policy(agent, tmp_path / "one", num_checked=100)
+    assert (
+        "its task cannot be played here: unknown task 'pendulum'" in unknown.facts["not_measured"]
+    )
+    played = export_policy(agent, tmp_path / "two", pendulum, episodes=1, num_checked=100)
+    agent.close()
+    assert played.facts["smoothness_j_raw"] > 0 and "smoothness_j" not in played.facts
+    assert played.facts["control_dt_seconds"] == pytest.approx(0.05)
+    assert played.facts["action_high"] == [2.0] and "action_units" not in played.facts
 
 
 def test_a_steep_policy_magnifies_rounding_and_is_exported_all_the_same(tmp_path: Path) -> None:
