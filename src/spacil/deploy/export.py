@@ -18,16 +18,8 @@ from torch import Tensor
 from spacil import storage
 from spacil.deploy.c_header import Golden, c_header
 from spacil.deploy.checks import Checked, check_c, check_onnx, check_predict, tolerance_for
-from spacil.deploy.facts import (
-    FORMAT,
-    NOTE,
-    Subject,
-    as_metadata,
-    facts_of,
-    play,
-    states_to_check,
-    subject_of,
-)
+from spacil.deploy.facts import FORMAT, NOTE, as_metadata, facts_of
+from spacil.deploy.subject import Subject, play, states_to_check, subject_of
 from spacil.errors import ConfigError, StorageError
 from spacil.policies.file import Which
 from spacil.policies.onnx_export import load_writer, onnx_bytes

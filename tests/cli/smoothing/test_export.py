@@ -46,6 +46,11 @@ def test_one_document_for_programs(finished_run: Path, tmp_path: Path, spacil: S
     assert (document["seed"], document["training_seed"]) == (3, 0)
 
 
+def test_a_policy_of_a_module_is_sent_to_smooth(tmp_path: Path, spacil: Spacil) -> None:
+    refused = spacil("export", "my_models:ppo", "-o", tmp_path / "robot")
+    assert refused.code == 2 and "spacil smooth my_models:ppo --task NAME" in refused.err
+
+
 def truncated(path: Path) -> None:
     library.save_policy(library.load_expert("Reacher-v4"), path)
     path.write_bytes(path.read_bytes()[:-100])
