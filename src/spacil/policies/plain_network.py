@@ -54,7 +54,8 @@ class PlainNetwork:
         *hidden, (weight, bias) = [(w.astype(dtype), b.astype(dtype)) for w, b in self.layers]
         for w, b in hidden:
             x = np.tanh(x @ w.T + b)
-        return np.clip(x @ weight.T + bias, self.action_low, self.action_high)
+        clipped: NDArray[Any] = np.clip(x @ weight.T + bias, self.action_low, self.action_high)
+        return clipped
 
     @property
     def num_states(self) -> int:
