@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from spacil.config.penalty_terms import register_penalty
     from spacil.demos.demonstrations import Demonstrations
     from spacil.demos.file import load_demos, save_demos
+    from spacil.deploy.export import export_policy
     from spacil.diagnosis.diagnose import diagnose
     from spacil.errors import SpacilError
     from spacil.experiments.comparison import compare
@@ -36,6 +37,7 @@ _HOMES = {
     "attach_penalty": "spacil.attach",
     "attach_to_sb3": "spacil.attach",
     "diagnose": "spacil.diagnosis.diagnose",
+    "export_policy": "spacil.deploy.export",
     "load_demos": "spacil.demos.file",
     "save_demos": "spacil.demos.file",
     "load_expert": "spacil.policies.file",
@@ -61,6 +63,7 @@ __all__ = [
     "attach_to_sb3",
     "compare",
     "diagnose",
+    "export_policy",
     "load_demos",
     "load_expert",
     "load_policy",

@@ -106,7 +106,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 TRIED_ELSEWHERE = {
     *("sweep", "compare", "report"),  # tests/cli/experiments
-    *("smooth", "diagnose"),  # tests/cli/smoothing
+    *("smooth", "diagnose", "export"),  # tests/cli/smoothing
     "resume",  # the same result as train: tests/cli/training/test_resume.py
     "completion",  # prints a script and no result
 }

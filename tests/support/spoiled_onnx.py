@@ -18,7 +18,8 @@ from policies_of_others import make_module, write_onnx
 NUM_STATES, NUM_ACTIONS = 11, 2
 NAME = "policy.onnx"
 WEIGHTS = "weights.bin"
-"""Holds the right weights, beside the policy and in the working folder: not to be read."""
+"""Holds the right weights, beside the policy and in the working folder: read from there alone,
+under this plain name, and only as a whole."""
 
 FLOAT, DOUBLE, INT64 = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT64
 
@@ -131,6 +132,7 @@ def _external(*locations: str) -> Forgery:
 
 
 _CLIMBING = (
+    f"./{WEIGHTS}",
     f"copy/../{WEIGHTS}",
     f"copy/{WEIGHTS}",
     f"../{WEIGHTS}",
@@ -324,6 +326,7 @@ MAY_STAY: dict[str, PlaceDamage] = {
     "a length that lies": _lie_about_a_length,
     "an action too wide": _forged(_replace_output(FLOAT, ["batch", NUM_ACTIONS + 1])),
     "of another version": _forged(_of_another_version),
+    "weights in a file beside it": _forged(_external(WEIGHTS)),
     "three axes out": _forged(_replace_output(FLOAT, ["batch", 1, NUM_ACTIONS])),
 }
 """Refused, or of no effect: a field that nobody knows, a label whose content is told by others."""
@@ -341,7 +344,6 @@ HOSTILE: dict[str, PlaceDamage] = (
     | {
         kind: _forged(forgery)
         for kind, forgery in {
-            "weights in a file beside it": _external(WEIGHTS, f"./{WEIGHTS}"),
             "weights behind a climbing path": _external(*_CLIMBING),
             "weights behind an absolute path": _external(*_ABSOLUTE),
             "weights behind an odd path": _external(*_ODD),

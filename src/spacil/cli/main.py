@@ -42,6 +42,7 @@ VERBS = {
     ),
     "smooth": ("smoothing.smooth", "any policy in, a smooth one out: distilled in closed loop"),
     "diagnose": ("smoothing.diagnose", "why does my robot shake? findings, evidence, remedies"),
+    "export": ("smoothing.export", "a policy as files for a robot: ONNX, a C header, a self-test"),
     "demos": ("demos.main", "demonstrations: collect, import, export, check, show"),
     "experiment": ("machine.experiment", "measure a claim of the paper: theory"),
     "tasks": ("machine.tasks", "the built-in tasks, with sizes and the paper's settings"),

@@ -135,6 +135,11 @@ def load_policy(source: str | Path, which: Which = "best") -> SavedPolicy:
     path = Path(source)
     if not path.exists() and str(source) in bundled_experts():
         return load_expert(str(source))
+    if path.suffix.lower() == ".onnx":
+        raise DataError(
+            f"{path}: an ONNX file is no policy that spacil can rebuild: spacil smoothness "
+            "measures it, and spacil smooth distils it into one that can be saved and exported"
+        )
     if path.is_file():
         tensors, document = sealed_file.load(path, FORMAT, FORMAT_VERSION)
         policy = build_policy(document, without_frame(tensors), path)

@@ -1,11 +1,12 @@
 """An ONNX graph as a policy: one state in, one action out.
 
 The file is only data: onnxruntime computes its graph on the CPU and imports nothing. The file is
-read completely before it is parsed, and its graph may not refer to other files. Anything but one
-state in and one action out is refused, with a message that says what was found. No torch here:
-the sandbox's child imports this module.
+read completely before it is parsed, and onnxruntime opens no other file: weights in a second one
+are put into the first by `onnx_parts`. Anything but one state in and one action out is refused,
+with a message that says what was found. No torch here: the sandbox's child imports this module.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spacil.errors import ConfigError, DataError
+from spacil.policies.onnx_seal import PRODUCER, is_sealed
 
 _OTHER_FILES = "session.model_external_initializers_file_folder_path"
 
 MAX_ROWS = 256
 """States that are computed at once: as many as the file was tried with, and never more."""
 
+_LOCATION = re.compile(rb"\x0a\x08location\x12([\x00-\x7f])")
+"""An entry of protobuf with the key `location`: so a tensor names the file that holds it"""
 _DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64}
 
 
@@ -32,6 +36,17 @@ class OnnxPolicy:
     num_states: int | None
     """None if the file leaves the size open"""
     num_actions: int | None
+    task: str | None = None
+    """What it was trained on; only files of spacil's say so"""
+
+
+def names_of_other_files(content: bytes) -> set[str]:
+    """Files that may hold weights of this one, found without parsing it; the reader of them checks.
+
+    Longer names than 127 bytes are not found, and their graphs are refused as incomplete.
+    """
+    found = ((match.end(), match[1][0]) for match in _LOCATION.finditer(content))
+    return {content[start : start + size].decode(errors="replace") for start, size in found}
 
 
 def load_library(path: Path) -> Any:
@@ -61,6 +76,12 @@ def policy_from_bytes(content: bytes, path: Path, num_threads: int = 1) -> OnnxP
         raise DataError(
             f"{path}: not a usable ONNX file, damaged or of another kind: {_first_line(error)}"
         ) from None
+    about = session.get_modelmeta()
+    if about.producer_name == PRODUCER and not is_sealed(content):
+        raise DataError(
+            f"{path}: was cut short or changed after spacil wrote it: its content does not match "
+            "its seal. Export it again; if the change is yours, give it another producer_name"
+        )
     source = _only(session.get_inputs(), "input", "one batch of states [B, S]", path)
     target = _only(session.get_outputs(), "output", "one batch of actions [B, A]", path)
     if source.type not in _DTYPES:
@@ -78,7 +99,8 @@ def policy_from_bytes(content: bytes, path: Path, num_threads: int = 1) -> OnnxP
             raise DataError(f"{path}: returned a single number, expected actions [B, A]")
         return np.concatenate(actions)[: len(rows)]
 
-    return OnnxPolicy(act, _size(source.shape[1]), _size(target.shape[1]))
+    task = about.custom_metadata_map.get("task") if about.producer_name == PRODUCER else None
+    return OnnxPolicy(act, _size(source.shape[1]), _size(target.shape[1]), task)
 
 
 def _only(ports: list[Any], noun: str, expected: str, path: Path) -> Any:

@@ -68,6 +68,7 @@ def from_onnx(path: Path) -> PolicySource:
         num_states=opened.num_states,
         num_actions=opened.num_actions,
         has_gradients=False,
+        task=opened.task,
     )
 
 

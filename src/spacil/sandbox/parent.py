@@ -22,6 +22,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,13 +85,14 @@ class Importer:
         self._owner = 0
         self._lock = threading.Lock()
 
-    def read(self, reader: str, path: Path) -> tuple[Arrays, Notes]:
+    def read(self, reader: str, path: Path, beside: Iterable[Path] = ()) -> tuple[Arrays, Notes]:
         """What `reader`, "module:function" in spacil, finds in a file or folder.
 
-        Anything wrong with the file is a DataError.
+        Anything wrong with the file is a DataError. `beside`: files that it opens too, if they are
+        there; they count where limits grow with the size.
         """
         with self._lock:
-            size = _size_on_disk(path)
+            size = sum(map(_size_on_disk, [path, *(file for file in beside if file.is_file())]))
             seconds = self._limits.seconds_for(size)
             request = {
                 "reader": reader,
@@ -164,9 +166,9 @@ _shared = Importer()
 atexit.register(_shared.close)
 
 
-def read_foreign(reader: str, path: Path) -> tuple[Arrays, Notes]:
+def read_foreign(reader: str, path: Path, beside: Iterable[Path] = ()) -> tuple[Arrays, Notes]:
     """Read with this process's importer, under the usual limits."""
-    return _shared.read(reader, path)
+    return _shared.read(reader, path, beside)
 
 
 def refused_to_the_child() -> list[str]:

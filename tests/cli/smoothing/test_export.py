@@ -1,0 +1,104 @@
+"""`spacil export` at the command line."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import policies_of_others as foreign
+import pytest
+
+import spacil as library
+
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+Spacil = Callable[..., Any]
+
+
+def test_a_run_is_exported_and_the_lines_say_how_well(
+    finished_run: Path, tmp_path: Path, spacil: Spacil
+) -> None:
+    done = spacil("export", finished_run, "-o", tmp_path / "robot", "--episodes", 1)
+    assert done.code == 0, done.err
+    for words in (
+        "Reacher-v4: 11 observations, 2 actions",
+        "50 actions per second",
+        "parity, ONNX Runtime: ",
+        "10,000 states",
+        "latency, one state, median: predict ",
+        "policy.onnx",
+    ):
+        assert words in done.out
+    again = spacil("export", finished_run, "-o", tmp_path / "robot")
+    assert again.code == 74 and "--overwrite replaces it" in again.err
+
+
+def test_one_document_for_programs(finished_run: Path, tmp_path: Path, spacil: Spacil) -> None:
+    more = ("--episodes", 0, "--num-checked", 100, "--which", "last", "--seed", 3, "--json")
+    done = spacil("export", finished_run, "--out", tmp_path / "robot", *more)
+    document = json.loads(done.out)
+    assert document["files"] == ["policy.onnx", "policy.h", "golden.json", "policy.json"]
+    assert [check["form"] for check in document["checks"]] == ["predict", "ONNX Runtime", "C"]
+    assert document["checks"][1]["largest_difference"] <= 1e-5
+    assert document["spacil_version"] == library.__version__
+    assert (document["task"], document["algorithm"]) == ("Reacher-v4", "gail")
+    assert (document["seed"], document["training_seed"]) == (3, 0)
+
+
+def test_a_policy_of_a_module_is_sent_to_smooth(tmp_path: Path, spacil: Spacil) -> None:
+    refused = spacil("export", "my_models:ppo", "-o", tmp_path / "robot")
+    assert refused.code == 2 and "spacil smooth my_models:ppo --task NAME" in refused.err
+
+
+def truncated(path: Path) -> None:
+    library.save_policy(library.load_expert("Reacher-v4"), path)
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def another_format(path: Path) -> None:
+    foreign.write_onnx(foreign.make_module(), path)
+
+
+def demonstrations(path: Path) -> None:
+    library.save_demos(library.load_demos("Reacher-v4").first(1), path.with_suffix(".safetensors"))
+    path.with_suffix(".safetensors").rename(path)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (truncated, "do not fill the file exactly"),
+        (another_format, "not a policy file"),
+        (demonstrations, "a safetensors file, but not a policy file"),
+        (lambda path: path.write_bytes(b"PK\x03\x04 and so on, no policy"), "a zip archive"),
+        (lambda path: path.write_bytes(b""), "not a policy file"),
+        (lambda path: path.mkdir(), "expected a run folder"),
+        (lambda path: None, "no such file"),
+    ],
+)
+def test_what_is_no_policy_of_ours_is_refused_with_words(
+    make: Callable[[Path], object], words: str, tmp_path: Path, spacil: Spacil
+) -> None:
+    path = tmp_path / "mine.policy"
+    make(path)
+    refused = spacil("export", path, "-o", tmp_path / "robot")
+    assert refused.code == 65
+    assert words in refused.err and "mine.policy" in refused.err
+    assert not (tmp_path / "robot").exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--episodes", -1), "--episodes is -1"),
+        (("--num-checked", 0), "--num-checked is 0"),
+        (("--task", "Hopper-v4"), "2 action dims, Hopper-v4 has 3"),
+    ],
+)
+def test_mistakes_are_named_before_anything_is_written(
+    flags: tuple[object, ...], words: str, tmp_path: Path, spacil: Spacil
+) -> None:
+    refused = spacil("export", "Reacher-v4", "-o", tmp_path / "robot", *flags)
+    assert refused.code in (2, 65) and words in refused.err
+    assert not (tmp_path / "robot").exists()
