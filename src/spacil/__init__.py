@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from spacil.diagnosis.diagnose import diagnose
     from spacil.errors import SpacilError
     from spacil.experiments.comparison import compare
+    from spacil.filming.video import video
     from spacil.measuring.measure import measure_smoothness
     from spacil.policies.file import load_expert, load_policy, save_policy
     from spacil.smoothing.smooth import smooth
@@ -45,6 +46,7 @@ _HOMES = {
     "save_policy": "spacil.policies.file",
     "smooth": "spacil.smoothing.smooth",
     "SpacilError": "spacil.errors",
+    "video": "spacil.filming.video",
     "__version__": "spacil.version",
 }
 
@@ -69,6 +71,7 @@ __all__ = [
     "save_demos",
     "save_policy",
     "smooth",
+    "video",
 ]
 
 
