@@ -38,7 +38,7 @@ VERBS = {
     ),
     "report": (
         "experiments.report",
-        "a page that opens offline: tables, curves and fronts of runs",
+        "a page that opens offline: tables, curves, fronts and videos of runs",
     ),
     "smooth": ("smoothing.smooth", "any policy in, a smooth one out: distilled in closed loop"),
     "diagnose": ("smoothing.diagnose", "why does my robot shake? findings, evidence, remedies"),

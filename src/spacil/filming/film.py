@@ -8,6 +8,7 @@ import numpy as np
 
 from spacil.envs.painting import Pictures, Size, draw
 from spacil.envs.poses import PoseReader
+from spacil.envs.vector_env import FloatArray
 from spacil.filming.footage import Footage
 from spacil.filming.panels import STEPS_IN_TRACE, Moment, PanelPainter, Picture
 
@@ -71,8 +72,8 @@ def develop(
     """Draw every pose that some frame shows, once. Needs OpenGL."""
     moments = _moments(footage)
     places: dict[tuple[int, int, int], int] = {}
-    poses = []
-    shots = []
+    poses: list[FloatArray] = []
+    shots: list[tuple[Moment, tuple[int, ...]]] = []
     for moment in moments:
         chosen = []
         for panel, performance in enumerate(footage.performances):

@@ -13,6 +13,7 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_user_settings
 
 if TYPE_CHECKING:
+    from spacil.policies.source import PolicySource
     from spacil.smoothing.comparison import Comparison, Contender
     from spacil.smoothing.smooth import SmoothingResult
 
@@ -28,6 +29,8 @@ _SETTINGS = (
     "simulation_threads",
     "torch_threads",
 )
+
+VIDEO_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,9 @@ class SmoothArguments:
     """Resume the run in --run-dir, or the newest unfinished run of these settings."""
     overwrite: bool = False
     """Delete the run in --run-dir first."""
+    video: bool = True
+    """End with a video of teacher and smooth policy side by side; what is missing for it is named,
+    and changes nothing else."""
     json: JsonTarget = None
     quiet: bool = False
     """No progress display."""
@@ -114,12 +120,14 @@ def run(arguments: list[str]) -> int:
         )
         return result.exit_code
     pictures = _draw(result)
+    video = _film(result, teacher, task) if parsed.video else None
     document = identity(task=task, algorithm="smooth", seed=config.run.seed) | {
         "teacher_source": teacher.name,
         "pictures": [str(path) for path in pictures],
+        "video": str(video) if isinstance(video, Path) else None,
         **result.as_document(),
     }
-    show(document, parsed.json, lambda: _print(result, pictures))
+    show(document, parsed.json, lambda: _print(result, pictures, video))
     return 0
 
 
@@ -130,7 +138,25 @@ def _draw(result: "SmoothingResult") -> list[Path]:
     return draw_smoothing(result.comparison, result.traces, result.run_dir)
 
 
-def _print(result: "SmoothingResult", pictures: list[Path]) -> None:
+def _film(result: "SmoothingResult", teacher: "PolicySource", task: str) -> Path | str:
+    """The file; or, since the policy is there either way, why there is none."""
+    from spacil.errors import SpacilError
+    from spacil.filming.video import video
+
+    assert result.run_dir is not None
+    path = result.run_dir / "video.mp4"
+    policies = {"teacher": teacher, "smooth policy": result.policy}
+    seed = result.comparison.seed
+    try:
+        video(policies, path, env=task, seed=seed, seconds=VIDEO_SECONDS, demonstrator=False)
+    except SpacilError as error:
+        return str(error)
+    return path
+
+
+def _print(
+    result: "SmoothingResult", pictures: list[Path], video: Path | str | None = None
+) -> None:
     from spacil.cli.table import print_table
     from spacil.smoothing.comparison import DELAYS, NOISE_LEVELS
 
@@ -152,6 +178,8 @@ def _print(result: "SmoothingResult", pictures: list[Path]) -> None:
     print(f"run folder: {result.run_dir}\npolicy: {result.run_dir / 'policy.safetensors'}")
     for path in pictures:
         print(f"picture: {path}")
+    if video is not None:
+        print(f"video: {video}" if isinstance(video, Path) else f"no video: {video}")
 
 
 def _row(row: "Contender") -> list[Any]:
