@@ -10,7 +10,7 @@ from spacil.envs.painting import Pictures, Size, draw
 from spacil.envs.poses import PoseReader
 from spacil.envs.vector_env import FloatArray
 from spacil.filming.footage import Footage
-from spacil.filming.panels import STEPS_IN_TRACE, Moment, PanelPainter, Picture
+from spacil.filming.panels import Moment, PanelPainter, Picture
 
 _HELD_SECONDS = 1.5
 """The last frame stays, so that its numbers can be read"""
@@ -49,7 +49,8 @@ class Film:
 
     def frames(self, first: int = 0) -> Iterator[Picture]:
         """From frame `first` on."""
-        painter, caption = self._painter, _caption(self.footage)
+        painter = self._painter
+        caption = _caption(self.footage, painter.steps_in_trace)
         last: tuple[tuple[Moment, tuple[int, ...]], Picture] | None = None
         for shot in self.shots[first:]:
             if last is None or last[0] != shot:
@@ -98,6 +99,6 @@ def _moments(footage: Footage) -> list[Moment]:
     return [*found, *[last] * round(_HELD_SECONDS * footage.rate)]
 
 
-def _caption(footage: Footage) -> str:
-    seconds = STEPS_IN_TRACE * footage.step_seconds
+def _caption(footage: Footage, steps_in_trace: int) -> str:
+    seconds = steps_in_trace * footage.step_seconds
     return f"{footage.spec.task}, seed {footage.seed}. Actions of the last {seconds:.2g} s"

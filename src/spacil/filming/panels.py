@@ -24,7 +24,7 @@ Picture = NDArray[np.uint8]
 COLOURS = ("#5f6873", "#c8553d", "#1f6f8b", "#b8842a", "#588157", "#6d597a")
 """Of the traces, panel by panel"""
 MAX_LANES = 8
-STEPS_IN_TRACE = 120
+MAX_STEPS_IN_TRACE = 120
 
 _INK, _SOFT, _PAPER, _LANE = "#22262b", "#667078", "#ffffff", "#f0f2f4"
 _HEADER, _FOOTER, _LANE_HEIGHT, _GAP, _MARGIN = 52, 22, 24, 4, 8
@@ -52,6 +52,8 @@ class PanelPainter:
         self._spec = spec
         self._size = size
         self._lanes = range(min(spec.num_actions, MAX_LANES))
+        longest = max(len(take) for one in performances for take in one.takes)
+        self.steps_in_trace = max(2, min(longest, MAX_STEPS_IN_TRACE))
         self._bounds = [_bounds_of(performances, spec, k) for k in self._lanes]
         lanes_height = len(self._lanes) * (_LANE_HEIGHT + _GAP) + _GAP
         width = len(performances) * size.width + (len(performances) - 1) * _MARGIN
@@ -98,14 +100,14 @@ class PanelPainter:
 
     def _trace(self, performance: Performance, moment: Moment, colour: str) -> Image.Image:
         actions = performance.takes[moment.round].trajectory.actions.numpy()
-        first = max(0, moment.step + 1 - STEPS_IN_TRACE)
+        first = max(0, moment.step + 1 - self.steps_in_trace)
         shown = actions[first : moment.step + 1]
         scale = _SHARPNESS
         width = self._size.width * scale
         height = (len(self._lanes) * (_LANE_HEIGHT + _GAP)) * scale
         sheet = Image.new("RGB", (width, height), _PAPER)
         pen = ImageDraw.Draw(sheet)
-        across = (width - (_LABEL_WIDTH + 4) * scale) / (STEPS_IN_TRACE - 1)
+        across = (width - (_LABEL_WIDTH + 4) * scale) / (self.steps_in_trace - 1)
         for k in self._lanes:
             top = k * (_LANE_HEIGHT + _GAP) * scale
             low, high = self._bounds[k]
