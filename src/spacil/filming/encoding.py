@@ -84,10 +84,12 @@ ENCODERS: Mapping[str, Encode] = MappingProxyType({".mp4": mp4, ".gif": gif})
 
 
 def encoder_for(path: Path) -> Encode:
-    """Refuses a name that says nothing, and mp4 without ffmpeg, before anything is drawn."""
+    """Refuses what cannot be written, and mp4 without ffmpeg, before anything is drawn."""
     suffix = path.suffix.lower()
     if suffix not in ENCODERS:
         raise ConfigError(f"{path}: expected a file name that ends in {' or '.join(ENCODERS)}")
+    if not path.absolute().parent.is_dir():
+        raise StorageError(f"cannot write {str(path)!r}: create its folder first")
     if suffix == ".mp4":
         require_ffmpeg()
     return ENCODERS[suffix]

@@ -16,7 +16,7 @@ from spacil.envs.painting import Size
 from spacil.envs.poses import PoseReader, pose_reader
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds, VectorEnv
-from spacil.errors import ConfigError, StorageError, keywords_for_flags
+from spacil.errors import ConfigError, keywords_for_flags
 from spacil.filming.encoding import encoder_for
 from spacil.filming.film import Film, develop
 from spacil.filming.footage import Footage, play_side_by_side
@@ -75,25 +75,37 @@ def video(
     are measured in the frame of its demonstrations.
     """
     path = Path(out)
-    encode = encoder_for(path)
-    if not path.absolute().parent.is_dir():
-        raise StorageError(f"cannot write {str(path)!r}: create its folder first")
+    encoder_for(path)  # refuses early
     cast = cast_of(_listed(policies), env, which)
-    film = film_of(with_demonstrator(cast) if demonstrator else cast, seed, seconds, size, on_frame)
-    storage.replace_file(path, encode(film.frames(), film.frame_size, film.rate))
+    if demonstrator:
+        cast = with_demonstrator(cast)
+    film = film_of(cast, seed, seconds, Size(*size), on_frame)
+    write_film(film, path)
     return film
+
+
+def write_film(film: Film, path: Path) -> None:
+    """Whole or not at all, in the format that the file's name says."""
+    content = encoder_for(path)(film.frames(), film.frame_size, film.rate)
+    storage.replace_file(path, content)
 
 
 def film_of(
     cast: Cast,
-    seed: int,
-    seconds: float,
-    size: tuple[int, int],
+    seed: int = 0,
+    seconds: float = DEFAULT_SECONDS,
+    size: Size | None = None,
     on_frame: OnFrame = lambda num_drawn, num_wanted: None,
 ) -> Film:
     """Play and draw."""
+    size = size or Size()
+    if not (MIN_SIDE <= min(size.width, size.height) <= max(size.width, size.height) <= MAX_SIDE):
+        raise ConfigError(
+            f"--size is {size.width}x{size.height}, expected {MIN_SIDE} to {MAX_SIDE} pixels each "
+            "way"
+        )
     with stage(cast, seed) as (env, reader):
-        return develop(footage_of(cast, env, reader, seed, seconds), reader, _size(size), on_frame)
+        return develop(footage_of(cast, env, reader, seed, seconds), reader, size, on_frame)
 
 
 def footage_of(
@@ -181,12 +193,3 @@ def _name_of(source: PolicySource) -> str:
         case {"algorithm": str(algorithm), "seed": int(seed)} if source.name != source.task:
             return f"{algorithm}, seed {seed}"
     return f"expert of {source.task}" if source.name == source.task else Path(source.name).name
-
-
-def _size(size: tuple[int, int]) -> Size:
-    width, height = size
-    if not (MIN_SIDE <= width <= MAX_SIDE and MIN_SIDE <= height <= MAX_SIDE):
-        raise ConfigError(
-            f"--size is {width}x{height}, expected {MIN_SIDE} to {MAX_SIDE} pixels each way"
-        )
-    return Size(width, height)

@@ -10,9 +10,10 @@ import tyro
 
 from spacil.cli.arguments import parse
 from spacil.cli.output import JsonTarget, identity, show
-from spacil.errors import ConfigError
+from spacil.errors import ConfigError, StorageError
 
 if TYPE_CHECKING:
+    from spacil.envs.painting import Size
     from spacil.filming.film import Film
 
 
@@ -51,21 +52,18 @@ def run(arguments: list[str]) -> int:
         "Policies side by side from the same start, their actions running beneath. Needs no "
         "display.",
     )
-    from spacil.filming.video import video
+    from spacil.filming.encoding import encoder_for
+    from spacil.filming.video import cast_of, film_of, with_demonstrator, write_film
 
-    if parsed.still is not None and parsed.still.suffix.lower() != ".png":
-        raise ConfigError(f"{parsed.still}: expected a file name that ends in .png")
-    film = video(
-        list(parsed.sources),
-        parsed.out,
-        env=parsed.task,
-        seed=parsed.seed,
-        seconds=parsed.seconds,
-        size=size_of(parsed.size),
-        demonstrator=parsed.demonstrator,
-        which=parsed.which,
-        on_frame=(lambda *counts: None) if parsed.quiet else told,
-    )
+    size = size_of(parsed.size)
+    encoder_for(parsed.out)  # refuses early
+    _check_still(parsed.still)
+    cast = cast_of([(None, source) for source in parsed.sources], parsed.task, parsed.which)
+    if parsed.demonstrator:
+        cast = with_demonstrator(cast)
+    on_frame = _say_nothing if parsed.quiet else _tell
+    film = film_of(cast, parsed.seed, parsed.seconds, size, on_frame)
+    write_film(film, parsed.out)
     if parsed.still is not None:
         _write_still(film, parsed.still)
     document = identity(task=film.footage.spec.task, seed=parsed.seed) | {
@@ -76,14 +74,26 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def size_of(text: str) -> tuple[int, int]:
+def size_of(text: str) -> "Size":
+    from spacil.envs.painting import Size
+
     found = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text)
     if found is None:
         raise ConfigError(f"--size is {text!r}, expected WIDTHxHEIGHT, e.g. 320x240")
-    return int(found[1]), int(found[2])
+    return Size(int(found[1]), int(found[2]))
 
 
-def told(num_drawn: int, num_wanted: int) -> None:
+def _check_still(path: Path | None) -> None:
+    if path is not None and path.suffix.lower() != ".png":
+        raise ConfigError(f"{path}: expected a file name that ends in .png")
+    if path is not None and not path.absolute().parent.is_dir():
+        raise StorageError(f"cannot write {str(path)!r}: create its folder first")
+
+
+def _say_nothing(num_drawn: int, num_wanted: int) -> None: ...
+
+
+def _tell(num_drawn: int, num_wanted: int) -> None:
     """One line on a terminal, overwritten; nothing elsewhere."""
     if sys.stderr.isatty():
         end = "\n" if num_drawn == num_wanted else ""

@@ -141,14 +141,18 @@ def _draw(result: "SmoothingResult") -> list[Path]:
 def _film(result: "SmoothingResult", teacher: "PolicySource", task: str) -> Path | str:
     """The file; or, since the policy is there either way, why there is none."""
     from spacil.errors import SpacilError
-    from spacil.filming.video import video
+    from spacil.filming.encoding import encoder_for
+    from spacil.filming.video import cast_of, film_of, write_film
+    from spacil.smoothing.smooth import POLICY_FILE
 
     assert result.run_dir is not None
     path = result.run_dir / "video.mp4"
-    policies = {"teacher": teacher, "smooth policy": result.policy}
-    seed = result.comparison.seed
+    # From its file: the frame of the table's J is in there.
+    policies = [("teacher", teacher), ("smooth policy", result.run_dir / POLICY_FILE)]
     try:
-        video(policies, path, env=task, seed=seed, seconds=VIDEO_SECONDS, demonstrator=False)
+        encoder_for(path)  # refuses early
+        film = film_of(cast_of(policies, task, "best"), result.comparison.seed, VIDEO_SECONDS)
+        write_film(film, path)
     except SpacilError as error:
         return str(error)
     return path
