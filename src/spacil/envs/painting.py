@@ -65,7 +65,7 @@ def draw(
             (folder / "model.mjb").write_bytes(reader.model_bytes().tobytes())
             np.save(folder / "poses.npy", poses)
         faults = []
-        for backend in _backends():
+        for backend in backends():
             fault = _paint(folder, backend, on_frame)
             if fault is None:
                 frames: Pictures = np.load(folder / "frames.npy", mmap_mode="r")
@@ -74,9 +74,10 @@ def draw(
     raise ConfigError(f"there is no OpenGL to draw with ({'; '.join(faults)}); {REMEDY}")
 
 
-def _backends() -> list[str]:
+def backends() -> list[str]:
+    """Ways to OpenGL, in the order in which they are tried."""
     chosen = os.environ.get("MUJOCO_GL", "").lower()
-    return list(dict.fromkeys([*([chosen] if chosen in (*BACKENDS, "glfw") else []), *BACKENDS]))
+    return list(dict.fromkeys([*filter(None, [chosen]), *BACKENDS]))
 
 
 def _paint(folder: Path, backend: str, on_frame: Callable[[int], None]) -> str | None:
@@ -92,8 +93,9 @@ def _paint(folder: Path, backend: str, on_frame: Callable[[int], None]) -> str |
             stderr=log,
             env={
                 **os.environ,
+                # PyOpenGL must agree, whatever the surroundings say.
+                **({"PYOPENGL_PLATFORM": backend} if backend in BACKENDS else {}),
                 "MUJOCO_GL": backend,
-                "PYOPENGL_PLATFORM": backend if backend in BACKENDS else "",
                 "PYTHONPATH": os.pathsep.join(paths),
             },
         )
