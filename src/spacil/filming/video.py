@@ -28,7 +28,7 @@ from spacil.runs.inputs import task_to_play
 DEFAULT_SECONDS = 8.0
 MAX_SECONDS = 300.0
 MAX_PANELS = 6
-MIN_SIDE, MAX_SIDE = 160, 1_920
+MIN_SIDE, MAX_SIDE = 96, 1_920
 DEMONSTRATOR = "demonstrator"
 
 OnFrame = Callable[[int, int], None]
