@@ -261,6 +261,21 @@ def until(window: Browser, expression: str) -> None:
         time.sleep(0.05)
 
 
+def press(window: Browser, name: str) -> None:
+    """Click the button of this name."""
+    at = window.ask(
+        f"""(() => {{
+          const all = [...document.querySelectorAll("button")];
+          const button = all.find(one => one.textContent === "{name}");
+          button.scrollIntoView({{ block: "center" }});
+          const {{ left, top, width, height }} = button.getBoundingClientRect();
+          return [left + width / 2, top + height / 2];
+        }})()"""
+    )
+    for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+        window.mouse(kind, *at)
+
+
 def test_a_film_is_loaded_and_plays(screened: Browser) -> None:
     until(screened, "document.querySelector('video').readyState >= 2")
     film = screened.ask(
@@ -269,9 +284,18 @@ def test_a_film_is_loaded_and_plays(screened: Browser) -> None:
     )
     assert film["duration"] == pytest.approx(1.5, abs=0.05)
     assert (film["videoWidth"], film["videoHeight"], film["error"]) == (800, 240, None)
-    screened.ask("document.querySelector('video').play()")
-    until(screened, "document.querySelector('video').currentTime > 0.3")
-    assert not screened.ask("document.querySelector('video').paused")
+    # At rest it shows its end, and nothing covers the traces at its lower edge.
+    until(screened, "document.querySelector('video').currentTime > 1.3")
+    assert not screened.ask("document.querySelector('video').controls")
+    until(screened, f"({BAR})() > 0.8")
+    press(screened, "Slow motion")
+    press(screened, "Play")
+    until(screened, "!document.querySelector('video').paused")
+    until(screened, "((t) => t > 0.1 && t < 1)(document.querySelector('video').currentTime)")
+    assert screened.ask("document.querySelector('video').playbackRate") == 0.25
+    press(screened, "Pause")
+    until(screened, "document.querySelector('video').paused")
+    assert 0 < screened.ask(f"({BAR})()") < 0.8
 
 
 @pytest.mark.parametrize("size", [PHONE, DESK])
