@@ -29,6 +29,7 @@ MAX_STEPS_IN_TRACE = 120
 _INK, _SOFT, _PAPER, _LANE = "#22262b", "#667078", "#ffffff", "#f0f2f4"
 _HEADER, _FOOTER, _LANE_HEIGHT, _GAP, _MARGIN = 52, 22, 24, 4, 8
 _LABEL_WIDTH = 22
+_SMALLEST_FONT = 8
 _SHARPNESS = 2
 """Traces are drawn this much larger and shrunk: lines without steps"""
 
@@ -92,7 +93,7 @@ class PanelPainter:
         room = self._size.width - 12
         pen.text((left + 10, 2), _fitting(performance.name, 17, room), fill=_INK, font=_font(17))
         numbers = _numbers(performance, take.return_so_far(step), moment.is_last)
-        pen.text((left + 10, 26), numbers, fill=_INK, font=_font(14))
+        pen.text((left + 10, 26), numbers, fill=_INK, font=_font_for(numbers, 14, room))
         if is_over:
             pen.text((left + 10, _HEADER + 6), "episode over", fill=_INK, font=_font(14))
         top = _HEADER + self._size.height + _GAP
@@ -146,6 +147,13 @@ def _bounds_of(performances: Sequence[Performance], spec: EnvSpec, k: int) -> tu
     )
     low, high = float(actions.min()), float(actions.max())
     return (low, high) if low < high else (low - 1, high + 1)
+
+
+def _font_for(text: str, largest: int, room: int) -> ImageFont.FreeTypeFont:
+    """The largest font in which there is room for the whole text, within reason."""
+    sizes = range(largest, _SMALLEST_FONT, -1)
+    fitting = (_font(size) for size in sizes if _font(size).getlength(text) <= room)
+    return next(fitting, _font(_SMALLEST_FONT))
 
 
 def _fitting(text: str, font_size: int, room: int) -> str:
