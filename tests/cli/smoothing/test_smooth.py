@@ -63,12 +63,10 @@ def test_a_video_that_cannot_be_drawn_changes_nothing_else(
 ) -> None:
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     folder = tmp_path / "run"
-    done = spacil("smooth", "Reacher-v4", "--run-dir", folder, *TINY[:-1], "--json")
+    done = spacil("smooth", "Reacher-v4", "--run-dir", folder, *TINY[:-1])
     assert (done.code, done.err) == (0, "")
-    assert json.loads(done.out)["video"] is None
+    assert "no video: writing mp4 needs imageio-ffmpeg" in done.out
     assert (folder / "policy.safetensors").is_file() and not (folder / "video.mp4").exists()
-    resumed = spacil("smooth", "Reacher-v4", "--run-dir", folder, *TINY[:-1], "--resume")
-    assert resumed.code == 0 and "no video: writing mp4 needs imageio-ffmpeg" in resumed.out
 
 
 @pytest.mark.parametrize(
