@@ -68,7 +68,7 @@ def test_a_real_run_is_seen_beside_the_demonstrator(
     shown = spacil("report", finished_run, "-o", out)
     assert (shown.code, shown.err) == (0, "")
     page = out.read_text()
-    assert "left to right: demonstrator, gail, seed 0." in page
+    assert "left to right: demonstrator; gail, seed 0." in page
     (film,) = re.findall(r"data:video/mp4;base64,([^\"]+)", page)
     (tmp_path / "film.mp4").write_bytes(base64.b64decode(film))
     frames, stream = drawing.decoded(tmp_path / "film.mp4")

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from spacil.cli.filming.video import tell
 from spacil.errors import SpacilError
 
 if TYPE_CHECKING:
+    from spacil.envs.poses import PoseReader
     from spacil.experiments.comparison import ComparedRun, Comparison, Row
     from spacil.filming.footage import Footage
     from spacil.policies.source import PolicySource
@@ -86,18 +88,16 @@ def _opened(comparison: "Comparison", task: str) -> "tuple[dict[str, PolicySourc
     return policies, faults or ([] if policies else ["no run has a return"])
 
 
-def _clip(footage: "Footage", reader: object) -> "Clip":
+def _clip(footage: "Footage", reader: "PoseReader") -> "Clip":
     from spacil.envs.painting import Size
-    from spacil.envs.poses import PoseReader
     from spacil.filming.encoding import mp4, require_ffmpeg
     from spacil.filming.film import develop
     from spacil.report.page import Clip
 
     require_ffmpeg()
-    assert isinstance(reader, PoseReader)
-    film = develop(footage, reader, Size(*PANEL_SIZE))
+    film = develop(footage, reader, Size(*PANEL_SIZE), tell)
     size = film.frame_size
-    names = ", ".join(one.name for one in footage.performances)
+    names = "; ".join(one.name for one in footage.performances)
     caption = (
         f"From the same start (seed {footage.seed}), left to right: {names}. Beneath, the executed "
         "actions; at the end return, J and action change of what was shown."

@@ -61,7 +61,7 @@ def run(arguments: list[str]) -> int:
     cast = cast_of([(None, source) for source in parsed.sources], parsed.task, parsed.which)
     if parsed.demonstrator:
         cast = with_demonstrator(cast)
-    on_frame = _say_nothing if parsed.quiet else _tell
+    on_frame = _say_nothing if parsed.quiet else tell
     film = film_of(cast, parsed.seed, parsed.seconds, size, on_frame)
     write_film(film, parsed.out)
     if parsed.still is not None:
@@ -93,7 +93,7 @@ def _check_still(path: Path | None) -> None:
 def _say_nothing(num_drawn: int, num_wanted: int) -> None: ...
 
 
-def _tell(num_drawn: int, num_wanted: int) -> None:
+def tell(num_drawn: int, num_wanted: int) -> None:
     """One line on a terminal, overwritten; nothing elsewhere."""
     if sys.stderr.isatty():
         end = "\n" if num_drawn == num_wanted else ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from spacil.cli.arguments import parse
+from spacil.cli.filming.video import tell
 from spacil.cli.output import JsonTarget, identity, show
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_user_settings
@@ -151,7 +152,8 @@ def _film(result: "SmoothingResult", teacher: "PolicySource", task: str) -> Path
     policies = [("teacher", teacher), ("smooth policy", result.run_dir / POLICY_FILE)]
     try:
         encoder_for(path)  # refuses early
-        film = film_of(cast_of(policies, task, "best"), result.comparison.seed, VIDEO_SECONDS)
+        cast, seed = cast_of(policies, task, "best"), result.comparison.seed
+        film = film_of(cast, seed, VIDEO_SECONDS, on_frame=tell)
         write_film(film, path)
     except SpacilError as error:
         return str(error)
