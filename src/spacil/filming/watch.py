@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from spacil.envs.viewer import open_viewer, require_display
+from spacil.envs.viewer import open_viewer
 from spacil.filming.footage import DEFAULT_STEP_SECONDS
 from spacil.filming.video import Cast, stage
 from spacil.policies.source import PolicySource, check_widths
@@ -19,7 +19,6 @@ class _WindowClosedError(Exception):
 
 def watch(source: PolicySource, env_source: Any, seed: int, speed: float = 1.0) -> int:
     """Returns how many episodes were played to their end."""
-    require_display()
     with stage(Cast({source.name: source}, env_source), seed) as (env, reader):
         check_widths(source, env.spec.num_states, env.spec.num_actions, env.spec.task)
         step_seconds = (env.spec.dt or DEFAULT_STEP_SECONDS) / speed
