@@ -5,10 +5,14 @@ FROM python:3.11-slim
 # Your own index, e.g. for a torch without CUDA: --build-arg PIP_EXTRA_INDEX_URL=...
 ARG PIP_EXTRA_INDEX_URL=""
 
+# OpenGL without a display, for `spacil video`.
+RUN apt-get update && apt-get install -y --no-install-recommends libegl1 \
+    && rm -rf /var/lib/apt/lists/*
+
 WORKDIR /src
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY src ./src
-RUN pip install --no-cache-dir -c constraints.txt '.[export,hdf5]' \
+RUN pip install --no-cache-dir -c constraints.txt '.[export,hdf5,video]' \
     && useradd --create-home spacil \
     && install -d -o spacil /app
 

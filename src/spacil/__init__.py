@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from spacil.diagnosis.diagnose import diagnose
     from spacil.errors import SpacilError
     from spacil.experiments.comparison import compare
+    from spacil.filming.video import video
     from spacil.measuring.measure import measure_smoothness
     from spacil.policies.file import load_expert, load_policy, save_policy
     from spacil.smoothing.smooth import smooth
@@ -47,6 +48,7 @@ _HOMES = {
     "save_policy": "spacil.policies.file",
     "smooth": "spacil.smoothing.smooth",
     "SpacilError": "spacil.errors",
+    "video": "spacil.filming.video",
     "__version__": "spacil.version",
 }
 
@@ -72,6 +74,7 @@ __all__ = [
     "save_demos",
     "save_policy",
     "smooth",
+    "video",
 ]
 
 

@@ -2,19 +2,24 @@
 
 import json
 import re
+import time
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import browser
+import numpy as np
 import pytest
 from browser import Browser
 from matplotlib import image
 from matplotlib.colors import to_rgb
 
-from spacil.report.charts import Chart, Series, curves, front
+from spacil.envs.painting import Size
+from spacil.filming.encoding import mp4
+from spacil.report.charts import Chart, Series, action_traces, curves, front
 from spacil.report.comparison import COLOURS, Evaluated, Line, Point
-from spacil.report.page import Page, Section, Table, html_of, write_page
+from spacil.report.page import Clip, Page, Section, Table, html_of, write_page
 
 DESK, PHONE = (1280, 900), (390, 844)
 
@@ -66,10 +71,18 @@ def test_a_front_without_a_run_that_has_both_is_none() -> None:
     assert front([Point("A-v0", "gail", None, 1.0)], None) is None
 
 
+def test_actions_are_drawn_over_time_as_far_as_each_was_played() -> None:
+    actions = {"a": [[0.1, 1.0], [0.2, 1.0]], "b": [[0.3, 1.0]]}
+    first, second = action_traces(actions, 0.02)
+    assert first.document()["data"] == [[0.0, 0.02], [0.1, 0.2], [0.3, None]]
+    assert (first.x_label, second.y_label) == ("seconds", "a1")
+
+
 def test_text_from_runs_is_never_markup() -> None:
     evil = "</script><img src=x onerror=alert(1)>"
     chart = Chart(evil, "x", "y", "points", [Series(evil, [1.0], [1.0])])
-    section = Section(evil, [Table([evil], [[evil]])], [chart], evil)
+    clip = Clip(b"", evil, 2, 2)
+    section = Section(evil, [Table([evil], [[evil]])], [chart], [clip], evil)
     page = html_of(Page(evil, [evil], [evil], [section]))
     assert "<img" not in page
     assert page.count("</script>") == 3  # the page's own
@@ -209,3 +222,100 @@ def test_nothing_is_loaded_and_nothing_complains(opened: Browser) -> None:
     opened.ask("1")
     assert opened.complaints == []
     assert all(url.startswith("file://") for url in opened.requests)
+
+
+# --- films
+
+
+@pytest.fixture(scope="module")
+def screened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A page with a film of a second and a half: a bar that grows."""
+    if browser.CHROMIUM is None:
+        pytest.skip("there is no chromium here")
+    frames = np.zeros((30, 240, 800, 3), np.uint8)
+    for i, frame in enumerate(frames):
+        frame[100:140, : 25 * i] = 255
+    clip = Clip(mp4(frames, Size(800, 240), Fraction(20)), "Left to right: a, b", 800, 240)
+    folder = tmp_path_factory.mktemp("films")
+    page = Page("Films", [], [], [Section("Hopper-v4", [], clips=[clip])])
+    write_page(page, folder / "report.html")
+    with Browser(folder / "profile", *DESK) as window:
+        window.open(folder / "report.html")
+        yield window
+
+
+BAR = """() => {
+  const film = document.querySelector("video");
+  const copy = new OffscreenCanvas(800, 240).getContext("2d");
+  copy.drawImage(film, 0, 0);
+  const { data } = copy.getImageData(0, 120, 800, 1);
+  return [...data].filter((value, i) => i % 4 == 0 && value > 200).length / 800;
+}"""
+"""How far the bar has grown in the frame that is shown, 0 to 1"""
+
+
+def until(window: Browser, expression: str) -> None:
+    deadline = time.monotonic() + 20
+    while not window.ask(expression):
+        assert time.monotonic() < deadline, expression
+        time.sleep(0.05)
+
+
+def press(window: Browser, name: str) -> None:
+    """Click the button of this name."""
+    at = window.ask(
+        f"""(() => {{
+          const all = [...document.querySelectorAll("button")];
+          const button = all.find(one => one.textContent === "{name}");
+          button.scrollIntoView({{ block: "center" }});
+          const {{ left, top, width, height }} = button.getBoundingClientRect();
+          return [left + width / 2, top + height / 2];
+        }})()"""
+    )
+    for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+        window.mouse(kind, *at)
+
+
+def test_a_film_is_loaded_and_plays(screened: Browser) -> None:
+    until(screened, "document.querySelector('video').readyState >= 2")
+    film = screened.ask(
+        "(({duration, videoWidth, videoHeight, error}) => ({duration, videoWidth, videoHeight, "
+        "error}))(document.querySelector('video'))"
+    )
+    assert film["duration"] == pytest.approx(1.5, abs=0.05)
+    assert (film["videoWidth"], film["videoHeight"], film["error"]) == (800, 240, None)
+    # At rest it shows its end, and nothing covers the traces at its lower edge.
+    until(screened, "document.querySelector('video').currentTime > 1.3")
+    assert not screened.ask("document.querySelector('video').controls")
+    until(screened, f"({BAR})() > 0.8")
+    press(screened, "Slow motion")
+    press(screened, "Play")
+    until(screened, "!document.querySelector('video').paused")
+    until(screened, "((t) => t > 0.1 && t < 1)(document.querySelector('video').currentTime)")
+    assert screened.ask("document.querySelector('video').playbackRate") == 0.25
+    press(screened, "Pause")
+    until(screened, "document.querySelector('video').paused")
+    assert 0 < screened.ask(f"({BAR})()") < 0.8
+
+
+@pytest.mark.parametrize("size", [PHONE, DESK])
+def test_a_film_fits_phone_and_desk_and_shows_its_picture(
+    screened: Browser, size: tuple[int, int]
+) -> None:
+    screened.resize(*size)
+    screened.ask(
+        "new Promise(done => { const film = document.querySelector('video'); film.pause(); "
+        "film.onseeked = () => done(1); film.currentTime = 1.4; })"
+    )
+    frames(screened)
+    shape = screened.ask("document.querySelector('video').getBoundingClientRect().toJSON()")
+    assert 0.6 * min(size[0], 800) < shape["width"] <= size[0]
+    assert shape["height"] == pytest.approx(shape["width"] * 0.3, rel=0.05)
+    assert screened.ask("document.documentElement.scrollWidth <= innerWidth")
+    until(screened, f"({BAR})() > 0.6")
+
+
+def test_a_page_with_films_loads_nothing_from_elsewhere(screened: Browser) -> None:
+    screened.ask("1")
+    assert screened.complaints == []
+    assert all(url.startswith(("file://", "data:")) for url in screened.requests)

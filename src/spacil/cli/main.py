@@ -38,11 +38,16 @@ VERBS = {
     ),
     "report": (
         "experiments.report",
-        "a page that opens offline: tables, curves and fronts of runs",
+        "a page that opens offline: tables, curves, fronts and videos of runs",
     ),
     "smooth": ("smoothing.smooth", "any policy in, a smooth one out: distilled in closed loop"),
     "diagnose": ("smoothing.diagnose", "why does my robot shake? findings, evidence, remedies"),
     "export": ("smoothing.export", "a policy as files for a robot: ONNX, a C header, a self-test"),
+    "video": (
+        "filming.video",
+        "policies side by side, their actions beneath: mp4 or GIF",
+    ),
+    "watch": ("filming.watch", "a policy in MuJoCo's viewer, where there is a display"),
     "demos": ("demos.main", "demonstrations: collect, import, export, check, show"),
     "experiment": ("machine.experiment", "measure a claim of the paper: theory"),
     "tasks": ("machine.tasks", "the built-in tasks, with sizes and the paper's settings"),

@@ -109,6 +109,10 @@ class GymnasiumVectorEnv:
         self._has_episodes = True
         return StepResult(self._states.copy(), final_states, rewards, terminated, truncated)
 
+    def unwrapped_env(self, index: int) -> Any:
+        """The env inside all wrappers, for somebody who looks and does not touch."""
+        return self._envs[index].env.unwrapped
+
     def save_state(self) -> dict[str, NDArray[Any]]:
         """The episode counters. What happens inside an arbitrary env cannot be saved."""
         return {"episodes": self._episodes.copy()}

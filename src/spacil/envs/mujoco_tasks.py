@@ -51,6 +51,8 @@ class MujocoTask:
     """Columns of the state that hold the driven joints' velocities, one per action."""
     is_movement: bool = False
     """Whether an episode is one movement from rest to rest, as reaching is and walking is not."""
+    is_seen_from_above: bool = False
+    """Whether it is drawn as seen from above; else its model has a camera of its own."""
     attack_radius: float | None = None
     """Usual L-infinity radius of an attack on the state, in standard deviations (SA-PPO's)."""
 
@@ -72,6 +74,7 @@ def _reacher(version: Literal[4, 5]) -> MujocoTask:
         derived_fields=(XPOS,),
         joint_velocities=(6, 7),
         is_movement=True,
+        is_seen_from_above=True,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from spacil.envs.painting import backends
 from spacil.errors import SpacilError
 from spacil.sandbox.parent import refused_to_the_child
 
@@ -60,22 +61,31 @@ def importer() -> str:
 
 
 def rendering() -> str:
-    """Whether MuJoCo can render; training does not need it."""
-    backend = os.environ.get("MUJOCO_GL", "default")
+    """Whether MuJoCo can render without a display; training does not need it."""
+    faults = []
+    for backend in backends():
+        fault = _opening_fault(backend)
+        if fault is None:
+            return f"yes (MUJOCO_GL {backend})"
+        faults.append(f"{fault} (MUJOCO_GL {backend})")
+    return f"no: {'; '.join(faults)}; only pictures need it"
+
+
+def _opening_fault(backend: str) -> str | None:
     try:
         attempt = subprocess.run(
             [sys.executable, "-c", _OPEN_GL],
+            env={**os.environ, "MUJOCO_GL": backend},
             capture_output=True,
             text=True,
             timeout=_MAX_GL_SECONDS,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return f"no: {type(error).__name__} (MUJOCO_GL {backend}); only pictures need it"
+        return type(error).__name__
     if attempt.returncode == 0:
-        return f"yes (MUJOCO_GL {backend})"
-    reason = (attempt.stderr.strip().splitlines() or [f"exit code {attempt.returncode}"])[-1]
-    return f"no: {reason} (MUJOCO_GL {backend}); only pictures need it"
+        return None
+    return (attempt.stderr.strip().splitlines() or [f"exit code {attempt.returncode}"])[-1]
 
 
 def _version(package: str) -> str:

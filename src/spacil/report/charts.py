@@ -3,11 +3,14 @@
 A chart's series share one sorted axis; where a series has no value there is a null.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from spacil.report.comparison import COLOURS, Line, Point, band_of
+
+MAX_TRACES = 3
+"""Actions that are drawn over time, at most"""
 
 Values = list[float | None]
 
@@ -126,3 +129,25 @@ def front(points: Sequence[Point], demonstrator_return: float | None) -> Chart |
         series,
         demonstrator_return,
     )
+
+
+def action_traces(actions: Mapping[str, Sequence[Sequence[float]]], dt: float) -> list[Chart]:
+    """The first actions over time, one chart each: what a film would show. name -> [T][A]"""
+    num_actions = len(next(iter(actions.values()))[0])
+    return [
+        Chart(
+            f"Executed action a{k}, from the same start",
+            "seconds",
+            f"a{k}",
+            "lines",
+            [
+                Series(
+                    name,
+                    [round(step * dt, 6) for step in range(len(rows))],
+                    [round(row[k], 4) for row in rows],
+                )
+                for name, rows in actions.items()
+            ],
+        )
+        for k in range(min(num_actions, MAX_TRACES))
+    ]

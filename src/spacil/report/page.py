@@ -1,10 +1,11 @@
-"""A report as one HTML file that opens offline: text, tables, and charts that can be explored.
+"""A report as one HTML file that opens offline: text, tables, films, and charts.
 
 Style, data and the plotting library (uPlot, MIT, its licence in the page) are inside the file, and
 its content policy forbids every request, so it shows the same on any machine, today and later.
 Whatever comes from run folders is text: it is escaped, never markup.
 """
 
+import base64
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,10 +27,21 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Clip:
+    """A film inside the page."""
+
+    mp4: bytes
+    caption: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True)
 class Section:
     heading: str
     tables: Sequence[Table]
     charts: Sequence[Chart] = ()
+    clips: Sequence[Clip] = ()
     text: str = ""
     is_folded: bool = False
     """Whether a reader opens it first, as a list of runs"""
@@ -73,6 +85,7 @@ def html_of(page: Page) -> str:
 def _section(section: Section, charts: list[Chart]) -> str:
     parts = [f"<p>{escape(section.text)}</p>"] if section.text else []
     parts += [_table(table) for table in section.tables]
+    parts += [_video(clip) for clip in section.clips]
     for chart in section.charts:
         title = escape(chart.title)
         parts.append(
@@ -84,6 +97,15 @@ def _section(section: Section, charts: list[Chart]) -> str:
     if section.is_folded:
         return f"<details><summary><h2>{heading}</h2></summary>{inner}</details>"
     return f"<section><h2>{heading}</h2>{inner}</section>"
+
+
+def _video(clip: Clip) -> str:
+    data = base64.b64encode(clip.mp4).decode("ascii")
+    return (
+        f"<figure><figcaption>{escape(clip.caption)}</figcaption>"
+        f'<video controls loop muted playsinline preload="auto" width="{clip.width}" '
+        f'height="{clip.height}" src="data:video/mp4;base64,{data}"></video></figure>'
+    )
 
 
 def _table(table: Table) -> str:

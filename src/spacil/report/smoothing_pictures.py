@@ -3,13 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
 import numpy as np
-from matplotlib import pyplot as plt  # the backend must be chosen first
 
 from spacil.report.learning_curve import RETURN_COLOUR, SMOOTHNESS_COLOUR
+from spacil.report.plain_figures import plain_style, subplots
 from spacil.smoothing.comparison import Comparison, Traces
 from spacil.smoothness.action_signal import amplitude_spectrum
 
@@ -20,6 +17,7 @@ STEPS_DRAWN = 150
 _COLOURS = {"teacher": SMOOTHNESS_COLOUR, "smooth policy": RETURN_COLOUR}
 
 
+@plain_style()
 def draw_smoothing(table: Comparison, traces: Traces, folder: Path) -> list[Path]:
     """Two PNG files: the traces with their spectrum, and the return of every row."""
     return [
@@ -31,7 +29,7 @@ def draw_smoothing(table: Comparison, traces: Traces, folder: Path) -> list[Path
 def _draw_traces(table: Comparison, traces: Traces) -> Any:
     episodes = {"teacher": traces.teacher, "smooth policy": traces.smooth}
     num_drawn = min(traces.teacher.actions.shape[1], MAX_ACTIONS_DRAWN)
-    figure, axes = plt.subplots(num_drawn + 1, 1, figsize=(9, 1.7 * num_drawn + 3), squeeze=False)
+    figure, axes = subplots(num_drawn + 1, 1, figsize=(9, 1.7 * num_drawn + 3), squeeze=False)
     *upper, lower = axes[:, 0]
     for name, episode in episodes.items():
         start = max(0, (len(episode) - STEPS_DRAWN) // 2)
@@ -60,7 +58,7 @@ def _draw_traces(table: Comparison, traces: Traces) -> Any:
 
 def _draw_returns(table: Comparison) -> Any:
     conditions = [("none", 0.0), *((c.disturbance, c.level) for c in table.teacher.disturbed)]
-    figure, axis = plt.subplots(figsize=(9, 0.5 * len(table.rows) * len(conditions) / 2 + 1.5))
+    figure, axis = subplots(figsize=(9, 0.5 * len(table.rows) * len(conditions) / 2 + 1.5))
     height = 0.8 / len(conditions)
     for i, (disturbance, level) in enumerate(conditions):
         label = "undisturbed" if disturbance == "none" else f"{disturbance} {level:g}"
@@ -90,5 +88,4 @@ def _plain(figure: Any, axes: list[Any]) -> Any:
 
 def _save(figure: Any, path: Path) -> Path:
     figure.savefig(path, dpi=120)
-    plt.close(figure)
     return path

@@ -1,11 +1,18 @@
 """`spacil report`: one page about all runs, with every number's run, command and commit."""
 
+import base64
+import re
+import sys
 from collections.abc import Callable
 from html import unescape
 from pathlib import Path
 from typing import Any
 
+import drawing
+import pytest
 from generated_runs import write_run
+
+from spacil.cli.experiments import shown_runs
 
 Spacil = Callable[..., Any]
 
@@ -15,7 +22,8 @@ def test_a_page_holds_the_tables_the_paper_and_every_run(spacil: Spacil, tmp_pat
         for seed in (0, 1):
             write_run(tmp_path / "runs" / f"{task}{seed}", task=task, seed=seed)
     out = tmp_path / "report.html"
-    shown = spacil("report", tmp_path / "runs", "-o", out, "--title", "Two & two")
+    flags = ("--title", "Two & two", "--no-videos")  # these runs hold no policy
+    shown = spacil("report", tmp_path / "runs", "-o", out, *flags)
     assert (shown.code, shown.err) == (0, "")
     page = unescape(out.read_text())
     assert "<h1>Two & two</h1>" in page
@@ -49,3 +57,59 @@ def test_a_page_that_cannot_be_written_is_refused_first(spacil: Spacil, tmp_path
     assert refusal.code == 74
     assert "create its folder first" in refusal.err
     assert spacil("report", tmp_path / "empty", "-o", tmp_path / "x.html").code == 73
+
+
+def test_a_real_run_is_seen_beside_the_demonstrator(
+    spacil: Spacil, finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawing.require_gl()
+    monkeypatch.setattr(shown_runs, "SECONDS", 0.6)
+    out = tmp_path / "report.html"
+    shown = spacil("report", finished_run, "-o", out)
+    assert (shown.code, shown.err) == (0, "")
+    page = out.read_text()
+    assert "left to right: demonstrator; gail, seed 0." in page
+    (film,) = re.findall(r"data:video/mp4;base64,([^\"]+)", page)
+    (tmp_path / "film.mp4").write_bytes(base64.b64decode(film))
+    frames, stream = drawing.decoded(tmp_path / "film.mp4")
+    assert frames.shape[2] == 2 * 256 + 8 and "yuv420p" in stream
+    assert len(page) < 1_000_000
+
+
+def test_without_ffmpeg_the_page_says_so_and_shows_the_actions(
+    spacil: Spacil, finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    out = tmp_path / "report.html"
+    shown = spacil("report", finished_run, "-o", out)
+    assert (shown.code, shown.err) == (0, "")
+    page = unescape(out.read_text())
+    assert "No video, the actions as charts instead: writing mp4 needs imageio-ffmpeg" in page
+    assert "<video" not in page
+    assert "Executed action a1, from the same start" in page
+
+
+def test_a_run_without_a_policy_is_named_and_fails_no_report(
+    spacil: Spacil, tmp_path: Path
+) -> None:
+    write_run(tmp_path / "run")
+    out = tmp_path / "report.html"
+    assert spacil("report", tmp_path / "run", "-o", out).code == 0
+    assert "No video: no checkpoint in " in out.read_text()
+
+
+def test_the_best_run_of_each_algorithm_is_shown(tmp_path: Path) -> None:
+    from spacil.experiments.comparison import compare
+
+    for algorithm in ("bc", "trpo", "airl", "gail", "spacil"):
+        for seed in (0, 1):
+            write_run(
+                tmp_path / f"{algorithm}{seed}",
+                algorithm=algorithm,
+                seed=seed,
+                fresh=(1000.0 + 100 * seed, 1.0),
+            )
+    shown = shown_runs.best_runs(compare([tmp_path]), "Hopper-v4")
+    assert len(shown) == 3
+    assert {row.algorithm for row, _ in shown} >= {"gail", "spacil"}
+    assert {run.record.seed for _, run in shown} == {1}

@@ -1,18 +1,22 @@
 """`spacil smooth` and `spacil diagnose` at the command line."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import drawing
 import pytest
+
+from spacil.cli.smoothing import smooth
 
 Spacil = Callable[..., Any]
 
 TINY = (
     *("--iterations", "2", "--steps-per-iteration", "400", "--fit-steps", "10"),
     *("--policy-hidden", "16", "--episodes", "2", "--quiet"),
-    *("--simulation-threads", "1", "--torch-threads", "1"),
+    *("--simulation-threads", "1", "--torch-threads", "1", "--no-video"),
 )
 
 
@@ -40,6 +44,29 @@ def test_a_bundled_expert_is_smoothed_into_a_folder(spacil: Spacil, tmp_path: Pa
 
     measured = spacil("evaluate", folder / "policy.safetensors", "--episodes", "2", "--json")
     assert json.loads(measured.out)["provenance"]["teacher"] == "Reacher-v4"
+
+
+def test_it_ends_with_a_video_where_one_can_be_drawn(spacil: Spacil, tmp_path: Path) -> None:
+    drawing.require_gl()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(smooth, "VIDEO_SECONDS", 0.5)
+        folder = tmp_path / "run"
+        done = spacil("smooth", "Reacher-v4", "--run-dir", folder, *TINY[:-1])
+    assert done.code == 0, done.err
+    assert f"video: {folder / 'video.mp4'}" in done.out
+    frames, _ = drawing.decoded(folder / "video.mp4")
+    assert frames.shape[2] == 2 * 320 + 8 and len(frames) > 20
+
+
+def test_a_video_that_cannot_be_drawn_changes_nothing_else(
+    spacil: Spacil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    folder = tmp_path / "run"
+    done = spacil("smooth", "Reacher-v4", "--run-dir", folder, *TINY[:-1])
+    assert (done.code, done.err) == (0, "")
+    assert "no video: writing mp4 needs imageio-ffmpeg" in done.out
+    assert (folder / "policy.safetensors").is_file() and not (folder / "video.mp4").exists()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """`spacil report RUN...|SWEEP -o report.html`: everything about runs in one page, offline."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -9,6 +9,7 @@ import tyro
 
 from spacil.cli.arguments import parse
 from spacil.cli.experiments.compare import EXIT_INCOMPLETE, lines_of, points_of
+from spacil.cli.experiments.shown_runs import Shown, show_runs
 from spacil.errors import ConfigError, RunDirError, StorageError
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ class ReportArguments:
     """Algorithm, or name of the row, that probabilities of improvement refer to."""
     title: str = "Runs compared"
     """Heading of the page."""
+    videos: bool = True
+    """Film the best run of each algorithm beside the demonstrator; without OpenGL or spacil[video]
+    the page shows their actions as charts instead."""
 
 
 def run(arguments: list[str]) -> int:
@@ -48,14 +52,18 @@ def run(arguments: list[str]) -> int:
     comparison = compare(parsed.sources, which=parsed.which, baseline=parsed.baseline)
     if not comparison.rows:
         raise RunDirError("no run to report on:\n  " + "\n  ".join(comparison.problems))
-    write_page(page_of(comparison, parsed.title), parsed.out)
+    shown = {task: show_runs(comparison, task) for task in comparison.tasks if parsed.videos}
+    write_page(page_of(comparison, parsed.title, shown), parsed.out)
     for problem in comparison.problems:
         print(f"missing: {problem}")
     print(f"report: {parsed.out}")
     return EXIT_INCOMPLETE if comparison.problems else 0
 
 
-def page_of(comparison: "Comparison", title: str) -> "Page":
+def page_of(
+    comparison: "Comparison", title: str, shown: "Mapping[str, Shown] | None" = None
+) -> "Page":
+    """`shown`: what is to be seen of the policies, by task."""
     from spacil.experiments.comparison_text import LEGEND
     from spacil.report.page import Page
     from spacil.version import __version__
@@ -69,7 +77,10 @@ def page_of(comparison: "Comparison", title: str) -> "Page":
     ]
     warnings = [f"missing: {problem}" for problem in comparison.problems]
     warnings += [f"note: {note}" for note in comparison.notes]
-    sections = [_task_section(comparison, task) for task in comparison.tasks]
+    sections = [
+        _task_section(comparison, task, (shown or {}).get(task, Shown()))
+        for task in comparison.tasks
+    ]
     sections = [*_aggregate_sections(comparison), *sections, _runs_section(comparison)]
     return Page(title, facts, warnings, sections)
 
@@ -84,7 +95,7 @@ def _aggregate_sections(comparison: "Comparison") -> "list[Section]":
     return [Section("Over all tasks", [Table(*found, text_columns=frozenset({0, 1}))])]
 
 
-def _task_section(comparison: "Comparison", task: str) -> "Section":
+def _task_section(comparison: "Comparison", task: str, shown: Shown) -> "Section":
     from spacil.experiments.comparison_text import tables_of
     from spacil.report.charts import curves, front
     from spacil.report.page import Section, Table
@@ -97,7 +108,9 @@ def _task_section(comparison: "Comparison", task: str) -> "Section":
     ]
     charts = curves([line for line in lines_of(comparison) if line.task == task], reference)
     drawn = front([point for point in points_of(comparison) if point.task == task], reference)
-    return Section(task, tables, charts if drawn is None else [*charts, drawn])
+    if drawn is not None:
+        charts = [*charts, drawn]
+    return Section(task, tables, [*shown.charts, *charts], shown.clips, shown.text)
 
 
 def _runs_section(comparison: "Comparison") -> "Section":

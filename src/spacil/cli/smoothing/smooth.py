@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from spacil.cli.arguments import parse
+from spacil.cli.filming.video import tell
 from spacil.cli.output import JsonTarget, identity, show
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_user_settings
 
 if TYPE_CHECKING:
+    from spacil.policies.source import PolicySource
     from spacil.smoothing.comparison import Comparison, Contender
     from spacil.smoothing.smooth import SmoothingResult
 
@@ -29,6 +31,8 @@ _SETTINGS = (
     "simulation_threads",
     "torch_threads",
 )
+
+VIDEO_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,9 @@ class SmoothArguments:
     """Resume the run in --run-dir, or the newest unfinished run of these settings."""
     overwrite: bool = False
     """Delete the run in --run-dir first."""
+    video: bool = True
+    """End with a video of teacher and smooth policy side by side; what is missing for it is named,
+    and changes nothing else."""
     json: JsonTarget = None
     quiet: bool = False
     """No progress display."""
@@ -118,12 +125,14 @@ def run(arguments: list[str]) -> int:
         )
         return result.exit_code
     pictures = _draw(result)
+    video = _film(result, teacher, task) if parsed.video else None
     document = identity(task=task, algorithm="smooth", seed=config.run.seed) | {
         "teacher_source": teacher.name,
         "pictures": [str(path) for path in pictures],
+        "video": str(video) if isinstance(video, Path) else None,
         **result.as_document(),
     }
-    show(document, parsed.json, lambda: _print(result, pictures))
+    show(document, parsed.json, lambda: _print(result, pictures, video))
     return 0
 
 
@@ -134,7 +143,30 @@ def _draw(result: "SmoothingResult") -> list[Path]:
     return draw_smoothing(result.comparison, result.traces, result.run_dir)
 
 
-def _print(result: "SmoothingResult", pictures: list[Path]) -> None:
+def _film(result: "SmoothingResult", teacher: "PolicySource", task: str) -> Path | str:
+    """The file; or, since the policy is there either way, why there is none."""
+    from spacil.errors import SpacilError
+    from spacil.filming.encoding import encoder_for
+    from spacil.filming.video import cast_of, film_of, write_film
+    from spacil.smoothing.smooth import POLICY_FILE
+
+    assert result.run_dir is not None
+    path = result.run_dir / "video.mp4"
+    # From its file: the frame of the table's J is in there.
+    policies = [("teacher", teacher), ("smooth policy", result.run_dir / POLICY_FILE)]
+    try:
+        encoder_for(path)  # refuses early
+        cast, seed = cast_of(policies, task, "best"), result.comparison.seed
+        film = film_of(cast, seed, VIDEO_SECONDS, on_frame=tell)
+        write_film(film, path)
+    except SpacilError as error:
+        return str(error)
+    return path
+
+
+def _print(
+    result: "SmoothingResult", pictures: list[Path], video: Path | str | None = None
+) -> None:
     from spacil.cli.table import print_table
     from spacil.smoothing.comparison import DELAYS, NOISE_LEVELS
 
@@ -156,6 +188,8 @@ def _print(result: "SmoothingResult", pictures: list[Path]) -> None:
     print(f"run folder: {result.run_dir}\npolicy: {result.run_dir / 'policy.safetensors'}")
     for path in pictures:
         print(f"picture: {path}")
+    if video is not None:
+        print(f"video: {video}" if isinstance(video, Path) else f"no video: {video}")
 
 
 def _row(row: "Contender") -> list[Any]:

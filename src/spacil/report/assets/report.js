@@ -80,3 +80,37 @@ const charts = JSON.parse(document.getElementById("charts").textContent);
 window.plots = [...document.querySelectorAll("[data-chart]")].map((element) =>
   draw(element, charts[Number(element.dataset.chart)]),
 );
+
+// Buttons below each film: a browser's own controls would cover the traces at its bottom edge. They
+// stay where no script runs. At rest a film shows its last frame, which has the numbers.
+function screen(video) {
+  const part = (tag, attributes) => Object.assign(document.createElement(tag), attributes);
+  const play = part("button", { type: "button" });
+  const slow = part("button", { type: "button" });
+  const place = part("input", { type: "range", min: 0, max: 1000, ariaLabel: "time in the film" });
+  const player = part("div", { className: "player" });
+  player.append(play, slow, place);
+  video.controls = false;
+  video.after(player);
+
+  const tell = () => {
+    play.textContent = video.paused ? "Play" : "Pause";
+    slow.textContent = video.playbackRate < 1 ? "Real time" : "Slow motion";
+    place.value = (1000 * video.currentTime) / (video.duration || 1);
+  };
+  const toggle = () => {
+    if (!video.paused) return video.pause();
+    if (video.played.length === 0) video.currentTime = 0;
+    return video.play();
+  };
+  const rest = () => { video.currentTime = Math.max(0, video.duration - 0.1); };
+  play.onclick = video.onclick = toggle;
+  slow.onclick = () => { video.playbackRate = video.playbackRate < 1 ? 1 : 0.25; };
+  place.oninput = () => { video.currentTime = (video.duration * place.value) / 1000; };
+  for (const event of ["play", "pause", "timeupdate", "ratechange"]) video.addEventListener(event, tell);
+  if (video.readyState >= 1) rest();
+  else video.addEventListener("loadedmetadata", rest, { once: true });
+  tell();
+}
+
+document.querySelectorAll("video").forEach(screen);

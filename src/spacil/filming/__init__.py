@@ -1,0 +1,1 @@
+"""Policies at work, as moving pictures: the env above, the actions running beneath."""

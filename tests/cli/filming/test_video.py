@@ -1,0 +1,107 @@
+"""`spacil video` and `spacil watch` at the command line."""
+
+import contextlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import drawing
+import mujoco.viewer
+import numpy as np
+import pytest
+from matplotlib import image
+
+from spacil.envs import viewer
+
+Spacil = Callable[..., Any]
+
+
+def test_a_run_is_filmed_beside_its_demonstrator(
+    spacil: Spacil, finished_run: Path, tmp_path: Path
+) -> None:
+    drawing.require_gl()
+    out, still = tmp_path / "clip.mp4", tmp_path / "still.png"
+    done = spacil(
+        *("video", finished_run, "-o", out, "--still", still, "--seconds", "0.4"),
+        *("--size", "160x120", "--json"),
+    )
+    assert (done.code, done.err) == (0, "")
+    document = json.loads(done.out)
+    assert [panel["name"] for panel in document["panels"]] == ["demonstrator", "gail, seed 0"]
+    assert document["panels"][0]["smoothness_j"] > 0
+    assert document["task"] == "Reacher-v4"
+    frames, _ = drawing.decoded(out)
+    assert len(frames) == document["num_frames"]
+    assert image.imread(still).shape[:2] == frames.shape[1:3]
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--size", "big"), "expected WIDTHxHEIGHT"),
+        (("--still", "frame.jpg"), "ends in .png"),
+        (("-o", "clip.avi"), "ends in .mp4 or .gif"),
+    ],
+)
+def test_flags_that_make_no_sense_are_refused(
+    spacil: Spacil, flags: tuple[str, ...], words: str
+) -> None:
+    refused = spacil("video", "Reacher-v4", *flags)
+    assert refused.code == 2 and words in refused.err
+
+
+def test_a_file_that_cannot_be_written_is_refused_first(spacil: Spacil, tmp_path: Path) -> None:
+    refused = spacil("video", "Reacher-v4", "-o", tmp_path / "nowhere" / "clip.gif")
+    assert refused.code == 74 and "create its folder first" in refused.err
+
+
+# --- watch
+
+
+def test_without_a_display_watch_points_to_video(
+    spacil: Spacil, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    refused = spacil("watch", "Reacher-v4")
+    assert refused.code == 2
+    assert "no display" in refused.err and "spacil video" in refused.err
+    monkeypatch.setenv("DISPLAY", ":987")  # nobody there
+    refused = spacil("watch", "Reacher-v4")
+    assert refused.code == 2 and "refused to open a window" in refused.err
+
+
+def test_watch_shows_every_step_until_the_window_is_closed(
+    spacil: Spacil, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The window is a stand-in: there is no display in tests."""
+    seen: list[Any] = []
+
+    class Window:
+        cam = mujoco.MjvCamera()
+
+        def __init__(self, model: Any, data: Any, **_: Any) -> None:
+            self._data = data
+
+        def lock(self) -> contextlib.AbstractContextManager[None]:
+            return contextlib.nullcontext()
+
+        def sync(self) -> None:
+            seen.append(self._data.qpos.copy())
+
+        def is_running(self) -> bool:
+            return len(seen) < 60
+
+        def __enter__(self) -> "Window":
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+
+    monkeypatch.setattr(viewer, "require_display", lambda: None)
+    monkeypatch.setattr(mujoco.viewer, "launch_passive", Window)
+    done = spacil("watch", "Reacher-v4", "--speed", "20")
+    assert (done.code, done.out) == (0, "closed after 1 whole episodes\n")
+    moved = np.abs(np.diff(seen, axis=0)[:, :2]).max(axis=1)
+    assert len(seen) == 60 and (moved > 0).mean() > 0.9
+    assert not np.array_equal(seen[0][2:4], seen[50][2:4])  # the next episode's target
