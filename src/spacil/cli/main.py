@@ -43,7 +43,10 @@ VERBS = {
     "smooth": ("smoothing.smooth", "any policy in, a smooth one out: distilled in closed loop"),
     "diagnose": ("smoothing.diagnose", "why does my robot shake? findings, evidence, remedies"),
     "demos": ("demos.main", "demonstrations: collect, import, export, check, show"),
-    "experiment": ("machine.experiment", "measure a claim of the paper: theory"),
+    "experiment": (
+        "machine.experiment",
+        "the tables, figures and claims of the paper, one command each",
+    ),
     "tasks": ("machine.tasks", "the built-in tasks, with sizes and the paper's settings"),
     "doctor": (
         "machine.doctor",

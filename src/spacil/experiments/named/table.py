@@ -1,0 +1,23 @@
+"""The experiments by name: what each shows, and where it is. Imported on use."""
+
+import importlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from spacil.experiments.named.experiment import NamedExperiment
+
+NAMED: Mapping[str, tuple[str, str]] = {
+    "returns": ("returns:RETURNS", "return and smoothness of every method on five tasks"),
+    "curves": ("curves:CURVES", "learning and evaluation curves of those runs"),
+    "recipe": ("recipe:RECIPE", "the default on whole and scarce demonstrations, and its ablation"),
+}
+"""Name -> `module:object` below this package, and what help says"""
+
+
+def named_experiment(name: str) -> "NamedExperiment":
+    module, _, attribute = NAMED[name][0].partition(":")
+    found: NamedExperiment = getattr(
+        importlib.import_module(f"spacil.experiments.named.{module}"), attribute
+    )
+    return found
