@@ -11,6 +11,21 @@ NAMED: Mapping[str, tuple[str, str]] = {
     "returns": ("returns:RETURNS", "return and smoothness of every method on five tasks"),
     "curves": ("curves:CURVES", "learning and evaluation curves of those runs"),
     "recipe": ("recipe:RECIPE", "the default on whole and scarce demonstrations, and its ablation"),
+    "perturbation": (
+        "perturbation:PERTURBATION",
+        "noise on the parameters of the best policies: return and J",
+    ),
+    "lambda-grid": ("lambda_grid:LAMBDA_GRID", "weights of both penalties on Hopper"),
+    "cost-smoothness": (
+        "cost_smoothness:COST_SMOOTHNESS",
+        "Lipschitz constants of the learned cost, beside J",
+    ),
+    "mixing": ("mixing:MIXING", "four readings of where the cost penalty is measured"),
+    "demonstrators": (
+        "demonstrators:DEMONSTRATORS",
+        "imitators of a rough and of a smooth demonstrator",
+    ),
+    "claims": ("claims:CLAIMS", "each claim of the paper, answered with a number of ours"),
 }
 """Name -> `module:object` below this package, and what help says"""
 
