@@ -10,7 +10,7 @@ from generated_arms import gathered_from
 
 from spacil.experiments.named import returns
 from spacil.experiments.named.plan import Scope
-from spacil.experiments.named.table import NAMED, named_experiment
+from spacil.experiments.named.table import NAMED, named_experiment, page_of
 
 Spacil = Callable[..., Any]
 
@@ -78,6 +78,16 @@ def test_without_any_finished_run_there_is_no_page(spacil: Spacil, tmp_path: Pat
     assert not (tmp_path / "none").exists()
 
 
+def test_a_page_that_is_not_its_own_is_never_overwritten(
+    spacil: Spacil, paper_runs: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "returns.md").write_text("by hand")
+    refused = spacil("experiment", "returns", "-o", paper_runs, "--results", tmp_path)
+    assert refused.code == 74
+    assert "is no result of experiment returns" in refused.err
+    assert (tmp_path / "returns.md").read_text() == "by hand"
+
+
 def test_several_values_of_a_setting_are_for_sweeps(spacil: Spacil) -> None:
     refused = spacil("experiment", "returns", "--set", "max_kl=0.01,0.02")
     assert refused.code == 2
@@ -92,9 +102,9 @@ def test_every_experiment_runs_from_nothing_to_its_page(spacil: Spacil, tmp_path
     for name in NAMED:
         done = spacil("experiment", name, *common)
         assert (name, done.code) == (name, 0), done.err
-        document = json.loads((folder / "results" / f"{name}.json").read_text())
+        document = json.loads((folder / "results" / f"{page_of(name)}.json").read_text())
         assert document["problems"] == []
-        assert (folder / "results" / f"{name}.md").stat().st_size > 500
+        assert (folder / "results" / f"{page_of(name)}.md").stat().st_size > 500
         if named_experiment(name).stages:
             assert any(panel["series"] for panel in document["panels"])
     # Again, nothing is computed: the runs and what was measured at them are there.

@@ -15,8 +15,8 @@ import tyro
 
 from spacil.cli.arguments import parse
 from spacil.cli.output import JsonTarget, identity, show
-from spacil.errors import ConfigError, RunDirError
-from spacil.experiments.named.table import NAMED, named_experiment
+from spacil.errors import ConfigError, RunDirError, StorageError
+from spacil.experiments.named.table import NAMED, named_experiment, page_of
 
 if TYPE_CHECKING:
     from spacil.experiments.named.experiment import Gathered, NamedExperiment
@@ -73,6 +73,8 @@ def run(name: str, arguments: list[str]) -> int:
 
     experiment, scope = named_experiment(name), _scope(parsed)
     folder = parsed.out or Path("sweeps") / ("quick" if parsed.quick else "paper")
+    results = parsed.results or folder / "results"
+    _refuse_others(name, results)
     if parsed.runs:
         gathered = _given(name, experiment, parsed)
     elif not experiment.stages:
@@ -89,7 +91,6 @@ def run(name: str, arguments: list[str]) -> int:
         gathered = gather(sweep, arms, scope)
         if not gathered.records:
             raise RunDirError("no finished run to report on:\n  " + "\n  ".join(gathered.problems))
-    results = parsed.results or folder / "results"
     outcome = experiment.analyse(_measured(name, experiment, gathered, folder, results))
     written = _write(name, outcome, shlex.join(["spacil", "experiment", name, *arguments]), results)
     document = identity(experiment=name) | {"written": [str(path) for path in written]}
@@ -109,6 +110,18 @@ def _scope(parsed: NamedArguments) -> "Scope":
         changes.append((name, values[0]))
     seeds = seeds_of(parsed.seeds)
     return Scope(parsed.tasks, seeds, parsed.groups, parsed.quick, tuple(changes))
+
+
+def _refuse_others(name: str, results: Path) -> None:
+    """Hours of work must not end by overwriting a page that somebody wrote."""
+    from spacil import storage
+
+    page = results / f"{page_of(name)}.md"
+    source = page.with_suffix(".json")
+    document = storage.read_json(source) if source.is_file() else None
+    is_ours = isinstance(document, dict) and document.get("experiment") == name
+    if not is_ours and (page.exists() or source.exists()):
+        raise StorageError(f"{str(page)!r} is no result of experiment {name}: choose --results")
 
 
 def _sweep(folder: Path, arms: "Sequence[Arm]", parsed: NamedArguments) -> "SweepFolder":
@@ -199,7 +212,7 @@ def _measured(
 def _documents(names: Sequence[str], results: Path) -> dict[str, Any]:
     from spacil import storage
 
-    paths = {name: results / f"{name}.json" for name in names}
+    paths = {name: results / f"{page_of(name)}.json" for name in names}
     return {name: storage.read_json(path) for name, path in paths.items() if path.is_file()}
 
 
@@ -212,15 +225,16 @@ def _write(name: str, outcome: "Outcome", command: str, results: Path) -> list[P
     make_folder(results)
     document = identity(experiment=name) | {"command": command} | outcome.document()
     document = storage.without_non_finite(document)
-    written = [results / f"{name}.json"]
+    page = page_of(name)
+    written = [results / f"{page}.json"]
     storage.write_json(written[0], document)
     figure = None
     if any(panel["series"] for panel in document["panels"]):
-        figure = results / f"{name}.png"
+        figure = results / f"{page}.png"
         draw_panels(document["panels"], figure)
         written.append(figure)
-    written.append(results / f"{name}.md")
-    storage.replace_file(written[-1], markdown(outcome, command, figure, f"{name}.json").encode())
+    written.append(results / f"{page}.md")
+    storage.replace_file(written[-1], markdown(outcome, command, figure, f"{page}.json").encode())
     return written
 
 

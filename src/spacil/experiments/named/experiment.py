@@ -80,6 +80,8 @@ class NamedExperiment:
     """Which runs are measured"""
     reads: tuple[str, ...] = ()
     """Other experiments whose results it reads"""
+    page: str = ""
+    """Name of its files, where it is not the experiment's"""
     takes_runs: bool = False
     """Whether it can be told which finished runs to use instead of running its own"""
 

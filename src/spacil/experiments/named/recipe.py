@@ -157,4 +157,5 @@ def _table(group: str, summaries: list[ArmSummary]) -> Table:
     return Table(group, header, rows)
 
 
-RECIPE = NamedExperiment(stages=(arms,), analyse=analyse)
+# docs/results/recipe.md says what the rule is and how it was found.
+RECIPE = NamedExperiment(stages=(arms,), analyse=analyse, page="recipe-tiers")

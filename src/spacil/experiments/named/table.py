@@ -30,6 +30,11 @@ NAMED: Mapping[str, tuple[str, str]] = {
 """Name -> `module:object` below this package, and what help says"""
 
 
+def page_of(name: str) -> str:
+    """The stem of an experiment's files."""
+    return named_experiment(name).page or name
+
+
 def named_experiment(name: str) -> "NamedExperiment":
     module, _, attribute = NAMED[name][0].partition(":")
     found: NamedExperiment = getattr(
