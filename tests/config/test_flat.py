@@ -110,6 +110,8 @@ BAD = {
     "ball_step_size": 0.0,
     "lambda_policy": -0.1,
     "penalty_ramp_iterations": -1,
+    "penalty_start": -1,
+    "penalty_doubling": -1,
     "penalty_state_fraction": 1.5,
     "lambda_cost": -0.1,
     "evaluation_interval": 0,

@@ -144,6 +144,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         ignores=frozenset(
             {
                 "initial_log_std", "policy_penalty_scale", "penalty_ramp_iterations",
+                "penalty_start", "penalty_doubling",
                 "penalty_sigma", "penalty_discount", "caps_noise_std", "caps_temporal_weight",
                 "caps_spatial_weight", "smoothness_target_reference", "smoothness_target_states",
             }

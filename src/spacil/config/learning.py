@@ -109,10 +109,10 @@ class ValueConfig:
 class DiscriminatorConfig:
     """The adversary: D -> 1 on the agent, cost c = log D, reward -log D (eq:cost_opti)."""
 
-    imitation_reward: Literal["positive", "negative", "logit"] = "positive"
+    imitation_reward: Literal["positive", "negative", "logit", "constant"] = "positive"
     """What the policy is paid, with D high on the agent: positive: -log D, the paper's, which pays
     for staying alive; negative: log(1 - D), which charges for it; logit: log(1 - D) - log D, the
-    form of AIRL."""
+    form of AIRL; constant: 1, a control that pays for staying alive and for nothing else."""
     discriminator_learning_rate: float = 0.003
     """Adam step size; the paper's is 0.01."""
     discriminator_steps: int = 1
