@@ -101,7 +101,7 @@ def test_every_experiment_runs_from_nothing_to_its_page(spacil: Spacil, tmp_path
     common = (*FLAGS, "--quick", "--seeds", "0", "--fresh-episodes", 4, "-o", folder)
     for name in NAMED:
         done = spacil("experiment", name, *common)
-        assert (name, done.code) == (name, 0), done.err
+        assert (name, done.code) == (name, 0), done.out + done.err
         document = json.loads((folder / "results" / f"{page_of(name)}.json").read_text())
         assert document["problems"] == []
         assert (folder / "results" / f"{page_of(name)}.md").stat().st_size > 500
