@@ -14,7 +14,7 @@ from spacil.demos.file import save_demos
 from spacil.demos.recording import record_demonstrations
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds
-from spacil.errors import RunDirError
+from spacil.errors import ConfigError, RunDirError
 from spacil.experiments.comparison_text import number
 from spacil.experiments.demonstrator import demonstrator_of
 from spacil.experiments.named.experiment import Gathered, NamedExperiment
@@ -72,8 +72,10 @@ def _recorded(run_dir: Path, folder: Path, task: str) -> Path:
         return path
     if not is_run_folder(run_dir) or status_of_run(run_dir) != "finished":
         raise RunDirError(f"{run_dir}: the smooth demonstrator of {task} is not trained yet")
-    saved = load_policy(run_dir, "best")
-    num_episodes = paper.TASKS[task].num_trajectories
+    column = paper.settings_for(task)
+    if column is None:
+        raise ConfigError(f"--tasks {task}: expected some of {', '.join(paper.TASKS)}")
+    saved, num_episodes = load_policy(run_dir, "best"), column.num_trajectories
     threads = RunConfig().simulation_threads
     env = make_vector_env(task, num_episodes, ResetSeeds(0, "demos"), threads)
     try:

@@ -78,9 +78,16 @@ def confirmed(scope: Scope, folder: Path) -> list[Arm]:
 
 
 def chosen_factor(arm: ArmRuns, gathered: Gathered) -> float | None:
-    """The rung of the lowest J, in the mean over seeds, that keeps 97 % of the return."""
+    """The rung of the lowest J, in the mean over seeds, that keeps 97 % of the return.
+
+    None until all seeds of the ladder and of GAIL are there: a choice from some of them could be
+    another one later, and its runs in vain.
+    """
+    gail = gathered.arm(arm.task, GAIL, arm.arm.group)
     reference = reference_of(gathered, arm.task, arm.arm.group)
-    if arm.label not in METHODS or not arm.records or reference is None:
+    if arm.label not in METHODS or gail is None or reference is None:
+        return None
+    if any(len(one.records) < len(one.arm.seeds) for one in (arm, gail)):
         return None
     rungs = [
         rung
