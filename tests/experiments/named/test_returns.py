@@ -25,13 +25,13 @@ def results(arm: Arm, run: PlannedRun) -> tuple[float, float] | None:
     return g + 10 * run.seed, j
 
 
-@pytest.fixture
-def gathered(tmp_path: Path) -> Gathered:
-    scope = Scope(tasks=(TASK,), seeds=(0, 1, 2))
-    return gathered_from(tmp_path, returns.arms(scope, tmp_path), results, scope)
+@pytest.fixture(scope="module")
+def gathered(tmp_path_factory: pytest.TempPathFactory) -> Gathered:
+    scope, folder = Scope(tasks=(TASK,), seeds=(0, 1, 2)), tmp_path_factory.mktemp("sweep")
+    return gathered_from(folder, returns.arms(scope, folder), results, scope)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def outcome(gathered: Gathered) -> Outcome:
     return returns.analyse(gathered)
 

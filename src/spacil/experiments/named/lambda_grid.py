@@ -62,7 +62,7 @@ def arms(scope: Scope, _: Path) -> list[Arm]:
 
 
 def analyse(gathered: Gathered) -> Outcome:
-    summaries = summaries_of(gathered, "best", label_of(0, 0))
+    summaries = summaries_of(gathered, "best", lambda arm: label_of(0, 0))
     groups = list(dict.fromkeys((arm.task, arm.arm.group) for arm in gathered.arms))
     return Outcome(
         title="Weights of both penalties",

@@ -41,7 +41,7 @@ def arms(scope: Scope, _: Path) -> list[Arm]:
 
 
 def analyse(gathered: Gathered) -> Outcome:
-    summaries = summaries_of(gathered, "last", MODES[0])
+    summaries = summaries_of(gathered, "last", lambda arm: MODES[0])
     header = [
         "task", "mixing", "seeds", "G, last policy", "G, best policy", "J, last policy",
         "J / interpolate's", "action change",

@@ -92,21 +92,14 @@ def on(tier: str, method: Setting, task: str) -> Setting:
 def analyse(gathered: Gathered) -> Outcome:
     """One table per tier: last policies with the best beside them."""
     groups = list(dict.fromkeys(arm.arm.group for arm in gathered.arms))
-    summaries = {
-        group: [
-            found
-            for found in summaries_of(gathered, "last", _baseline(group))
-            if found.group == group
-        ]
-        for group in groups
-    }
+    summaries = summaries_of(gathered, "last", lambda arm: _baseline(arm.group))
     return Outcome(
         title="The default on whole and scarce demonstrations",
         text=_TEXT,
-        tables=[_table(group, found) for group, found in summaries.items()],
+        tables=[_table(group, summaries) for group in groups],
         numbers={
             "runs": rows_of(gathered, "last"),
-            "summaries": documents_of([one for found in summaries.values() for one in found]),
+            "summaries": documents_of(summaries),
             "demonstrators": demonstrators_of(gathered.tasks),
         },
         panels=[
@@ -153,6 +146,7 @@ def _table(group: str, summaries: list[ArmSummary]) -> Table:
             with_interval(found.numbers["action_change"]),
         ]
         for found in summaries
+        if found.group == group
     ]
     return Table(group, header, rows)
 

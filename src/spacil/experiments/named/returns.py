@@ -62,14 +62,7 @@ def arms(scope: Scope, _: Path) -> list[Arm]:
 
 def analyse(gathered: Gathered) -> Outcome:
     """Tables as the paper has them, its numbers beside ours; best policies, last ones beside."""
-    summaries = [
-        summary
-        for label in dict.fromkeys(arm.label for arm in gathered.arms)
-        for summary in summaries_of(gathered, "best", BASELINES.get(label))
-        if summary.setting == label
-    ]
-    order = {task: i for i, task in enumerate(gathered.tasks)}
-    summaries.sort(key=lambda summary: order[summary.task])
+    summaries = summaries_of(gathered, "best", lambda arm: BASELINES.get(arm.label))
     return Outcome(
         title="Returns and smoothness on five tasks",
         text=_TEXT,

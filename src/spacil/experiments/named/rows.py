@@ -4,13 +4,14 @@ One vocabulary for all documents of named experiments: G is the return, J the sm
 common frame, lower is smoother; `action_change` is E |a_{t+1} - a_t| of the executed actions.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from spacil.experiments.comparison_text import interval, number
 from spacil.experiments.demonstrator import Demonstrator, demonstrator_of
 from spacil.experiments.named.experiment import ArmRuns, Gathered
+from spacil.experiments.named.plan import Arm
 from spacil.experiments.run_record import RunRecord, first_reaching
 from spacil.experiments.statistics import Ratio, Summary, ratio_of_means, summarize
 
@@ -46,7 +47,7 @@ class ArmSummary:
     numbers: Mapping[str, Summary | None]
     """None where some run has no such number"""
     other: Mapping[str, Summary | None]
-    """The same of the other policy: last where `numbers` are of the best, and the reverse"""
+    """G and J of the other policy: last where `numbers` are of the best, and the reverse"""
     J_ratio: Ratio | None = None
     """J over the J of the baseline of its group and task"""
     G_ratio: Ratio | None = None
@@ -103,10 +104,12 @@ def share(g: float | None, random: float | None, known: Demonstrator | None) -> 
     return (g - random) / (known.average_return - random)
 
 
-def summaries_of(gathered: Gathered, which: Which, baseline: str | None) -> list[ArmSummary]:
-    """Every arm that has runs; ratios are to the arm of this label of the same group and task."""
+def summaries_of(
+    gathered: Gathered, which: Which, baseline_of: Callable[[Arm], str | None]
+) -> list[ArmSummary]:
+    """Every arm that has runs; `baseline_of` is whose ratios it has, of its group and task."""
     return [
-        _summary(arm, which, _baseline(gathered, arm, baseline))
+        _summary(arm, which, _baseline(gathered, arm, baseline_of(arm.arm)))
         for arm in gathered.arms
         if arm.records
     ]
@@ -133,7 +136,8 @@ def _baseline(gathered: Gathered, arm: ArmRuns, label: str | None) -> ArmRuns | 
 
 def _summary(arm: ArmRuns, which: Which, baseline: ArmRuns | None) -> ArmSummary:
     other: Which = "last" if which == "best" else "best"
-    ours, theirs = _columns(arm, which), _columns(baseline, which) if baseline else {}
+    ours, beside = _columns(arm, which), _columns(arm, other)
+    theirs = _columns(baseline, which) if baseline else {}
 
     def ratio(name: str) -> Ratio | None:
         pair = ours[name], theirs.get(name)
@@ -146,7 +150,7 @@ def _summary(arm: ArmRuns, which: Which, baseline: ArmRuns | None) -> ArmSummary
         seeds=tuple(record.seed for record in arm.records),
         which=which,
         numbers=_summarized(ours),
-        other=_summarized(_columns(arm, other)),
+        other=_summarized({name: beside[name] for name in ("G", "J")}),
         J_ratio=ratio("J"),
         G_ratio=ratio("G"),
     )
