@@ -14,7 +14,6 @@ from spacil import storage
 from spacil.report.comparison import finish_figure
 from spacil.report.plain_figures import plain_style, subplots
 
-COLUMNS = 5
 _COLOURS = (
     "#c8553d", "#1f6f8b", "#7d8491", "#d9a441", "#588157", "#6d597a", "#b56576", "#2a9d8f",
     "#8d5524", "#4361ee", "#9c89b8", "#222222",
@@ -22,9 +21,9 @@ _COLOURS = (
 
 
 @plain_style()
-def draw_panels(panels: Sequence[Mapping[str, Any]], path: Path) -> None:
+def draw_panels(panels: Sequence[Mapping[str, Any]], path: Path, columns: int = 5) -> None:
     """`panels` as `Panel` of an experiment's document has them; PNG or SVG by the file's name."""
-    columns = min(len(panels), COLUMNS)
+    columns = min(len(panels), columns)
     rows = -(-len(panels) // columns)
     figure, axes = subplots(rows, columns, figsize=(4.6 * columns, 3.8 * rows), squeeze=False)
     labels = dict.fromkeys(one["label"] for panel in panels for one in panel["series"])
@@ -65,7 +64,8 @@ def _draw(axis: Any, panel: Mapping[str, Any], colours: Mapping[str, str]) -> No
 
 
 def main(source: str, picture: str) -> None:
-    draw_panels(storage.read_json(Path(source))["panels"], Path(picture))
+    document = storage.read_json(Path(source))
+    draw_panels(document["panels"], Path(picture), document["panel_columns"])
 
 
 if __name__ == "__main__":

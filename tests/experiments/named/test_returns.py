@@ -89,7 +89,7 @@ def test_the_page_names_command_commit_and_what_is_missing(outcome: Outcome) -> 
     assert page.startswith("# Returns and smoothness on five tasks\n")
     assert "Made by `spacil experiment returns`" in page
     assert "Runs: 15, by commit cccccccccc." in page
-    assert "| Hopper-v4 | spacil | 3 | 3310 ± 10 | 3310 (3300 to 3320) |" in page
+    assert "| Hopper-v4 | spacil | 3 | 3310 ± 10 | 3300 to 3320 |" in page
     assert "paper-sum" in page.split("## Missing")[1]
 
 

@@ -231,7 +231,7 @@ def _write(name: str, outcome: "Outcome", command: str, results: Path) -> list[P
     figure = None
     if any(panel["series"] for panel in document["panels"]):
         figure = results / f"{page}.png"
-        draw_panels(document["panels"], figure)
+        draw_panels(document["panels"], figure, document["panel_columns"])
         written.append(figure)
     written.append(results / f"{page}.md")
     storage.replace_file(written[-1], markdown(outcome, command, figure, f"{page}.json").encode())

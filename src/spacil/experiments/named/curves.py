@@ -118,6 +118,7 @@ def analyse(gathered: Gathered) -> Outcome:
             "curves": [_document(arm, found) for arm in shown],
         },
         panels=panels,
+        panel_columns=len(gathered.tasks),
         problems=gathered.problems,
         records=gathered.records,
     )

@@ -221,6 +221,7 @@ def analyse(gathered: Gathered) -> Outcome:
             if found
             for measure in MEASURES
         ],
+        panel_columns=2 * len(MEASURES),
         notes=notes,
         problems=gathered.problems,
         records=gathered.records,

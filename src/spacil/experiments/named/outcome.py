@@ -59,6 +59,8 @@ class Outcome:
     numbers: Mapping[str, Any]
     """What the JSON document holds besides the identity: plain values"""
     panels: Sequence[Panel] = ()
+    panel_columns: int = 5
+    """Panels side by side in the figure"""
     notes: Sequence[str] = ()
     problems: Sequence[str] = ()
     """Runs that are not in the numbers"""
@@ -70,6 +72,7 @@ class Outcome:
             "title": self.title,
             **self.numbers,
             "panels": [asdict(panel) for panel in self.panels],
+            "panel_columns": self.panel_columns,
             "notes": list(self.notes),
             "problems": list(self.problems),
         }

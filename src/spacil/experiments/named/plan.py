@@ -12,6 +12,8 @@ from spacil.errors import ConfigError
 from spacil.experiments.sweep_plan import Choice, Grid, PlannedRun, Value, is_read
 
 FIVE_TASKS = ("Reacher-v4", "Hopper-v4", "Walker2d-v4", "HalfCheetah-v4", "Ant-v4")
+ANT_UNTRAINED, ANT_FROM_CLONE = 300, 100
+"""Iterations on Ant from either start: what the budget allows, not where it stands still"""
 QUICK_TASKS = ("Reacher-v4",)
 QUICK_SEEDS = (0, 1)
 QUICK: Mapping[str, Value] = {

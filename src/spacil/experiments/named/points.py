@@ -20,7 +20,7 @@ def return_against_j(gathered: Gathered, task: str, which: Which, group: str = "
     return Panel(
         f"{task}, {group}" if group else task,
         "J, common frame (lower is smoother)",
-        f"return G of the {which} policy (dashed: demonstrator)",
+        f"return G, {which} policy",
         series,
         None if known is None else known.average_return,
     )

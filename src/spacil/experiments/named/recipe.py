@@ -12,7 +12,15 @@ from pathlib import Path
 from spacil.experiments.comparison_text import number
 from spacil.experiments.named.experiment import Gathered, NamedExperiment
 from spacil.experiments.named.outcome import Outcome, Table
-from spacil.experiments.named.plan import FIVE_TASKS, Arm, Scope, Setting, narrowed
+from spacil.experiments.named.plan import (
+    ANT_FROM_CLONE,
+    ANT_UNTRAINED,
+    FIVE_TASKS,
+    Arm,
+    Scope,
+    Setting,
+    narrowed,
+)
 from spacil.experiments.named.points import return_against_j
 from spacil.experiments.named.rows import (
     ArmSummary,
@@ -49,8 +57,6 @@ ABLATION = (
     Setting(BOTH, "spacil"),
 )
 """The rule with its anchor, start and mean; only the two penalties differ"""
-ANT_ITERATIONS = {"spacil": 100, "gail": 300}
-"""By algorithm: what the budget allows there"""
 
 _TASKS = {
     WHOLE: FIVE_TASKS,
@@ -85,7 +91,7 @@ def on(tier: str, method: Setting, task: str) -> Setting:
     flags, from_seed = DATA[tier]
     choices = {**method.choices, **flags}
     if task == "Ant-v4":
-        choices["iterations"] = ANT_ITERATIONS[method.algorithm]
+        choices["iterations"] = ANT_UNTRAINED if method.algorithm == "gail" else ANT_FROM_CLONE
     return Setting(method.label, method.algorithm, choices, from_seed)
 
 

@@ -152,8 +152,13 @@ def _summary(arm: ArmRuns, which: Which, baseline: ArmRuns | None) -> ArmSummary
         numbers=_summarized(ours),
         other=_summarized({name: beside[name] for name in ("G", "J")}),
         J_ratio=ratio("J"),
-        G_ratio=ratio("G"),
+        G_ratio=ratio("G") if _is_positive(ours, "G") and _is_positive(theirs, "G") else None,
     )
+
+
+def _is_positive(columns: Mapping[str, list[float] | None], name: str) -> bool:
+    """Whether a ratio says something: of two negative returns the larger ratio is the worse one."""
+    return min(columns.get(name) or [0.0]) > 0
 
 
 def _columns(arm: ArmRuns, which: Which) -> dict[str, list[float] | None]:
