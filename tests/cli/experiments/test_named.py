@@ -11,6 +11,8 @@ from generated_arms import gathered_from
 from spacil.experiments.named import returns
 from spacil.experiments.named.plan import Scope
 from spacil.experiments.named.table import NAMED, named_experiment, page_of
+from spacil.experiments.sweep_folder import open_sweep
+from spacil.experiments.sweep_plan import Grid
 
 Spacil = Callable[..., Any]
 
@@ -86,6 +88,16 @@ def test_a_page_that_is_not_its_own_is_never_overwritten(
     assert refused.code == 74
     assert "is no result of experiment returns" in refused.err
     assert (tmp_path / "returns.md").read_text() == "by hand"
+
+
+def test_claims_may_come_before_the_first_run(spacil: Spacil, tmp_path: Path) -> None:
+    done = spacil("experiment", "claims", "-o", tmp_path / "sweep")
+    assert done.code == 0
+    page = (tmp_path / "sweep" / "results" / "claims.md").read_text()
+    assert page.count("not measured") == len(
+        json.loads((tmp_path / "sweep" / "results" / "claims.json").read_text())["answers"]
+    )
+    open_sweep(tmp_path / "sweep", [Grid(("bc",), ("Reacher-v4",), (0,))], 0)
 
 
 def test_several_values_of_a_setting_are_for_sweeps(spacil: Spacil) -> None:

@@ -70,10 +70,11 @@ def run(name: str, arguments: list[str]) -> int:
     prog = f"spacil experiment {name}"
     parsed = parse(NamedArguments, arguments, prog, about[0].upper() + about[1:] + ".")
     from spacil.experiments.named.experiment import gather
+    from spacil.experiments.sweep_folder import RESULTS
 
     experiment, scope = named_experiment(name), _scope(parsed)
     folder = parsed.out or Path("sweeps") / ("quick" if parsed.quick else "paper")
-    results = parsed.results or folder / "results"
+    results = parsed.results or folder / RESULTS
     _refuse_others(name, results)
     if parsed.runs:
         gathered = _given(name, experiment, parsed)

@@ -23,6 +23,7 @@ from spacil.experiments.named.plan import Arm, Scope, Setting, narrowed
 from spacil.experiments.named.rows import ratio_text, spread
 from spacil.experiments.run_record import RunRecord
 from spacil.experiments.statistics import ratio_of_means, summarize
+from spacil.experiments.sweep_folder import DEMONSTRATIONS
 from spacil.measuring.measure import measure_smoothness
 from spacil.policies.file import load_policy
 from spacil.runs.location import make_folder
@@ -67,7 +68,7 @@ def imitators(scope: Scope, folder: Path) -> list[Arm]:
 
 def _recorded(run_dir: Path, folder: Path, task: str) -> Path:
     """The file of the smooth demonstrations: as many episodes as the bundled ones have."""
-    path = folder / "demonstrations" / f"{task}-smooth.safetensors"
+    path = folder / DEMONSTRATIONS / f"{task}-smooth.safetensors"
     if path.is_file():
         return path
     if not is_run_folder(run_dir) or status_of_run(run_dir) != "finished":

@@ -10,11 +10,8 @@ from spacil.errors import SpacilError
 from spacil.experiments.named.outcome import Document, Outcome
 from spacil.experiments.named.plan import Arm, Scope, Stage
 from spacil.experiments.run_record import RunRecord, read_run
-from spacil.experiments.sweep_folder import SweepFolder
+from spacil.experiments.sweep_folder import MEASURED, SweepFolder
 from spacil.runs.location import make_folder, safe_folder_name
-
-MEASURED = "measured"
-"""Folder, inside that of the sweep, of what was measured at finished runs"""
 
 
 @dataclass(frozen=True)
