@@ -94,6 +94,7 @@ BAD = {
     "discriminator_hidden": (-1,),
     "gamma": 0.0,
     "gae_lambda": 1.1,
+    "action_rate_weight": -0.1,
     "max_kl": 0.0,
     "cg_steps": 0,
     "cg_damping": -0.1,

@@ -65,6 +65,7 @@ def test_spacil_with_weights_is_another_policy(state_after: Callable[..., Any]) 
     for name, weights in {
         "policy": {"lambda_policy": 0.03, "lambda_cost": 0.0, "penalty_ramp_iterations": 0},
         "cost": {"lambda_policy": 0.0, "lambda_cost": 0.01},
+        "reward": {"lambda_policy": 0.0, "lambda_cost": 0.0, "action_rate_weight": 0.1},
     }.items():
         smooth = state_after(spacil.SPaCIL, name, 3, preset="plain", **weights)
         weight = "policy.mean_net.layers.0.weight"

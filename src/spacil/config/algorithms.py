@@ -116,7 +116,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {
             "iterations": 100,
             "checkpoint_interval": 10,  # an epoch takes less time than its checkpoint is worth
         },
-        ignores=frozenset({"gae_lambda", "initial_log_std", "select"}),
+        ignores=frozenset({"gae_lambda", "action_rate_weight", "initial_log_std", "select"}),
         instead={
             "smoothness_target": "bc takes a weight, --lambda-policy",
             "select": "bc hands out the policy of the lowest held-out loss",

@@ -9,16 +9,21 @@ from spacil.config.general import require_widths
 
 @dataclass(frozen=True)
 class ReturnsConfig:
-    """Generalised advantage estimation."""
+    """Generalised advantage estimation, and what is added to every reward."""
 
     gamma: float = 0.995
     """Discount (gamma)."""
     gae_lambda: float = 0.97
     """Weight of longer advantage estimates (tau in the paper's appendix)."""
+    action_rate_weight: float = 0.0
+    """What a step's reward loses for the squared change of the executed action since the step
+    before: the reward shaping that others smooth with. It follows --penalty-start and -doubling."""
 
     def __post_init__(self) -> None:
         require(0 < self.gamma <= 1, "gamma", self.gamma, "in (0, 1]")
         require(0 <= self.gae_lambda <= 1, "gae_lambda", self.gae_lambda, "in [0, 1]")
+        weight = self.action_rate_weight
+        require(weight >= 0, "action_rate_weight", weight, "0 or more")
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ _NEW_IN_0_2: Mapping[str, Any] = {
     "kept_policy_decay": 0.0,
     "cost_weight": "fixed",
     "penalty_weight": "fixed",
+    "action_rate_weight": 0.0,
     "penalty_start": 0,
     "penalty_doubling": 0,
     "select": "return",

@@ -18,7 +18,7 @@ from spacil.envs.vector_env import ResetSeeds
 from spacil.experiments.front_numbers import smoothest_at
 from spacil.experiments.named.experiment import ArmRuns, Gathered, NamedExperiment, gather
 from spacil.experiments.named.front_tables import CONFIRMED, GAIL, analyse, reference_of
-from spacil.experiments.named.ladder import METHODS, base, ladder, mean_rungs, weights_at_factor
+from spacil.experiments.named.ladder import METHODS, base, ladder, mean_rungs, weighted
 from spacil.experiments.named.outcome import Document
 from spacil.experiments.named.plan import Arm, Scope, Setting, narrowed
 from spacil.experiments.named.recipe import DATA, SCARCE, WHOLE
@@ -71,7 +71,7 @@ def confirmed(scope: Scope, folder: Path) -> list[Arm]:
         factor = chosen_factor(arm, gathered)
         if factor is not None:
             tier = arm.arm.group
-            choices = base(tier, None) | {"penalty": weights_at_factor(arm.label, factor)}
+            choices = base(tier, None) | weighted(arm.label, factor)
             setting = Setting(f"{arm.label}{CONFIRMED}", "spacil", choices, DATA[tier][1])
             found.append(Arm(setting, arm.task, arm.arm.seeds, tier))
     return [*arms, *narrowed(found, Scope(is_quick=scope.is_quick, changes=scope.changes))]

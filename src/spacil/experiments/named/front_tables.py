@@ -237,8 +237,8 @@ _TEXT = (
     "dominate, up to GAIL's roughness and down to random actions, per seed; mean and 95 % interval "
     "over seeds. Smoothest: the rung of the lowest J, in the mean over seeds, with at least "
     f"{100 * LEAST_SHARE:.0f} % of the return; `fixed weight` is that rung's weight in runs of its "
-    "own. Filters act on GAIL's policy and leave its J as it is. Not here: a reward on the action "
-    "rate, and a policy that is Lipschitz by construction."
+    "own. The action-rate reward loses the squared change of the executed action. Filters act on "
+    "GAIL's policy and leave its J as it is. Not here: a policy that is Lipschitz by construction."
 )
 _HEADER = [
     "method", "smoothest at", "J / GAIL's", "its share", "action change / GAIL's", "its share",

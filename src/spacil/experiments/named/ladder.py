@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spacil.config.penalty_terms import parse_terms
 from spacil.experiments.named.experiment import ArmRuns
 from spacil.experiments.named.plan import QUICK, Arm, Scope, Setting
 from spacil.experiments.named.recipe import DATA
@@ -24,6 +23,7 @@ START = 3 * RUNG
 EPISODE_STEPS = 50_000
 """Of the evaluation at each rung: 50 episodes of 1,000 steps"""
 
+ACTION_RATE = "action-rate reward"
 METHODS: Mapping[str, tuple[str, ...]] = {
     "exact": ("exact=0.01",),
     "frobenius": ("frobenius=0.005",),
@@ -31,8 +31,9 @@ METHODS: Mapping[str, tuple[str, ...]] = {
     "cats": ("cats=0.1",),
     "caps": ("caps=0.1",),
     "exact + temporal": ("exact=0.01", "cats=0.1"),
+    ACTION_RATE: (f"{ACTION_RATE}=0.01",),
 }
-"""Method -> its penalties on the first rung; the last one has 128 times their weight"""
+"""Method -> its weights on the first rung; the last one has 128 times as much"""
 
 
 @dataclass(frozen=True)
@@ -61,13 +62,16 @@ def ladder(label: str, tier: str, scope: Scope) -> Setting:
     given = {**(QUICK if scope.is_quick else {}), **dict(scope.changes)}
     rung = int(str(given.get("evaluation_interval", RUNG)))
     start = rung if scope.is_quick else 3 * rung
-    choices = base(tier, start + NUM_RUNGS * rung) | {
-        "penalty": METHODS[label],
-        "penalty_start": start,
-        "penalty_doubling": rung,
-        "evaluation_interval": rung,
-        "evaluation_steps": EPISODE_STEPS,
-    }
+    choices = (
+        base(tier, start + NUM_RUNGS * rung)
+        | weighted(label)
+        | {
+            "penalty_start": start,
+            "penalty_doubling": rung,
+            "evaluation_interval": rung,
+            "evaluation_steps": EPISODE_STEPS,
+        }
+    )
     return Setting(label, "spacil", choices, DATA[tier][1])
 
 
@@ -99,9 +103,17 @@ def rungs_of(arm: Arm, record: RunRecord) -> list[Rung]:
 
 
 def weights_at_factor(label: str, factor: float) -> tuple[str, ...]:
-    """The penalties of a method on the rung of this factor."""
-    terms = parse_terms(METHODS[label])
-    return tuple(f"{term.name}={term.weight * factor!r}" for term in terms)
+    """The weights of a method on the rung of this factor."""
+    pairs = [word.split("=") for word in METHODS[label]]
+    return tuple(f"{name}={float(weight) * factor!r}" for name, weight in pairs)
+
+
+def weighted(label: str, factor: float = 1.0) -> dict[str, Value]:
+    """The same as settings: penalties on the policy, or what the reward loses."""
+    words = weights_at_factor(label, factor)
+    if label == ACTION_RATE:
+        return {"action_rate_weight": float(words[0].split("=")[1])}
+    return {"penalty": words}
 
 
 def mean_rungs(arm: ArmRuns) -> list[dict[str, Any]]:
