@@ -1,4 +1,4 @@
-"""What the policy is paid: three forms of one logit, with D high on the agent."""
+"""What the policy is paid: forms of one logit, with D high on the agent."""
 
 import math
 
@@ -23,6 +23,8 @@ LOG_3 = math.log(3)
         ("logit", LOG_3, -LOG_3),
         ("logit", -LOG_3, LOG_3),
         ("logit", 0.0, 0.0),
+        ("constant", LOG_3, 1.0),
+        ("constant", -LOG_3, 1.0),
     ],
 )
 def test_each_form_by_hand(form: RewardForm, logit: float, reward: float) -> None:

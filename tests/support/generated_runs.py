@@ -60,6 +60,7 @@ def write_run(
     rows: list[dict[str, Any]] = []
     for i in range(1, iterations + 1):
         row = {"iteration": i, "env_steps": 100 * i, "seconds_policy": 0.5, **_OTHER_METRICS}
+        row["train_return"] = 0.5 * final_return * i / iterations
         if i % 2 == 0:
             row |= evaluation(final_return * i / iterations, j) | {"seconds_evaluation": 1.0}
         rows.append(row)

@@ -49,7 +49,10 @@ VERBS = {
     ),
     "watch": ("filming.watch", "a policy in MuJoCo's viewer, where there is a display"),
     "demos": ("demos.main", "demonstrations: collect, import, export, check, show"),
-    "experiment": ("machine.experiment", "measure a claim of the paper: theory"),
+    "experiment": (
+        "machine.experiment",
+        "the tables, figures and claims of the paper, one command each",
+    ),
     "tasks": ("machine.tasks", "the built-in tasks, with sizes and the paper's settings"),
     "doctor": (
         "machine.doctor",

@@ -9,16 +9,21 @@ from spacil.config.general import require_widths
 
 @dataclass(frozen=True)
 class ReturnsConfig:
-    """Generalised advantage estimation."""
+    """Generalised advantage estimation, and what is added to every reward."""
 
     gamma: float = 0.995
     """Discount (gamma)."""
     gae_lambda: float = 0.97
     """Weight of longer advantage estimates (tau in the paper's appendix)."""
+    action_rate_weight: float = 0.0
+    """What a step's reward loses for the squared change of the executed action since the step
+    before: the reward shaping that others smooth with. It follows --penalty-start and -doubling."""
 
     def __post_init__(self) -> None:
         require(0 < self.gamma <= 1, "gamma", self.gamma, "in (0, 1]")
         require(0 <= self.gae_lambda <= 1, "gae_lambda", self.gae_lambda, "in [0, 1]")
+        weight = self.action_rate_weight
+        require(weight >= 0, "action_rate_weight", weight, "0 or more")
 
 
 @dataclass(frozen=True)
@@ -109,10 +114,10 @@ class ValueConfig:
 class DiscriminatorConfig:
     """The adversary: D -> 1 on the agent, cost c = log D, reward -log D (eq:cost_opti)."""
 
-    imitation_reward: Literal["positive", "negative", "logit"] = "positive"
+    imitation_reward: Literal["positive", "negative", "logit", "constant"] = "positive"
     """What the policy is paid, with D high on the agent: positive: -log D, the paper's, which pays
     for staying alive; negative: log(1 - D), which charges for it; logit: log(1 - D) - log D, the
-    form of AIRL."""
+    form of AIRL; constant: 1, a control that pays for staying alive and for nothing else."""
     discriminator_learning_rate: float = 0.003
     """Adam step size; the paper's is 0.01."""
     discriminator_steps: int = 1

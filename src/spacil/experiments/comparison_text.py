@@ -36,11 +36,11 @@ LEGEND = (
 
 
 def as_table(comparison: Comparison) -> str:
-    return _document(comparison, _aligned)
+    return _document(comparison, aligned_table)
 
 
 def as_markdown(comparison: Comparison) -> str:
-    return _document(comparison, _markdown)
+    return _document(comparison, markdown_table)
 
 
 def as_latex(comparison: Comparison) -> str:
@@ -139,7 +139,7 @@ def _all_tables(comparison: Comparison) -> list[Table]:
 
 
 def _pooled_cells(summary: Summary | None) -> list[str]:
-    return [number(None if summary is None else summary.iqm), _interval(summary)]
+    return [number(None if summary is None else summary.iqm), interval(summary)]
 
 
 def _name(row: Row) -> str:
@@ -154,7 +154,7 @@ def _return_cells(row: Row) -> list[str]:
         _name(row),
         str(len(row.runs)),
         _spread(summary),
-        _interval(summary),
+        interval(summary),
         number(None if summary is None else summary.iqm),
         number(None if episodes is None else episodes.mean),
         _probability(row.better_return),
@@ -171,7 +171,7 @@ def _smoothness_cells(row: Row) -> list[str]:
         row.task,
         _name(row),
         _spread(summary),
-        _interval(summary),
+        interval(summary),
         number(None if summary is None else summary.iqm),
         *(_spread(row.summaries[name]) for name in others),
         _probability(row.smoother),
@@ -192,7 +192,7 @@ def _spread(summary: Summary | None) -> str:
     return f"{number(summary.mean)} ± {number(summary.std)}"
 
 
-def _interval(summary: Summary | None) -> str:
+def interval(summary: Summary | None) -> str:
     if summary is None or summary.low is None:
         return "-"
     return f"{number(summary.low)} to {number(summary.high)}"
@@ -208,7 +208,7 @@ def _printed(printed: "Printed | None") -> str:
     return "-" if printed is None else f"{number(printed.mean)} ± {number(printed.std)}"
 
 
-def _aligned(table: Table) -> str:
+def aligned_table(table: Table) -> str:
     header, rows = table
     widths = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]
 
@@ -222,7 +222,7 @@ def _aligned(table: Table) -> str:
     return "\n".join([line(header), "  ".join("-" * width for width in widths), *map(line, rows)])
 
 
-def _markdown(table: Table) -> str:
+def markdown_table(table: Table) -> str:
     header, rows = table
     rule = ["---", "---", *["---:"] * (len(header) - 2)]
     cells = [[cell.replace("|", "\\|") for cell in row] for row in (header, rule, *rows)]

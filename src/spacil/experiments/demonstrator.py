@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from spacil.demos.common_frame import CommonFrame, recorded_evaluation
 from spacil.demos.file import bundled_demos, load_demos
+from spacil.smoothness.action_signal import action_fluctuation
 
 REACHED_SHARE = 0.95
 """Of the demonstrator's return, from which on a run counts as having learned the task"""
@@ -20,6 +21,9 @@ class Demonstrator:
     num_episodes: int
     smoothness_j: float | None
     """In the common frame of its own episodes"""
+    smoothness_j_effective: float | None
+    action_fluctuation: float
+    """E |a_{t+1} - a_t| of the executed actions, mean over episodes"""
     frame_hash: str
 
     @property
@@ -38,10 +42,14 @@ def demonstrator_of(task: str) -> Demonstrator | None:
         return None
     frame = CommonFrame.of(demos)
     measured = recorded_evaluation(demos, frame)
+    episodes = (demos.episode(index) for index in range(demos.num_episodes))
+    changes = [action_fluctuation(episode.executed_actions) for episode in episodes]
     return Demonstrator(
         average_return=float(demos.returns.mean()),
         return_std=float(demos.returns.std(correction=0)),
         num_episodes=demos.num_episodes,
         smoothness_j=measured.get("smoothness_j"),
+        smoothness_j_effective=measured.get("smoothness_j_effective"),
+        action_fluctuation=sum(changes) / len(changes),
         frame_hash=frame.content_hash,
     )

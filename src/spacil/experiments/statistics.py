@@ -100,6 +100,28 @@ def probability_greater(ours: FloatArray, theirs: FloatArray) -> FloatArray:
     return np.asarray((np.sign(difference) / 2 + 0.5).mean(axis=(-2, -1)))
 
 
+@dataclass(frozen=True)
+class Ratio:
+    """Mean of one method over the mean of another; keys are stable."""
+
+    value: float
+    low: float | None
+    high: float | None
+    """95 % bootstrap interval over the seeds of both; None where both have one"""
+
+
+def ratio_of_means(ours: Sequence[float], theirs: Sequence[float]) -> Ratio | None:
+    """mean(ours) / mean(theirs), seeds of each resampled by themselves; None for a zero mean."""
+    pair = [np.asarray(ours, dtype=np.float64), np.asarray(theirs, dtype=np.float64)]
+    if pair[1].mean() == 0:
+        return None
+    value = float(pair[0].mean() / pair[1].mean())
+    if max(map(len, pair)) == 1:
+        return Ratio(value, None, None)
+    low, high = bootstrap_interval(pair, lambda both: both[0].mean(-1) / both[1].mean(-1))
+    return Ratio(value, low, high)
+
+
 def interquartile_mean_over_tasks(scores_by_task: Sequence[Sequence[float]]) -> Summary:
     """One number for several tasks: the IQM of all runs' scores, tasks resampled by themselves.
 

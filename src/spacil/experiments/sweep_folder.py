@@ -29,6 +29,8 @@ from spacil.version import __version__
 
 PLAN, PLAN_LOCK, LOGS, FAILURES = "sweep.json", "sweep.lock", "logs", "failures"
 FORMAT, FORMAT_VERSION = "spacil-sweep", 1
+BESIDE_RUNS = (MEASURED, RESULTS, DEMONSTRATIONS) = ("measured", "results", "demonstrations")
+"""What named experiments keep in the folder, and may have put there before its first run"""
 
 State = Literal["waiting", "running", "interrupted", "failed", "trained", "finished"]
 STATES: tuple[State, ...] = (
@@ -264,6 +266,6 @@ def _wait_for(lock: int, path: Path) -> None:
 
 def _refuse_other_folder(path: Path) -> None:
     with storage.os_errors_as(RunDirError, "list", path):
-        names = {entry.name for entry in path.iterdir()} - {PLAN_LOCK}
+        names = {entry.name for entry in path.iterdir()} - {PLAN_LOCK, *BESIDE_RUNS}
     if any(not storage.is_leftover(name) for name in names):
         raise RunDirError(f"{str(path)!r} is not empty and holds no sweep: choose another -o")

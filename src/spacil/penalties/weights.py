@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from spacil.config.penalty_terms import WeightedTerm
 from spacil.config.smoothing import PolicyPenaltyConfig
 
+MOST_DOUBLINGS = 100
+"""Of a weight on its ladder: far beyond any use, and within the range of numbers"""
+
 
 @dataclass(frozen=True)
 class FoundWeights:
@@ -22,12 +25,12 @@ NOTHING_FOUND = FoundWeights()
 def terms_at(
     config: PolicyPenaltyConfig, iteration: int, found: FoundWeights = NOTHING_FOUND
 ) -> tuple[WeightedTerm, ...]:
-    """The terms with weight: the config's along its ramp.
+    """The terms with weight: the config's along its ramp and its ladder.
 
     Found weights take the place of the first term's and of the temporal term's; the others keep
     their proportion to the first one.
     """
-    share = ramp(config, iteration)
+    share = share_at(config, iteration)
     first = config.first_weight
     scale = 1.0 if found.spatial is None else found.spatial / first
     weighted = [
@@ -50,8 +53,13 @@ def scaled_terms(config: PolicyPenaltyConfig, factor: float) -> tuple[str, ...]:
     return tuple(str(WeightedTerm(term.name, factor * term.weight)) for term in config.terms)
 
 
-def ramp(config: PolicyPenaltyConfig, iteration: int) -> float:
-    """The fraction of its weight that the policy penalty has, from 0 to 1."""
-    if iteration >= config.penalty_ramp_iterations:
-        return 1.0
-    return iteration / config.penalty_ramp_iterations
+def share_at(config: PolicyPenaltyConfig, iteration: int) -> float:
+    """What the policy penalty has of its weight: 0 before its start, then along ramp and ladder."""
+    since_start = iteration - config.penalty_start
+    if since_start < 0:
+        return 0.0
+    doublings = since_start // config.penalty_doubling if config.penalty_doubling else 0
+    doublings = min(doublings, MOST_DOUBLINGS)
+    if since_start >= config.penalty_ramp_iterations:
+        return float(2**doublings)
+    return 2**doublings * since_start / config.penalty_ramp_iterations

@@ -107,7 +107,7 @@ def draw_curves(lines: Sequence[Line], path: Path, demonstrators: Mapping[str, f
         lower.set_xlabel("iteration")
     axes[0, 0].set_ylabel("return G (dashed: demonstrator)")
     axes[1, 0].set_ylabel("J, common frame (lower is smoother)")
-    _finish(figure, axes, path)
+    finish_figure(figure, axes, path)
 
 
 @plain_style()
@@ -140,7 +140,7 @@ def draw_front(points: Sequence[Point], path: Path, demonstrators: Mapping[str, 
     for axis in axes.flat[len(tasks) :]:
         axis.set_visible(False)
     axes[0, 0].set_ylabel("return G (dashed: demonstrator)")
-    _finish(figure, axes, path)
+    finish_figure(figure, axes, path)
 
 
 @plain_style()
@@ -161,7 +161,7 @@ def draw_aggregate(bars: Sequence[Bar], path: Path) -> None:
         axis.set_title(panel, fontsize=10)
         axis.set_yticks([-i for i in range(len(labels))], labels, parse_math=False)
         axis.set_ylim(0.5 - len(labels), 0.5)
-    _finish(figure, axes, path)
+    finish_figure(figure, axes, path)
 
 
 def _colours(labels: Sequence[str]) -> dict[str, str]:
@@ -176,7 +176,7 @@ def _draw_band(axis: Any, band: Band | None, colour: str, name: str) -> None:
     axis.fill_between(band.iterations, band.low, band.high, color=colour, alpha=0.15, linewidth=0)
 
 
-def _finish(figure: Any, axes: Any, path: Path) -> None:
+def finish_figure(figure: Any, axes: Any, path: Path) -> None:
     for axis in axes.flat:
         axis.spines[["top", "right"]].set_visible(False)
         axis.grid(alpha=0.2)

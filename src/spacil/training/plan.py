@@ -10,7 +10,7 @@ from spacil.config.learning import ValueConfig
 from spacil.config.penalty_terms import WeightedTerm
 from spacil.config.train_config import TrainConfig
 from spacil.penalties.anchor import anchor_weight
-from spacil.penalties.weights import NOTHING_FOUND, FoundWeights, terms_at
+from spacil.penalties.weights import NOTHING_FOUND, FoundWeights, share_at, terms_at
 from spacil.types import RolloutBatch
 
 CRITIC_EPOCH_FACTOR = 5
@@ -36,6 +36,8 @@ class IterationPlan:
     """Of the demonstrated actions inside the policy step"""
     temporal_term: str | None = None
     """The penalty whose weight a fluctuation target moves"""
+    action_rate_weight: float = 0.0
+    """Of the squared change of the action, in the reward"""
 
     @property
     def lambda_policy(self) -> float:
@@ -60,7 +62,7 @@ class IterationPlan:
         if self.moves_policy and not all(term.kind.is_replayable for term in self.terms):
             return object()
         names = tuple(term.name for term in self.terms)
-        return (*played.actions.shape, names, self.moves_policy)
+        return (*played.actions.shape, names, self.moves_policy, self.action_rate_weight > 0)
 
 
 def plan_iteration(
@@ -89,4 +91,6 @@ def plan_iteration(
         discriminator_steps=steps,
         temporal_term=None if found.temporal is None else config.policy_penalty.temporal_term.name,
         anchor_weight=anchor_weight(config.fidelity.anchor_weight, num_pairs),
+        action_rate_weight=config.returns.action_rate_weight
+        * share_at(config.policy_penalty, num_done),
     )

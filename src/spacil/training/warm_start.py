@@ -58,8 +58,12 @@ def cloning_config(config: TrainConfig) -> TrainConfig:
         ),
         policy_penalty=replace(
             config.policy_penalty,
-            penalty=scaled_terms(config.policy_penalty, PENALTY_FRACTION),
+            penalty=()
+            if config.policy_penalty.penalty_start
+            else scaled_terms(config.policy_penalty, PENALTY_FRACTION),
             penalty_ramp_iterations=0,
+            penalty_start=0,
+            penalty_doubling=0,
         ),
         wish=WishConfig(),
         warm_start=WarmStartConfig(),

@@ -87,7 +87,7 @@ def run(arguments: list[str]) -> int:
         sweep = read_sweep(parsed.out)
     runs = share(planned or sweep.runs(), parsed.shard)
     if parsed.list:
-        return _show_states(sweep, runs, parsed.json, jobs=0)
+        return show_states(sweep, runs, parsed.json, jobs=0)
     return _run(sweep, runs, parsed)
 
 
@@ -95,7 +95,7 @@ def _status(parsed: StatusArguments) -> int:
     from spacil.experiments.sweep_folder import read_sweep
 
     sweep = read_sweep(parsed.folder)
-    return _show_states(sweep, sweep.runs(), parsed.json, jobs=None)
+    return show_states(sweep, sweep.runs(), parsed.json, jobs=None)
 
 
 def _run(sweep: "SweepFolder", runs: "Sequence[PlannedRun]", parsed: SweepArguments) -> int:
@@ -157,7 +157,7 @@ def _check_counts(parsed: SweepArguments) -> None:
 # --- what is shown
 
 
-def _show_states(
+def show_states(
     sweep: "SweepFolder", runs: "Sequence[PlannedRun]", target: Path | None, jobs: int | None
 ) -> int:
     from spacil.cli.experiments.overview import summary_line

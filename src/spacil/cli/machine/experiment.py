@@ -9,6 +9,7 @@ from spacil import paper
 from spacil.cli.arguments import parse
 from spacil.cli.output import JsonTarget, identity, show
 from spacil.errors import ConfigError
+from spacil.experiments.named.table import NAMED
 
 if TYPE_CHECKING:
     from spacil.experiments.experts import ExpertEvaluation
@@ -38,11 +39,20 @@ class TheoryArguments:
 def run(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         print("usage: spacil experiment NAME [options]\n")
-        print("\n".join(f"  {name:<8} {text}" for name, text in DESCRIPTIONS.items()))
+        print("\n".join(f"  {name:<15} {text}" for name, text in DESCRIPTIONS.items()))
+        print(
+            "\nA table or figure of the paper, from its runs to its page (docs/experiments.md):\n"
+        )
+        print("\n".join(f"  {name:<15} {text}" for name, (_, text) in NAMED.items()))
         return 0
     name, *rest = arguments
+    if name in NAMED:
+        from spacil.cli.experiments import named
+
+        return named.run(name, rest)
     if name not in DESCRIPTIONS:
-        raise ConfigError(f"experiment {name!r}: expected one of {', '.join(DESCRIPTIONS)}")
+        known = ", ".join([*DESCRIPTIONS, *NAMED])
+        raise ConfigError(f"experiment {name!r}: expected one of {known}")
     prog = f"spacil experiment {name}"
     if name == "experts":
         return _experts(parse(ExpertsArguments, rest, prog, DESCRIPTIONS[name]))

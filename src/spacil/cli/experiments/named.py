@@ -1,0 +1,257 @@
+"""`spacil experiment NAME`: a table or figure of the paper, from its runs to its page.
+
+Runs what is missing in the sweep folder, measures what the experiment measures at finished runs,
+and writes NAME.md, NAME.json and NAME.png. Everything is kept: the same command goes on.
+"""
+
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from spacil.cli.arguments import parse
+from spacil.cli.output import JsonTarget, identity, show
+from spacil.errors import ConfigError, RunDirError, StorageError
+from spacil.experiments.named.table import NAMED, named_experiment, page_of
+
+if TYPE_CHECKING:
+    from spacil.experiments.named.experiment import Gathered, NamedExperiment
+    from spacil.experiments.named.outcome import Outcome
+    from spacil.experiments.named.plan import Arm, Scope
+    from spacil.experiments.sweep_folder import SweepFolder
+
+EXIT_INCOMPLETE = 3
+"""Some runs failed or are missing; the tables hold the others"""
+FRESH_EPISODES, QUICK_EPISODES = 150, 20
+
+
+@dataclass(frozen=True)
+class NamedArguments:
+    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
+    """Folder of the runs, a sweep that experiments share: sweeps/paper, or sweeps/quick."""
+    results: Path | None = None
+    """Folder for NAME.md, NAME.json and NAME.png; by default `results` in the folder of the
+    runs."""
+    quick: bool = False
+    """The same path on Reacher with 2 seeds and few iterations: minutes, and no result."""
+    tasks: tuple[str, ...] = ()
+    """Only these tasks."""
+    seeds: tuple[str, ...] = ()
+    """These seeds instead of the experiment's own: 0-4 means five."""
+    groups: tuple[str, ...] = ()
+    """Only these groups of an experiment that has several."""
+    set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """NAME=VALUE: a setting of every run that reads it; may be given several times."""
+    runs: tuple[Path, ...] = ()
+    """Finished runs to measure instead of the experiment's own (perturbation)."""
+    jobs: int = 0
+    """Runs at a time; by default one per core, and one on a GPU."""
+    threads_per_job: int = 1
+    """Threads of each run. Results repeat bit for bit at one number only."""
+    device: str = "cpu"
+    """Where updates run: cpu, cuda or auto."""
+    fresh_episodes: int = 0
+    """Episodes that best and last policy play at the end of each run; 0: 150, or 20 if quick."""
+    shard: str | None = None
+    """i/n: train only this share of the runs, i from 0 to n - 1."""
+    train: bool = True
+    """Compute missing runs; --no-train measures and reports what is there."""
+    list: bool = False
+    """Print the runs with their states and stop."""
+    json: JsonTarget = None
+
+
+def run(name: str, arguments: list[str]) -> int:
+    about = NAMED[name][1]
+    prog = f"spacil experiment {name}"
+    parsed = parse(NamedArguments, arguments, prog, about[0].upper() + about[1:] + ".")
+    from spacil.experiments.named.experiment import gather
+    from spacil.experiments.sweep_folder import RESULTS
+
+    experiment, scope = named_experiment(name), _scope(parsed)
+    folder = parsed.out or Path("sweeps") / ("quick" if parsed.quick else "paper")
+    results = parsed.results or folder / RESULTS
+    _refuse_others(name, results)
+    if parsed.runs:
+        gathered = _given(name, experiment, parsed)
+    elif not experiment.stages:
+        gathered = _without_runs(scope)
+    else:
+        for stage in experiment.stages:
+            arms = stage(scope, folder)
+            sweep = _sweep(folder, arms, parsed)
+            if parsed.list:
+                return _list(sweep, arms, parsed)
+            code = _train(sweep, arms, parsed) if parsed.train else 0
+            if code not in (0, EXIT_INCOMPLETE):
+                return code
+        gathered = gather(sweep, arms, scope)
+        if not gathered.records:
+            raise RunDirError("no finished run to report on:\n  " + "\n  ".join(gathered.problems))
+    outcome = experiment.analyse(_measured(name, experiment, gathered, folder, results))
+    written = _write(name, outcome, shlex.join(["spacil", "experiment", name, *arguments]), results)
+    document = identity(experiment=name) | {"written": [str(path) for path in written]}
+    document |= {"problems": [*outcome.problems]}
+    show(document, parsed.json, lambda: _print(outcome, written))
+    return EXIT_INCOMPLETE if outcome.problems else 0
+
+
+def _scope(parsed: NamedArguments) -> "Scope":
+    from spacil.experiments.named.plan import Scope
+    from spacil.experiments.sweep_plan import assignment, seeds_of
+
+    changes = []
+    for name, values in map(assignment, parsed.set):
+        if len(values) != 1:
+            raise ConfigError(f"--set {name}: an experiment takes one value; sweep takes several")
+        changes.append((name, values[0]))
+    seeds = seeds_of(parsed.seeds)
+    return Scope(parsed.tasks, seeds, parsed.groups, parsed.quick, tuple(changes))
+
+
+def _refuse_others(name: str, results: Path) -> None:
+    """Hours of work must not end by overwriting a page that somebody wrote."""
+    from spacil import storage
+
+    page = results / f"{page_of(name)}.md"
+    source = page.with_suffix(".json")
+    document = storage.read_json(source) if source.is_file() else None
+    is_ours = isinstance(document, dict) and document.get("experiment") == name
+    if not is_ours and (page.exists() or source.exists()):
+        raise StorageError(f"{str(page)!r} is no result of experiment {name}: choose --results")
+
+
+def _sweep(folder: Path, arms: "Sequence[Arm]", parsed: NamedArguments) -> "SweepFolder":
+    """The folder with the arms in its plan; only read where nothing is to be run."""
+    from spacil.experiments.sweep_folder import SweepFolder, open_sweep
+
+    episodes = parsed.fresh_episodes or (QUICK_EPISODES if parsed.quick else FRESH_EPISODES)
+    grids = [grid for arm in arms for grid in arm.grids()]
+    if parsed.list or not parsed.train:
+        return SweepFolder(folder, tuple(grids), episodes)
+    return open_sweep(folder, grids, episodes)
+
+
+def _train(sweep: "SweepFolder", arms: "Sequence[Arm]", parsed: NamedArguments) -> int:
+    from spacil.cli.experiments.overview import overview_for
+    from spacil.config.general import num_cores
+    from spacil.experiments.sweep_plan import share
+    from spacil.experiments.sweep_runner import JobOptions, run_sweep
+
+    runs = share(_checked_runs(arms), parsed.shard)
+    jobs = parsed.jobs or (num_cores() if parsed.device == "cpu" else 1)
+    options = JobOptions(jobs, parsed.threads_per_job, parsed.device)
+    with overview_for(sweep, runs, jobs) as overview:
+        outcome = run_sweep(sweep, runs, options, overview.report, overview.refresh)
+    if outcome.signal_code:
+        print("interrupted; the same command goes on", file=sys.stderr)
+    return outcome.exit_code
+
+
+def _checked_runs(arms: "Sequence[Arm]") -> "list[Any]":
+    from spacil.experiments.sweep_plan import planned_runs
+
+    return planned_runs(grid for arm in arms for grid in arm.grids())
+
+
+def _list(sweep: "SweepFolder", arms: "Sequence[Arm]", parsed: NamedArguments) -> int:
+    from spacil.cli.experiments.sweep import show_states
+    from spacil.experiments.sweep_plan import share
+
+    return show_states(sweep, share(_checked_runs(arms), parsed.shard), parsed.json, jobs=0)
+
+
+def _given(name: str, experiment: "NamedExperiment", parsed: NamedArguments) -> "Gathered":
+    """The runs a user names, one arm per task and algorithm."""
+    from spacil.experiments.found_runs import find_runs
+    from spacil.experiments.named.experiment import ArmRuns, Gathered
+    from spacil.experiments.named.plan import Arm, Setting
+
+    if not experiment.takes_runs:
+        raise ConfigError(f"--runs: the experiment {name} runs its own")
+    records, problems = find_runs(parsed.runs)
+    if not records:
+        raise RunDirError("no finished run to measure:\n  " + "\n  ".join(problems))
+    keys = dict.fromkeys((record.task, record.algorithm) for record in records)
+    arms = []
+    for task, algorithm in keys:
+        members = [r for r in records if (r.task, r.algorithm) == (task, algorithm)]
+        seeds = tuple(record.seed for record in members)
+        arms.append(ArmRuns(Arm(Setting(algorithm, algorithm), task, seeds), tuple(members)))
+    return Gathered(tuple(arms), _scope(parsed), tuple(problems))
+
+
+def _without_runs(scope: "Scope") -> "Gathered":
+    from spacil.experiments.named.experiment import Gathered
+
+    return Gathered((), scope)
+
+
+def _measured(
+    name: str, experiment: "NamedExperiment", gathered: "Gathered", folder: Path, results: Path
+) -> "Gathered":
+    """With what the experiment measures at its runs, and the results of others that it reads."""
+    from dataclasses import replace
+
+    from spacil.experiments.named.experiment import measured_at
+
+    found: dict[Path, Any] = {}
+    if experiment.measure is not None:
+        wanted = experiment.measured_runs(gathered.arms)
+        for i, record in enumerate({record.path: record for record in wanted}.values()):
+            print(f"measuring {i + 1} of {len(wanted)}: {record.path}", file=sys.stderr)
+            found[record.path] = measured_at(
+                record, folder, name, experiment.measure, gathered.scope
+            )
+    return replace(gathered, measured=found, results=_documents(experiment.reads, results))
+
+
+def _documents(names: Sequence[str], results: Path) -> dict[str, Any]:
+    from spacil import storage
+
+    paths = {name: results / f"{page_of(name)}.json" for name in names}
+    return {name: storage.read_json(path) for name, path in paths.items() if path.is_file()}
+
+
+def _write(name: str, outcome: "Outcome", command: str, results: Path) -> list[Path]:
+    from spacil import storage
+    from spacil.experiments.named.outcome import markdown
+    from spacil.report.panels import draw_panels
+    from spacil.runs.location import make_folder
+
+    make_folder(results)
+    document = identity(experiment=name) | {"command": command} | outcome.document()
+    document = storage.without_non_finite(document)
+    page = page_of(name)
+    written = [results / f"{page}.json"]
+    storage.write_json(written[0], document)
+    figure = None
+    if any(panel["series"] for panel in document["panels"]):
+        figure = results / f"{page}.png"
+        draw_panels(document["panels"], figure, document["panel_columns"])
+        written.append(figure)
+    written.append(results / f"{page}.md")
+    storage.replace_file(written[-1], markdown(outcome, command, figure, f"{page}.json").encode())
+    return written
+
+
+def _print(outcome: "Outcome", written: Sequence[Path]) -> None:
+    from spacil.experiments.comparison_text import aligned_table
+
+    for table in outcome.tables:
+        print(f"{table.title}\n")
+        if table.rows:
+            print(aligned_table((list(table.header), [list(row) for row in table.rows])))
+        else:
+            print("not measured")
+        print()
+    for note in outcome.notes:
+        print(f"note: {note}")
+    for problem in outcome.problems:
+        print(f"missing: {problem}")
+    for path in written:
+        print(f"written: {path}")

@@ -1,0 +1,110 @@
+"""Each claim of the paper, answered with numbers from the results of the other experiments."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from spacil.experiments.named.evidence import (
+    ROBUST_SHARE,
+    VERY_HIGH,
+    Claim,
+    Results,
+    above_demonstrator,
+    better_return,
+    both_needed,
+    cost_only_is_best_and_rough,
+    faster,
+    j_scaled,
+    larger_gain_in_high_dimensions,
+    lower_spread,
+    robust_to_small_noise,
+    smoother,
+    steadier_training,
+)
+from spacil.experiments.named.experiment import Gathered, NamedExperiment
+from spacil.experiments.named.outcome import Outcome, Table
+
+READS = ("returns", "curves", "perturbation", "lambda-grid", "recipe")
+PAIRS = {"as printed": ("spacil paper-mean", "gail paper-mean"), "our default": ("spacil", "gail")}
+"""Who is compared: SPaCIL's setting and the GAIL it belongs to"""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One claim for one setting; keys are stable."""
+
+    claim: str
+    setting: str
+    answer: str
+    """holds, does not hold, holds on K of N tasks, or not measured"""
+    evidence: str
+
+
+PER_PAIR: Mapping[str, Claim] = {
+    "SPaCIL's return is better than GAIL's on all tasks": better_return,
+    "better than the demonstrator on Hopper, Walker2d, HalfCheetah": above_demonstrator,
+    "SPaCIL is smoother than GAIL on all tasks": smoother,
+    "lower variance of the return across runs": lower_spread("G"),
+    "lower variance of J across runs": lower_spread("J"),
+    "GAIL's rough policies have more variable training curves": steadier_training,
+    "faster learning": faster,
+    "larger gain in high dimensions": larger_gain_in_high_dimensions,
+}
+ONCE: Mapping[str, tuple[str, Claim]] = {
+    "robust to small parameter noise": ("our default", robust_to_small_noise),
+    "J is very high at noise 0.1": ("our default", j_scaled(0.1, VERY_HIGH)),
+    "J rises at noise 0.001 (the paper's table, against its text)": (
+        "our default",
+        j_scaled(0.001, 1.0),
+    ),
+    "cost smoothing alone has the highest return and is rough": (
+        "printed units",
+        cost_only_is_best_and_rough("printed"),
+    ),
+    "cost smoothing alone has the highest return and is rough (ours)": (
+        "Lipschitz units",
+        cost_only_is_best_and_rough("lipschitz"),
+    ),
+    "both penalties are needed": ("our default", both_needed),
+}
+
+
+def answers(results: Results) -> list[Answer]:
+    """Every claim, for every setting it is asked of."""
+    found = [
+        Answer(claim, setting, *answer(results, *pair))
+        for claim, answer in PER_PAIR.items()
+        for setting, pair in PAIRS.items()
+    ]
+    found += [
+        Answer(claim, setting, *answer(results, "", ""))
+        for claim, (setting, answer) in ONCE.items()
+    ]
+    return found
+
+
+def analyse(gathered: Gathered) -> Outcome:
+    found = answers(gathered.results)
+    missing = [name for name in READS if name not in gathered.results]
+    return Outcome(
+        title="The paper's claims, answered",
+        text=(
+            "Computed from the documents of the other experiments in this folder. `as printed` "
+            "compares the preset paper-mean with GAIL of the same discriminator, `our default` the "
+            f"default with plain GAIL. Robust: at least {100 * ROBUST_SHARE:.0f} % of the return "
+            f"at noise 0.001; very high: more than {VERY_HIGH:g} times J. Both penalties are "
+            "needed where both return more than the policy penalty alone at a lower J than the "
+            "cost penalty alone. On Ant, methods with an untrained start were stopped early."
+        ),
+        tables=[
+            Table(
+                "Claims",
+                ["claim", "setting", "answer", "evidence"],
+                [[one.claim, one.setting, one.answer, one.evidence or "-"] for one in found],
+            )
+        ],
+        numbers={"answers": [asdict(one) for one in found], "read": sorted(gathered.results)},
+        notes=[f"not there yet: {name}.json" for name in missing],
+    )
+
+
+CLAIMS = NamedExperiment(stages=(), analyse=analyse, reads=READS)

@@ -1,0 +1,244 @@
+"""What the results say to each claim of the paper: an answer and the numbers behind it.
+
+Pure functions of the documents of other experiments. Where a result is missing the answer is "not
+measured"; where means say one thing and the seeds overlap, a probability says what that is worth.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from spacil.experiments.comparison_text import number
+from spacil.experiments.named.outcome import Document
+from spacil.experiments.named.plan import FIVE_TASKS
+from spacil.experiments.statistics import improvement, summarize
+
+NOT_MEASURED = "not measured"
+ROBUST_SHARE = 0.95
+"""Of the return that a robust policy keeps at noise 0.001"""
+VERY_HIGH = 2.0
+"""J at noise 0.1 over J without, from which on we call it very high"""
+
+Results = Mapping[str, Document]
+Columns = Mapping[str, list[float]]
+"""Task -> one value per seed"""
+Claim = Callable[[Results, str, str], tuple[str, str]]
+"""(results, SPaCIL's label, GAIL's label) -> answer and evidence"""
+
+
+def column(results: Results, name: str, setting: str, key: str) -> dict[str, list[float]]:
+    """Task -> values over seeds of a setting in the runs of a result, where there are any."""
+    found: dict[str, list[float]] = {}
+    for row in results.get(name, {}).get("runs", []):
+        if row["setting"] == setting and row.get(key) is not None and row["task"] in FIVE_TASKS:
+            found.setdefault(row["task"], []).append(row[key])
+    return {task: found[task] for task in FIVE_TASKS if task in found}
+
+
+def verdict(holds: Mapping[str, bool]) -> str:
+    """In words, from where it holds."""
+    if not holds:
+        return NOT_MEASURED
+    if all(holds.values()):
+        return f"holds ({len(holds)} of {len(holds)} tasks)"
+    if not any(holds.values()):
+        return f"does not hold (0 of {len(holds)} tasks)"
+    return f"holds on {sum(holds.values())} of {len(holds)} tasks"
+
+
+def _compared(
+    ours: Columns, theirs: Columns, is_lower_better: bool, of: Callable[[Sequence[float]], float]
+) -> tuple[str, str]:
+    """A statistic of ours against theirs on the tasks that both have."""
+    sign = -1 if is_lower_better else 1
+    holds, words = {}, []
+    for task in (task for task in ours if task in theirs):
+        a, b = of(ours[task]), of(theirs[task])
+        holds[task] = sign * a > sign * b
+        words.append(f"{_short(task)} {number(a)} vs {number(b)}")
+    return verdict(holds), "; ".join(words)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _short(task: str) -> str:
+    return task.removesuffix("-v4")
+
+
+def better_return(results: Results, ours: str, gail: str) -> tuple[str, str]:
+    a, b = (column(results, "returns", label, "G") for label in (ours, gail))
+    answer, evidence = _compared(a, b, False, _mean)
+    chances = [
+        f"{_short(task)} {improvement(a[task], b[task]).probability:.2f}" for task in a if task in b
+    ]
+    return answer, f"mean G: {evidence}; P(better): {', '.join(chances)}" if chances else ""
+
+
+def above_demonstrator(results: Results, ours: str, _: str) -> tuple[str, str]:
+    known = results.get("returns", {}).get("demonstrators", {})
+    found = column(results, "returns", ours, "G")
+    named = ("Hopper-v4", "Walker2d-v4", "HalfCheetah-v4")
+    a = {task: found[task] for task in named if task in found and task in known}
+    b = {task: [known[task]["average_return"]] for task in a}
+    answer, evidence = _compared(a, b, False, _mean)
+    return answer, f"mean G vs demonstrator: {evidence}" if a else ""
+
+
+def _spread(values: Sequence[float]) -> float:
+    return summarize(values).std or 0.0
+
+
+def lower_spread(key: str) -> Claim:
+    def answer(results: Results, ours: str, gail: str) -> tuple[str, str]:
+        a, b = (
+            {t: v for t, v in column(results, "returns", label, key).items() if len(v) > 1}
+            for label in (ours, gail)
+        )
+        found, evidence = _compared(a, b, True, _spread)
+        return found, f"std of {key} over seeds: {evidence}" if evidence else ""
+
+    return answer
+
+
+def smoother(results: Results, ours: str, gail: str) -> tuple[str, str]:
+    a, b = (column(results, "returns", label, "J") for label in (ours, gail))
+    answer, evidence = _compared(a, b, True, _mean)
+    return answer, f"mean J: {evidence}" if evidence else ""
+
+
+def steadier_training(results: Results, ours: str, gail: str) -> tuple[str, str]:
+    def of(label: str) -> dict[str, list[float]]:
+        return {
+            row["task"]: values
+            for row in results.get("curves", {}).get("variability", [])
+            if row["setting"] == label and (values := row["late_variability"]["learning"])
+        }
+
+    answer, evidence = _compared(of(ours), of(gail), True, _mean)
+    return (
+        answer,
+        f"mean change between points of the learning curve: {evidence}" if evidence else "",
+    )
+
+
+def faster(results: Results, ours: str, gail: str) -> tuple[str, str]:
+    """A run that never gets there is slower than any that does."""
+    never = float("inf")
+    holds, words = {}, []
+    rows = results.get("returns", {}).get("runs", [])
+    for task in FIVE_TASKS:
+        a, b = (
+            [
+                never if row["steps_to_95"] is None else row["steps_to_95"]
+                for row in rows
+                if (row["task"], row["setting"]) == (task, label)
+            ]
+            for label in (ours, gail)
+        )
+        if a and b:
+            chance = improvement([-x for x in _finite(a)], [-x for x in _finite(b)]).probability
+            holds[task] = chance > 0.5
+            words.append(f"{_short(task)} {_steps(a)} vs {_steps(b)}, P(faster) {chance:.2f}")
+    return verdict(holds), "steps to 95 %: " + "; ".join(words) if words else ""
+
+
+def _finite(steps: Sequence[float]) -> list[float]:
+    """Never, as a number beyond all others."""
+    return [min(step, 1e18) for step in steps]
+
+
+def _steps(steps: Sequence[float]) -> str:
+    reached = [step for step in steps if step < float("inf")]
+    never = len(steps) - len(reached)
+    shown = number(_mean(reached)) if reached else "-"
+    return f"{shown} ({never} of {len(steps)} never)" if never else shown
+
+
+def larger_gain_in_high_dimensions(results: Results, ours: str, gail: str) -> tuple[str, str]:
+    """FIVE_TASKS is in order of state and action dims: is the gain largest where they are most?"""
+    a, b = (column(results, "returns", label, "share") for label in (ours, gail))
+    gains = {task: 100 * (_mean(a[task]) - _mean(b[task])) for task in a if task in b}
+    if len(gains) < 2:
+        return NOT_MEASURED, ""
+    tasks = list(gains)
+    holds = max(gains, key=lambda task: gains[task]) == tasks[-1] and gains[tasks[-1]] > 0
+    evidence = "; ".join(f"{_short(task)} {gain:+.1f}" for task, gain in gains.items())
+    answer = "holds" if holds else "does not hold"
+    return answer, f"gain in percent of the demonstrator, by dimension: {evidence}"
+
+
+def _scaled(results: Results, level: float) -> dict[str, dict[str, float | None]]:
+    rows = results.get("perturbation", {}).get("levels", [])
+    return {row["task"]: row["scaled"] for row in rows if row["noise_std"] == level}
+
+
+def robust_to_small_noise(results: Results, *_: str) -> tuple[str, str]:
+    found = {t: s["G"] for t, s in _scaled(results, 0.001).items() if s["G"] is not None}
+    # Returns of Reacher are negative: 1.05 of one is 5 % worse.
+    holds = {
+        task: (2 - g if task.startswith("Reacher") else g) >= ROBUST_SHARE
+        for task, g in found.items()
+    }
+    words = "; ".join(f"{_short(task)} {g:.3f}" for task, g in found.items())
+    return verdict(holds), f"G at noise 0.001 over G without: {words}" if words else ""
+
+
+def j_scaled(level: float, least: float) -> Claim:
+    def answer(results: Results, *_: str) -> tuple[str, str]:
+        found = {t: s for t, s in _scaled(results, level).items() if s["J"] is not None}
+        holds = {task: (scaled["J"] or 0) > least for task, scaled in found.items()}
+        words = "; ".join(
+            f"{_short(task)} {number(s['J'])} (fixed states {number(s['J_fixed'])})"
+            for task, s in found.items()
+        )
+        return verdict(holds), f"J at noise {level:g} over J without: {words}" if words else ""
+
+    return answer
+
+
+def _grid(results: Results, group: str) -> dict[str, Any]:
+    """Label of a point -> its summary, on Hopper."""
+    return {
+        row["setting"]: row["numbers"]
+        for row in results.get("lambda-grid", {}).get("summaries", [])
+        if (row["group"], row["task"]) == (group, "Hopper-v4") and row["numbers"]["G"]
+    }
+
+
+def cost_only_is_best_and_rough(group: str) -> Claim:
+    def answer(results: Results, *_: str) -> tuple[str, str]:
+        points = _grid(results, group)
+        if "(0, 1)" not in points or "(0, 0)" not in points or len(points) < 3:
+            return NOT_MEASURED, ""
+        best = max(points, key=lambda label: points[label]["G"]["mean"])
+        is_rough = points["(0, 1)"]["J"]["mean"] > points["(0, 0)"]["J"]["mean"]
+        evidence = "; ".join(
+            f"{label} G {number(points[label]['G']['mean'])} J {number(points[label]['J']['mean'])}"
+            for label in dict.fromkeys(("(0, 1)", "(0, 0)", best))
+        )
+        if best == "(0, 1)" and is_rough:
+            return "holds", evidence
+        rough = "rougher than GAIL" if is_rough else "not rougher than GAIL"
+        return f"does not hold: highest return at {best}, {rough}", evidence
+
+    return answer
+
+
+def both_needed(results: Results, *_: str) -> tuple[str, str]:
+    """In the rule's ablation: more return than the policy penalty alone, less J than the cost's."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in results.get("recipe", {}).get("summaries", []):
+        if row["group"].startswith("ablation"):
+            data = row["group"].removeprefix("ablation-")
+            found.setdefault((row["task"], data), {})[row["setting"]] = row["numbers"]
+    holds, words = {}, []
+    for (task, data), rows in found.items():
+        if {"policy only", "cost only", "both"} <= rows.keys():
+            g = {name: rows[name]["G"]["mean"] for name in ("policy only", "cost only", "both")}
+            j = {name: rows[name]["J"]["mean"] for name in g}
+            holds[f"{task} {data}"] = g["both"] > g["policy only"] and j["both"] < j["cost only"]
+            shown = ", ".join(f"{name} {number(g[name])} / {number(j[name])}" for name in g)
+            words.append(f"{_short(task)} {data}: {shown}")
+    answer = verdict(holds).replace("tasks", "data sets")
+    return answer, "G / J: " + "; ".join(words) if words else ""

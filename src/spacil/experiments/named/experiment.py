@@ -1,0 +1,123 @@
+"""The seam between an experiment and the command that runs it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from spacil import storage
+from spacil.errors import SpacilError
+from spacil.experiments.named.outcome import Document, Outcome
+from spacil.experiments.named.plan import Arm, Scope, Stage
+from spacil.experiments.run_record import RunRecord, read_run
+from spacil.experiments.sweep_folder import MEASURED, SweepFolder
+from spacil.runs.location import make_folder, safe_folder_name
+
+
+@dataclass(frozen=True)
+class ArmRuns:
+    """An arm and those of its runs that are finished, by seed."""
+
+    arm: Arm
+    records: tuple[RunRecord, ...]
+
+    @property
+    def task(self) -> str:
+        return self.arm.task
+
+    @property
+    def label(self) -> str:
+        return self.arm.label
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What an analysis is a function of."""
+
+    arms: tuple[ArmRuns, ...]
+    scope: Scope = field(default_factory=Scope)
+    problems: tuple[str, ...] = ()
+    """Runs that are missing, in words"""
+    measured: Mapping[Path, Document] = field(default_factory=dict)
+    """By run folder, where the experiment measures at runs"""
+    results: Mapping[str, Document] = field(default_factory=dict)
+    """Documents of other experiments, by name, where this one reads them"""
+
+    @property
+    def records(self) -> list[RunRecord]:
+        """Every run once, also where several arms share it."""
+        return list({record.path: record for arm in self.arms for record in arm.records}.values())
+
+    @property
+    def tasks(self) -> list[str]:
+        return list(dict.fromkeys(arm.task for arm in self.arms))
+
+    def arm(self, task: str, label: str, group: str = "") -> ArmRuns | None:
+        """The finished runs of one setting; None where it was not asked for or has none."""
+        for found in self.arms:
+            if (found.task, found.label, found.arm.group) == (task, label, group):
+                return found if found.records else None
+        return None
+
+
+Measure = Callable[[RunRecord, Scope], Document]
+
+
+@dataclass(frozen=True)
+class NamedExperiment:
+    """One experiment."""
+
+    stages: tuple[Stage, ...]
+    analyse: Callable[[Gathered], Outcome]
+    measure: Measure | None = None
+    """At a finished run: takes time, so its result is kept"""
+    measured_runs: Callable[[Sequence[ArmRuns]], list[RunRecord]] = field(
+        default=lambda arms: [record for arm in arms for record in arm.records]
+    )
+    """Which runs are measured"""
+    reads: tuple[str, ...] = ()
+    """Other experiments whose results it reads"""
+    page: str = ""
+    """Name of its files, where it is not the experiment's"""
+    takes_runs: bool = False
+    """Whether it can be told which finished runs to use instead of running its own"""
+
+
+def gather(sweep: SweepFolder, arms: Sequence[Arm], scope: Scope) -> Gathered:
+    """The finished runs of the arms; what is missing or damaged is named."""
+    found, problems = [], []
+    for arm in arms:
+        records = []
+        for run in arm.runs():
+            run_dir, state = sweep.run_dir(run), sweep.state(run)
+            if state.state not in ("finished", "trained"):
+                reason = f": {state.reason}" if state.reason else ""
+                problems.append(f"{run.name}: {state.state}{reason}")
+                continue
+            try:
+                records.append(read_run(run_dir, run))
+            except SpacilError as error:
+                problems.append(f"{run.name}: {error}")
+        found.append(ArmRuns(arm, tuple(sorted(records, key=lambda record: record.seed))))
+    return Gathered(tuple(found), scope, tuple(dict.fromkeys(problems)))
+
+
+def measured_at(
+    record: RunRecord, folder: Path, name: str, measure: Measure, scope: Scope
+) -> Document:
+    """What an experiment measures at a run, from the file of an earlier call where it is there.
+
+    The file knows which policy it measured: a run that was trained again is measured again.
+    """
+    parts = [*record.path.parts[-4:], "quick"] if scope.is_quick else record.path.parts[-4:]
+    path = folder / MEASURED / name / f"{safe_folder_name('--'.join(parts))}.json"
+    key: dict[str, Any] = {"best": record.best, "last": record.last}
+    policy = storage.document_hash(storage.without_non_finite(key))
+    if path.is_file():
+        match storage.read_json(path):
+            case {"policy": known, "measured": dict() as measured} if known == policy:
+                return measured
+    measured = storage.without_non_finite(measure(record, scope))
+    make_folder(path.parent)
+    storage.write_json(path, {"policy": policy, "run": record.path.name, "measured": measured})
+    return dict(measured)

@@ -1,0 +1,137 @@
+"""Return against smoothness, beyond the paper: our penalty, its rivals, filters, and controls.
+
+One ladder per method, task, data and seed (`ladder.py`), then the smoothest rung that keeps 97 % of
+the return once more at a fixed weight. Filters act on GAIL's policy: they change what the motors
+feel and not J, so they stand in the front of the action change alone.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from spacil.config.general import RunConfig
+from spacil.envs.registry import make_vector_env, task_named_in_file
+from spacil.envs.vector_env import ResetSeeds
+from spacil.experiments.front_numbers import smoothest_at
+from spacil.experiments.named.experiment import ArmRuns, Gathered, NamedExperiment, gather
+from spacil.experiments.named.front_tables import CONFIRMED, GAIL, analyse, reference_of
+from spacil.experiments.named.ladder import METHODS, base, ladder, mean_rungs, weighted
+from spacil.experiments.named.outcome import Document
+from spacil.experiments.named.plan import Arm, Scope, Setting, narrowed
+from spacil.experiments.named.recipe import DATA, SCARCE, WHOLE
+from spacil.experiments.run_record import RunRecord
+from spacil.experiments.sweep_folder import SweepFolder
+from spacil.measuring.action_filters import with_low_pass, with_moving_average
+from spacil.policies.file import load_policy
+from spacil.sampling.episodes import MakeActor, play
+from spacil.smoothness.action_signal import action_fluctuation, mean_of_known
+
+TASKS = {
+    WHOLE: ("Hopper-v4", "Walker2d-v4", "HalfCheetah-v4"),
+    SCARCE: ("Hopper-v4", "HalfCheetah-v4"),
+}
+SEEDS = 3
+CONTROL_ITERATIONS = 200
+
+AVERAGES = (0.2, 0.4, 0.6, 0.8, 0.9)
+"""Strengths of the moving average, weakest first"""
+CUTOFFS = (0.6, 0.4, 0.3, 0.2, 0.1)
+"""Of the second-order low-pass, as fractions of Nyquist, weakest first"""
+EPISODES, QUICK_EPISODES = 50, 4
+
+
+def ladders(scope: Scope, _: Path) -> list[Arm]:
+    """Every method's ladder, and those it is seen beside."""
+    found = []
+    for tier, usual in TASKS.items():
+        flags, from_seed = DATA[tier]
+        control: dict[str, Any] = {"imitation_reward": "constant", "iterations": CONTROL_ITERATIONS}
+        beside = (
+            Setting(GAIL, "spacil", base(tier, None), from_seed),
+            Setting("spacil", "spacil", flags, from_seed),
+            Setting("bc", "bc", flags, from_seed),
+            Setting("constant reward", "gail", {**flags, **control}, from_seed),
+        )
+        methods = list(METHODS)[:2] if scope.is_quick else list(METHODS)
+        for task in scope.tasks_or(usual):
+            settings = (*beside, *(ladder(label, tier, scope) for label in methods))
+            found += [Arm(one, task, scope.seeds_or(SEEDS), tier) for one in settings]
+    return narrowed(found, scope)
+
+
+def confirmed(scope: Scope, folder: Path) -> list[Arm]:
+    """The ladders, and each method's chosen rung once more at a fixed weight."""
+    arms = ladders(scope, folder)
+    gathered = gather(SweepFolder(folder, (), 0), arms, scope)
+    found = []
+    for arm in gathered.arms:
+        factor = chosen_factor(arm, gathered)
+        if factor is not None:
+            tier = arm.arm.group
+            choices = base(tier, None) | weighted(arm.label, factor)
+            setting = Setting(f"{arm.label}{CONFIRMED}", "spacil", choices, DATA[tier][1])
+            found.append(Arm(setting, arm.task, arm.arm.seeds, tier))
+    return [*arms, *narrowed(found, Scope(is_quick=scope.is_quick, changes=scope.changes))]
+
+
+def chosen_factor(arm: ArmRuns, gathered: Gathered) -> float | None:
+    """The rung of the lowest J, in the mean over seeds, that keeps 97 % of the return.
+
+    None until all seeds of the ladder and of GAIL are there: a choice from some of them could be
+    another one later, and its runs in vain.
+    """
+    gail = gathered.arm(arm.task, GAIL, arm.arm.group)
+    reference = reference_of(gathered, arm.task, arm.arm.group)
+    if arm.label not in METHODS or gail is None or reference is None:
+        return None
+    if any(len(one.records) < len(one.arm.seeds) for one in (arm, gail)):
+        return None
+    rungs = [
+        rung
+        for rung in mean_rungs(arm)
+        if rung["factor"] > 0 and rung["J"] is not None and rung["share"] is not None
+    ]
+    index = smoothest_at([(rung["J"], rung["share"] / reference.share) for rung in rungs])
+    return None if index is None else float(rungs[index]["factor"])
+
+
+def measure(record: RunRecord, scope: Scope) -> Document:
+    """The last policy of GAIL behind every filter."""
+    saved = load_policy(record.path, "last")
+    task = task_named_in_file(saved.task, record.path)
+    episodes = QUICK_EPISODES if scope.is_quick else EPISODES
+    threads = RunConfig().simulation_threads
+    env = make_vector_env(task, episodes, ResetSeeds(0, "evaluate"), threads)
+
+    def act(states: Tensor) -> Tensor:
+        return saved.policy.clip(saved.policy.mean(states))
+
+    filters: list[tuple[str, float, MakeActor]] = []
+    filters += [("moving average", s, partial(with_moving_average, act, s)) for s in AVERAGES]
+    filters += [("low-pass", c, partial(with_low_pass, act, c, 2)) for c in CUTOFFS]
+    found = []
+    try:
+        for name, strength, make_actor in filters:
+            played = play(env, make_actor, episodes)
+            returns = [one.total_return for one in played]
+            changes = [action_fluctuation(one.actions) for one in played]
+            numbers = {"G": sum(returns) / len(returns), "action_change": mean_of_known(changes)}
+            found.append({"filter": name, "strength": strength, **numbers})
+    finally:
+        env.close()
+    return {"episodes": episodes, "filters": found}
+
+
+def runs_of_gail(arms: Sequence[ArmRuns]) -> list[RunRecord]:
+    return [record for arm in arms if arm.label == GAIL for record in arm.records]
+
+
+FRONT = NamedExperiment(
+    stages=(ladders, confirmed),
+    analyse=analyse,
+    measure=measure,
+    measured_runs=runs_of_gail,
+)

@@ -1,0 +1,138 @@
+"""The runs behind a front: penalties whose weight doubles rung by rung, from a common GAIL policy.
+
+Until the first rung every method of a seed is the same run, bit for bit (`penalty_start`). A rung
+is evaluated at its end, before the weight doubles.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spacil.experiments.named.experiment import ArmRuns
+from spacil.experiments.named.plan import QUICK, Arm, Scope, Setting
+from spacil.experiments.named.recipe import DATA
+from spacil.experiments.named.rows import demonstrator_of_run, share
+from spacil.experiments.run_record import RunRecord
+from spacil.experiments.sweep_plan import Value
+from spacil.penalties.weights import share_at
+from spacil.runs import metrics_log
+
+RUNG, NUM_RUNGS = 40, 8
+START = 3 * RUNG
+"""Iterations of the common GAIL"""
+EPISODE_STEPS = 50_000
+"""Of the evaluation at each rung: 50 episodes of 1,000 steps"""
+
+ACTION_RATE = "action-rate reward"
+METHODS: Mapping[str, tuple[str, ...]] = {
+    "exact": ("exact=0.01",),
+    "frobenius": ("frobenius=0.005",),
+    "lcp": ("lcp=0.0005",),
+    "cats": ("cats=0.1",),
+    "caps": ("caps=0.1",),
+    "exact + temporal": ("exact=0.01", "cats=0.1"),
+    ACTION_RATE: (f"{ACTION_RATE}=0.01",),
+}
+"""Method -> its weights on the first rung; the last one has 128 times as much"""
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One evaluation of one run on the ladder; keys are stable."""
+
+    seed: int
+    iteration: int
+    factor: float
+    """On the first rung's weights; 0 for the common GAIL"""
+    G: float
+    share: float | None
+    J: float | None
+    J_effective: float | None
+    action_change: float | None
+
+
+def base(tier: str, iterations: int | None) -> dict[str, Value]:
+    """The GAIL of ratios on the data of a tier."""
+    choices: dict[str, Value] = {"preset": "gail-like", **DATA[tier][0]}
+    return choices if iterations is None else choices | {"iterations": iterations}
+
+
+def ladder(label: str, tier: str, scope: Scope) -> Setting:
+    """One method from the common GAIL up to its last rung."""
+    given = {**(QUICK if scope.is_quick else {}), **dict(scope.changes)}
+    rung = int(str(given.get("evaluation_interval", RUNG)))
+    start = rung if scope.is_quick else 3 * rung
+    choices = (
+        base(tier, start + NUM_RUNGS * rung)
+        | weighted(label)
+        | {
+            "penalty_start": start,
+            "penalty_doubling": rung,
+            "evaluation_interval": rung,
+            "evaluation_steps": EPISODE_STEPS,
+        }
+    )
+    return Setting(label, "spacil", choices, DATA[tier][1])
+
+
+def rungs_of(arm: Arm, record: RunRecord) -> list[Rung]:
+    """The common GAIL and every rung of a run, from its evaluations."""
+    penalty = arm.runs()[0].config().policy_penalty
+    known, random = demonstrator_of_run(record), record.best.get("random_return")
+    rungs = []
+    for row in metrics_log.read(record.path / "metrics.jsonl"):
+        iteration, g = row["iteration"], row.get("average_return")
+        is_end = iteration >= penalty.penalty_start and not (
+            (iteration - penalty.penalty_start) % penalty.penalty_doubling
+        )
+        if g is None or not is_end or iteration == 0:
+            continue
+        rungs.append(
+            Rung(
+                record.seed,
+                iteration,
+                share_at(penalty, iteration - 1),  # the weight before this evaluation
+                g,
+                share(g, random, known),
+                row.get("smoothness_j_common"),
+                row.get("smoothness_j_effective"),
+                row.get("action_fluctuation"),
+            )
+        )
+    return rungs
+
+
+def weights_at_factor(label: str, factor: float) -> tuple[str, ...]:
+    """The weights of a method on the rung of this factor."""
+    pairs = [word.split("=") for word in METHODS[label]]
+    return tuple(f"{name}={float(weight) * factor!r}" for name, weight in pairs)
+
+
+def weighted(label: str, factor: float = 1.0) -> dict[str, Value]:
+    """The same as settings: penalties on the policy, or what the reward loses."""
+    words = weights_at_factor(label, factor)
+    if label == ACTION_RATE:
+        return {"action_rate_weight": float(words[0].split("=")[1])}
+    return {"penalty": words}
+
+
+def mean_rungs(arm: ArmRuns) -> list[dict[str, Any]]:
+    """Means over seeds at each rung that every seed has, the common GAIL first."""
+    by_factor: dict[float, list[Rung]] = {}
+    for record in arm.records:
+        for rung in rungs_of(arm.arm, record):
+            by_factor.setdefault(rung.factor, []).append(rung)
+    found = []
+    for factor, rungs in sorted(by_factor.items()):
+        if len(rungs) == len(arm.records):
+            means = {name: _mean([getattr(r, name) for r in rungs]) for name in _NUMBERS}
+            found.append({"factor": factor, **means})
+    return found
+
+
+_NUMBERS = ("G", "share", "J", "J_effective", "action_change")
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known and len(known) == len(values) else None

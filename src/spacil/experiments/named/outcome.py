@@ -1,0 +1,99 @@
+"""What an experiment found: tables, a figure as data, and every number behind them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from spacil.experiments.comparison_text import markdown_table
+from spacil.experiments.run_record import RunRecord
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Header and rows of text; the first two columns are words."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One method in a panel."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
+    """A band from low to high around y"""
+    is_joined: bool = True
+    """A line; otherwise dots"""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One set of axes."""
+
+    title: str
+    x_label: str
+    y_label: str
+    series: Sequence[Series]
+    reference: float | None = None
+    """A dashed level across: the demonstrator's return"""
+    is_log_x: bool = False
+    is_log_y: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of one experiment."""
+
+    title: str
+    text: str
+    """What was run and how to read the tables, in sentences"""
+    tables: Sequence[Table]
+    numbers: Mapping[str, Any]
+    """What the JSON document holds besides the identity: plain values"""
+    panels: Sequence[Panel] = ()
+    panel_columns: int = 5
+    """Panels side by side in the figure"""
+    notes: Sequence[str] = ()
+    problems: Sequence[str] = ()
+    """Runs that are not in the numbers"""
+    records: Sequence[RunRecord] = field(default=(), repr=False)
+
+    def document(self) -> Document:
+        """Everything, JSON-able; the figure can be drawn from `panels` alone."""
+        return {
+            "title": self.title,
+            **self.numbers,
+            "panels": [asdict(panel) for panel in self.panels],
+            "panel_columns": self.panel_columns,
+            "notes": list(self.notes),
+            "problems": list(self.problems),
+        }
+
+
+def markdown(outcome: Outcome, command: str, figure: Path | None, source: str) -> str:
+    """The page of an experiment: what, by which command and commit, tables, what is missing."""
+    commits = sorted({record.commit or "an installed package" for record in outcome.records})
+    made = f"Made by `{command}`; every number: [{source}]({source})."
+    if commits:
+        shown = ", ".join(commit[:10] if len(commit) == 40 else commit for commit in commits)
+        made += f" Runs: {len(outcome.records)}, by commit {shown}."
+    parts = [f"# {outcome.title}", outcome.text, made]
+    if figure is not None:
+        parts.append(f"![{outcome.title}]({figure.name})")
+    for table in outcome.tables:
+        rows = [list(row) for row in table.rows]
+        body = markdown_table((list(table.header), rows)) if rows else "Not measured."
+        parts.append(f"## {table.title}\n\n{body}")
+    if outcome.notes:
+        parts.append("## Notes\n\n" + "\n".join(f"- {note}" for note in outcome.notes))
+    if outcome.problems:
+        parts.append("## Missing\n\n" + "\n".join(f"- {problem}" for problem in outcome.problems))
+    return "\n\n".join(parts) + "\n"

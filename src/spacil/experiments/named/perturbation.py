@@ -1,0 +1,177 @@
+"""Noise on a policy's parameters: does J rise, and does the return hold? (fig:perturbation)
+
+On the best run of spacil's default on each task, or on runs that are named.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from spacil.config.general import RunConfig
+from spacil.demos.file import bundled_demos, load_demos
+from spacil.envs.registry import make_vector_env, task_named_in_file
+from spacil.envs.vector_env import ResetSeeds
+from spacil.errors import DataError
+from spacil.experiments.comparison_text import number
+from spacil.experiments.named import returns
+from spacil.experiments.named.experiment import ArmRuns, Gathered, NamedExperiment
+from spacil.experiments.named.outcome import Document, Outcome, Panel, Series, Table
+from spacil.experiments.named.plan import Arm, Scope
+from spacil.experiments.named.rows import spread
+from spacil.experiments.published import PERTURBATIONS, Perturbed
+from spacil.experiments.run_record import RunRecord
+from spacil.experiments.statistics import Summary, summarize
+from spacil.measuring.frames import choose_frame
+from spacil.measuring.parameter_noise import LEVELS, measure_parameter_noise
+from spacil.policies.file import load_policy
+
+DRAWS, EPISODES = 10, 20
+QUICK_LEVELS, QUICK_DRAWS, QUICK_EPISODES = (0.01, 0.1), 2, 4
+MOST_STATES = 5_000
+"""Demonstrated states at which J is measured whatever the policy does"""
+
+NUMBERS = {"G": "average_return", "J": "smoothness_j", "J_fixed": "smoothness_j_fixed"}
+
+
+def arms(scope: Scope, folder: Path) -> list[Arm]:
+    return [arm for arm in returns.arms(scope, folder) if arm.label == returns.DEFAULT]
+
+
+def best_of_each_task(found: Sequence[ArmRuns]) -> list[RunRecord]:
+    """The run of the highest return of its best policy, one per task."""
+    best: dict[str, RunRecord] = {}
+    for record in (record for arm in found for record in arm.records):
+        known = best.get(record.task)
+        if known is None or record.best["average_return"] > known.best["average_return"]:
+            best[record.task] = record
+    return list(best.values())
+
+
+def measure(record: RunRecord, scope: Scope) -> Document:
+    """The best policy of a run, undisturbed and under every level of noise."""
+    saved = load_policy(record.path, "best")
+    task = task_named_in_file(saved.task, record.path)
+    frame = choose_frame(None, saved.common_frame, task)
+    if frame is None or task not in bundled_demos():
+        raise DataError(f"{record.path}: {task} has no bundled demonstrations to measure J on")
+    states = load_demos(task).states.float()
+    levels, draws, episodes = (
+        (QUICK_LEVELS, QUICK_DRAWS, QUICK_EPISODES) if scope.is_quick else (LEVELS, DRAWS, EPISODES)
+    )
+    threads = RunConfig().simulation_threads
+    env = make_vector_env(task, episodes, ResetSeeds(0, "evaluate"), threads)
+    try:
+        found = measure_parameter_noise(
+            saved.policy,
+            env,
+            states[:: -(-len(states) // MOST_STATES)],
+            frame,
+            levels,
+            draws,
+            episodes,
+            seed=0,
+        )
+    finally:
+        env.close()
+    return {"episodes": episodes, "draws": [asdict(one) for one in found]}
+
+
+def analyse(gathered: Gathered) -> Outcome:
+    measured = [r for r in gathered.records if r.path in gathered.measured]
+    levels = [row for record in measured for row in levels_of(record, gathered)]
+    tables = [
+        Table(record.task, _HEADER, [_cells(row) for row in levels if row["task"] == record.task])
+        for record in measured
+    ]
+    return Outcome(
+        title="Noise on the parameters of a policy",
+        text=_TEXT,
+        tables=tables,
+        numbers={
+            "levels": [_plain(row) for row in levels],
+            "draws": {record.task: gathered.measured[record.path] for record in measured},
+            "runs": [
+                {"task": r.task, "seed": r.seed, "command": r.command, "commit": r.commit}
+                for r in measured
+            ],
+        },
+        panels=[_panel(record.task, levels) for record in measured],
+        problems=gathered.problems,
+        records=measured,
+    )
+
+
+_TEXT = (
+    "Gaussian noise of the given standard deviation on every weight and bias of the mean network, "
+    f"{DRAWS} draws, {EPISODES} episodes each from the same starts; ± is over draws. J on own "
+    "states is measured where the disturbed policy goes, J on fixed states at demonstrated ones; "
+    "both in the common frame. Scaled numbers are divided by those of the undisturbed policy "
+    "(where returns are negative, above 1 is worse). The paper's ± is as printed, its J "
+    "in units it does not state."
+)
+_HEADER = [
+    "noise", "draws", "G", "J, own states", "J, fixed states", "G scaled", "J own scaled",
+    "J fixed scaled", "paper G", "paper J",
+]  # fmt: skip
+
+
+def levels_of(record: RunRecord, gathered: Gathered) -> list[dict[str, Any]]:
+    """One row per level of noise, 0 first: summaries over draws, and their ratio to level 0."""
+    draws = gathered.measured[record.path]["draws"]
+    rows = []
+    for level in sorted({draw["noise_std"] for draw in draws}):
+        at_level = [draw for draw in draws if draw["noise_std"] == level]
+        columns = {
+            name: summarize([draw[key] for draw in at_level]) for name, key in NUMBERS.items()
+        }
+        rows.append({"task": record.task, "noise_std": level, "draws": len(at_level)} | columns)
+    undisturbed = rows[0]
+    for row in rows:
+        row["scaled"] = {
+            name: row[name].mean / undisturbed[name].mean if undisturbed[name].mean else None
+            for name in NUMBERS
+        }
+    return rows
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    return {k: asdict(v) if isinstance(v, Summary) else v for k, v in row.items()}
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    printed = _printed(row["task"], row["noise_std"])
+    pair = () if printed is None else (printed.average_return, printed.smoothness_j)
+    beside = [f"{number(one.mean)} ± {number(one.std)}" for one in pair] or ["-", "-"]
+    return [
+        f"{row['noise_std']:g}",
+        str(row["draws"]),
+        *(spread(row[name]) for name in NUMBERS),
+        *("-" if value is None else f"{value:.2f}" for value in row["scaled"].values()),
+        *beside,
+    ]
+
+
+def _printed(task: str, noise_std: float) -> Perturbed | None:
+    rows = PERTURBATIONS.get(task.replace("-v5", "-v4"), ())
+    return next((row for row in rows if row.noise_std == noise_std), None)
+
+
+def _panel(task: str, levels: Sequence[dict[str, Any]]) -> Panel:
+    rows = [row for row in levels if row["task"] == task and row["noise_std"] > 0]
+    labels = {"G": "return G", "J": "J, own states", "J_fixed": "J, fixed states"}
+    series = [
+        Series(label, [row["noise_std"] for row in rows], [row["scaled"][name] for row in rows])
+        for name, label in labels.items()
+        if all(row["scaled"][name] is not None for row in rows)
+    ]
+    return Panel(task, "standard deviation of the noise", "relative to no noise", series, 1.0, True)
+
+
+PERTURBATION = NamedExperiment(
+    stages=(arms,),
+    analyse=analyse,
+    measure=measure,
+    measured_runs=best_of_each_task,
+    takes_runs=True,
+)

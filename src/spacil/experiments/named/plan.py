@@ -1,0 +1,119 @@
+"""What a named experiment runs: settings with a label, on tasks, over seeds.
+
+An arm is one row of a table. Its runs are ordinary runs of a sweep, and two experiments that ask
+for the same run share its folder.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from spacil.errors import ConfigError
+from spacil.experiments.sweep_plan import Choice, Grid, PlannedRun, Value, is_read
+
+FIVE_TASKS = ("Reacher-v4", "Hopper-v4", "Walker2d-v4", "HalfCheetah-v4", "Ant-v4")
+ANT_UNTRAINED, ANT_FROM_CLONE = 300, 100
+"""Iterations on Ant from either start: what the budget allows, not where it stands still"""
+QUICK_TASKS = ("Reacher-v4",)
+QUICK_SEEDS = (0, 1)
+QUICK: Mapping[str, Value] = {
+    "iterations": 20,
+    "evaluation_interval": 5,
+    "evaluation_steps": 1_000,
+}
+"""What `--quick` changes in every run that reads it"""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One method: an algorithm and what is chosen for it."""
+
+    label: str
+    algorithm: str
+    choices: Mapping[str, Value] = field(default_factory=dict)
+    from_seed: tuple[str, ...] = ()
+    """Flags whose value is the seed: with `demo_offset`, seed s thins from its own offset, so
+    that an interval over seeds holds the variance of the data too"""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One setting on one task, over seeds."""
+
+    setting: Setting
+    task: str
+    seeds: tuple[int, ...]
+    group: str = ""
+    """Arms of one group and task are compared with each other"""
+
+    @property
+    def label(self) -> str:
+        return self.setting.label
+
+    def grids(self) -> list[Grid]:
+        """One for all seeds; one for each where the seed also chooses the data."""
+        fixed = tuple((name, (value,)) for name, value in self.setting.choices.items())
+        algorithms, tasks = (self.setting.algorithm,), (self.task,)
+        if not self.setting.from_seed:
+            return [Grid(algorithms, tasks, self.seeds, fixed)]
+        return [
+            Grid(
+                algorithms,
+                tasks,
+                (seed,),
+                (*fixed, *((name, (seed,)) for name in self.setting.from_seed)),
+            )
+            for seed in self.seeds
+        ]
+
+    def runs(self) -> list[PlannedRun]:
+        return [run for grid in self.grids() for run in grid.runs()]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a user narrows or changes; empty means as the experiment has it."""
+
+    tasks: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = ()
+    groups: tuple[str, ...] = ()
+    is_quick: bool = False
+    changes: tuple[Choice, ...] = ()
+    """Settings of every run that reads them"""
+
+    def tasks_or(
+        self, usual: tuple[str, ...], quick: tuple[str, ...] = QUICK_TASKS
+    ) -> tuple[str, ...]:
+        return self.tasks or (quick if self.is_quick else usual)
+
+    def seeds_or(self, count: int) -> tuple[int, ...]:
+        """The first `count` seeds, unless the user or `--quick` says others."""
+        return self.seeds or (QUICK_SEEDS if self.is_quick else tuple(range(count)))
+
+
+Stage = Callable[[Scope, Path], list[Arm]]
+"""The arms to run, given the folder of the sweep with all earlier stages finished in it"""
+
+
+def narrowed(arms: Iterable[Arm], scope: Scope) -> list[Arm]:
+    """The arms of the groups asked for, with the changes of the scope in their settings."""
+    arms = list(arms)
+    groups = list(dict.fromkeys(arm.group for arm in arms))
+    for name in scope.groups:
+        if name not in groups:
+            known = ", ".join(repr(group) for group in groups if group) or "no groups"
+            raise ConfigError(f"--groups {name!r}: this experiment has {known}")
+    changes = {**(QUICK if scope.is_quick else {}), **dict(scope.changes)}
+    return [
+        Arm(_changed(arm.setting, changes), arm.task, arm.seeds, arm.group)
+        for arm in arms
+        if not scope.groups or arm.group in scope.groups
+    ]
+
+
+def _changed(setting: Setting, changes: Mapping[str, Value]) -> Setting:
+    read = {name: value for name, value in changes.items() if is_read(setting.algorithm, name)}
+    taken = (setting.choices.keys() | set(setting.from_seed)) - QUICK.keys()
+    for name in read.keys() & taken:
+        raise ConfigError(f"--set {name}: the setting {setting.label!r} of this experiment sets it")
+    return Setting(setting.label, setting.algorithm, {**setting.choices, **read}, setting.from_seed)

@@ -1,0 +1,26 @@
+"""The picture that many experiments share: return against J, a dot per run."""
+
+from spacil.experiments.demonstrator import demonstrator_of
+from spacil.experiments.named.experiment import Gathered
+from spacil.experiments.named.outcome import Panel, Series
+from spacil.experiments.named.rows import Which, numbers_of
+
+
+def return_against_j(gathered: Gathered, task: str, which: Which, group: str = "") -> Panel:
+    """Of the arms of one task and group; up and to the left is better."""
+    known = demonstrator_of(task)
+    series = []
+    for arm in gathered.arms:
+        if (arm.arm.group, arm.task) == (group, task):
+            rows = [numbers_of(record, which) for record in arm.records]
+            dots = [(r["J"], r["G"]) for r in rows if r["J"] is not None and r["G"] is not None]
+            if dots:
+                x, y = (list(column) for column in zip(*dots, strict=True))
+                series.append(Series(arm.label, x, y, is_joined=False))
+    return Panel(
+        f"{task}, {group}" if group else task,
+        "J, common frame (lower is smoother)",
+        f"return G, {which} policy",
+        series,
+        None if known is None else known.average_return,
+    )

@@ -1,0 +1,211 @@
+"""Runs as rows of plain numbers, and arms as their summaries over seeds.
+
+One vocabulary for all documents of named experiments: G is the return, J the smoothness in the
+common frame, lower is smoother; `action_change` is E |a_{t+1} - a_t| of the executed actions.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from spacil.experiments.comparison_text import interval, number
+from spacil.experiments.demonstrator import Demonstrator, demonstrator_of
+from spacil.experiments.named.experiment import ArmRuns, Gathered
+from spacil.experiments.named.plan import Arm
+from spacil.experiments.run_record import RunRecord, first_reaching
+from spacil.experiments.statistics import Ratio, Summary, ratio_of_means, summarize
+
+Which = Literal["best", "last"]
+Numbers = dict[str, float | None]
+
+EVALUATED: Mapping[str, str] = {
+    "G": "average_return",
+    "G_std": "return_std",
+    "J": "smoothness_j_common",
+    "J_effective": "smoothness_j_effective",
+    "J_own": "smoothness_j_own",
+    "J_raw": "smoothness_j_raw",
+    "J_demo_states": "smoothness_j_demo_states",
+    "J_ball": "smoothness_j_ball",
+    "jeffreys": "smoothness_jeffreys",
+    "action_change": "action_fluctuation",
+    "spectrum_score": "spectrum_score",
+}
+"""Key of a row -> key of eval.json; G_std is over the episodes of the run"""
+SUMMARIZED = (*EVALUATED, "share", "steps_to_95", "seconds_to_95")
+
+
+@dataclass(frozen=True)
+class ArmSummary:
+    """One arm over seeds."""
+
+    group: str
+    task: str
+    setting: str
+    seeds: tuple[int, ...]
+    which: Which
+    numbers: Mapping[str, Summary | None]
+    """None where some run has no such number"""
+    other: Mapping[str, Summary | None]
+    """G and J of the other policy: last where `numbers` are of the best, and the reverse"""
+    J_ratio: Ratio | None = None
+    """J over the J of the baseline of its group and task"""
+    G_ratio: Ratio | None = None
+
+    def mean(self, name: str) -> float | None:
+        summary = self.numbers[name]
+        return None if summary is None else summary.mean
+
+
+def rows_of(gathered: Gathered, which: Which) -> list[dict[str, Any]]:
+    """One row per run and arm: identity, numbers of one policy, those of the other within."""
+    other: Which = "last" if which == "best" else "best"
+    return [
+        {
+            "group": arm.arm.group,
+            "task": arm.task,
+            "setting": arm.label,
+            "seed": record.seed,
+            "which": which,
+            "is_fresh": record.is_fresh,
+            "num_episodes": _row(record, which).get("num_episodes"),
+            **numbers_of(record, which),
+            other: numbers_of(record, other),
+            "run_dir": "/".join(record.path.parts[-4:]),
+            "command": record.command,
+            "commit": record.commit,
+        }
+        for arm in gathered.arms
+        for record in arm.records
+    ]
+
+
+def numbers_of(record: RunRecord, which: Which) -> Numbers:
+    """The numbers of one policy of a run; a share is (G - random) / (demonstrator - random)."""
+    row, known = _row(record, which), demonstrator_of_run(record)
+    found: Numbers = {name: row.get(key) for name, key in EVALUATED.items()}
+    found["share"] = share(row.get("average_return"), row.get("random_return"), known)
+    reached = None if known is None else first_reaching(record.curve, known.threshold)
+    found["steps_to_95"] = None if reached is None else float(reached.env_steps)
+    found["seconds_to_95"] = None if reached is None else reached.seconds
+    return found
+
+
+def demonstrator_of_run(record: RunRecord) -> Demonstrator | None:
+    """The bundled demonstrator, where the run learned from its episodes, whole or thinned."""
+    known = demonstrator_of(record.task)
+    is_its_own = known is not None and record.frame_hash in (None, known.frame_hash)
+    return known if is_its_own else None
+
+
+def share(g: float | None, random: float | None, known: Demonstrator | None) -> float | None:
+    if g is None or random is None or known is None or known.average_return == random:
+        return None
+    return (g - random) / (known.average_return - random)
+
+
+def summaries_of(
+    gathered: Gathered, which: Which, baseline_of: Callable[[Arm], str | None]
+) -> list[ArmSummary]:
+    """Every arm that has runs; `baseline_of` is whose ratios it has, of its group and task."""
+    return [
+        _summary(arm, which, _baseline(gathered, arm, baseline_of(arm.arm)))
+        for arm in gathered.arms
+        if arm.records
+    ]
+
+
+def documents_of(summaries: Sequence[ArmSummary]) -> list[dict[str, Any]]:
+    return [asdict(summary) for summary in summaries]
+
+
+def demonstrators_of(tasks: Sequence[str]) -> dict[str, Any]:
+    """Task -> the bundled demonstrator as plain numbers, where there is one."""
+    found = {task: demonstrator_of(task) for task in tasks}
+    return {task: asdict(known) for task, known in found.items() if known is not None}
+
+
+def _row(record: RunRecord, which: Which) -> Mapping[str, Any]:
+    return record.best if which == "best" else record.last
+
+
+def _baseline(gathered: Gathered, arm: ArmRuns, label: str | None) -> ArmRuns | None:
+    found = None if label is None else gathered.arm(arm.task, label, arm.arm.group)
+    return None if found is arm else found
+
+
+def _summary(arm: ArmRuns, which: Which, baseline: ArmRuns | None) -> ArmSummary:
+    other: Which = "last" if which == "best" else "best"
+    ours, beside = _columns(arm, which), _columns(arm, other)
+    theirs = _columns(baseline, which) if baseline else {}
+
+    def ratio(name: str) -> Ratio | None:
+        pair = ours[name], theirs.get(name)
+        return None if pair[0] is None or pair[1] is None else ratio_of_means(pair[0], pair[1])
+
+    return ArmSummary(
+        group=arm.arm.group,
+        task=arm.task,
+        setting=arm.label,
+        seeds=tuple(record.seed for record in arm.records),
+        which=which,
+        numbers=_summarized(ours),
+        other=_summarized({name: beside[name] for name in ("G", "J")}),
+        J_ratio=ratio("J"),
+        G_ratio=ratio("G") if _is_positive(ours, "G") and _is_positive(theirs, "G") else None,
+    )
+
+
+def _is_positive(columns: Mapping[str, list[float] | None], name: str) -> bool:
+    """Whether a ratio says something: of two negative returns the larger ratio is the worse one."""
+    return min(columns.get(name) or [0.0]) > 0
+
+
+def _columns(arm: ArmRuns, which: Which) -> dict[str, list[float] | None]:
+    """Each number over seeds; None where some run does not have it."""
+    found = [numbers_of(record, which) for record in arm.records]
+    columns: dict[str, list[float] | None] = {}
+    for name in SUMMARIZED:
+        known = [value for row in found if (value := row[name]) is not None]
+        columns[name] = known if len(known) == len(found) else None
+    return columns
+
+
+def _summarized(columns: Mapping[str, list[float] | None]) -> dict[str, Summary | None]:
+    return {name: None if not known else summarize(known) for name, known in columns.items()}
+
+
+# --- as text
+
+
+def spread(summary: Summary | None) -> str:
+    """`3661 ± 12`, over seeds."""
+    if summary is None or summary.std is None:
+        return number(None if summary is None else summary.mean)
+    return f"{number(summary.mean)} ± {number(summary.std)}"
+
+
+def with_interval(summary: Summary | None) -> str:
+    """`3661 (3650 to 3670)`, 95 % over seeds."""
+    if summary is None or summary.low is None:
+        return number(None if summary is None else summary.mean)
+    return f"{number(summary.mean)} ({interval(summary)})"
+
+
+def percent(summary: Summary | None) -> str:
+    """A share as percent with its interval."""
+    if summary is None:
+        return "-"
+    middle = f"{100 * summary.mean:.1f} %"
+    if summary.low is None or summary.high is None:
+        return middle
+    return f"{middle} ({100 * summary.low:.1f} to {100 * summary.high:.1f})"
+
+
+def ratio_text(ratio: Ratio | None) -> str:
+    """`0.27 (0.24 to 0.31)`"""
+    if ratio is None:
+        return "-"
+    if ratio.low is None or ratio.high is None:
+        return f"{ratio.value:.2f}"
+    return f"{ratio.value:.2f} ({ratio.low:.2f} to {ratio.high:.2f})"

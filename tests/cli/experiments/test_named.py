@@ -1,0 +1,128 @@
+"""`spacil experiment NAME`: from runs to a page, with made-up runs, and (slow) with real ones."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from generated_arms import gathered_from
+
+from spacil.experiments.named import returns
+from spacil.experiments.named.plan import Scope
+from spacil.experiments.named.table import NAMED, named_experiment, page_of
+from spacil.experiments.sweep_folder import open_sweep
+from spacil.experiments.sweep_plan import Grid
+
+Spacil = Callable[..., Any]
+
+TINY = {
+    "iterations": 4,
+    "evaluation_interval": 2,
+    "evaluation_steps": 100,
+    "num_envs": 10,
+    "steps_per_iteration": 200,
+    "policy_hidden": "16 8",
+    "value_hidden": "16",
+    "discriminator_hidden": "16",
+    "warm_start_steps": 20,
+    "warm_start_iterations": 1,
+}
+FLAGS = [word for name, value in TINY.items() for word in ("--set", f"{name}={value}")]
+
+
+@pytest.fixture
+def paper_runs(tmp_path: Path) -> Path:
+    """A sweep folder with the runs of `returns` on Hopper, two seeds, made up; no bc."""
+    scope = Scope(tasks=("Hopper-v4",), seeds=(0, 1))
+    folder = tmp_path / "sweep"
+    gathered_from(
+        folder,
+        returns.arms(scope, folder),
+        lambda arm, run: None if arm.label == "bc" else (3000.0 + run.seed, 2.0),
+    )
+    return folder
+
+
+def test_help_lists_every_experiment(spacil: Spacil) -> None:
+    text = spacil("experiment").out
+    assert all(f"  {name} " in text for name in NAMED)
+
+
+def test_finished_runs_become_a_page_a_document_and_a_figure(
+    spacil: Spacil, paper_runs: Path, tmp_path: Path
+) -> None:
+    flags = ("--tasks", "Hopper-v4", "--seeds", "0-1", "--no-train", "-o", paper_runs)
+    done = spacil("experiment", "returns", *flags, "--results", tmp_path / "pages")
+    assert done.code == 3  # the two runs of bc are missing, and named
+    assert "bc/Hopper-v4/default/seed1: waiting" in done.out
+    document = json.loads((tmp_path / "pages" / "returns.json").read_text())
+    assert document["experiment"] == "returns"
+    assert document["command"].startswith("spacil experiment returns --tasks Hopper-v4")
+    assert {row["setting"] for row in document["runs"]} == {
+        "gail", "gail paper-mean", "spacil", "spacil paper-mean", "spacil paper-sum",
+    }  # fmt: skip
+    assert "![Returns" in (tmp_path / "pages" / "returns.md").read_text()
+    assert (tmp_path / "pages" / "returns.png").read_bytes().startswith(b"\x89PNG")
+    assert not (paper_runs / "sweep.json").exists()  # nothing was asked to run
+
+
+def test_the_runs_of_an_experiment_can_be_listed(spacil: Spacil, paper_runs: Path) -> None:
+    flags = ("--tasks", "Hopper-v4", "--seeds", "0-1", "-o", paper_runs, "--list", "--json")
+    listed = spacil("experiment", "returns", *flags).result
+    assert listed["states"] == {"finished": 10, "waiting": 2}
+
+
+def test_without_any_finished_run_there_is_no_page(spacil: Spacil, tmp_path: Path) -> None:
+    refused = spacil("experiment", "returns", "--no-train", "-o", tmp_path / "none")
+    assert refused.code == 73
+    assert "no finished run to report on" in refused.err
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_page_that_is_not_its_own_is_never_overwritten(
+    spacil: Spacil, paper_runs: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "returns.md").write_text("by hand")
+    refused = spacil("experiment", "returns", "-o", paper_runs, "--results", tmp_path)
+    assert refused.code == 74
+    assert "is no result of experiment returns" in refused.err
+    assert (tmp_path / "returns.md").read_text() == "by hand"
+
+
+def test_claims_may_come_before_the_first_run(spacil: Spacil, tmp_path: Path) -> None:
+    done = spacil("experiment", "claims", "-o", tmp_path / "sweep")
+    assert done.code == 0
+    page = (tmp_path / "sweep" / "results" / "claims.md").read_text()
+    assert page.count("not measured") == len(
+        json.loads((tmp_path / "sweep" / "results" / "claims.json").read_text())["answers"]
+    )
+    open_sweep(tmp_path / "sweep", [Grid(("bc",), ("Reacher-v4",), (0,))], 0)
+
+
+def test_several_values_of_a_setting_are_for_sweeps(spacil: Spacil) -> None:
+    refused = spacil("experiment", "returns", "--set", "max_kl=0.01,0.02")
+    assert refused.code == 2
+    assert "takes one value" in refused.err
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3_000)
+def test_every_experiment_runs_from_nothing_to_its_page(spacil: Spacil, tmp_path: Path) -> None:
+    folder = tmp_path / "sweep"
+    common = (*FLAGS, "--quick", "--seeds", "0", "--fresh-episodes", 4, "-o", folder)
+    for name in NAMED:
+        done = spacil("experiment", name, *common)
+        assert (name, done.code) == (name, 0), done.out + done.err
+        document = json.loads((folder / "results" / f"{page_of(name)}.json").read_text())
+        assert document["problems"] == []
+        assert (folder / "results" / f"{page_of(name)}.md").stat().st_size > 500
+        if named_experiment(name).stages:
+            assert any(panel["series"] for panel in document["panels"])
+    # Again, nothing is computed: the runs and what was measured at them are there.
+    stamps = {path: path.stat().st_mtime_ns for path in folder.rglob("metrics.jsonl")}
+    measured = {path: path.stat().st_mtime_ns for path in folder.rglob("measured/**/*.json")}
+    for name in NAMED:
+        assert spacil("experiment", name, *common).code == 0
+    assert stamps == {path: path.stat().st_mtime_ns for path in folder.rglob("metrics.jsonl")}
+    assert measured == {p: p.stat().st_mtime_ns for p in folder.rglob("measured/**/*.json")}

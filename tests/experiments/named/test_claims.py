@@ -1,0 +1,130 @@
+"""Answers to the paper's claims, from documents with known numbers."""
+
+from typing import Any
+
+import pytest
+
+from spacil.experiments.named import claims, evidence
+from spacil.experiments.named.experiment import Gathered
+
+OURS, GAIL = "spacil", "gail"
+
+
+def run_row(task: str, setting: str, seed: int, **numbers: float | None) -> dict[str, Any]:
+    known = {"G": 1.0, "J": 1.0, "share": 1.0, "steps_to_95": 1.0} | numbers
+    return {"task": task, "setting": setting, "seed": seed, **known}
+
+
+def results(**columns: tuple[list[float | None], list[float | None]]) -> evidence.Results:
+    """Hopper and Ant with the same numbers of ours and of GAIL, over seeds."""
+    rows = []
+    for task in ("Hopper-v4", "Ant-v4"):
+        for which, setting in enumerate((OURS, GAIL)):
+            count = len(next(iter(columns.values()))[which])
+            for seed in range(count):
+                numbers = {key: pair[which][seed] for key, pair in columns.items()}
+                rows.append(run_row(task, setting, seed, **numbers))
+    return {"returns": {"runs": rows, "demonstrators": {"Hopper-v4": {"average_return": 100.0}}}}
+
+
+def test_without_results_nothing_is_claimed() -> None:
+    found = claims.answers({})
+    assert {one.answer for one in found} == {"not measured"}
+    assert len(found) == 2 * len(claims.PER_PAIR) + len(claims.ONCE)
+    outcome = claims.analyse(Gathered(()))
+    assert outcome.notes[0] == "not there yet: returns.json"
+
+
+@pytest.mark.parametrize(
+    ("holds", "words"),
+    [
+        ({}, "not measured"),
+        ({"a": True, "b": True}, "holds (2 of 2 tasks)"),
+        ({"a": False, "b": False}, "does not hold (0 of 2 tasks)"),
+        ({"a": False, "b": True}, "holds on 1 of 2 tasks"),
+    ],
+)
+def test_a_verdict_says_where_it_holds(holds: dict[str, bool], words: str) -> None:
+    assert evidence.verdict(holds) == words
+
+
+def test_a_better_return_is_one_of_means_with_its_probability() -> None:
+    answer, words = evidence.better_return(results(G=([90.0, 110.0], [80.0, 100.0])), OURS, GAIL)
+    assert answer == "holds (2 of 2 tasks)"
+    assert "Hopper 100 vs 90" in words
+    assert "P(better): Hopper 0.75" in words  # 90 > 80, 110 > both; 90 < 100
+
+
+def test_only_the_named_tasks_count_against_the_demonstrator() -> None:
+    found = evidence.above_demonstrator(results(G=([99.0], [1.0])), OURS, GAIL)
+    assert found == ("does not hold (0 of 1 tasks)", "mean G vs demonstrator: Hopper 99 vs 100")
+
+
+def test_a_spread_needs_two_seeds() -> None:
+    assert evidence.lower_spread("J")(results(J=([1.0], [2.0])), OURS, GAIL)[0] == "not measured"
+    found = results(J=([1.0, 1.0], [1.0, 3.0]))
+    assert evidence.lower_spread("J")(found, OURS, GAIL)[0] == "holds (2 of 2 tasks)"
+
+
+def test_a_run_that_never_gets_there_is_slower_than_any() -> None:
+    found = results(steps_to_95=([900.0, 950.0], [100.0, None]))
+    answer, words = evidence.faster(found, OURS, GAIL)
+    assert answer == "does not hold (0 of 2 tasks)"  # 2 of 4 pairs: no better than a coin
+    assert "Hopper 925 vs 100 (1 of 2 never), P(faster) 0.50" in words
+    found = results(steps_to_95=([90.0, 950.0], [100.0, None]))
+    assert evidence.faster(found, OURS, GAIL)[0] == "holds (2 of 2 tasks)"
+
+
+def test_the_gain_is_asked_of_the_task_with_most_dimensions() -> None:
+    document = results(share=([1.0], [0.9]))
+    gain = evidence.larger_gain_in_high_dimensions
+    assert gain(document, OURS, GAIL)[0] == "does not hold"  # the same on both
+    for row in document["returns"]["runs"]:
+        if (row["task"], row["setting"]) == ("Ant-v4", GAIL):
+            row["share"] = 0.5
+    answer, words = gain(document, OURS, GAIL)
+    assert (answer, words.split(": ")[1]) == ("holds", "Hopper +10.0; Ant +50.0")
+
+
+def test_noise_is_judged_on_negative_returns_too() -> None:
+    def level(task: str, g: float, j: float) -> dict[str, Any]:
+        return {"task": task, "noise_std": 0.001, "scaled": {"G": g, "J": j, "J_fixed": 1.0}}
+
+    document = {
+        "perturbation": {"levels": [level("Reacher-v4", 1.2, 1.1), level("Ant-v4", 0.99, 0.9)]}
+    }
+    assert evidence.robust_to_small_noise(document)[0] == "holds on 1 of 2 tasks"
+    assert evidence.j_scaled(0.001, 1.0)(document, "", "")[0] == "holds on 1 of 2 tasks"
+    assert evidence.j_scaled(0.1, 2.0)(document, "", "")[0] == "not measured"
+
+
+def summary(group: str, setting: str, g: float, j: float) -> dict[str, Any]:
+    numbers = {"G": {"mean": g}, "J": {"mean": j}}
+    return {"group": group, "task": "Hopper-v4", "setting": setting, "numbers": numbers}
+
+
+def test_cost_only_must_be_the_best_and_rougher_than_gail() -> None:
+    def ask(best_g: float, j: float) -> str:
+        rows = [summary("printed", "(0, 0)", 10, 5), summary("printed", "(0, 1)", 20, j)]
+        rows.append(summary("printed", "(0.001, 1)", best_g, 1))
+        document = {"lambda-grid": {"summaries": rows}}
+        return evidence.cost_only_is_best_and_rough("printed")(document, "", "")[0]
+
+    assert ask(15, 6) == "holds"
+    assert ask(30, 6) == "does not hold: highest return at (0.001, 1), rougher than GAIL"
+    assert ask(15, 4) == "does not hold: highest return at (0, 1), not rougher than GAIL"
+
+
+def test_both_are_needed_where_neither_alone_does() -> None:
+    rows = [
+        summary("ablation-every-20th", "policy only", 10, 1),
+        summary("ablation-every-20th", "cost only", 30, 3),
+        summary("ablation-every-20th", "both", 29, 1.1),
+        summary("ablation-whole", "policy only", 30, 1),
+        summary("ablation-whole", "cost only", 30, 3),
+        summary("ablation-whole", "both", 29, 1),
+        summary("whole", "both", 0, 9),
+    ]
+    answer, words = evidence.both_needed({"recipe": {"summaries": rows}})
+    assert answer == "holds on 1 of 2 data sets"
+    assert "Hopper every-20th: policy only 10 / 1, cost only 30 / 3, both 29 / 1.1" in words

@@ -1,0 +1,130 @@
+"""The front, from ladders with known evaluations."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from generated_arms import gathered_from
+
+from spacil.experiments.demonstrator import demonstrator_of
+from spacil.experiments.named import front, front_tables, ladder
+from spacil.experiments.named.experiment import Gathered
+from spacil.experiments.named.plan import Arm, Scope
+from spacil.experiments.sweep_plan import PlannedRun
+
+TASK = "Hopper-v4"
+CHANGES = (("evaluation_interval", 2),)
+SCOPE = Scope(tasks=(TASK,), seeds=(0, 1), groups=("whole",), changes=CHANGES)
+GAIL_J = 2.0
+
+
+def whole_return() -> float:
+    known = demonstrator_of(TASK)
+    assert known is not None
+    return known.average_return
+
+
+def write_ladder(path: Path, rungs: dict[int, tuple[float, float]]) -> None:
+    """Evaluations at these iterations: share of the demonstrator, J; an action change of J / 4."""
+    rows = [
+        {"iteration": i, "env_steps": i, "average_return": s * whole_return()}
+        | {"smoothness_j_common": j, "smoothness_j_effective": j, "action_fluctuation": j / 4}
+        for i, (s, j) in rungs.items()
+    ]
+    (path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture
+def gathered(tmp_path: Path) -> Gathered:
+    """GAIL at the return of the demonstrator, `exact` climbing; both seeds alike."""
+    shown = (front_tables.GAIL, "exact")
+    arms = [arm for arm in front.ladders(SCOPE, tmp_path) if arm.label in shown]
+
+    def results(arm: Arm, run: PlannedRun) -> tuple[float, float]:
+        # Its last policy earns 100 less than the best one, by the generator's rule.
+        return whole_return() + 100, GAIL_J
+
+    found = gathered_from(tmp_path, arms, results, SCOPE)
+    exact = found.arm(TASK, "exact", "whole")
+    assert exact is not None
+    # Start at 6 with GAIL's policy; rungs of two iterations end at 8, 10, 12.
+    climbing = {4: (0.5, 9.0), 6: (1.0, 2.0), 8: (1.0, 1.0), 10: (0.98, 0.5), 12: (0.6, 0.25)}
+    for record in exact.records:
+        write_ladder(record.path, climbing)
+    return found
+
+
+def test_a_ladder_begins_with_gail_and_doubles_at_every_evaluation(tmp_path: Path) -> None:
+    (arm,) = (a for a in front.ladders(SCOPE, tmp_path) if a.label == "exact + temporal")
+    config = arm.runs()[0].config()
+    assert config.policy_penalty.penalty == ("exact=0.01", "cats=0.1")
+    assert (config.policy_penalty.penalty_start, config.policy_penalty.penalty_doubling) == (6, 2)
+    assert config.run.iterations == 6 + 8 * 2
+    assert config.fidelity.anchor_weight == 0.0
+    (usual,) = (a for a in front.ladders(Scope(tasks=(TASK,), groups=("whole",)), tmp_path)
+                if a.label == "exact")  # fmt: skip
+    assert usual.runs()[0].config().run.iterations == 120 + 8 * 40
+
+
+def test_rungs_are_evaluations_with_the_weight_before_them(gathered: Gathered) -> None:
+    exact = gathered.arm(TASK, "exact", "whole")
+    assert exact is not None
+    rungs = ladder.rungs_of(exact.arm, exact.records[0])
+    assert [(rung.iteration, rung.factor) for rung in rungs] == [(6, 0), (8, 1), (10, 2), (12, 4)]
+    assert ladder.weights_at_factor("exact + temporal", 4.0) == ("exact=0.04", "cats=0.4")
+    assert ladder.weighted("action-rate reward", 4.0) == {"action_rate_weight": 0.04}
+
+
+def test_the_front_is_relative_to_gail_on_the_same_data(gathered: Gathered) -> None:
+    methods = {m.label: m for m in front_tables.methods_of(gathered, TASK, "whole")}
+    points = [(p.name, p.J, p.share) for p in methods["exact"].points]
+    expected = [("0", 1.0, 1.0), ("exact=0.01", 0.5, 1.0), ("exact=0.02", 0.25, 0.98)]
+    assert points[:3] == [(n, j, pytest.approx(s)) for n, j, s in expected]
+    area = methods["exact"].area("J")
+    assert area is not None
+    # 0.125 to 0.25 at 0.6, to 0.5 at 0.98, to 1 at 1.
+    assert area.mean == pytest.approx(0.125 * 0.6 + 0.25 * 0.98 + 0.5)
+    chosen = methods["exact"].smoothest("J")
+    assert chosen is not None
+    assert (chosen.name, chosen.J) == ("exact=0.02", 0.25)
+    assert methods["gail-like"].points[0].J == 1.0
+
+
+def test_the_chosen_rung_is_confirmed_at_its_weight(gathered: Gathered, tmp_path: Path) -> None:
+    exact = gathered.arm(TASK, "exact", "whole")
+    assert exact is not None
+    assert front.chosen_factor(exact, gathered) == 2.0
+    arms = front.confirmed(SCOPE, tmp_path)
+    (fixed,) = (arm for arm in arms if arm.label.endswith(front_tables.CONFIRMED))
+    config = fixed.runs()[0].config()
+    assert config.policy_penalty.penalty == ("exact=0.02",)
+    assert config.policy_penalty.penalty_start == 0
+
+
+def test_filters_stand_in_the_front_of_the_action_change_alone(gathered: Gathered) -> None:
+    rows = [
+        {"filter": "low-pass", "strength": 0.6, "G": whole_return(), "action_change": 0.4},
+        {"filter": "low-pass", "strength": 0.1, "G": 0.5 * whole_return(), "action_change": 0.1},
+    ]
+    gail = gathered.arm(TASK, front_tables.GAIL, "whole")
+    assert gail is not None
+    measured: dict[Path, Any] = {record.path: {"filters": rows} for record in gail.records}
+    outcome = front_tables.analyse(replace(gathered, measured=measured))
+    (low_pass,) = (m for m in outcome.numbers["methods"] if m["label"] == "low-pass on GAIL")
+    assert low_pass["hypervolume"]["J"] is None
+    assert low_pass["smoothest"]["J"] is None
+    assert low_pass["smoothest"]["action_change"]["action_change"] == pytest.approx(0.8)
+    by_j, by_change = outcome.panels
+    assert "low-pass on GAIL" not in {one.label for one in by_j.series}
+    assert "low-pass on GAIL" in {one.label for one in by_change.series}
+    assert outcome.tables[0].rows[0][0] == "demonstrator"
+
+
+def test_without_gail_there_is_no_front(tmp_path: Path) -> None:
+    arms = front.ladders(SCOPE, tmp_path)
+    outcome = front_tables.analyse(gathered_from(tmp_path, arms, lambda arm, run: None, SCOPE))
+    assert outcome.tables[0].rows == []
+    assert "gail-like has not run" in outcome.notes[0]
+    assert len(outcome.problems) == 2 * (4 + 7)

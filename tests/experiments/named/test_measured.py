@@ -1,0 +1,121 @@
+"""Experiments that measure at finished runs: perturbation, the cost's constants, demonstrators."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from generated_arms import gathered_from
+
+from spacil.errors import RunDirError
+from spacil.experiments.named import cost_smoothness, demonstrators, lambda_grid, perturbation
+from spacil.experiments.named.experiment import Gathered, measured_at
+from spacil.experiments.named.plan import Scope
+from spacil.experiments.run_record import RunRecord
+
+TASK = "Hopper-v4"
+
+
+def draw(level: float, g: float, j: float, fixed: float, number: int = 0) -> dict[str, Any]:
+    return {
+        "noise_std": level, "draw": number, "average_return": g, "return_std": 1.0,
+        "smoothness_j": j, "smoothness_j_fixed": fixed,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def spacil_runs(tmp_path: Path) -> Gathered:
+    """Two seeds of the default on Hopper; seed 1 is the better one."""
+    scope = Scope(tasks=(TASK,), seeds=(0, 1))
+    arms = perturbation.arms(scope, tmp_path)
+    return gathered_from(tmp_path, arms, lambda arm, run: (3000.0 + run.seed, 0.5), scope)
+
+
+def test_perturbation_takes_the_best_run_of_each_task(spacil_runs: Gathered) -> None:
+    (chosen,) = perturbation.best_of_each_task(spacil_runs.arms)
+    assert (chosen.task, chosen.seed) == (TASK, 1)
+
+
+def test_levels_are_means_over_draws_scaled_by_the_undisturbed_policy(
+    spacil_runs: Gathered,
+) -> None:
+    (chosen,) = perturbation.best_of_each_task(spacil_runs.arms)
+    draws = [draw(0.1, 100.0, 6.0, 8.0), draw(0.1, 300.0, 2.0, 4.0, 1), draw(0.0, 4000.0, 1.0, 2.0)]
+    gathered = replace(spacil_runs, measured={chosen.path: {"episodes": 20, "draws": draws}})
+    outcome = perturbation.analyse(gathered)
+    itself, disturbed = outcome.numbers["levels"]
+    assert (itself["noise_std"], itself["scaled"]) == (0.0, {"G": 1.0, "J": 1.0, "J_fixed": 1.0})
+    assert disturbed["scaled"] == {"G": 0.05, "J": 4.0, "J_fixed": 3.0}
+    assert (disturbed["draws"], disturbed["G"]["mean"]) == (2, 200.0)
+    (table,) = outcome.tables
+    assert table.rows[1][-2:] == ["79.73 ± 73.48", "18.24 ± 3.01"]  # the paper's
+    assert [one.label for one in outcome.panels[0].series] == [
+        "return G", "J, own states", "J, fixed states",
+    ]  # fmt: skip
+
+
+def test_what_was_measured_is_kept_until_the_run_changes(
+    spacil_runs: Gathered, tmp_path: Path
+) -> None:
+    (record, _) = spacil_runs.records
+    calls: list[Path] = []
+
+    def measure(of: RunRecord, _: Scope) -> dict[str, Any]:
+        calls.append(of.path)
+        return {"count": len(calls)}
+
+    def again(of: RunRecord, scope: Scope) -> dict[str, Any]:
+        return measured_at(of, tmp_path, "some", measure, scope)
+
+    assert again(record, Scope()) == again(record, Scope()) == {"count": 1}
+    assert again(record, Scope(is_quick=True)) == {"count": 2}
+    other = replace(record, best={**record.best, "average_return": 1.0})
+    assert again(other, Scope()) == {"count": 3}
+
+
+def test_constants_of_the_cost_stand_beside_g_and_j(tmp_path: Path) -> None:
+    scope = Scope(tasks=(TASK,), seeds=(0, 1), groups=("printed",))
+    arms = cost_smoothness.arms(scope, tmp_path)
+    assert [arm.label for arm in arms] == ["GAIL", "cost only", "both"]
+    gathered = gathered_from(tmp_path, arms, lambda arm, run: (3000.0, 2.0), scope)
+    constants = dict.fromkeys(cost_smoothness.CONSTANTS, 1.0) | {"in_state_common": None}
+    measured = {r.path: constants | {"in_action": float(r.seed)} for r in gathered.records}
+    outcome = cost_smoothness.analyse(replace(gathered, measured=measured))
+    first = outcome.numbers["constants"][0]
+    assert (first["setting"], first["G"]["mean"], first["J"]["mean"]) == ("GAIL", 2900.0, 2.0)
+    assert (first["in_action"]["mean"], first["in_state_common"]) == (0.5, None)
+    assert outcome.tables[0].rows[0][1] == "printed: GAIL"
+
+
+def test_the_corners_of_the_cost_are_runs_of_the_grid(tmp_path: Path) -> None:
+    scope = Scope(groups=("printed",))
+    grid = {run.name for arm in lambda_grid.arms(scope, tmp_path) for run in arm.runs()}
+    corners = {run.name for arm in cost_smoothness.arms(scope, tmp_path) for run in arm.runs()}
+    assert corners <= grid
+
+
+def test_imitators_wait_for_the_smooth_demonstrator(tmp_path: Path) -> None:
+    with pytest.raises(RunDirError, match="the smooth demonstrator of Hopper-v4 is not trained"):
+        demonstrators.imitators(Scope(tasks=(TASK,)), tmp_path)
+
+
+def test_imitators_are_compared_with_their_own_demonstrator(tmp_path: Path) -> None:
+    scope = Scope(tasks=(TASK,), seeds=(0, 1))
+    recorded = tmp_path / "demonstrations" / f"{TASK}-smooth.safetensors"
+    recorded.parent.mkdir()
+    recorded.touch()  # as if recorded already
+    arms = demonstrators.imitators(scope, tmp_path)
+    gathered = gathered_from(tmp_path, arms, lambda arm, run: (3000.0, 1.0), scope)
+    numbers = {"trpo": 0.5, "gail": 1.0, "spacil": 0.25}
+    measured = {
+        r.path: {"G": 3000.0, "J": numbers[r.algorithm], "action_change": 0.1}
+        for r in gathered.records
+    }
+    outcome = demonstrators.analyse(replace(gathered, measured=measured))
+    rows = {row[1]: row for row in outcome.tables[0].rows}
+    assert rows["spacil from the smooth demonstrator"][-2:] == [
+        "0.50 (0.50 to 0.50)", "0.25 (0.25 to 0.25)",
+    ]  # fmt: skip
+    assert rows["gail from the smooth demonstrator"][-2:] == ["2.00 (2.00 to 2.00)", "-"]
+    assert rows["gail from the rough demonstrator"][-2].startswith("0.28")  # of 3.57
+    assert rows["smooth demonstrator"][2] == "1"

@@ -1,0 +1,39 @@
+"""Figures from data."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib import image
+from pictures import assert_drawn
+
+from spacil.report import panels
+
+
+def panel(**changes: Any) -> dict[str, Any]:
+    line = {"label": "ours", "x": [1, 2, 3], "y": [1.0, 2.0, 3.0], "is_joined": True}
+    band = {"low": [0.5, 1.5, 2.5], "high": [1.5, 2.5, 3.5]}
+    dots = {"label": "a_b$c", "x": [1], "y": [2.0], "low": None, "high": None, "is_joined": False}
+    known = {"title": "Hopper-v4", "x_label": "J", "y_label": "G", "series": [line | band, dots]}
+    return known | {"reference": 2.0, "is_log_x": False, "is_log_y": False} | changes
+
+
+@pytest.mark.parametrize("changes", [{}, {"is_log_x": True, "is_log_y": True}, {"series": []}])
+def test_any_panel_can_be_drawn(changes: dict[str, Any], tmp_path: Path) -> None:
+    panels.draw_panels([panel(**changes)], tmp_path / "one.png")
+    assert_drawn(tmp_path / "one.png", (414, 342))
+
+
+def test_panels_fill_rows_of_so_many_columns(tmp_path: Path) -> None:
+    panels.draw_panels([panel()] * 3, tmp_path / "wide.png", columns=3)
+    panels.draw_panels([panel()] * 3, tmp_path / "high.png", columns=1)
+    shapes = {name: image.imread(tmp_path / f"{name}.png").shape[:2] for name in ("wide", "high")}
+    assert shapes == {"wide": (342, 3 * 414), "high": (3 * 342, 414)}
+
+
+def test_a_figure_is_drawn_again_from_its_document(tmp_path: Path) -> None:
+    document = {"panels": [panel(), panel()], "panel_columns": 2}
+    (tmp_path / "some.json").write_text(json.dumps(document))
+    panels.main(str(tmp_path / "some.json"), str(tmp_path / "some.svg"))
+    assert "<svg" in (tmp_path / "some.svg").read_text()
