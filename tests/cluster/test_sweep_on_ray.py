@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 from ray_cluster import (
@@ -65,11 +65,25 @@ def tiny_flags(algorithm: str, **changes: Any) -> list[str]:
     return as_flags(tiny(algorithm, **changes))
 
 
-def start(*arguments: str, log: Path) -> "subprocess.Popen[bytes]":
-    with log.open("ab") as output:
-        return subprocess.Popen(
-            [sys.executable, "-m", "spacil", "sweep", *arguments], stdout=output, stderr=output
-        )
+class Start(Protocol):
+    def __call__(self, *arguments: str, log: Path) -> "subprocess.Popen[bytes]": ...
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Begins sweeps in processes of their own, which do not outlive the test."""
+    begun: list[subprocess.Popen[bytes]] = []
+
+    def begin(*arguments: str, log: Path) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-m", "spacil", "sweep", *arguments]
+        with log.open("ab") as output:
+            begun.append(subprocess.Popen(command, stdout=output, stderr=output))
+        return begun[-1]
+
+    yield begin
+    for process in begun:
+        process.kill()
+        process.wait()
 
 
 def wait_until(is_so: Callable[[], bool], seconds: float = 200) -> None:
@@ -102,7 +116,7 @@ def require_computed_once(sweep: SweepFolder, iterations: int) -> None:
 
 
 def test_a_run_on_a_node_of_a_cluster_equals_one_of_this_process(
-    spacil: Spacil, tmp_path: Path
+    spacil: Spacil, start: Start, tmp_path: Path
 ) -> None:
     settings = ["--task", "Reacher-v4", *tiny_flags("bc", iterations=2), "--seed", "0"]
     assert spacil("train", "bc", *settings, "--run-dir", tmp_path / "local").code == 0
@@ -126,7 +140,7 @@ def test_a_run_on_a_node_of_a_cluster_equals_one_of_this_process(
 
 @pytest.mark.slow
 def test_a_worker_is_killed_and_the_sweep_equals_that_of_one_machine(
-    two_nodes: Nodes, spacil: Spacil, tmp_path: Path
+    two_nodes: Nodes, spacil: Spacil, start: Start, tmp_path: Path
 ) -> None:
     iterations = 60
     assert spacil("sweep", *flags(tmp_path / "local", 2, iterations, "--jobs", 2)).code == 0
@@ -160,9 +174,9 @@ def test_without_ray_the_extra_is_named_and_nothing_is_written(
 
 @pytest.mark.slow
 def test_eight_runs_survive_a_removed_killed_and_stopped_node(
-    spacil: Spacil, tmp_path: Path
+    spacil: Spacil, start: Start, tmp_path: Path
 ) -> None:
-    iterations = 400
+    iterations = 150
     folder = tmp_path / "ray"
     with ray_nodes(4) as nodes:
         address = ("--engine", "ray", "--ray-address", nodes.address, "--lost-after", 15)
@@ -196,6 +210,7 @@ def test_eight_runs_survive_a_removed_killed_and_stopped_node(
         send(raylet_of(killed), signal.SIGKILL)
         run_on(removed)
         nodes.remove(removed)
+        nodes.add()
         # The stopped node's run goes on elsewhere; then the sleeper wakes up.
         wait_until(lambda: "taking the run over" in (tmp_path / "log").read_text())
         wait_until(lambda: sweep.state(slept).reason.split()[1:2] != [str(sleeper)])
@@ -211,7 +226,7 @@ def test_eight_runs_survive_a_removed_killed_and_stopped_node(
 
 
 @pytest.mark.slow
-def test_two_drivers_on_one_folder_share_it(two_nodes: Nodes, tmp_path: Path) -> None:
+def test_two_drivers_on_one_folder_share_it(two_nodes: Nodes, start: Start, tmp_path: Path) -> None:
     iterations = 60
     words = flags(tmp_path / "sweep", 4, iterations, "--engine", "ray")
     words += ["--ray-address", two_nodes.address]
@@ -224,7 +239,9 @@ def test_two_drivers_on_one_folder_share_it(two_nodes: Nodes, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_a_sweep_that_is_interrupted_lets_its_runs_save(two_nodes: Nodes, tmp_path: Path) -> None:
+def test_a_sweep_that_is_interrupted_lets_its_runs_save(
+    two_nodes: Nodes, start: Start, tmp_path: Path
+) -> None:
     words = flags(tmp_path / "sweep", 2, 100_000, "--engine", "ray")
     process = start(*words, "--ray-address", two_nodes.address, log=tmp_path / "log")
     wait_until(lambda: (tmp_path / "sweep" / "sweep.json").is_file())
@@ -241,9 +258,9 @@ def test_a_sweep_that_is_interrupted_lets_its_runs_save(two_nodes: Nodes, tmp_pa
 
 @pytest.mark.slow
 def test_runs_of_a_node_without_the_folder_come_back_through_the_driver(
-    spacil: Spacil, tmp_path: Path
+    spacil: Spacil, start: Start, tmp_path: Path
 ) -> None:
-    iterations = 300
+    iterations = 150
     shared = tmp_path / "shared"
     shared.mkdir()
     with ray_nodes(0) as nodes, node_without(shared, nodes.address) as node:

@@ -16,7 +16,7 @@ from spacil.runs import checkpoint
 from spacil.runs.heartbeat import HEARTBEAT, Silence, beating
 from spacil.runs.ownership import FolderLock, TakenOverError, owns, take_away
 
-ITERATIONS = 60
+ITERATIONS = 30
 
 
 def job(run_dir: Path) -> "subprocess.Popen[bytes]":

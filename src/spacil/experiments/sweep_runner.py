@@ -103,7 +103,7 @@ class _Runner:
         for run, when in list(self.elsewhere.items()):
             if now >= when:
                 del self.elsewhere[run]
-                self.queue.append(run)
+                self.queue.appendleft(run)
         while self.queue and self.engine.has_room():
             self._start(self.queue.popleft())
 
@@ -137,7 +137,7 @@ class _Runner:
             self._wait_for(run)
         elif is_worth_another and self.attempts[run] < self.engine.most_attempts:
             self.on_event(Event(run, f"{_said(ending)}; trying again"))
-            self.queue.append(run)
+            self.queue.appendleft(run)
         else:
             reason = _reason(ending, self.sweep.log(run))
             self.sweep.record_failure(run, -1 if code is None else code, reason)

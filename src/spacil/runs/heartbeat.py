@@ -21,6 +21,8 @@ from spacil.runs.ownership import OWNER, owns
 HEARTBEAT = "heartbeat.json"
 BEAT_SECONDS = 5.0
 
+_FIRST_LOOK_SECONDS = 0.1
+
 
 @contextlib.contextmanager
 def beating(run_dir: Path, seconds: float = BEAT_SECONDS) -> Iterator[None]:
@@ -28,13 +30,16 @@ def beating(run_dir: Path, seconds: float = BEAT_SECONDS) -> Iterator[None]:
     is_over = threading.Event()
 
     def beat() -> None:
+        pause = 0.0
         for count in itertools.count():
             # A beat that cannot be written is a missed beat: the run itself meets the fault.
             with contextlib.suppress(StorageError):
                 if owns(run_dir):
                     sign = {"host": socket.gethostname(), "pid": os.getpid(), "beat": count}
                     storage.write_json(run_dir / HEARTBEAT, sign)
-            if is_over.wait(seconds):
+                    pause = seconds
+            # The first beat comes at once: a process that freezes before it is never missed.
+            if is_over.wait(pause or min(seconds, _FIRST_LOOK_SECONDS)):
                 return
 
     thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
