@@ -36,7 +36,7 @@ def test_every_setting_has_a_flat_name_of_its_own() -> None:
     assert len(set(names)) == len(names)
     flat = [flat_settings(default_config(algorithm, "Hopper-v4")) for algorithm in ALGORITHMS]
     assert set().union(*flat) == {"algorithm", "task", *names}
-    assert all(set(settings) >= FREE_TO_CHANGE_ON_RESUME for settings in flat)
+    assert set(names) >= FREE_TO_CHANGE_ON_RESUME
 
 
 @pytest.mark.parametrize(

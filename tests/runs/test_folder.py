@@ -31,7 +31,7 @@ def test_a_run_gets_a_folder_of_its_own_with_its_settings(tmp_path: Path) -> Non
         content = (run.path / "config.json").read_bytes()
         assert content == storage.canonical_json(flat_settings(config))
         owner = json.loads((run.path / "owner.json").read_text())
-        assert owner.keys() == {"host", "pid", "boot_id", "started"}
+        assert owner.keys() == {"host", "pid", "boot_id", "started", "token"}
         assert owner["pid"] == os.getpid()
 
 

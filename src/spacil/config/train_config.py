@@ -7,7 +7,13 @@ import math
 from dataclasses import dataclass, field, fields
 
 from spacil.config.checks import require
-from spacil.config.general import EvaluationConfig, NetsConfig, RunConfig, SamplingConfig
+from spacil.config.general import (
+    EvaluationConfig,
+    NetsConfig,
+    RolloutsConfig,
+    RunConfig,
+    SamplingConfig,
+)
 from spacil.config.learning import (
     AIRLConfig,
     BCConfig,
@@ -28,6 +34,7 @@ from spacil.config.smoothing import (
     PolicyPenaltyConfig,
 )
 from spacil.config.wishes import WishConfig
+from spacil.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,7 @@ class ConfigGroups:
 
     run: RunConfig = field(default_factory=RunConfig)
     sampling: SamplingConfig = field(default_factory=SamplingConfig)
+    rollouts: RolloutsConfig = field(default_factory=RolloutsConfig)
     policy_penalty: PolicyPenaltyConfig = field(default_factory=PolicyPenaltyConfig)
     cost_penalty: CostPenaltyConfig = field(default_factory=CostPenaltyConfig)
     penalty_states: PenaltyStatesConfig = field(default_factory=PenaltyStatesConfig)
@@ -73,6 +81,12 @@ class TrainConfig(ConfigGroups):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        num_envs, num_blocks = self.sampling.num_envs, self.rollouts.rollout_blocks
+        if num_envs % num_blocks:
+            raise ConfigError(
+                f"--rollout-blocks {num_blocks} is no divisor of --num-envs {num_envs}: blocks "
+                "have equal sizes"
+            )
         penalty, words = self.policy_penalty, " ".join(self.policy_penalty.penalty) or "none"
         if self.wish.moves_spatial_weight:
             require(

@@ -99,9 +99,11 @@ class ResetSeeds:
 
     root_seed: int
     stream: str
+    first_env: int = 0
+    """The number of the first env among all of the run, where these are a part of them"""
 
     def __call__(self, env: int, episode: int) -> int:
-        return derived_seed(self.root_seed, self.stream, env, episode)
+        return derived_seed(self.root_seed, self.stream, self.first_env + env, episode)
 
 
 def fingerprint(

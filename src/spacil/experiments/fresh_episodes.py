@@ -31,11 +31,13 @@ def add_fresh_episodes(run_dir: Path, num_episodes: int, num_threads: int = 1) -
     """
     lock = FolderLock(run_dir)
     try:
+        lock.claim()
         recorded = read_evaluations(run_dir / "eval.json")
         if recorded.fresh is not None and recorded.fresh.num_episodes >= num_episodes:
             return recorded.fresh
         best, last = (_row(run_dir, which, num_episodes, num_threads) for which in ("best", "last"))
         fresh = FreshEvaluations(FRESH_SEED, num_episodes, best, last)
+        lock.require_in_place()
         write_evaluations(run_dir / "eval.json", replace(recorded, fresh=fresh))
         return fresh
     finally:

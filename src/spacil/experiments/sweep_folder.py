@@ -55,6 +55,8 @@ class RunState:
     """The newest evaluation's"""
     reason: str = ""
     """Why it failed or was interrupted, or who runs it"""
+    host: str = ""
+    """The machine it runs on"""
 
 
 @dataclass(frozen=True)
@@ -111,8 +113,10 @@ class SweepFolder:
             return RunState("waiting", **progress)
         reason = str(_document(run_dir / STATUS).get("reason", ""))
         if status == "running":
-            owner, is_alive = _owner(run_dir)
-            return RunState("running" if is_alive else "interrupted", reason=owner, **progress)
+            words, host, is_alive = _owner(run_dir)
+            if not is_alive:
+                return RunState("interrupted", reason=words, **progress)
+            return RunState("running", reason=words, host=host, **progress)
         if status == "finished":
             fresh = read_evaluations(run_dir / "eval.json").fresh
             is_whole = has_fresh(fresh, self.fresh_episodes)
@@ -241,15 +245,15 @@ def _document(path: Path) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def _owner(run_dir: Path) -> tuple[str, bool]:
-    """Who runs it, in words, and whether that process is alive as far as can be seen from here."""
+def _owner(run_dir: Path) -> tuple[str, str, bool]:
+    """Who runs it, in words, where, and whether it is alive as far as can be seen from here."""
     owner = _document(run_dir / OWNER)
     words = f"process {owner.get('pid')} on {owner.get('host')}"
     if owner.get("host") != socket.gethostname():
         newest = max(path.stat().st_mtime for path in run_dir.iterdir())
         stamp = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(newest))
-        return f"{words}, last heard of at {stamp}", True
-    return words, Path(f"/proc/{owner.get('pid')}").exists()
+        return f"{words}, last heard of at {stamp}", str(owner.get("host")), True
+    return words, str(owner.get("host")), Path(f"/proc/{owner.get('pid')}").exists()
 
 
 def _flat(run: PlannedRun) -> str:

@@ -49,6 +49,9 @@ NUM_KEPT = 3
 _MAX_LISTINGS = 100
 """How often a reader starts again because a run replaced what it was about to read."""
 
+Confirm = Callable[[], None]
+"""Raises if the folder is no longer ours"""
+
 _TENSORS, _DOCUMENT = "state.safetensors", "state.json"
 _logger = logging.getLogger(__name__)
 
@@ -75,11 +78,13 @@ def write(
     document: Mapping[str, Any],
     manifest_extra: Mapping[str, Any],
     keep: int = NUM_KEPT,
+    confirm: Confirm | None = None,
 ) -> Path:
     """Write `iter-<iteration>`, point LATEST at it, prune to the newest `keep`.
 
     `manifest_extra` (hashes of settings, demonstrations, software) is kept as
-    `manifest["provenance"]`. Writing the same state twice is allowed and does nothing.
+    `manifest["provenance"]`. Writing the same state twice is allowed and does nothing. `confirm`
+    is called right before anything gets its name.
     """
     if keep < 1:
         raise ValueError(f"keep is {keep}, expected 1 or more")
@@ -91,7 +96,7 @@ def write(
             "writing here? Resume from the newest checkpoint or use another run folder"
         )
     state = _State(iteration, tensors, document, manifest_extra)
-    return _write(checkpoints_dir, name, state, keep)
+    return _write(checkpoints_dir, name, state, keep, confirm)
 
 
 def write_best(
@@ -100,11 +105,12 @@ def write_best(
     tensors: Mapping[str, Tensor],
     document: Mapping[str, Any],
     manifest_extra: Mapping[str, Any],
+    confirm: Confirm | None = None,
 ) -> Path:
     """Make this state the best one; the previous best is deleted once this one is safe."""
     state = _State(iteration, tensors, document, manifest_extra)
     name = f"{folder_name(iteration)}-{state.content_hash[:8]}"
-    return _write(checkpoints_dir / BEST, name, state, keep=1)
+    return _write(checkpoints_dir / BEST, name, state, 1, confirm)
 
 
 def require_space(folder: Path, tensors: Mapping[str, Tensor]) -> None:
@@ -175,13 +181,13 @@ class _State:
         self.provenance = dict(provenance)
 
 
-def _write(folder: Path, name: str, state: _State, keep: int) -> Path:
+def _write(folder: Path, name: str, state: _State, keep: int, confirm: Confirm | None) -> Path:
     with storage.os_errors_as(StorageError, "create", folder):
         folder.mkdir(parents=True, exist_ok=True)
     storage.sweep_abandoned(folder)
     target = folder / name
     if not _is_written(target, state.content_hash):
-        _publish(target, state)
+        _publish(target, state, confirm)
         failpoint("checkpoint.after-publish")
     storage.replace_file(folder / LATEST, f"{name}\n".encode())
     failpoint("checkpoint.after-latest")
@@ -191,7 +197,7 @@ def _write(folder: Path, name: str, state: _State, keep: int) -> Path:
     return target
 
 
-def _publish(target: Path, state: _State) -> None:
+def _publish(target: Path, state: _State, confirm: Confirm | None) -> None:
     manifest = sealed_manifest(
         state.iteration,
         state.content_hash,
@@ -209,6 +215,8 @@ def _publish(target: Path, state: _State) -> None:
         failpoint("checkpoint.after-document")
         storage.write_synced(stage / MANIFEST, manifest)
         failpoint("checkpoint.after-manifest")
+        if confirm is not None:
+            confirm()
         storage.publish(stage, target)
 
 

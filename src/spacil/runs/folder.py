@@ -25,8 +25,9 @@ from spacil.config.flat import flat_settings
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError, RunDirError, StorageError
 from spacil.plain_text import shown
+from spacil.runs.heartbeat import HEARTBEAT
 from spacil.runs.location import DEFAULT_ROOT, make_folder, make_new_folder, utc
-from spacil.runs.ownership import LOCK, OWNER, FolderLock, owner_of, write_owner
+from spacil.runs.ownership import LOCK, OWNER, FolderLock, TakenOverError, owner_of
 from spacil.runs.resuming import (
     CONFIG,
     STATUS,
@@ -101,7 +102,7 @@ class RunDir:
         storage.write_json(self.path / STATUS, document)
 
     def require_in_place(self) -> None:
-        """Raise if the folder was deleted, moved or replaced since it was opened."""
+        """Raise if the folder was taken over, deleted, moved or replaced since it was opened."""
         self._lock.require_in_place()
 
     def close(self) -> None:
@@ -121,7 +122,8 @@ class RunDir:
         traceback: TracebackType | None,
     ) -> None:
         try:
-            if error is not None and self._status == "running" and self._lock.is_held:
+            is_ours = self._lock.is_held and not isinstance(error, TakenOverError)
+            if error is not None and self._status == "running" and is_ours:
                 is_fault = isinstance(error, Exception)
                 self.mark(
                     "failed" if is_fault else "interrupted", f"{type(error).__name__}: {error}"
@@ -160,12 +162,13 @@ def open_run(
     path = path.absolute()
     _refuse_other_folder(path)
     settings = flat_settings(config)
-    run = RunDir(path, FolderLock(path), settings, overwrite=overwrite, is_new=is_new)
+    lock = FolderLock(path)
+    run = RunDir(path, lock, settings, overwrite=overwrite, is_new=is_new)
     try:
         if not overwrite:  # which deletes links, never what they point to
             _refuse_links(path)
         _refuse(path, settings, resume=resume, overwrite=overwrite)
-        write_owner(path)
+        lock.claim()
     except StorageError as error:
         run.close()
         raise RunDirError(str(error)) from error
@@ -187,12 +190,12 @@ def _is_blank(path: Path) -> bool:
     """Empty, or holding only what a process leaves that is killed right after its start."""
     with storage.os_errors_as(RunDirError, "list", path):
         names = {entry.name for entry in path.iterdir()}
-    return all(name in (LOCK, OWNER) or storage.is_leftover(name) for name in names)
+    return all(name in (LOCK, OWNER, HEARTBEAT) or storage.is_leftover(name) for name in names)
 
 
 def _refuse_links(path: Path) -> None:
     """Nobody may have the run write, or be read, elsewhere than in its folder."""
-    for name in (*_RESULTS, CONFIG, OWNER, "checkpoints/best", "checkpoints/LATEST"):
+    for name in (*_RESULTS, CONFIG, OWNER, HEARTBEAT, "checkpoints/best", "checkpoints/LATEST"):
         storage.refuse_link(path / name)
 
 
@@ -220,7 +223,7 @@ def _take_back(path: Path) -> None:
     The lock is still held: whoever opened the lock file meanwhile finds no folder to write to.
     """
     with contextlib.suppress(OSError):
-        for name in (OWNER, LOCK):
+        for name in (OWNER, HEARTBEAT, LOCK):
             (path / name).unlink(missing_ok=True)
         path.rmdir()
 
@@ -230,6 +233,6 @@ def _delete_results(path: Path) -> None:
     for name in _RESULTS:
         if os.path.lexists(path / name):
             storage.delete(storage.move_aside(path / name))
-    left = sorted({entry.name for entry in path.iterdir()} - {CONFIG, LOCK, OWNER})
+    left = sorted({entry.name for entry in path.iterdir()} - {CONFIG, LOCK, OWNER, HEARTBEAT})
     if left:
         _logger.warning("left in %s, not written by spacil: %s", path, ", ".join(map(shown, left)))

@@ -17,7 +17,9 @@ def provenance_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "software": software_versions(),
         "commit": source_commit(),
-        "free_settings": {name: settings[name] for name in sorted(FREE_TO_CHANGE_ON_RESUME)},
+        "free_settings": {
+            name: settings[name] for name in sorted(FREE_TO_CHANGE_ON_RESUME & settings.keys())
+        },
     }
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from spacil.runs.ownership import TakenOverError
+
 RUN_LOG = "run.log"
 
 _MAX_EARLY_RECORDS = 1_000
@@ -41,7 +43,7 @@ class RunLog(logging.Handler):
         traceback: TracebackType | None,
     ) -> None:
         logging.getLogger("spacil").removeHandler(self)
-        if error is not None:
+        if error is not None and not isinstance(error, TakenOverError):  # then it is not our log
             self.note(f"ended by {type(error).__name__}: {error}", "ERROR")
         self.close()
 

@@ -35,6 +35,7 @@ from spacil.training.fidelity import make_anchor, stagger
 from spacil.training.iteration_metrics import Counters, Metrics, OpenEpisodes, Stopwatch
 from spacil.training.kept_policy import KeptPolicy
 from spacil.training.plan import IterationPlan, plan_iteration
+from spacil.training.rollout_envs import rollout_envs
 from spacil.training.update import update
 from spacil.training.warm_start import start_from_clone
 from spacil.training.wishes.likeness import demonstrated_states, score_of
@@ -66,13 +67,7 @@ class PolicyLearner:
         self.recorder = Recorder(self.device)
         self.streams = Streams.from_seed(run.seed)
         self.demonstrations = demonstrations
-        self.env: VectorEnv = make_vector_env(
-            env_source,
-            num_envs,
-            ResetSeeds(run.seed, "env"),
-            run.simulation_threads,
-            run.env_timeout,
-        )
+        self.env: VectorEnv = rollout_envs(config, env_source)
         if not self.env.repeats_exactly():
             _logger.warning(
                 "%s does not repeat: one seed and the same actions gave other numbers the second "

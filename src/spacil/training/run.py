@@ -124,11 +124,12 @@ def train_recorded(
             run.require_in_place()
             rows.append(metrics)
             progress.update(metrics)
-            save(learner, run.checkpoints, metrics, is_last=not goes_on)
+            save(learner, run, metrics, is_last=not goes_on)
             return goes_on
 
         with memory_named(learner.config):
             train(learner, record, record_start)
+        run.require_in_place()
         outcome = _outcome(run, learner.config, 0 if learner.is_done else interruption.exit_code)
         if learner.is_done:
             run.mark("finished")
@@ -183,7 +184,7 @@ def restore(learner: Learner, found: checkpoint.Checkpoint) -> None:
     mark_whole(learner)
 
 
-def save(learner: Learner, checkpoints: Path, metrics: Metrics, *, is_last: bool) -> None:
+def save(learner: Learner, run: RunDir, metrics: Metrics, *, is_last: bool) -> None:
     """Write what is due after an iteration: the new best, then the checkpoint."""
     iteration, config = learner.counters.iteration, learner.config.run
     is_due = iteration % config.checkpoint_interval == 0 or learner.is_done
@@ -192,9 +193,9 @@ def save(learner: Learner, checkpoints: Path, metrics: Metrics, *, is_last: bool
         return
     state = state_to_save(learner)
     if is_best:
-        checkpoint.write_best(checkpoints, iteration, *state)
+        checkpoint.write_best(run.checkpoints, iteration, *state, run.require_in_place)
     if is_due or is_last:
-        checkpoint.write(checkpoints, iteration, *state)
+        checkpoint.write(run.checkpoints, iteration, *state, confirm=run.require_in_place)
 
 
 def state_to_save(

@@ -31,6 +31,15 @@ def test_the_summary_counts_states_and_tells_the_time_left() -> None:
     assert summary_line(states, 0) == line
 
 
+def test_the_summary_names_the_machines_where_there_are_several() -> None:
+    hosts = ("b", "a", "b")
+    runs = [PlannedRun("gail", "Hopper-v4", seed) for seed in range(3)]
+    states = {run: RunState("running", host=host) for run, host in zip(runs, hosts, strict=True)}
+    assert summary_line(states, 0) == "3 runs: 3 running (a 1, b 2)"
+    del states[runs[1]]
+    assert summary_line(states, 0) == "2 runs: 2 running"
+
+
 def test_without_a_terminal_events_are_lines(
     sweep: SweepFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:

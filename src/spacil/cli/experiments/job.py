@@ -15,6 +15,7 @@ from pathlib import Path
 from spacil.cli import main as spacil
 from spacil.cli.arguments import value_of
 from spacil.errors import SpacilError
+from spacil.runs.heartbeat import beating
 
 _STANDARD_INPUT = 0
 
@@ -23,18 +24,23 @@ def main(arguments: list[str]) -> int:
     num_episodes, num_threads, *words = arguments
     threading.Thread(target=_stop_with_the_sweep, daemon=True).start()
     run_dir = Path(value_of("--run-dir", words) or "")
+    with beating(run_dir):
+        return _run(run_dir, words, int(num_episodes), int(num_threads))
+
+
+def _run(run_dir: Path, words: list[str], num_episodes: int, num_threads: int) -> int:
     if not _is_trained(run_dir):
         code = _train(words)
         if code:
             return code
-    if int(num_episodes) == 0:
+    if num_episodes == 0:
         return 0
     try:
         from spacil.engine.torch_threads import torch_threads
         from spacil.experiments.fresh_episodes import add_fresh_episodes
 
-        with torch_threads(int(num_threads)):
-            add_fresh_episodes(run_dir, int(num_episodes), int(num_threads))
+        with torch_threads(num_threads):
+            add_fresh_episodes(run_dir, num_episodes, num_threads)
     except SpacilError as error:
         print(f"spacil: fresh episodes: {error}", file=sys.stderr)
         return error.exit_code

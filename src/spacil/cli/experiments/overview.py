@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from spacil.experiments.sweep_folder import STATES, RunState, SweepFolder, seconds_left
+from spacil.plain_text import printable
 from spacil.runs.progress import duration
 
 if TYPE_CHECKING:
@@ -36,9 +37,12 @@ def overview_for(sweep: SweepFolder, runs: "Sequence[PlannedRun]", jobs: int) ->
 
 
 def summary_line(states: "Mapping[PlannedRun, RunState]", jobs: int) -> str:
-    """`12 runs: 3 finished, 2 running, 7 waiting; about 1:20:00 left`"""
+    """`12 runs: 3 finished, 3 running (a 2, b 1), 6 waiting; about 1:20:00 left`"""
     counts = Counter(state.state for state in states.values())
-    parts = [f"{counts[state]} {state}" for state in STATES if counts[state]]
+    hosts = Counter(printable(state.host) for state in states.values() if state.host)
+    places = ", ".join(f"{host} {count}" for host, count in sorted(hosts.items()))
+    where = {"running": f" ({places})"} if len(hosts) > 1 else {}
+    parts = [f"{counts[s]} {s}{where.get(s, '')}" for s in STATES if counts[s]]
     left = seconds_left(states, jobs) if jobs else None
     is_open = any(state.state not in ("finished", "failed") for state in states.values())
     time_left = f"; about {duration(left)} left" if is_open and left is not None else ""
@@ -112,5 +116,6 @@ class LiveOverview:
             state = states[run]
             shown = "" if state.average_return is None else f"G {state.average_return:.1f}"
             bar = ProgressBar(total=state.iterations, completed=state.iteration, width=24)
-            table.add_row(run.name, bar, f"{state.iteration}/{state.iterations}", shown)
+            done = f"{state.iteration}/{state.iterations}"
+            table.add_row(run.name, bar, done, shown, printable(state.host))
         return Group(table, summary_line(states, self._jobs))

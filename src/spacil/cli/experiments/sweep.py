@@ -1,14 +1,15 @@
 """`spacil sweep`: every combination of algorithms, tasks, settings and seeds, in one folder."""
 
+import contextlib
 import json
 import shlex
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
@@ -17,6 +18,7 @@ from spacil.cli.output import JsonTarget, identity, show
 from spacil.errors import ConfigError, DataError, StorageError
 
 if TYPE_CHECKING:
+    from spacil.experiments.sweep_engine import Engine
     from spacil.experiments.sweep_folder import RunState, SweepFolder
     from spacil.experiments.sweep_plan import Grid, PlannedRun
 
@@ -53,6 +55,14 @@ class SweepArguments:
     """Where updates run: cpu, cuda or auto."""
     fresh_episodes: int = FRESH_EPISODES
     """Episodes that best and last policy play at the end of each run; 0 for none."""
+    engine: Literal["local", "ray"] = "local"
+    """Where runs are computed: in processes of this machine, or on the nodes of a Ray cluster
+    (pip install 'spacil[ray]')."""
+    ray_address: str = "local"
+    """Of the cluster, such as 10.0.0.1:6379, or auto on one of its machines; local starts one
+    here."""
+    lost_after: float = 60.0
+    """Seconds without a sign of life after which a run is taken from its node (engine ray)."""
     shard: str | None = None
     """i/n: only this share of the runs, i from 0 to n - 1."""
     list: bool = False
@@ -77,6 +87,10 @@ def run(arguments: list[str]) -> int:
     if parsed.out is None:
         raise ConfigError("a sweep needs a folder: -o DIR")
     _check_counts(parsed)
+    if parsed.engine == "ray" and not parsed.list:
+        from spacil.cluster.connection import load_ray
+
+        load_ray()  # a machine without it learns so before anything is written
     grids = _grids(parsed)
     planned = planned_runs(grids)  # every mistake in the plan shows before anything is written
     if not parsed.list:
@@ -100,18 +114,36 @@ def _status(parsed: StatusArguments) -> int:
 
 def _run(sweep: "SweepFolder", runs: "Sequence[PlannedRun]", parsed: SweepArguments) -> int:
     from spacil.cli.experiments.overview import overview_for
-    from spacil.config.general import num_cores
-    from spacil.experiments.sweep_runner import JobOptions, run_sweep
+    from spacil.experiments.sweep_runner import run_sweep
 
-    jobs = parsed.jobs or (num_cores() if parsed.device == "cpu" else 1)
-    options = JobOptions(jobs, parsed.threads_per_job, parsed.device)
-    with overview_for(sweep, runs, jobs) as overview:
-        outcome = run_sweep(sweep, runs, options, overview.report, overview.refresh)
+    with (
+        _engine(sweep, parsed) as engine,
+        overview_for(sweep, runs, engine.capacity) as overview,
+    ):
+        outcome = run_sweep(sweep, runs, engine, overview.report, overview.refresh)
     document = _document(sweep, outcome.states)
     show(document, parsed.json, lambda: _print_ending(outcome.states, sweep))
     if outcome.signal_code:
         print("interrupted; the same command goes on", file=sys.stderr)
     return outcome.exit_code
+
+
+@contextlib.contextmanager
+def _engine(sweep: "SweepFolder", parsed: SweepArguments) -> "Iterator[Engine]":
+    from spacil.config.general import num_cores
+    from spacil.experiments.sweep_engine import JobOptions
+
+    options = JobOptions(parsed.jobs, parsed.threads_per_job, parsed.device)
+    if parsed.engine == "ray":
+        from spacil.experiments.sweep_ray import ray_engine
+
+        with ray_engine(sweep, options, parsed.ray_address, parsed.lost_after) as engine:
+            yield engine
+        return
+    from spacil.experiments.sweep_local import LocalEngine
+
+    jobs = parsed.jobs or (num_cores() if parsed.device == "cpu" else 1)
+    yield LocalEngine(sweep, replace(options, jobs=jobs))
 
 
 def _grids(parsed: SweepArguments) -> "list[Grid]":

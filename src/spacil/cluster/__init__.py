@@ -1,0 +1,1 @@
+"""Other machines, through Ray. The only room that imports it; everything else works without."""
