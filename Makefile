@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-other-cpus test-other-cpus-quick test-minimum mutants test-slow test-faults golden bench bench-full bench-gpu check lint types contracts setup clean
+.PHONY: demo test test-other-cpus test-other-cpus-quick test-minimum mutants test-slow test-faults golden bench bench-full bench-gpu check lint types contracts site setup clean
 
 demo: setup
 	@$(BIN)/spacil train spacil --task Hopper-v4 --demo-every 20 --preset fast
@@ -104,6 +104,10 @@ types: setup
 
 contracts: setup
 	$(BIN)/lint-imports
+
+# The documentation as a site that opens offline: build/website/site/index.html
+site: setup
+	$(BIN)/python website/build.py
 
 setup: $(STAMP)
 

@@ -10,9 +10,9 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCKS = [
     pytest.param(code, id=f"{page}-{i}")
-    for page in ("smooth", "diagnose", "attach")
+    for page in ("smooth.md", "diagnose.md", "attach.md")
     for i, code in enumerate(
-        re.findall(r"```python\n(.*?)```", (DOCS / f"{page}.md").read_text(), re.DOTALL)
+        re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)
     )
 ]
 
