@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-other-cpus test-other-cpus-quick test-minimum mutants test-slow test-faults golden bench bench-full bench-gpu system-packages check lint types contracts setup clean
+.PHONY: demo test test-other-cpus test-other-cpus-quick test-minimum mutants test-slow test-faults golden bench bench-full bench-gpu system-packages check lint types contracts site setup clean
 
 demo: setup
 	@$(BIN)/spacil train spacil --task Hopper-v4 --demo-every 20 --preset fast
@@ -110,6 +110,10 @@ system-packages:
 	@ldconfig -p | grep -q -e libEGL.so.1 -e libOSMesa.so || { test "$$(id -u)" = 0 \
 		&& { apt-get update -qq && apt-get install -y -qq --no-install-recommends libegl1; } >/dev/null 2>&1; } \
 		|| echo 'no OpenGL here, tests that draw are skipped: apt install libegl1'
+
+# The documentation as a site that opens offline: build/website/site/index.html
+site: setup
+	$(BIN)/python website/build.py
 
 setup: $(STAMP)
 

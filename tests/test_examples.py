@@ -34,7 +34,9 @@ def run_example(name: str, *arguments: str) -> list[tuple[float, float, str]]:
     return [(float(match[1]), float(match[2]), line) for match, line in found if match]
 
 
-@pytest.mark.parametrize("name", ["bc_with_penalty.py", "ppo_smoothness_penalty.py"])
+@pytest.mark.parametrize(
+    "name", ["bc_with_penalty.py", "ppo_smoothness_penalty.py", "rsl_rl_smoothness_penalty.py"]
+)
 def test_the_penalty_lowers_j(name: str) -> None:
     (plain, plain_j, _), (weight, smooth_j, _) = run_example(name, "--quick")
     assert plain == 0 < weight
@@ -131,4 +133,5 @@ def test_every_example_is_tested() -> None:
         "deploy/control.c",
         "deploy/control.cpp",
         "deploy/loop_1khz.py",
+        "rsl_rl_smoothness_penalty.py",
     }

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from spacil.agents import AIRL, BC, GAIL, TRPO, SPaCIL
-    from spacil.attach import attach_penalty, attach_to_sb3
+    from spacil.attach.penalty import attach_penalty
+    from spacil.attach.rsl_rl import attach_to_rsl_rl
+    from spacil.attach.sb3 import attach_to_sb3
     from spacil.config.penalty_terms import register_penalty
     from spacil.demos.demonstrations import Demonstrations
     from spacil.demos.file import load_demos, save_demos
@@ -35,8 +37,9 @@ _HOMES = {
     "TRPO": "spacil.agents",
     "Demonstrations": "spacil.demos.demonstrations",
     "compare": "spacil.experiments.comparison",
-    "attach_penalty": "spacil.attach",
-    "attach_to_sb3": "spacil.attach",
+    "attach_penalty": "spacil.attach.penalty",
+    "attach_to_rsl_rl": "spacil.attach.rsl_rl",
+    "attach_to_sb3": "spacil.attach.sb3",
     "diagnose": "spacil.diagnosis.diagnose",
     "export_policy": "spacil.deploy.export",
     "load_demos": "spacil.demos.file",
@@ -62,6 +65,7 @@ __all__ = [
     "SpacilError",
     "__version__",
     "attach_penalty",
+    "attach_to_rsl_rl",
     "attach_to_sb3",
     "compare",
     "diagnose",

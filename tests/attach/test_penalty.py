@@ -2,15 +2,15 @@
 
 from typing import Any
 
-import numpy as np
-import point_mass
 import pytest
 import torch
 from torch import Tensor, nn
 
 import spacil
+from spacil.attach.penalty import AttachedPenalty
 from spacil.errors import ConfigError
 from spacil.smoothness.metric import local_lipschitz
+from spacil.training.target import Dual
 
 
 def network() -> nn.Sequential:
@@ -90,63 +90,72 @@ def test_what_cannot_be_penalised_is_refused() -> None:
         optimizer.step(lambda: 0.0)
 
 
-# --- Stable-Baselines3, the real one
+# --- a target instead of a weight
 
 
-def trained(algorithm: str, weight: float, **settings: Any) -> Any:
-    library = pytest.importorskip("stable_baselines3")
-    model = getattr(library, algorithm)(
-        "MlpPolicy",
-        point_mass.make_point_mass(),
-        seed=0,
-        device="cpu",
-        policy_kwargs={"net_arch": [16, 16]},
-        **settings,
-    )
-    if weight >= 0:
-        model.penalty = spacil.attach_to_sb3(model, weight=weight, num_states=32)
-    model.learn(200)
-    return model
+def followed(target: float, steps: int, **wish: float) -> tuple[AttachedPenalty, nn.Module]:
+    """A network that is fitted to a steep function, with a J asked for."""
+    module = network()
+    optimizer = torch.optim.Adam(module.parameters(), lr=0.01)
+    batch = states(64)
+    wanted = torch.stack([3 * batch[:, 0], torch.sin(4 * batch[:, 1])], dim=1)
+    attached = spacil.attach_penalty(optimizer, module, batch, target=target, **wish)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        (module(batch) - wanted).square().mean().backward()
+        optimizer.step()
+    return attached, module
 
 
-def slope(model: Any) -> float:
-    probe = np.random.default_rng(0).uniform(-1, 1, (100, 2)).astype(np.float32)
-    report = spacil.measure_smoothness(model, probe)
-    return report.smoothness_j_own
+def test_a_target_is_met_and_not_undercut() -> None:
+    attached, module = followed(1.5, 1_500, weight=0.1)
+    j = float(local_lipschitz(module, states(64)).mean())
+    assert j == pytest.approx(1.5, rel=0.15)
+    assert attached.j == pytest.approx(j, rel=0.05)
+    assert attached.verdict is not None
+    assert attached.verdict.target_gap_evaluated == pytest.approx(attached.j / 1.5 - 1)
 
 
-PPO = {"n_steps": 100, "batch_size": 50, "n_epochs": 5, "learning_rate": 0.003}
-OFF_POLICY = {
-    "learning_starts": 50,
-    "batch_size": 32,
-    "buffer_size": 300,
-    "learning_rate": 0.003,
-}
+def test_a_target_far_above_lets_the_weight_fall_and_one_far_below_lets_it_rise() -> None:
+    easy, _ = followed(50.0, 100)
+    hard, _ = followed(0.01, 100)
+    assert easy.weight < 0.01 < hard.weight
+    assert easy.verdict is not None and easy.verdict.target_verdict == "met"
+    assert hard.verdict is not None and not hard.verdict.is_target_met
+
+
+def test_the_weight_moves_by_the_law_of_training_once_in_fifty_steps() -> None:
+    attached, _ = followed(1.0, 49, weight=0.05)
+    assert attached.weight == 0.05
+    attached, _ = followed(1.0, 50, weight=0.05)
+    assert attached.j is not None
+    assert attached.weight == pytest.approx(Dual.starting(1.0, 0.05).after_batch(attached.j).weight)
+
+
+def test_a_fixed_weight_stays_and_has_no_verdict() -> None:
+    module = network()
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.01)
+    attached = spacil.attach_penalty(optimizer, module, states, weight=0.2)
+    assert attached.j is None
+    for _ in range(120):
+        optimizer.step()
+    assert attached.weight == 0.2 and attached.verdict is None
+    assert attached.j is not None
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "settings"), [("PPO", PPO), ("SAC", OFF_POLICY), ("TD3", OFF_POLICY)]
+    ("wish", "words"),
+    [
+        ({}, "neither weight nor target"),
+        ({"target": 0.0}, "target is 0.0, expected a finite number above 0"),
+        ({"target": float("nan")}, "target is nan"),
+        ({"target": 1.0, "weight": 0.0}, "has to begin somewhere"),
+        ({"target": 1.0, "weight": -1.0}, "weight is -1.0"),
+    ],
 )
-def test_a_stable_baselines_policy_comes_out_smoother(
-    algorithm: str, settings: dict[str, Any]
-) -> None:
-    plain, penalised = trained(algorithm, -1, **settings), trained(algorithm, 5.0, **settings)
-    assert penalised.penalty.value is not None
-    assert slope(penalised) < 0.8 * slope(plain)
-
-
-def test_without_weight_a_stable_baselines_run_is_the_same_bit_for_bit() -> None:
-    plain, attached = trained("PPO", -1, **PPO), trained("PPO", 0.0, **PPO)
-    ours, theirs = plain.policy.state_dict(), attached.policy.state_dict()
-    assert all(torch.equal(value, theirs[name]) for name, value in ours.items())
-
-
-def test_a_model_without_a_buffer_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"only observations of shape \(n,\)"):
-        spacil.attach_to_sb3(network(), weight=1.0)
-    model = trained("PPO", -1, **PPO)
-    model.rollout_buffer = None
-    with pytest.raises(ConfigError, match="a rollout buffer"):
-        spacil.attach_to_sb3(model, weight=1.0)
-    with pytest.raises(ConfigError, match="num_states is 0"):
-        spacil.attach_to_sb3(model, weight=1.0, num_states=0)
+def test_a_wish_that_cannot_be_followed_is_refused(wish: dict[str, float], words: str) -> None:
+    module = network()
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    with pytest.raises(ConfigError, match=words):
+        spacil.attach_penalty(optimizer, module, states, **wish)
+    assert not optimizer._optimizer_step_pre_hooks

@@ -1,0 +1,144 @@
+"""Stable-Baselines3 PPO on Hopper-v5 with and without the attached penalty: return and smoothness.
+
+Every run is one process; its row is in the JSON file as soon as it is measured, and a row that is
+there already is not run again. Both arms share their seeds, settings and start weights. Models
+and their VecNormalize statistics go to --models, and are not part of the repository.
+
+    python benchmarks/attach_ppo.py --seeds 0 1 2 --weights 0 0.01
+    python benchmarks/attach_ppo.py --algorithm sac --seeds 0 --weights 0 --steps 120000
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import stable_baselines3
+import torch
+from stable_baselines3 import PPO, SAC
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.vec_env import VecNormalize
+
+import spacil
+from spacil import storage
+
+TASK, FRAME_OF = "Hopper-v5", "Hopper-v4"
+"""The task, and the bundled demonstrations whose spread is the unit of its states"""
+NUM_STATES = 64
+"""States that carry the penalty, per optimizer step: as many as PPO's minibatch has"""
+EPISODES, EVALUATION_SEED = 20, 0
+NOISE = (0.1, 0.3)
+
+
+def ppo(seed: int) -> PPO:
+    """PPO as it is usually set for MuJoCo: normalised observations, a step size that falls to 0."""
+    env = VecNormalize(make_vec_env(TASK, n_envs=4, seed=seed), gamma=0.99)
+    return PPO(
+        "MlpPolicy",
+        env,
+        learning_rate=lambda left: 3e-4 * left,
+        n_steps=512,
+        batch_size=NUM_STATES,
+        n_epochs=10,
+        seed=seed,
+        device="cpu",
+    )
+
+
+def sac(seed: int) -> SAC:
+    """SAC with Stable-Baselines3's own settings, and nets of 128 x 128 to be quick on one core."""
+    return SAC(
+        "MlpPolicy",
+        make_vec_env(TASK, n_envs=1, seed=seed),
+        learning_starts=5_000,
+        policy_kwargs={"net_arch": [128, 128]},
+        seed=seed,
+        device="cpu",
+    )
+
+
+def trained(algorithm: str, weight: float, seed: int, num_steps: int) -> tuple[Any, float]:
+    """The model, and the wall seconds that its training took."""
+    model = ppo(seed) if algorithm == "ppo" else sac(seed)
+    if weight > 0:
+        spacil.attach_to_sb3(model, weight=weight, num_states=NUM_STATES, seed=seed)
+    began = time.perf_counter()
+    model.learn(num_steps)
+    return model, time.perf_counter() - began
+
+
+def measured(model: Any) -> dict[str, Any]:
+    """Whole episodes with mean actions, the same starts for every model."""
+    report = spacil.measure_smoothness(
+        model,
+        env=TASK,
+        demonstrations=FRAME_OF,
+        episodes=EPISODES,
+        seed=EVALUATION_SEED,
+        robustness=True,
+    )
+    assert report.played is not None and report.robustness is not None
+    document = report.as_document()
+    kept = ("smoothness_j", "smoothness_j_own", "smoothness_j_effective", "average_return")
+    more = ("return_std", "mean_length", "action_fluctuation", "action_signal", "robustness")
+    return {name: document[name] for name in (*kept, *more)}
+
+
+def run(options: argparse.Namespace, weight: float, seed: int) -> dict[str, Any]:
+    algorithm, num_steps = options.algorithm, options.steps
+    model, seconds = trained(algorithm, weight, seed, num_steps)
+    name = f"{algorithm}-{TASK}-weight{weight:g}-seed{seed}"
+    options.models.mkdir(parents=True, exist_ok=True)
+    row = {
+        "algorithm": algorithm,
+        "task": TASK,
+        "weight": weight,
+        "seed": seed,
+        "num_steps": num_steps,
+        "seconds": round(seconds, 1),
+        "model": f"{name}.zip",
+        **measured(model),
+    }
+    model.save(options.models / name)
+    if (normalizer := model.get_vec_normalize_env()) is not None:
+        normalizer.save(str(options.models / f"{name}.vecnormalize.pkl"))
+    return row
+
+
+def identity(row: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(row[key] for key in ("algorithm", "task", "weight", "seed", "num_steps"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--algorithm", choices=("ppo", "sac"), default="ppo")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--weights", type=float, nargs="+", default=[0.0, 0.01])
+    parser.add_argument("--steps", type=int, default=500_000)
+    parser.add_argument("--models", type=Path, default=Path("attach_models"))
+    parser.add_argument("--json", type=Path, default=Path("docs/results/attach.json"))
+    options = parser.parse_args()
+    torch.set_num_threads(1)  # nets and batches this small do not pay for a second one
+    rows = json.loads(options.json.read_text())["runs"] if options.json.exists() else []
+    versions = {
+        "spacil": spacil.__version__,
+        "stable_baselines3": stable_baselines3.__version__,
+        "gymnasium": gymnasium.__version__,
+        "torch": torch.__version__,
+    }
+    for seed in options.seeds:
+        for weight in options.weights:
+            wanted = (options.algorithm, TASK, weight, seed, options.steps)
+            if wanted in map(identity, rows):
+                continue
+            rows.append(run(options, weight, seed))
+            text = json.dumps({"versions": versions, "runs": rows}, indent=1)
+            storage.replace_file(options.json, f"{text}\n".encode())
+            shown = ("average_return", "return_std", "smoothness_j", "action_fluctuation")
+            print(*identity(rows[-1]), {key: round(rows[-1][key], 3) for key in shown}, flush=True)
+
+
+if __name__ == "__main__":
+    main()

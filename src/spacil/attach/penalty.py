@@ -1,0 +1,172 @@
+"""A hook on any torch optimizer's step that adds the gradient of the exact smoothness penalty.
+
+    attached = spacil.attach_penalty(optimizer, policy.mean, lambda: batch.states, weight=0.01)
+    attached = spacil.attach_penalty(optimizer, policy.mean, lambda: batch.states, target=1.0)
+
+Just before each step the gradient of weight * E[sigma_max(d mu / d s)^2] is added to what the
+optimizer is about to use. The training loop stays as it is; clipping and scaling of its own loss
+have happened by then, and do not touch the penalty. With a target the weight is found meanwhile, by
+the controller of the smoothness target in training (`training/target.py`).
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from spacil.errors import ConfigError, DivergedError
+from spacil.functional.spectral import BatchFunction
+from spacil.smoothness.policy_penalty import exact_policy_penalty, squared_slopes
+from spacil.training.target import Dual, Verdict, verdict
+
+DEFAULT_STATES = 256
+"""States per step that carry the penalty: a Jacobian costs many times a forward pass."""
+FIRST_WEIGHT = 0.01
+"""Where the search for a target's weight begins, unless told."""
+STEPS_PER_MOVE = 50
+"""Optimizer steps over which J is averaged before the weight moves. The controller's gains are made
+for one move per policy update, and the answer of J to a weight takes some ten of these."""
+
+States = Tensor | Callable[[], Tensor | None]
+
+
+class AttachedPenalty:
+    """The penalty as it is attached; `remove()` takes it off again."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        mean_action: BatchFunction,
+        states: States,
+        weight: float,
+        dual: Dual | None = None,
+    ) -> None:
+        self.weight = weight
+        """May be changed at any time; 0 computes nothing. With a target the controller moves it"""
+        self.value: float | None = None
+        """E[sigma_max^2] at the last step; None before the first"""
+        self._mean_action, self._states, self._dual = mean_action, states, dual
+        self._recent_j: deque[float] = deque(maxlen=STEPS_PER_MOVE)
+        self._steps_to_move = STEPS_PER_MOVE
+        self._handle = optimizer.register_step_pre_hook(self._add_gradient)
+
+    def remove(self) -> None:
+        self._handle.remove()
+
+    @property
+    def j(self) -> float | None:
+        """E[sigma_max], mean of the last 50 steps or fewer; None before the first."""
+        return float(np.mean(self._recent_j)) if self._recent_j else None
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What has become of the target so far; None without one, or before the first step."""
+        if self._dual is None or self.j is None:
+            return None
+        return verdict(self._dual, self.j)
+
+    def _add_gradient(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        # torch passes the optimizer itself as the first argument; the other can be a closure.
+        if any(argument is not None for argument in (*args[1:], *kwargs.values())):
+            raise ConfigError(
+                f"{type(optimizer).__name__}.step was called with a closure, which computes the "
+                "gradient anew and would lose the penalty's: call backward() and then step()"
+            )
+        states = self._states() if callable(self._states) else self._states
+        if self.weight == 0 or states is None or len(states) == 0:
+            return
+        parameters = list(_parameters(optimizer))
+        with torch.enable_grad():
+            squared = _squared_constants(self._mean_action, _checked(states))
+            if not squared.requires_grad:
+                raise ConfigError("mean_action does not depend on any parameter of the optimizer")
+            penalty = self.weight * squared.mean()
+            slopes = torch.autograd.grad(penalty, parameters, allow_unused=True)
+        if all(slope is None for slope in slopes):
+            raise ConfigError("mean_action does not depend on any parameter of the optimizer")
+        self._note(squared.detach())
+        for parameter, slope in zip(parameters, slopes, strict=True):
+            if slope is None:
+                continue
+            parameter.grad = slope if parameter.grad is None else parameter.grad + slope
+
+    def _note(self, squared: Tensor) -> None:
+        """Remember how smooth the policy is; with a target, move the weight now and then."""
+        self.value, j = torch.stack([squared.mean(), squared.sqrt().mean()]).tolist()
+        if not np.isfinite(self.value):
+            raise DivergedError(
+                f"the smoothness penalty is {self.value}: a smaller weight may help"
+            )
+        self._recent_j.append(j)
+        if self._dual is None:
+            return
+        self._steps_to_move -= 1
+        if self._steps_to_move == 0:
+            self._dual = self._dual.after_batch(float(np.mean(self._recent_j)))
+            self.weight = self._dual.weight
+            self._steps_to_move = STEPS_PER_MOVE
+
+
+def attach_penalty(
+    optimizer: Optimizer,
+    mean_action: BatchFunction,
+    states: States,
+    *,
+    weight: float | None = None,
+    target: float | None = None,
+) -> AttachedPenalty:
+    """Add the exact penalty's gradient before every `optimizer.step()`.
+
+    `mean_action`: states [B, S] -> mean actions [B, A], by parameters that the optimizer moves.
+    `states`: [B, S] as the network reads them, or a function that returns those of this step;
+    None or no rows: this step goes without a penalty. Slopes count per unit of these states.
+    `weight`: on E[sigma_max^2]; 0.01 is a start where actions and states are of size 1.
+    `target`: the J = E[sigma_max] that is wanted at most, on these states. The weight is then found
+    as training goes on, from `weight` if that is given too; `verdict` says whether J got there.
+    """
+    if weight is None and target is None:
+        raise ConfigError("neither weight nor target is given, expected one of them")
+    if weight is not None and not 0 <= weight < float("inf"):
+        raise ConfigError(f"weight is {weight}, expected a finite number of 0 or more")
+    if target is None:
+        assert weight is not None
+        return AttachedPenalty(optimizer, mean_action, states, weight)
+    if not 0 < target < float("inf"):
+        raise ConfigError(f"target is {target}, expected a finite number above 0")
+    if weight == 0:
+        raise ConfigError("weight is 0, expected more: a target's search has to begin somewhere")
+    first = FIRST_WEIGHT if weight is None else weight
+    dual = Dual.starting(target, first)
+    return AttachedPenalty(optimizer, mean_action, states, first, dual)
+
+
+def drawn_rows(size: int, wanted: int, generator: np.random.Generator) -> Any:
+    """Indices of some of `size` rows, from a generator of their own: the run's draws stay."""
+    return generator.integers(size, size=min(wanted, size))
+
+
+def check_num_states(num_states: int) -> None:
+    if num_states < 1:
+        raise ConfigError(f"num_states is {num_states}, expected 1 or more")
+
+
+def _squared_constants(mean_action: BatchFunction, states: Tensor) -> Tensor:
+    """sigma_max^2 at each state [B], with a graph."""
+    exact = exact_policy_penalty(mean_action, states)
+    return squared_slopes(exact.function, exact.states, exact.directions)[0]
+
+
+def _parameters(optimizer: Optimizer) -> Iterator[Tensor]:
+    for group in optimizer.param_groups:
+        yield from (parameter for parameter in group["params"] if parameter.requires_grad)
+
+
+def _checked(states: object) -> Tensor:
+    if not isinstance(states, Tensor) or states.ndim != 2:
+        shape = tuple(getattr(states, "shape", ()))
+        raise ConfigError(f"states have shape {shape}, expected a tensor [B, S]")
+    return states.detach()

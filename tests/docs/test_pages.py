@@ -1,0 +1,94 @@
+"""The Python of README and docs, run from top to bottom of each page as a reader would, cut short.
+
+Pages whose blocks need more around them have tests of their own, which name them.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny_runs
+
+import spacil
+
+ROOT = Path(__file__).parents[2]
+PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SHORTER = {
+    r"seed=(\d)\)": r"seed=\1, **tiny)",
+    r"iterations=\d+": "iterations=1",
+    r"\.learn\(300,": ".learn(1,",
+    r"\.learn\([\d_]+\)": ".learn(512)",
+    r"episodes=\d+": "episodes=1",
+    r'run_dir="runs/pendulum"\)': 'run_dir="runs/pendulum", **quick)',
+    r'"Reacher-v5"\)': '"Reacher-v5", n_steps=512)',
+}
+RUN_HERE = [
+    "README.md",
+    "docs/demonstrations.md",
+    "docs/index.md",
+    "docs/resume.md",
+    "docs/stable_baselines3.md",
+    "docs/tutorials/compare_and_report.md",
+    "docs/tutorials/smooth_sb3.md",
+]
+QUICK = {"fit_steps": 20, "steps_per_iteration": 400, "evaluation_steps": 400}
+
+
+def shortened(block: str) -> str:
+    for long, short in SHORTER.items():
+        block = re.sub(long, short, block)
+    return block
+
+
+def furnish(page: str) -> Mapping[str, Any]:
+    """What a page takes for granted: files in this folder, and names."""
+    tiny = tiny_runs.tiny("spacil", iterations=1, warm_start_steps=20)
+    match page:
+        case "README.md":
+            return {"tiny": tiny, "observation": np.zeros(11)}
+        case "docs/demonstrations.md":
+            demos = spacil.load_demos("Hopper-v4").first(2)
+            spacil.save_demos(demos, "mine.npz")
+            states = np.random.default_rng(0).normal(size=(2, 6, 3))
+            return {"observations": list(states), "actions": list(states[:, :-1, :2])}
+        case "docs/stable_baselines3.md":
+            sb3 = pytest.importorskip("stable_baselines3")
+            sb3.PPO("MlpPolicy", "Hopper-v5", device="cpu").save("ppo_hopper.zip")
+        case "docs/tutorials/compare_and_report.md":
+            for kind in (spacil.GAIL, spacil.SPaCIL):
+                settings = tiny_runs.tiny(kind.__name__.lower(), iterations=1, warm_start_steps=0)
+                agent = kind("Reacher-v4", **settings)
+                agent.learn(run_dir=f"sweeps/first/{kind.__name__}")
+                agent.close()
+        case "docs/tutorials/smooth_sb3.md":
+            pytest.importorskip("stable_baselines3")
+    return {"tiny": tiny, "quick": QUICK}
+
+
+@pytest.mark.parametrize("page", RUN_HERE)
+@pytest.mark.filterwarnings("ignore:You are trying to run PPO on the GPU")
+def test_the_python_of_a_page_runs_from_top_to_bottom(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = dict(furnish(page))
+    for block in PYTHON.findall((ROOT / page).read_text()):
+        exec(compile(shortened(block), page, "exec"), names)
+
+
+def test_every_way_to_shorten_is_used_by_some_page() -> None:
+    blocks = "".join("".join(PYTHON.findall((ROOT / page).read_text())) for page in RUN_HERE)
+    assert [long for long in SHORTER if not re.search(long, blocks)] == []
+
+
+def test_every_other_page_with_python_is_named_by_a_test_of_its_own() -> None:
+    """If this fails for a page of yours: add it to RUN_HERE, or run its blocks in a test."""
+    others = [path for path in (ROOT / "tests").rglob("test_*.py") if path != Path(__file__)]
+    tests = "".join(path.read_text() for path in others)
+    pages = (page.relative_to(ROOT) for page in (ROOT / "docs").rglob("*.md"))
+    rest = [p for p in pages if PYTHON.search((ROOT / p).read_text()) and str(p) not in RUN_HERE]
+    assert rest
+    assert [page for page in rest if page.name not in tests] == []
