@@ -9,7 +9,9 @@ forked from one that has imported everything; see process_server.py. What has to
   no kill costs more than the checkpoint interval (here one iteration);
 - a run that nothing but kills and signals happened to ends in the bits of one left alone.
 
-    python tests/support/sequences.py --sequences 2000
+    python tests/support/sequences.py --sequences 2000     # goes on where it was stopped
+
+A campaign is made of blocks, each with a seed of its own; the record keeps those that have held.
 """
 
 import argparse
@@ -39,6 +41,8 @@ from tiny_runs import as_flags, tiny
 from spacil.runs import checkpoint
 
 MAX_ITERATIONS = 6
+BLOCK = 25
+"""Sequences drawn with one seed"""
 CODES = {0, 2, 65, 69, 70, 73, 74, 75, 129, 130, 143}
 FAILPOINTS = (
     "checkpoint.after-stage",
@@ -278,14 +282,31 @@ def _seeded(seed: int) -> type[Meddling]:
     return with_seed(seed)(type("Meddling", (Meddling,), {}))
 
 
+def run_campaign(number: int, seed: int, record: Path) -> dict[str, int]:
+    """All blocks that the record does not hold yet; the sums over all of them."""
+    lines = record.read_text(encoding="utf-8").splitlines() if record.exists() else []
+    blocks = {row["seed"]: row for row in map(json.loads, lines)}
+    for block in range(number // BLOCK):
+        if (block_seed := seed + block) in blocks:
+            continue
+        started = time.monotonic()
+        figures = run_sequences(BLOCK, block_seed)
+        figures["seconds"] = round(time.monotonic() - started)
+        blocks[block_seed] = {"seed": block_seed, **figures}
+        with record.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(blocks[block_seed]) + "\n")
+    keys = (*_tally, "seconds")
+    return {key: sum(row[key] for row in blocks.values()) for key in keys}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Generated sequences of what happens to runs.")
-    parser.add_argument("--sequences", type=int, default=2_000)
+    parser.add_argument("--sequences", type=int, default=2_000, help=f"in blocks of {BLOCK}")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--record", type=Path, default=Path("runs/sequences.jsonl"))
     arguments = parser.parse_args()
-    started = time.monotonic()
-    figures = run_sequences(arguments.sequences, arguments.seed)
-    figures["seconds"] = round(time.monotonic() - started)
+    arguments.record.parent.mkdir(parents=True, exist_ok=True)
+    figures = run_campaign(arguments.sequences, arguments.seed, arguments.record)
     record_figure("sequences", figures)
     print(json.dumps(figures, indent=2))
 
