@@ -78,12 +78,14 @@ def in_fork(work: Any, seconds: float, log: Path) -> int | None:
         sys.stderr.flush()
         os._exit(code)
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    while True:
         ended, status = os.waitpid(process, os.WNOHANG)
         if ended and os.waitstatus_to_exitcode(status) == BROKEN:
-            raise RuntimeError(f"not the mutant but its trial failed: see {log}")
+            raise RuntimeError(f"not the tests but their trial failed: see {log}")
         if ended:
             return os.waitstatus_to_exitcode(status)
+        if time.monotonic() > deadline:
+            break
         time.sleep(0.02)
     os.killpg(process, signal.SIGKILL)
     os.waitpid(process, 0)
