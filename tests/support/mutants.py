@@ -2,11 +2,13 @@
 
     python tests/support/mutants.py --count 300          # goes on where it was stopped
     python tests/support/mutants.py --again survived     # after new tests
+    python tests/support/mutants.py --again survived --wider
 
 Golden traces and slow runs are left out: what they alone would notice counts as a survivor. Each
 mutant runs in a fork of a process that has imported the libraries, but not spacil: seconds each.
 Which tests call which functions is found out first, by one run of the tests under a profiler, and
-again for a folder whose tests have changed. What survives the own tests meets the wider ones.
+again for a folder whose tests have changed. With --wider, what survives the tests of the rooms
+meets those of commands, agents and faults too.
 """
 
 import argparse
@@ -36,10 +38,9 @@ ROOMS = (
 )  # fmt: skip
 TESTS = (*ROOMS, "engine", "cloning", "sampling")
 WIDER_TESTS = (
-    "runs", "policies", "diagnosis", "smoothing", "cli/measuring", "cli/training", "test_agents.py",
-    "faults/test_training.py", "faults/test_meddled_run_folders.py", "integration/test_airl.py",
+    "test_agents.py", "cli/measuring", "cli/training", "diagnosis", "smoothing", "integration/test_airl.py",
+    "faults/test_training.py", "faults/test_meddled_run_folders.py",
 )  # fmt: skip
-"""Only for what survives the others"""
 SLOW_TEST_SECONDS = 8.0
 LIBRARIES = (
     "torch", "numpy", "mujoco", "gymnasium", "hypothesis", "safetensors.torch", "tyro", "rich",
@@ -103,11 +104,11 @@ def tests_for(mutant: Mutant, calls: dict[str, Any], budget: float) -> list[str]
     return chosen
 
 
-def try_mutant(mutant: Mutant, budget: float, folder: Path) -> dict[str, Any]:
+def try_mutant(mutant: Mutant, budget: float, folder: Path, is_wide: bool) -> dict[str, Any]:
     began, killer = time.monotonic(), folder / f"killer-{os.getpid()}"
     killer.unlink(missing_ok=True)
     outcome, num_tests = "survived", 0
-    for places in (TESTS, WIDER_TESTS):
+    for places in (TESTS, WIDER_TESTS) if is_wide else (TESTS,):
         tests = tests_for(mutant, profile_tests(folder, places), budget)
         num_tests += len(tests)
         if tests:
@@ -164,6 +165,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--again", choices=["survived", "none"], default="none")
+    parser.add_argument("--wider", action="store_true", help="more tests for what survives")
     parser.add_argument("--seconds", type=float, default=30.0, help="of tests for one mutant")
     parser.add_argument("--part", default="0/1", help="i/n: every n-th mutant from the i-th on")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "mutants")
@@ -184,7 +186,8 @@ def main() -> None:
         known = rows.get(mutant.name)
         if known is not None and known["outcome"] != options.again:
             continue
-        row = {"name": mutant.name, **try_mutant(mutant, options.seconds, options.folder)}
+        tried = try_mutant(mutant, options.seconds, options.folder, options.wider)
+        row = {"name": mutant.name, **tried}
         rows[mutant.name] = row
         with file.open("a", encoding="utf-8") as out:
             out.write(json.dumps(row) + "\n")
