@@ -38,8 +38,8 @@ ROOMS = (
 )  # fmt: skip
 TESTS = (*ROOMS, "engine", "cloning", "sampling")
 WIDER_TESTS = (
-    "test_agents.py", "cli/measuring", "cli/training", "diagnosis", "smoothing", "integration/test_airl.py",
-    "faults/test_training.py", "faults/test_meddled_run_folders.py",
+    "test_agents.py", "cli/measuring", "cli/training", "diagnosis", "smoothing",
+    "integration/test_airl.py", "faults/test_training.py", "faults/test_meddled_run_folders.py",
 )  # fmt: skip
 SLOW_TEST_SECONDS = 8.0
 LIBRARIES = (
