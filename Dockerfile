@@ -1,5 +1,7 @@
 # docker build -t spacil .
-# docker run --rm -v "$PWD/runs:/app/runs" spacil train spacil --task Hopper-v4
+# mkdir -p runs
+# docker run --rm --user "$(id -u)" -e HOME=/tmp -v "$PWD/runs:/app/runs" spacil train spacil --task Hopper-v4
+# --user: the run folder belongs to you, as does everything that is written into it.
 FROM python:3.11-slim
 
 # Your own index, e.g. for a torch without CUDA: --build-arg PIP_EXTRA_INDEX_URL=...

@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-other-cpus test-other-cpus-quick test-minimum mutants test-slow test-faults golden bench bench-full bench-gpu system-packages check lint types contracts site setup clean
+.PHONY: demo test test-other-cpus test-other-cpus-quick test-minimum test-python mutants test-slow test-faults golden bench bench-full bench-gpu system-packages check lint types contracts site setup clean
 
 demo: setup
 	@$(BIN)/spacil train spacil --task Hopper-v4 --demo-every 20 --preset fast
@@ -44,6 +44,14 @@ test-minimum: setup
 	$(MINIMUM)/bin/python -m pip install --quiet --no-deps -e .
 	$(MINIMUM)/bin/python -m pip freeze | grep -iE '^(torch|numpy|mujoco|gymnasium|safetensors|tyro|rich|tensorboard|matplotlib)=='
 	$(MINIMUM)/bin/python -m pytest $(CORE)
+
+# The tests under another interpreter: make test-python PYTHON=python3.13 TESTS=tests/nets
+OTHER = .venv-$(notdir $(PYTHON))
+
+test-python:
+	test -x $(OTHER)/bin/python || $(PYTHON) -m venv $(OTHER)
+	$(OTHER)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(OTHER)/bin/python -m pytest $(TESTS)
 
 # Would a test notice? Changes to the code, one at a time, against the quick tests (docs/reliability.md).
 mutants: setup
@@ -124,4 +132,4 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) $(MINIMUM) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-* build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

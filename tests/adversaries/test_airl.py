@@ -11,7 +11,7 @@ from torch import Tensor
 from spacil.adversaries.adversary import AgentBatch, imitation_reward
 from spacil.adversaries.airl import AirlAdversary, executed_log_prob
 from spacil.config.defaults import default_config
-from spacil.config.flat import with_settings
+from spacil.config.flat import flat_settings, with_settings
 from spacil.config.train_config import TrainConfig
 from spacil.demos.edits import without_tensors
 from spacil.demos.file import load_demos
@@ -244,3 +244,13 @@ def test_the_successor_of_a_truncated_step_is_the_state_it_was_cut_at() -> None:
     )
     assert true_next_states(rollout).flatten().tolist() == [2, 3, 50, 5, 6, 7]
     assert rollout.states.flatten().tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_saved_cost_is_the_one_that_was_learned() -> None:
+    policy = make_policy()
+    adversary = make_adversary(policy, expert_batch(torch.linspace(-1, 1, 6).unsqueeze(1)))
+    settings = flat_settings(config_of())
+    saved = AirlAdversary.saved_cost(settings, policy, adversary.network.state_dict())
+    states, actions = torch.randn(5, 2), torch.linspace(-2, 2, 5).unsqueeze(1)
+    torch.testing.assert_close(saved(states, actions), adversary.cost(states, actions))
+    assert saved(states, actions).std() > 0

@@ -10,7 +10,7 @@ import spacil
 from spacil.attach.penalty import AttachedPenalty
 from spacil.errors import ConfigError
 from spacil.smoothness.metric import local_lipschitz
-from spacil.training.target import Dual
+from spacil.training.wishes.target import Dual
 
 
 def network() -> nn.Sequential:

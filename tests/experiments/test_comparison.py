@@ -59,6 +59,13 @@ def test_the_baseline_may_be_a_row(tmp_path: Path) -> None:
     assert [row.better_return is None for row in rows] == [True, False]
 
 
+def test_a_baseline_that_is_no_row_is_refused_with_those_there_are(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", "spacil", fresh=(1.0, 1.0))
+    with pytest.raises(ConfigError, match="baseline 'gial' is no row: expected one of spacil"):
+        compare(tmp_path, baseline="gial")
+    assert compare(tmp_path).rows[0].better_return is None  # GAIL is not there, and nobody asked
+
+
 def test_the_papers_numbers_stand_beside_ours(two_methods: Comparison) -> None:
     gail, ours = two_methods.rows
     assert gail.published_return is not None

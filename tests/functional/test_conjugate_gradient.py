@@ -40,3 +40,12 @@ def test_a_non_finite_product_leaves_the_solution_finite(poison: float) -> None:
     solution = conjugate_gradient(lambda v: v * poison, torch.ones(3), num_steps=10)
     assert not solution.is_positive
     assert solution.x.abs().max() == 0
+
+
+@pytest.mark.parametrize("length", [1e-3, 1.0, 1e3])
+def test_the_residual_is_relative_to_the_right_side(length: float) -> None:
+    # One step on diag(1, 3) from b = (1, 1): x = b / 2, b - A x = (1/2, -1/2).
+    diagonal = torch.tensor([1.0, 3.0], dtype=torch.float64)
+    b = length * torch.ones(2, dtype=torch.float64)
+    solution = conjugate_gradient(lambda v: diagonal * v, b, num_steps=1)
+    assert float(solution.residual) == pytest.approx(0.5)

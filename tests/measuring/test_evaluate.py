@@ -5,8 +5,9 @@ import torch
 from countdown import countdown
 
 from spacil.demos.common_frame import CommonFrame
+from spacil.envs.vector_env import EnvSpec, VectorEnv
 from spacil.errors import DataError
-from spacil.measuring.evaluate import evaluate, num_evaluation_envs
+from spacil.measuring.evaluate import evaluate, evaluate_afresh, num_evaluation_envs
 from spacil.nets.policy import GaussianPolicy
 
 
@@ -69,3 +70,24 @@ def test_demonstrations_of_other_sizes_define_no_frame(policy: GaussianPolicy) -
     frame = CommonFrame(torch.ones(3, dtype=torch.float64), "demos.npz")
     with pytest.raises(DataError, match=r"demos\.npz: 3 state dims, the policy has 1"):
         evaluate(policy, countdown(1, longest=3), 0, 1, frame)
+
+
+def test_fresh_envs_are_closed_also_when_they_are_refused(
+    policy: GaussianPolicy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[str] = []
+
+    def make(*arguments: object) -> VectorEnv:
+        env = countdown(2, longest=5)
+        monkeypatch.setattr(env, "close", lambda: closed.append("closed"))
+        return env
+
+    def refuse(spec: EnvSpec) -> None:
+        raise DataError(f"{spec.task}: not this one")
+
+    monkeypatch.setattr("spacil.measuring.evaluate.make_vector_env", make)
+    assert evaluate_afresh(policy, "Countdown-v0", 2, 0, 1, None).num_episodes == 2
+    assert closed == ["closed"]
+    with pytest.raises(DataError, match="not this one"):
+        evaluate_afresh(policy, "Countdown-v0", 2, 0, 1, None, refuse)
+    assert closed == ["closed"] * 2

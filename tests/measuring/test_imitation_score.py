@@ -40,6 +40,13 @@ def test_the_distance_is_a_root_mean_square_over_dims_in_their_units() -> None:
     assert found == pytest.approx(math.sqrt((3**2 + 4**2) / 2))
 
 
+def test_half_the_spread_around_the_same_mean_is_some_way_off() -> None:
+    # Quantiles q of the narrower are q / 2: on average half the mean distance from 0, in std 1.
+    wide = torch.linspace(-1, 1, 64).unsqueeze(1)
+    found = marginal_distance(wide / 2, wide, torch.ones(1))
+    assert found == pytest.approx(float(wide.abs().mean()) / 2)
+
+
 def test_the_demonstrations_themselves_score_0() -> None:
     states = spread(1_000)
     assert imitation_score(states, 0.0, DemonstratedStates.of(states, 0.0)) == pytest.approx(0)

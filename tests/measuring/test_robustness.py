@@ -88,6 +88,30 @@ def test_the_attack_stays_in_its_box_and_beats_random_corners() -> None:
     assert attacked.mean() > 1.5 * at_random.mean()
 
 
+def test_the_attack_goes_on_from_its_corner_as_far_as_the_action_changes() -> None:
+    """Half of the directions change nothing: max(0, x + 2 y). A corner that changes something
+    leads to the one that changes most, and its opposite is no way there."""
+    states, radius = torch.zeros(64, 2), torch.tensor([0.1, 0.1])
+    slopes = torch.tensor([[1.0], [2.0]])
+    draws = torch.Generator().manual_seed(0)
+    offset = worst_offset(lambda s: (s @ slopes).relu(), states, radius, draws)
+    reached = (offset @ slopes).relu().squeeze(-1)
+    is_moved = reached > 0
+    assert 16 < int(is_moved.sum()) < 48
+    assert torch.allclose(reached[is_moved], torch.tensor(0.3))
+
+
+def test_the_attack_takes_ten_gradients() -> None:
+    calls: list[int] = []
+
+    def counted(states: Tensor) -> Tensor:
+        calls.append(len(states))
+        return states
+
+    worst_offset(counted, torch.zeros(3, 2), torch.ones(2), torch.Generator().manual_seed(0))
+    assert calls == [3] * (1 + 10)
+
+
 # The first action is far beyond its bound: only the second one can change, most at x = -y. The
 # unclipped actions change most at x = y.
 SLOPES = torch.tensor([[5.0, 4.5], [0.5, -0.4]])

@@ -71,6 +71,13 @@ def test_constant_dims_are_masked_until_they_move_and_then_stay_live() -> None:
     assert float(normalizer.std[1]) >= STD_FLOOR
 
 
+def test_a_dim_lives_above_a_spread_of_a_hundredth() -> None:
+    normalizer = RunningNormalizer(3)
+    normalizer.merge(torch.tensor([[0.009, 0.011, 1.0], [-0.009, -0.011, -1.0]]))
+    assert normalizer.live_mask.tolist() == [False, True, True]
+    assert normalizer.std.tolist() == pytest.approx([0.01, 0.011, 1.0])
+
+
 def test_huge_observations_stay_finite() -> None:
     normalizer = RunningNormalizer(2)
     normalizer.merge(torch.tensor([[1e30, 0.0], [-1e30, 1.0]]))

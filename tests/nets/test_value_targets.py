@@ -86,3 +86,11 @@ def test_raw_values_keep_no_units() -> None:
     value.follow_targets(torch.tensor([90.0, 110.0]))
     assert [name for name, _ in value.named_buffers()] == []
     assert value.in_network_units(torch.tensor([4.0])).tolist() == [4]
+
+
+def test_the_units_move_from_wherever_they_are(value: ValueNet) -> None:
+    value.follow_targets(torch.tensor([99.0, 101.0]))  # mean 100, variance 1
+    value.follow_targets(torch.tensor([108.0, 112.0]))  # mean 110, variance 4
+    assert float(value.target_mean) == pytest.approx(101)
+    # .9 * 1 + .1 * 4, and .1 * .9 of the squared way between the means
+    assert float(value.target_std) == pytest.approx((1.3 + 0.09 * 100) ** 0.5)

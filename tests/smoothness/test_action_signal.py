@@ -99,3 +99,17 @@ def test_the_arc_length_prefers_one_smooth_movement_to_two_jerky_ones() -> None:
     # a longer or faster copy of the same movement is as smooth
     assert signal.spectral_arc_length(5 * bell, dt=0.01) == pytest.approx(smooth, rel=1e-9)
     assert math.isnan(signal.spectral_arc_length(torch.zeros(50), dt=0.01))
+
+
+def test_float32_actions_are_measured_in_float64() -> None:
+    """A small ripple on a large posture: float32 arithmetic would lose most of its digits."""
+    generator = torch.Generator().manual_seed(0)
+    actions = 1000 + 1e-2 * torch.randn(64, 2, generator=generator)
+    velocities = torch.randn(64, 2, generator=generator)
+    found = signal.describe(actions, torch.full((2,), 3.0), velocities, 0.02)
+    exact = signal.describe(
+        actions.double(), torch.full((2,), 3.0).double(), velocities.double(), 0.02
+    )
+    assert vars(found) == pytest.approx(vars(exact), rel=1e-12)
+    amplitudes = signal.amplitude_spectrum(actions)[1]
+    assert torch.allclose(amplitudes, signal.amplitude_spectrum(actions.double())[1], rtol=1e-12)

@@ -62,6 +62,20 @@ def test_ratios_are_divided_by_the_length_the_offset_has() -> None:
     assert float(found.divergence) == pytest.approx(0.5 * 0.003**2, rel=1e-6)
 
 
+def test_no_offset_has_the_ratio_0_and_not_nan() -> None:
+    states = torch.zeros(2, 3)
+    found = ascend_in_ball(lambda s: s, states, torch.zeros_like(states), RADIUS, 1, "power")
+    assert found.ratio.tolist() == found.offset_length.tolist() == [0, 0]
+
+
+def test_a_raw_step_is_the_papers_fiftieth_of_the_gradient() -> None:
+    # |M o|^2 has the gradient 2 M^T M o, here 18 o: a step adds 0.02 * 18 of the start.
+    matrix = torch.diag(torch.tensor([3.0, 4.0], dtype=torch.float64))
+    start = torch.tensor([[0.001, 0.0]], dtype=torch.float64)
+    found = ascend_in_ball(lambda s: s @ matrix, torch.zeros_like(start), start, RADIUS, 1, "raw")
+    assert float(found.offset_length) == pytest.approx(0.001 * 1.36)
+
+
 @pytest.mark.parametrize("num_steps", [1, 5, 10])
 def test_no_rule_exceeds_the_exact_constant_by_more_than_curvature(num_steps: int) -> None:
     net, states = net_with_norm(2.0)

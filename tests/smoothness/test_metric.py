@@ -2,7 +2,13 @@ import pytest
 import torch
 
 from spacil.nets.mlp import MLP
-from spacil.smoothness.metric import Frames, local_constants, local_lipschitz, summarize
+from spacil.smoothness.metric import (
+    MAX_DENSE_ACTIONS,
+    Frames,
+    local_constants,
+    local_lipschitz,
+    summarize,
+)
 
 
 def _linear_frames(matrix: torch.Tensor, common: torch.Tensor | None) -> Frames:
@@ -120,3 +126,17 @@ def test_many_actions_go_through_power_iteration_and_agree() -> None:
 def test_a_summary_is_mean_median_p95_and_max() -> None:
     found = summarize(torch.arange(101.0))
     assert (found.mean, found.median, found.p95, found.max) == (50, 50, 95, 100)
+
+
+@pytest.mark.parametrize(
+    ("always_dense", "unused"), [(False, "batch_jacobian"), (True, "power_singular")]
+)
+def test_many_actions_are_measured_without_their_jacobian_unless_asked_for(
+    always_dense: bool, unused: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"spacil.smoothness.metric.{unused}", None)
+    matrix = torch.diag(torch.linspace(1, 5, MAX_DENSE_ACTIONS + 1, dtype=torch.float64))
+    sigma = local_lipschitz(
+        lambda s: s @ matrix, torch.zeros_like(matrix), always_dense=always_dense
+    )
+    assert sigma.tolist() == pytest.approx([5.0] * len(matrix), rel=1e-3)

@@ -35,6 +35,13 @@ def test_caps_adds_the_change_under_noise() -> None:
     assert float(temporal_only()) == 4.5
 
 
+def test_caps_looks_where_the_noise_points_and_not_behind() -> None:
+    # s^2 changes from 1 by 0.75 toward 0.5 and by 1.25 toward 1.5.
+    states, noise = torch.tensor([[1.0]]), torch.tensor([[-0.5]])
+    penalty = caps_penalty(torch.square, states, states, noise, 0.0, 1.0)
+    assert float(penalty()) == pytest.approx(0.75**2)
+
+
 def test_a_batch_without_successors_has_no_penalty() -> None:
     assert float(cats_penalty(policy, STATES[:0], NEXT[:0])()) == 0
 

@@ -28,11 +28,15 @@ class Finished:
 class Processes:
     """Starts commands; see process_server.py."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, draws_pictures: bool = True) -> None:
         self._folder = folder
         self._count = 0
         self._server = subprocess.Popen(
-            [sys.executable, Path(__file__).with_name("process_server.py")],
+            [
+                sys.executable,
+                Path(__file__).with_name("process_server.py"),
+                *([] if draws_pictures else ["--no-pictures"]),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -122,7 +122,7 @@ def run_campaign(first: int, num_trials: int, record: Path, folder: Path) -> lis
     """All trials from `first` on and those of the record; each is recorded when it is done."""
     trials = read_record(record)
     done = {(trial.algorithm, trial.number) for trial in trials}
-    processes = Processes(folder)
+    processes = Processes(folder, draws_pictures=False)
     try:
         expected = {name: undisturbed_state(processes, name, folder) for name in ALGORITHMS}
         for algorithm, number in planned(first, num_trials):

@@ -2,10 +2,13 @@
 
     python tests/support/mutants.py --count 300          # goes on where it was stopped
     python tests/support/mutants.py --again survived     # after new tests
+    python tests/support/mutants.py --again survived --wider
 
 Golden traces and slow runs are left out: what they alone would notice counts as a survivor. Each
 mutant runs in a fork of a process that has imported the libraries, but not spacil: seconds each.
-Which tests call which functions is found out first, by one run of the tests under a profiler.
+Which tests call which functions is found out first, by one run of the tests under a profiler, and
+again for a folder whose tests have changed. With --wider, what survives the tests of the rooms
+meets those of commands, agents and faults too.
 """
 
 import argparse
@@ -17,10 +20,8 @@ import importlib.machinery
 import json
 import os
 import random
-import signal
 import sys
 import time
-import traceback
 from collections import defaultdict
 from dataclasses import asdict
 from pathlib import Path
@@ -28,15 +29,18 @@ from types import CodeType
 from typing import Any
 
 import pytest
+from forked_tests import OPTIONS, ROOT, SOURCE, in_fork, profile_tests, quiet_hypothesis
 from mutations import Mutant, mutants_of, mutated
 
-ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "src" / "spacil"
 ROOMS = (
     "functional", "smoothness", "updates", "adversaries", "penalties", "nets", "training",
     "measuring",
 )  # fmt: skip
-TESTS = [*ROOMS, "engine", "cloning", "sampling"]
+TESTS = (*ROOMS, "engine", "cloning", "sampling")
+WIDER_TESTS = (
+    "test_agents.py", "cli/measuring", "cli/training", "diagnosis", "smoothing",
+    "integration/test_airl.py", "faults/test_training.py", "faults/test_meddled_run_folders.py",
+)  # fmt: skip
 SLOW_TEST_SECONDS = 8.0
 LIBRARIES = (
     "torch", "numpy", "mujoco", "gymnasium", "hypothesis", "safetensors.torch", "tyro", "rich",
@@ -44,49 +48,6 @@ LIBRARIES = (
 )  # fmt: skip
 FIRST_TESTS = 12
 """Run before the others: few files to import, and most mutants die here"""
-BROKEN = 99
-"""Exit code of a fork whose trial itself went wrong"""
-OPTIONS = [
-    "-q",
-    "-p",
-    "no:cacheprovider",
-    "-p",
-    "no:randomly",
-    "--no-header",
-    "--tb=no",
-    "-W",
-    "ignore::pytest.PytestAssertRewriteWarning",
-]
-
-
-class Calls:
-    """A pytest plugin: which functions of the package each test calls, and how long it takes."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self.functions: dict[str, list[tuple[str, str]]] = {}
-
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_protocol(self, item: Any) -> Any:
-        called: set[CodeType] = set()
-
-        def note(frame: Any, event: str, argument: Any) -> None:
-            if event == "call":
-                called.add(frame.f_code)
-
-        began = time.process_time()
-        sys.setprofile(note)
-        yield
-        sys.setprofile(None)
-        self.seconds[item.nodeid] = time.process_time() - began
-        prefix = f"{SOURCE}/"
-        self.functions[item.nodeid] = sorted(
-            {
-                (code.co_filename.removeprefix(prefix), code.co_qualname)
-                for code in called
-                if code.co_filename.startswith(prefix)
-            }
-        )
 
 
 class Failed:
@@ -125,66 +86,6 @@ class _TreeLoader(importlib.machinery.SourceFileLoader):
         return compile(self.tree, self.path, "exec")
 
 
-def in_fork(work: Any, seconds: float, log: Path) -> int | None:
-    """The exit code of `work` in a fork; None when it took too long."""
-    process = os.fork()
-    if process == 0:
-        os.setpgid(0, 0)
-        output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(output, 1)
-        os.dup2(output, 2)
-        code = BROKEN
-        try:
-            code = work()
-        except BaseException:
-            traceback.print_exc()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        ended, status = os.waitpid(process, os.WNOHANG)
-        if ended and os.waitstatus_to_exitcode(status) == BROKEN:
-            raise RuntimeError(f"not the mutant but its trial failed: see {log}")
-        if ended:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.02)
-    os.killpg(process, signal.SIGKILL)
-    os.waitpid(process, 0)
-    return None
-
-
-def quiet_hypothesis() -> None:
-    from hypothesis import settings
-
-    settings.register_profile("mutants", database=None, derandomize=True)
-    settings.load_profile("mutants")
-
-
-def profile_tests(folder: Path) -> dict[str, Any]:
-    """Seconds and called functions of every test, from files where they are there."""
-    found: dict[str, Any] = {"seconds": {}, "functions": {}}
-    for room in TESTS:
-        file = folder / f"calls-{room}.json"
-        if not file.exists():
-            code = in_fork(functools.partial(_profile, room, file), 3600, file.with_suffix(".log"))
-            if code != 0:
-                raise RuntimeError(f"tests/{room} is not green: see {file.with_suffix('.log')}")
-        for name, values in json.loads(file.read_text(encoding="utf-8")).items():
-            found[name] |= values
-    return found
-
-
-def _profile(room: str, file: Path) -> int:
-    quiet_hypothesis()
-    calls = Calls()
-    code = int(pytest.main([*OPTIONS, str(ROOT / "tests" / room)], plugins=[calls]))
-    if code == 0:
-        seen = {"seconds": calls.seconds, "functions": calls.functions}
-        file.write_text(json.dumps(seen), encoding="utf-8")
-    return code
-
-
 def tests_for(mutant: Mutant, calls: dict[str, Any], budget: float) -> list[str]:
     """Those that call the function, of its own room first, then the quickest, within a budget."""
     room = f"tests/{mutant.path.split('/')[0]}/"
@@ -203,35 +104,39 @@ def tests_for(mutant: Mutant, calls: dict[str, Any], budget: float) -> list[str]
     return chosen
 
 
-def try_mutant(
-    mutant: Mutant, calls: dict[str, Any], budget: float, folder: Path
-) -> dict[str, Any]:
-    tests = tests_for(mutant, calls, budget)
+def try_mutant(mutant: Mutant, budget: float, folder: Path, is_wide: bool) -> dict[str, Any]:
     began, killer = time.monotonic(), folder / f"killer-{os.getpid()}"
     killer.unlink(missing_ok=True)
-
-    def work() -> int:
-        quiet_hypothesis()
-        file = SOURCE / mutant.path
-        module = "spacil." + mutant.path.removesuffix(".py").replace("/", ".")
-        sys.meta_path.insert(0, MutatedImport(module, file, mutated(file, mutant)))
-        for group in (tests[:FIRST_TESTS], tests[FIRST_TESTS:]):
-            options = [*OPTIONS, "-x", "--timeout", "60", *group]
-            if group and (code := int(pytest.main(options, plugins=[Failed(killer)]))):
-                return code
-        return 0
-
-    code: int | None = 0
-    if tests:
-        code = in_fork(work, 10 * budget + 120, folder / f"last-{os.getpid()}.log")
-    outcome = "survived" if code == 0 else "timeout" if code is None else "killed"
+    outcome, num_tests = "survived", 0
+    for places in (TESTS, WIDER_TESTS) if is_wide else (TESTS,):
+        tests = tests_for(mutant, profile_tests(folder, places), budget)
+        num_tests += len(tests)
+        if tests:
+            work = functools.partial(_run_mutated, mutant, tests, killer)
+            code = in_fork(work, 10 * budget + 120, folder / f"last-{os.getpid()}.log")
+            outcome = "survived" if code == 0 else "timeout" if code is None else "killed"
+        if outcome != "survived":
+            break
     return {
         **asdict(mutant),
         "outcome": outcome,
-        "num_tests": len(tests),
+        "num_tests": num_tests,
         "killer": killer.read_text(encoding="utf-8") if killer.exists() else "",
         "seconds": round(time.monotonic() - began, 1),
     }
+
+
+def _run_mutated(mutant: Mutant, tests: list[str], killer: Path) -> int:
+    """In a fork: the tests on the changed code, up to the first that fails."""
+    quiet_hypothesis()
+    file = SOURCE / mutant.path
+    module = "spacil." + mutant.path.removesuffix(".py").replace("/", ".")
+    sys.meta_path.insert(0, MutatedImport(module, file, mutated(file, mutant)))
+    for group in (tests[:FIRST_TESTS], tests[FIRST_TESTS:]):
+        options = [*OPTIONS, "-x", "--timeout", "60", *group]
+        if group and (code := int(pytest.main(options, plugins=[Failed(killer)]))):
+            return code
+    return 0
 
 
 def chosen_mutants(count: int, seed: int) -> list[Mutant]:
@@ -260,6 +165,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--again", choices=["survived", "none"], default="none")
+    parser.add_argument("--wider", action="store_true", help="more tests for what survives")
     parser.add_argument("--seconds", type=float, default=30.0, help="of tests for one mutant")
     parser.add_argument("--part", default="0/1", help="i/n: every n-th mutant from the i-th on")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "mutants")
@@ -270,7 +176,6 @@ def main() -> None:
         __import__(name)
     gc.freeze()  # a collection in a fork would touch, and so copy, every page of what is loaded
     os.chdir(ROOT)
-    calls = profile_tests(options.folder)
     part, parts = map(int, options.part.split("/"))
     file = options.folder / f"results-{options.seed}-{part}.jsonl"
     rows = {}
@@ -281,7 +186,8 @@ def main() -> None:
         known = rows.get(mutant.name)
         if known is not None and known["outcome"] != options.again:
             continue
-        row = {"name": mutant.name, **try_mutant(mutant, calls, options.seconds, options.folder)}
+        tried = try_mutant(mutant, options.seconds, options.folder, options.wider)
+        row = {"name": mutant.name, **tried}
         rows[mutant.name] = row
         with file.open("a", encoding="utf-8") as out:
             out.write(json.dumps(row) + "\n")

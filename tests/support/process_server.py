@@ -6,6 +6,8 @@ like any other, to be killed at any moment. One JSON request per line of stdin, 
     {"arguments": [...], "environment": {...}, "folder": "...", "out": "...", "err": "..."}
         ->  process id
     {"wait": process id, "seconds": 60}  ->  exit code, negative for a signal; null if still running
+
+With --no-pictures the commands draw no learning curve, which takes longer than a tiny run itself.
 """
 
 import gc
@@ -69,6 +71,8 @@ def exit_code(process: int, seconds: float) -> int | None:
 
 for name in LOADED_LATER:
     importlib.import_module(name)
+if "--no-pictures" in sys.argv:
+    importlib.import_module("spacil.report.learning_curve").draw_learning_curve = lambda *_: None
 # A shell that started us in the background had it ignored, and so would every command.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 gc.freeze()  # a collection in the fork would touch, and so copy, every page of what is loaded

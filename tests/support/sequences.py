@@ -9,7 +9,9 @@ forked from one that has imported everything; see process_server.py. What has to
   no kill costs more than the checkpoint interval (here one iteration);
 - a run that nothing but kills and signals happened to ends in the bits of one left alone.
 
-    python tests/support/sequences.py --sequences 2000
+    python tests/support/sequences.py --sequences 2000     # goes on where it was stopped
+
+A campaign is made of blocks, each with a seed of its own; the record keeps those that have held.
 """
 
 import argparse
@@ -29,7 +31,6 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
-    precondition,
     rule,
     run_state_machine_as_test,
 )
@@ -39,6 +40,8 @@ from tiny_runs import as_flags, tiny
 from spacil.runs import checkpoint
 
 MAX_ITERATIONS = 6
+BLOCK = 25
+"""Sequences drawn with one seed"""
 CODES = {0, 2, 65, 69, 70, 73, 74, 75, 129, 130, 143}
 FAILPOINTS = (
     "checkpoint.after-stage",
@@ -122,22 +125,22 @@ class Meddling(RuleBasedStateMachine):
         elif self.saved and not self.is_meddled_with:
             raise AssertionError(f"a sound run cannot be evaluated: {ended}")
 
-    # --- what happens to the folder
+    # --- what happens to the folder. Rules without preconditions: what is there after a kill at a
+    # random moment differs from time to time, and Hypothesis wants the same rules every time.
 
-    @precondition(lambda self: self.run_dir.exists())
     @rule()
     def copy(self) -> None:
+        if not self.run_dir.exists():
+            return
         shutil.copytree(self.run_dir, self.folder / "copy", symlinks=True)
         shutil.rmtree(self.run_dir)
         (self.folder / "copy").rename(self.run_dir)
 
-    @precondition(lambda self: self.run_dir.exists())
     @rule(name=st.sampled_from(FILES), kind=st.sampled_from(EDITS), seed=st.integers(0, 99))
     def edit_a_file(self, name: str, kind: str, seed: int) -> None:
         if spoil(self.run_dir / name, kind, random.Random(seed)):
             self.is_meddled_with = True
 
-    @precondition(lambda self: checkpoints_in(self.run_dir))
     @rule(
         which=st.integers(0, 2),
         name=st.sampled_from(CHECKPOINT_FILES),
@@ -146,7 +149,7 @@ class Meddling(RuleBasedStateMachine):
     )
     def edit_a_checkpoint(self, which: int, name: str, kind: str, seed: int) -> None:
         found = checkpoints_in(self.run_dir)
-        if spoil(found[which % len(found)] / name, kind, random.Random(seed)):
+        if found and spoil(found[which % len(found)] / name, kind, random.Random(seed)):
             self.is_meddled_with = True
 
     # --- what has to hold
@@ -254,7 +257,7 @@ def run_sequences(number: int, seed: int, num_steps: int = 6) -> dict[str, int]:
     for key in _tally:
         _tally[key] = 0
     folder = Path(tempfile.mkdtemp(prefix="sequences-"))
-    Meddling.processes, Meddling.calm = Processes(folder), {}
+    Meddling.processes, Meddling.calm = Processes(folder, draws_pictures=False), {}
     try:
         run_state_machine_as_test(  # type: ignore[no-untyped-call]
             _seeded(seed),
@@ -278,14 +281,31 @@ def _seeded(seed: int) -> type[Meddling]:
     return with_seed(seed)(type("Meddling", (Meddling,), {}))
 
 
+def run_campaign(number: int, seed: int, record: Path) -> dict[str, int]:
+    """All blocks that the record does not hold yet; the sums over all of them."""
+    lines = record.read_text(encoding="utf-8").splitlines() if record.exists() else []
+    blocks = {row["seed"]: row for row in map(json.loads, lines)}
+    for block in range(number // BLOCK):
+        if (block_seed := seed + block) in blocks:
+            continue
+        started = time.monotonic()
+        figures = run_sequences(BLOCK, block_seed)
+        figures["seconds"] = round(time.monotonic() - started)
+        blocks[block_seed] = {"seed": block_seed, **figures}
+        with record.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(blocks[block_seed]) + "\n")
+    keys = (*_tally, "seconds")
+    return {key: sum(row[key] for row in blocks.values()) for key in keys}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Generated sequences of what happens to runs.")
-    parser.add_argument("--sequences", type=int, default=2_000)
+    parser.add_argument("--sequences", type=int, default=2_000, help=f"in blocks of {BLOCK}")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--record", type=Path, default=Path("runs/sequences.jsonl"))
     arguments = parser.parse_args()
-    started = time.monotonic()
-    figures = run_sequences(arguments.sequences, arguments.seed)
-    figures["seconds"] = round(time.monotonic() - started)
+    arguments.record.parent.mkdir(parents=True, exist_ok=True)
+    figures = run_campaign(arguments.sequences, arguments.seed, arguments.record)
     record_figure("sequences", figures)
     print(json.dumps(figures, indent=2))
 

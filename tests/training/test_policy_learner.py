@@ -114,3 +114,22 @@ def test_on_a_gpu_simulation_acts_with_the_policy_that_is_trained(
         for name, value in learner.policy.state_dict().items():
             assert torch.equal(value.cpu(), learner.acting_policy.state_dict()[name])
         learner.iterate()
+
+
+def test_moves_are_counted_from_the_end_of_the_warm_start(
+    make_learner: Callable[..., PolicyLearner],
+) -> None:
+    learner = make_learner(warm_start_steps=20, warm_start_iterations=2)
+    counted = []
+    for iteration in range(5):
+        learner.counters.iteration = iteration
+        counted.append(learner.num_moves)
+    assert counted == [0, 0, 0, 1, 2]
+
+
+def test_without_a_warm_start_every_iteration_moves_the_policy(
+    make_learner: Callable[..., PolicyLearner],
+) -> None:
+    learner = make_learner("gail")
+    learner.iterate()
+    assert learner.num_moves == learner.counters.iteration == 1

@@ -6,15 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import spacil
 from spacil.config.defaults import default_config
 from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, with_settings
 from spacil.config.train_config import TrainConfig
-from spacil.errors import ConfigError, RunDirError
+from spacil.errors import ConfigError, RunDirError, StorageError
 from spacil.runs import checkpoint, provenance
 from spacil.runs.evaluations import read_evaluations
 from spacil.runs.progress import Silent
+from spacil.runs.run_log import RUN_LOG, RunLog
 from spacil.training import run
 from spacil.training.policy_learner import PolicyLearner
 from spacil.training.run import Outcome, train_in_folder
@@ -219,3 +221,41 @@ def test_the_checkpoint_of_another_run_is_not_gone_on_from(
             run.restore(other, found)
     finally:
         other.close()
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_refused"),
+    [
+        ({"num_envs": 100}, False),
+        ({"num_envs": 101}, True),
+        ({"policy_hidden": [100]}, False),  # 100 in and 100 out
+        ({"policy_hidden": [101]}, True),
+        ({"policy_hidden": [13, 13]}, False),  # 13 + 13 * 13 + 13 of 200
+        ({"policy_hidden": [14, 13]}, True),
+        ({"iterations": 10**9, "policy_hidden": "wide"}, False),
+    ],
+)
+def test_sizes_may_not_exceed_twice_what_the_checkpoint_holds(
+    settings: dict[str, Any], is_refused: bool
+) -> None:
+    found = checkpoint.Checkpoint(3, {"a": torch.zeros(60), "b": torch.zeros(5, 8)}, {}, {})
+    if not is_refused:
+        run._require_held_sizes(settings, found)
+        return
+    with pytest.raises(StorageError, match="needs more numbers than the checkpoint holds"):
+        run._require_held_sizes(settings, found)
+
+
+def test_the_log_tells_a_start_from_a_resumption_and_an_end_from_a_stop(
+    config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    with RunLog() as log:
+        trained(config, log=log, on_iteration=lambda row: row["iteration"] != 2)
+    with RunLog() as log:
+        trained(config, log=log, resume=True)
+    told = (tmp_path / "run" / RUN_LOG).read_text().splitlines()
+    assert "started: trpo on Reacher-v4, seed 0, 5 iterations; " in told[0]
+    assert "interrupted, exit code 0 after iteration 2, last return " in told[1]
+    assert "resumed after iteration 2: trpo on Reacher-v4" in told[2]
+    assert "finished after iteration 5, last return " in told[3]
+    assert len(told) == 4

@@ -154,7 +154,22 @@ def test_the_report_tells_kl_epochs_and_loss() -> None:
     assert report.ppo_epochs_done == 3
     assert report.refusal == ""
     assert set(report.summands) == {"surrogate"}
-    assert 0 <= report.clipped_fraction < 1
+
+
+def test_the_clipped_fraction_counts_ratios_outside_the_range() -> None:
+    policy = make_policy()
+    batch = make_batch(policy)
+
+    def log_probs() -> Tensor:
+        with torch.no_grad():
+            return log_prob(batch.actions, policy.mean_of_normalized(batch.states), policy.log_std)
+
+    before, config = log_probs(), config_of(ppo_learning_rate=1e-2, ppo_target_kl=100.0)
+    report = take(policy, batch, config)
+    ratio = (log_probs() - before).exp()
+    is_outside = (ratio < 1 - config.ppo.ppo_clip) | (ratio > 1 + config.ppo.ppo_clip)
+    assert report.clipped_fraction == pytest.approx(float(is_outside.float().mean()), abs=1e-6)
+    assert 0.05 < report.clipped_fraction < 0.95
 
 
 def test_no_further_epoch_once_the_kl_has_passed_its_target() -> None:

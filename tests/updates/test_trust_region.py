@@ -235,3 +235,20 @@ def test_a_thousand_random_updates_keep_the_bound_and_the_parameters_finite(
     assert kl <= max_kl * (1 + 1e-6)
     if not report.is_accepted:
         assert torch.equal(before, after)
+
+
+@pytest.mark.parametrize(
+    ("num_actions", "num_rows", "pays"),
+    [
+        (2, 50_000, True),
+        (5, 50_000, True),
+        (6, 50_000, False),
+        (2, 10**9, False),
+        (6, 10**9, False),
+    ],
+)
+def test_sensitivities_are_kept_for_few_actions_and_what_fits_in_memory(
+    num_actions: int, num_rows: int, pays: bool
+) -> None:
+    policy = make_policy(0, num_actions=num_actions)
+    assert trust_region._pays_to_keep_sensitivities(policy, num_rows, 10) is pays

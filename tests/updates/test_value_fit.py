@@ -65,3 +65,14 @@ def test_a_fit_that_blows_up_is_refused() -> None:
         value_fit.step(
             value, optimizer, states, targets, targets, CONFIG, torch.Generator(), Recorder()
         )
+
+
+def test_the_report_of_a_blow_up_names_the_largest_target() -> None:
+    value, states, targets = _problem()
+    targets[[3, 7]] = torch.tensor([-2e30, 0.0])
+    with pytest.raises(DivergedError, match=r"on targets up to 2e\+30"):
+        value_fit.step(
+            *(value, Adam(value, 1e-2), states, targets, targets, CONFIG),
+            torch.Generator(),
+            Recorder(),
+        )

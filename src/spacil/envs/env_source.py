@@ -47,7 +47,8 @@ def _check_id(env_id: str, other_names: Iterable[str]) -> None:
     try:
         gymnasium.spec(env_id)
     except gymnasium.error.Error as error:
-        close = _close_to(env_id, [*other_names, *gymnasium.registry])
+        # Ours first: the registry also lists versions that no longer run.
+        close = _close_to(env_id, other_names) or _close_to(env_id, gymnasium.registry)
         hint = f"did you mean {close}?" if close else f"{error} `spacil tasks` lists ours."
         raise ConfigError(
             f"unknown task {env_id!r}: {hint} An env of your own is module:Env-v0, with module.py "

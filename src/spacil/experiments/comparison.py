@@ -22,6 +22,7 @@ from spacil.experiments.run_record import RunRecord, first_reaching
 from spacil.experiments.statistics import Improvement, Summary, improvement, summarize
 
 Which = Literal["best", "last"]
+BASELINE = "gail"
 
 EVALUATED = {
     "average_return": "G",
@@ -137,7 +138,7 @@ class Comparison:
 
 
 def compare(
-    sources: str | Path | Iterable[str | Path], *, which: Which = "best", baseline: str = "gail"
+    sources: str | Path | Iterable[str | Path], *, which: Which = "best", baseline: str = BASELINE
 ) -> Comparison:
     """Compare runs: run folders, folders of runs, and sweeps.
 
@@ -157,6 +158,9 @@ def compare(
         for group, label in zip(groups, labels, strict=True)
     ]
     baselines = {task: row for task in tasks if (row := _baseline(rows, task, baseline))}
+    if not baselines and rows and baseline != BASELINE:
+        names = dict.fromkeys(name for row in rows for name in (row.algorithm, row.label))
+        raise ConfigError(f"baseline {baseline!r} is no row: expected one of {', '.join(names)}")
     rows = [_beside(row, baselines.get(row.task)) for row in rows]
     return Comparison(
         tuple(rows),

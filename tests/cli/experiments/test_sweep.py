@@ -180,6 +180,7 @@ def test_the_list_of_a_shard_is_its_share_and_writes_nothing(
         (("--algorithms", "gail", "-o", "x"), "needs --tasks"),
         (("--algorithms", "gail", "--tasks", "a", "--jobs", "-1", "-o", "x"), "--jobs is -1"),
         (("plan.json", "--tasks", "Hopper-v4", "-o", "x"), "leave out --tasks"),
+        (("--set", "gamma=1", "max_kl=2", "-o", "x"), "own --set, e.g. --set max_kl=2"),
         (("status", "nowhere"), "holds no sweep"),
     ],
 )

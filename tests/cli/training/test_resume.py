@@ -194,6 +194,9 @@ def test_a_finished_run_has_nothing_left_to_do(spacil: Spacil, finished_run: Pat
     assert done.code == 0
     assert "learned, last" in done.out
     assert "all 3 iterations are done: --iterations N goes on" in done.err
+    fewer = spacil("resume", finished_run, "--iterations", 2, "--quiet")
+    assert "all 3 iterations are done: --iterations N goes on" in fewer.err
+    assert len(rows_of(finished_run)) == 4
     assert (finished_run / "metrics.jsonl").read_bytes() == before
 
 

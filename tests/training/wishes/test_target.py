@@ -24,8 +24,9 @@ from spacil.errors import ConfigError, DataError
 from spacil.measuring.evaluate import evaluate
 from spacil.measuring.frames import frames_of_policy
 from spacil.nets.policy import GaussianPolicy
-from spacil.policies.file import save_policy
+from spacil.policies.file import load_policy, save_policy
 from spacil.smoothness.metric import local_constants
+from spacil.training.evaluation import evaluate_at_start
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.loop import train
 from spacil.training.policy_learner import PolicyLearner
@@ -287,6 +288,17 @@ def test_a_policy_file_is_a_reference(
     assert j is not None
     relative = learners(smoothness_target=0.5, smoothness_target_reference=str(path))
     assert wanted(relative) == pytest.approx(0.5 * j, rel=0.2)
+
+
+def test_a_reference_is_measured_on_the_episodes_of_the_untrained_policy(
+    learners: Callable[..., PolicyLearner], tmp_path: Path
+) -> None:
+    path = tmp_path / "reference.policy.safetensors"
+    save_policy(learners().policy, path, REACHER, {})
+    learner = learners(smoothness_target=0.5, smoothness_target_reference=str(path))
+    learner.policy.load_state_dict(load_policy(path).policy.state_dict())
+    at_start = evaluate_at_start(learner)["smoothness_j"]
+    assert wanted(learner) == pytest.approx(0.5 * at_start, rel=1e-6)
 
 
 def test_a_reference_that_does_not_fit_is_refused(

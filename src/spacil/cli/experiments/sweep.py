@@ -152,6 +152,10 @@ def _grids(parsed: SweepArguments) -> "list[Grid]":
     flags = {"--algorithms": parsed.algorithms, "--tasks": parsed.tasks, "--set": parsed.set}
     given = [flag for flag, words in flags.items() if words]
     if parsed.plan is not None:
+        if given and "=" in str(parsed.plan):
+            raise ConfigError(
+                f"{parsed.plan}: every setting has its own --set, e.g. --set {parsed.plan}"
+            )
         if given:
             raise ConfigError(f"{parsed.plan} is the plan: leave out {', '.join(given)}")
         return grids_of(_read_plan(parsed.plan), str(parsed.plan))

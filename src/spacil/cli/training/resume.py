@@ -50,10 +50,13 @@ def run(arguments: list[str]) -> int:
     if parsed.iterations is not None:
         config = with_settings(config, {"iterations": parsed.iterations})
     _check_task(parsed, config, inputs)
-    if status_of_run(parsed.run) == "finished" and _num_done(parsed.run) >= config.run.iterations:
+    num_done, num_wanted = _num_done(parsed.run), config.run.iterations
+    # The last iteration may be recorded and not yet saved: a run that was killed there goes on.
+    if num_done > num_wanted or (
+        num_done == num_wanted and status_of_run(parsed.run) == "finished"
+    ):
         print(
-            f"spacil: all {config.run.iterations} iterations are done: --iterations N goes on",
-            file=sys.stderr,
+            f"spacil: all {num_done} iterations are done: --iterations N goes on", file=sys.stderr
         )
     session = Session(
         config,
