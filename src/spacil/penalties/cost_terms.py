@@ -50,7 +50,7 @@ def cost_weight(settings: CostPenaltyConfig, num_pairs: int) -> float:
     """lambda_2 with so many demonstrated pairs."""
     if settings.cost_weight == "fixed":
         return settings.lambda_cost
-    return min(settings.lambda_cost, WEIGHT_AT_ONE_PAIR * num_pairs**-WEIGHT_DECAY)
+    return min(settings.lambda_cost, float(WEIGHT_AT_ONE_PAIR * num_pairs**-WEIGHT_DECAY))
 
 
 def draw_pairs(

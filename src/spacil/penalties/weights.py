@@ -62,4 +62,4 @@ def share_at(config: PolicyPenaltyConfig, iteration: int) -> float:
     doublings = min(doublings, MOST_DOUBLINGS)
     if since_start >= config.penalty_ramp_iterations:
         return float(2**doublings)
-    return 2**doublings * since_start / config.penalty_ramp_iterations
+    return float(2**doublings * since_start / config.penalty_ramp_iterations)

@@ -139,14 +139,16 @@ def _sweep(folder: Path, arms: "Sequence[Arm]", parsed: NamedArguments) -> "Swee
 def _train(sweep: "SweepFolder", arms: "Sequence[Arm]", parsed: NamedArguments) -> int:
     from spacil.cli.experiments.overview import overview_for
     from spacil.config.general import num_cores
+    from spacil.experiments.sweep_engine import JobOptions
+    from spacil.experiments.sweep_local import LocalEngine
     from spacil.experiments.sweep_plan import share
-    from spacil.experiments.sweep_runner import JobOptions, run_sweep
+    from spacil.experiments.sweep_runner import run_sweep
 
     runs = share(_checked_runs(arms), parsed.shard)
     jobs = parsed.jobs or (num_cores() if parsed.device == "cpu" else 1)
-    options = JobOptions(jobs, parsed.threads_per_job, parsed.device)
+    engine = LocalEngine(sweep, JobOptions(jobs, parsed.threads_per_job, parsed.device))
     with overview_for(sweep, runs, jobs) as overview:
-        outcome = run_sweep(sweep, runs, options, overview.report, overview.refresh)
+        outcome = run_sweep(sweep, runs, engine, overview.report, overview.refresh)
     if outcome.signal_code:
         print("interrupted; the same command goes on", file=sys.stderr)
     return outcome.exit_code
