@@ -1,7 +1,9 @@
 """`spacil.export_policy`: every file gives the actions of `predict`, and says what it is."""
 
 import json
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +234,23 @@ def test_a_folder_with_anything_else_in_it_is_left_alone(tmp_path: Path) -> None
     assert (tmp_path / "robot" / "thesis.txt").read_text() == "months of work"
 
 
+@pytest.mark.usefixtures("_no_compiler")
+def test_what_a_killed_export_left_is_swept_by_the_next(tmp_path: Path) -> None:
+    (tmp_path / f".stage-{'0' * 32}").mkdir()
+    (tmp_path / ".stage-manager").mkdir()  # somebody else's
+    export_policy(make_policy(), tmp_path / "robot", num_checked=100)
+    assert {path.name for path in tmp_path.iterdir()} == {"robot", ".stage-manager"}
+
+
+@pytest.mark.parametrize("package", ["onnx", "onnxruntime"])
+def test_a_missing_package_is_named_with_its_extra(
+    package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ConfigError, match=rf"{package}: pip install 'spacil\[export\]'"):
+        export_policy(make_policy(), tmp_path / "robot")
+
+
 @pytest.mark.parametrize(("place", "words"), [("a/b", "create it"), ("file", "name a folder")])
 def test_a_place_that_cannot_be_written_is_refused(place: str, words: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
@@ -302,8 +321,6 @@ int main(void)
 def test_the_header_compiles_without_a_warning_and_tests_itself(
     command: tuple[str, ...], tmp_path: Path
 ) -> None:
-    import shutil
-
     if shutil.which(command[0]) is None:
         pytest.skip(f"no {command[0]} here")
     folder = tmp_path / "robot"

@@ -66,12 +66,17 @@ def export_policy(
     `policy`: a run folder, a policy file, a task's name for its bundled expert, an agent, or what
     `load_policy` and `smooth` return. It plays `episodes` in `env` (by default its own task) to
     measure J; 0 leaves that out.
-    `num_checked`: states on which the files are compared with `predict`, half of them visited.
+    `num_checked`: states on which the files are compared with `predict`; at most half of them are
+    visited ones.
     """
     folder = Path(directory)
-    for name, value, least in (("episodes", episodes, 0), ("num_checked", num_checked, 1)):
+    for flag, value, least in (
+        ("--episodes", episodes, 0),
+        ("--num-checked", num_checked, 1),
+        ("--seed", seed, 0),
+    ):
         if value < least:
-            raise ConfigError(f"--{name.replace('_', '-')} is {value}, expected {least} or more")
+            raise ConfigError(f"{flag} is {value}, expected {least} or more")
     load_writer()  # what is missing is named before the work, not after it
     load_library(folder / ONNX)
     _require_place(folder, overwrite=overwrite)

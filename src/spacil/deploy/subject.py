@@ -113,7 +113,7 @@ def _played(subject: Subject, env_source: Any, episodes: int, seed: int) -> Play
 
 
 def states_to_check(subject: Subject, played: Played | str, count: int) -> Tensor:
-    """[count, S] float32: half of them visited, where it was played, and the others drawn.
+    """[count, S] float32: up to half of them visited, where it was played, the others drawn.
 
     Those drawn lie up to tens of standard deviations from the mean, so that the clipping of states
     and of actions has its turn.

@@ -93,6 +93,7 @@ def test_what_is_no_policy_of_ours_is_refused_with_words(
     [
         (("--episodes", -1), "--episodes is -1"),
         (("--num-checked", 0), "--num-checked is 0"),
+        (("--seed", -1), "--seed is -1"),
         (("--task", "Hopper-v4"), "2 action dims, Hopper-v4 has 3"),
     ],
 )
