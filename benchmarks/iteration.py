@@ -43,11 +43,12 @@ from spacil.envs.vector_env import ResetSeeds
 from spacil.measuring.evaluate import evaluate
 from spacil.nets.buffered_mean import BufferedMean
 from spacil.policies.file import load_expert
+from spacil.runs import checkpoint
 from spacil.runs.metrics_log import MetricsLog
 from spacil.training import advantages
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.policy_learner import PolicyLearner
-from spacil.training.run import save
+from spacil.training.run import state_to_save
 from spacil.updates import trpo, trust_region
 from spacil.updates.trust_region import OldPolicy
 
@@ -218,8 +219,12 @@ def seconds_apart(learner: PolicyLearner, metrics: Metrics) -> dict[str, float]:
             logging = seconds(lambda: log.append(following))
         checkpoints = folder / "checkpoints"
         checkpoints.mkdir()
-        checkpoint = seconds(lambda: save(learner, checkpoints, metrics, is_last=True))
-    return {"logging": logging, "checkpoint": checkpoint}
+        written = seconds(
+            lambda: checkpoint.write(
+                checkpoints, learner.counters.iteration, *state_to_save(learner)
+            )
+        )
+    return {"logging": logging, "checkpoint": written}
 
 
 def main() -> None:
