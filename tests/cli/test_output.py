@@ -107,6 +107,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 TRIED_ELSEWHERE = {
     *("sweep", "compare", "report"),  # tests/cli/experiments
     *("smooth", "diagnose"),  # tests/cli/smoothing
+    *("video", "watch"),  # tests/cli/filming
     "resume",  # the same result as train: tests/cli/training/test_resume.py
     "completion",  # prints a script and no result
 }
