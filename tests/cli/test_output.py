@@ -105,9 +105,9 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 TRIED_ELSEWHERE = {
+    *("video", "watch"),  # tests/cli/filming
     *("sweep", "compare", "report"),  # tests/cli/experiments
     *("smooth", "diagnose"),  # tests/cli/smoothing
-    *("video", "watch"),  # tests/cli/filming
     "resume",  # the same result as train: tests/cli/training/test_resume.py
     "completion",  # prints a script and no result
 }
