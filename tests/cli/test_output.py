@@ -105,6 +105,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 TRIED_ELSEWHERE = {
+    *("video", "watch"),  # tests/cli/filming
     *("sweep", "compare", "report"),  # tests/cli/experiments
     *("smooth", "diagnose", "export"),  # tests/cli/smoothing
     "resume",  # the same result as train: tests/cli/training/test_resume.py

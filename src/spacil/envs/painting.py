@@ -68,10 +68,15 @@ def draw(
         for backend in backends():
             fault = _paint(folder, backend, on_frame)
             if fault is None:
-                frames: Pictures = np.load(folder / "frames.npy", mmap_mode="r")
-                return frames
+                return _opened(folder / "frames.npy")
             faults.append(f"{backend}: {fault}")
     raise ConfigError(f"there is no OpenGL to draw with ({'; '.join(faults)}); {REMEDY}")
+
+
+def _opened(path: Path) -> Pictures:
+    """Read when they are looked at: a long film does not fit in memory."""
+    frames: Pictures = np.load(path, mmap_mode="r", allow_pickle=False)
+    return frames
 
 
 def backends() -> list[str]:

@@ -17,6 +17,9 @@ from string import Template
 from spacil import storage
 from spacil.report.charts import Chart
 
+SMALLEST_SCALE = 0.68
+"""Of a film on a narrow screen: its letters stay readable, and what does not fit is scrolled to"""
+
 
 @dataclass(frozen=True)
 class Table:
@@ -102,9 +105,10 @@ def _section(section: Section, charts: list[Chart]) -> str:
 def _video(clip: Clip) -> str:
     data = base64.b64encode(clip.mp4).decode("ascii")
     return (
-        f"<figure><figcaption>{escape(clip.caption)}</figcaption>"
+        f'<figure><figcaption>{escape(clip.caption)}</figcaption><div class="scroll">'
         f'<video controls loop muted playsinline preload="auto" width="{clip.width}" '
-        f'height="{clip.height}" src="data:video/mp4;base64,{data}"></video></figure>'
+        f'height="{clip.height}" style="min-width: {round(SMALLEST_SCALE * clip.width)}px" '
+        f'src="data:video/mp4;base64,{data}"></video></div></figure>'
     )
 
 

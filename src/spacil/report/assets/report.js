@@ -91,7 +91,7 @@ function screen(video) {
   const player = part("div", { className: "player" });
   player.append(play, slow, place);
   video.controls = false;
-  video.after(player);
+  video.parentElement.after(player);
 
   const tell = () => {
     play.textContent = video.paused ? "Play" : "Pause";
