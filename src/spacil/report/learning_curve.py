@@ -55,7 +55,7 @@ def draw_learning_curve(
     upper.set_title(title, parse_math=False)  # a dollar sign in a task's name is a dollar sign
     frame = "common frame" if has_common else "own frame"
     panels = [
-        (key, f"J, {frame} (lower is smoother)", has_common),
+        (key, f"J, {frame}\n(lower is smoother)", has_common),
         ("action_fluctuation", "action change per step", True),
     ]
     for axis, (name, label, is_comparable) in zip(lower, panels, strict=False):
