@@ -195,3 +195,11 @@ def test_the_image_is_built_from_files_that_exist() -> None:
     described = (ROOT / "pyproject.toml").read_text()
     assert all(f"\n{extra} = [" in described for extra in extras[1].split(","))
     assert os.access(ROOT / "constraints.txt", os.R_OK)
+
+
+def test_the_tests_that_the_page_on_reliability_names_exist() -> None:
+    text = (ROOT / "docs" / "reliability.md").read_text()
+    named = set(re.findall(r"`([\w/]*test_\w+\.py)`", text))
+    folders = (ROOT / "tests", ROOT / "tests" / "faults")  # as the page says
+    missing = [name for name in named if not any((folder / name).exists() for folder in folders)]
+    assert len(named) > 30 and not missing

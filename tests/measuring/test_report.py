@@ -15,7 +15,7 @@ from spacil.errors import ConfigError, DataError
 from spacil.measuring.evaluate import evaluate
 from spacil.measuring.fixed_states import load_states
 from spacil.measuring.measure import measure_smoothness
-from spacil.policies.file import load_policy
+from spacil.policies.file import load_policy, save_policy
 from spacil.policies.open import open_policy
 
 ASSETS = Path("src/spacil/demos/assets")
@@ -233,3 +233,15 @@ def test_nowhere_to_measure_and_impossible_settings_are_refused() -> None:
 def test_demonstrations_of_another_task_are_refused() -> None:
     with pytest.raises(DataError, match="11 state dims"):
         measure_smoothness(REACHER, env="Reacher-v4", demonstrations="Walker2d-v4", episodes=1)
+
+
+def test_a_policy_file_cannot_bring_code_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It names its task; a module is imported because somebody typed it, never a file."""
+    (tmp_path / "brought_along.py").write_text("raise SystemExit('imported')")
+    monkeypatch.syspath_prepend(tmp_path)
+    policy, file = load_policy(REACHER).policy, tmp_path / "theirs.policy.safetensors"
+    save_policy(policy, file, "brought_along:Env-v0", {})
+    with pytest.raises(ConfigError, match="a module is not imported because a file says so"):
+        measure_smoothness(file)

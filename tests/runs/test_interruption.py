@@ -20,6 +20,7 @@ import os, signal, sys, time
 from spacil.runs.interruption import Interruption
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # and nohup this one
 
 def saves_after_the_iteration(number):
     with Interruption() as interruption:
@@ -112,8 +113,8 @@ def test_outside_of_training_a_signal_ends_a_command_with_its_code() -> None:
         signals_as_exceptions(),
     ):
         with Interruption() as interruption:  # a run inside the command is not cut short
-            os.kill(os.getpid(), signal.SIGHUP)
-            assert interruption.requested == signal.SIGHUP
+            os.kill(os.getpid(), signal.SIGUSR1)
+            assert interruption.requested == signal.SIGUSR1
         os.kill(os.getpid(), signal.SIGTERM)
     assert stopped.value.exit_code == 143
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

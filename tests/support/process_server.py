@@ -73,8 +73,9 @@ for name in LOADED_LATER:
     importlib.import_module(name)
 if "--no-pictures" in sys.argv:
     importlib.import_module("spacil.report.learning_curve").draw_learning_curve = lambda *_: None
-# A shell that started us in the background had it ignored, and so would every command.
+# A shell that started us in the background had it ignored, and so would every command have it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # likewise, by nohup
 gc.freeze()  # a collection in the fork would touch, and so copy, every page of what is loaded
 print("ready", flush=True)
 for line in sys.stdin:
