@@ -63,6 +63,10 @@ class Gathered:
 Measure = Callable[[RunRecord, Scope], Document]
 
 
+def all_runs(arms: Sequence[ArmRuns]) -> list[RunRecord]:
+    return [record for arm in arms for record in arm.records]
+
+
 @dataclass(frozen=True)
 class NamedExperiment:
     """One experiment."""
@@ -71,9 +75,7 @@ class NamedExperiment:
     analyse: Callable[[Gathered], Outcome]
     measure: Measure | None = None
     """At a finished run: takes time, so its result is kept"""
-    measured_runs: Callable[[Sequence[ArmRuns]], list[RunRecord]] = field(
-        default=lambda arms: [record for arm in arms for record in arm.records]
-    )
+    measured_runs: Callable[[Sequence[ArmRuns]], list[RunRecord]] = all_runs
     """Which runs are measured"""
     reads: tuple[str, ...] = ()
     """Other experiments whose results it reads"""

@@ -22,6 +22,7 @@ from spacil.experiments.named.rows import (
     summaries_of,
 )
 from spacil.experiments.published import REGULARIZATION
+from spacil.experiments.sweep_plan import Value
 
 TASK = "Hopper-v4"
 PRINTED, LIPSCHITZ = "printed", "lipschitz"
@@ -41,7 +42,7 @@ def label_of(lambda_policy: float, lambda_cost: float) -> str:
 def setting(units: str, lambda_policy: float, lambda_cost: float) -> Setting:
     """One point of a grid."""
     name, preset = ("pgd", "paper-mean") if units == PRINTED else ("exact", "plain")
-    choices = {
+    choices: dict[str, Value] = {
         "preset": preset,
         "penalty": (f"{name}={lambda_policy!r}",),
         "lambda_cost": lambda_cost,

@@ -19,6 +19,7 @@ from spacil.experiments.named.rows import (
     summaries_of,
     with_interval,
 )
+from spacil.experiments.sweep_plan import Value
 
 MODES = ("interpolate", "per_batch", "bernoulli", "none")
 """The first one is the default"""
@@ -30,7 +31,7 @@ def arms(scope: Scope, _: Path) -> list[Arm]:
     found = []
     for task in scope.tasks_or(("Hopper-v4",)):
         for mode in MODES:
-            choices = {
+            choices: dict[str, Value] = {
                 "preset": "plain",
                 "lambda_cost": LAMBDA_COST,
                 "cost_penalty_mixing": mode,

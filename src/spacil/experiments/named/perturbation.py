@@ -119,7 +119,7 @@ _HEADER = [
 def levels_of(record: RunRecord, gathered: Gathered) -> list[dict[str, Any]]:
     """One row per level of noise, 0 first: summaries over draws, and their ratio to level 0."""
     draws = gathered.measured[record.path]["draws"]
-    rows = []
+    rows: list[dict[str, Any]] = []
     for level in sorted({draw["noise_std"] for draw in draws}):
         at_level = [draw for draw in draws if draw["noise_std"] == level]
         columns = {
