@@ -30,7 +30,8 @@ from spacil.version import __version__
 
 LOST_AFTER_SECONDS = 60.0
 
-_LOOK_SECONDS = 1.0
+_LOOK_SECONDS = 2.0
+"""Between two looks at all nodes and heartbeats: files on a disk that many share"""
 _FIRST_ANSWER_SECONDS = 60.0
 
 _logger = logging.getLogger(__name__)
@@ -108,13 +109,16 @@ class RayEngine:
         self._jobs[run] = kind(node, self._placement, job)
 
     def ended(self) -> list[tuple[PlannedRun, Ending]]:
-        if time.monotonic() >= self._next_look:
+        is_due = time.monotonic() >= self._next_look
+        if is_due:
             self._look_at_nodes()
             self._next_look = time.monotonic() + _LOOK_SECONDS
         over = []
         for run, job in list(self._jobs.items()):
             known = job.poll()
-            ending = self._given_up(run, job) if known is None else Ending(known.code, known.words)
+            ending = None if known is None else Ending(known.code, known.words)
+            if ending is None and is_due:
+                ending = self._given_up(job)
             if ending is not None:
                 del self._jobs[run]
                 over.append((run, ending))
@@ -205,7 +209,7 @@ class RayEngine:
 
     # --- what is lost
 
-    def _given_up(self, run: PlannedRun, job: RemoteJob | FetchedJob) -> Ending | None:
+    def _given_up(self, job: RemoteJob | FetchedJob) -> Ending | None:
         """The ending of a run whose process is lost although its task has not ended."""
         silent = job.silent_seconds()
         if silent is None and job.node.id not in self._fit:
