@@ -110,7 +110,7 @@ def test_the_weight_moves_at_regular_evaluations_after_the_wait(new_agent: NewAg
     learner.wishes.rule = WeightRule(1e9, 1e-9, 0.1, 0.1)  # always alike, never smooth enough
     agent.learn(4, callback=lambda agent, row: rows.append(row))
     weights = [round(row["lambda_policy"], 6) for row in rows]
-    assert weights == [0.1, 0.1, 0.1, 0.12]  # evaluated after 2, while it waits, and after 4
+    assert weights == [0.1, 0.1, 0.1, 0.125]  # evaluated after 2, while it waits, and after 4
     assert rows[-1]["next_lambda_policy"] == pytest.approx(0.12)  # and after 5, which is the end
 
 
