@@ -50,6 +50,13 @@ def test_with_one_hidden_unit_both_bounds_are_equal() -> None:
     )
 
 
+@pytest.mark.parametrize("factor", [1e-3, 0.1, 30.0])
+def test_a_layer_times_a_factor_multiplies_the_bound_by_it(factor: float) -> None:
+    first, *others = weights_of(make_net(0))
+    bound = eclipse_fast_bound([factor * first, *others])
+    assert bound == pytest.approx(factor * eclipse_fast_bound([first, *others]), rel=1e-9)
+
+
 def test_a_linear_policy_is_certified_exactly() -> None:
     matrix = torch.randn(3, 6, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     certificate = certify([matrix])
