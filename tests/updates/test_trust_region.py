@@ -169,6 +169,8 @@ def test_equal_advantages_take_no_step_and_change_no_bit() -> None:
     loss = surrogate(policy, states, actions, torch.zeros(50))
     report = step(policy, loss, states)
     assert not report.is_accepted and report.line_search_reason == "no direction"
+    assert (report.step_fraction, report.kl, report.improvement) == (0, 0, 0)
+    assert report.line_search_tries == 0
     after = policy.update_parameters()
     assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
 
