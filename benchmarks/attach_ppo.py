@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+import numpy as np
 import stable_baselines3
 import torch
 from stable_baselines3 import PPO, SAC
@@ -81,6 +82,7 @@ def measured(model: Any) -> dict[str, Any]:
     )
     assert report.played is not None and report.robustness is not None
     document = report.as_document()
+    del document["robustness"]["feature_std_from"]  # a path of this machine
     kept = ("smoothness_j", "smoothness_j_own", "smoothness_j_effective", "average_return")
     more = ("return_std", "mean_length", "action_fluctuation", "action_signal", "robustness")
     return {name: document[name] for name in (*kept, *more)}
@@ -101,10 +103,37 @@ def run(options: argparse.Namespace, weight: float, seed: int) -> dict[str, Any]
         "model": f"{name}.zip",
         **measured(model),
     }
-    model.save(options.models / name)
+    model.save(options.models / f"{name}.zip")
     if (normalizer := model.get_vec_normalize_env()) is not None:
         normalizer.save(str(options.models / f"{name}.vecnormalize.pkl"))
     return row
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Markdown: every run, then mean and standard deviation over the seeds of each weight."""
+    lines = [
+        "| weight | seed | return G | J | action change | noise 0.1 | noise 0.3 | action delay 1 |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for weight in sorted({row["weight"] for row in rows}):
+        columns = []
+        for row in (row for row in rows if row["weight"] == weight):
+            noise = {at["level"]: at for at in row["robustness"]["observation_noise"]}
+            disturbed = [*(noise[level] for level in NOISE), row["robustness"]["action_delay"][0]]
+            shown = (
+                f"{row['average_return']:.0f} ± {row['return_std']:.0f}",
+                f"{row['smoothness_j']:.2f}",
+                f"{row['action_fluctuation']:.3f}",
+                *(f"{at['average_return']:.0f}" for at in disturbed),
+            )
+            lines.append(f"| {weight:g} | {row['seed']} | {' | '.join(shown)} |")
+            numbers = [row[key] for key in ("average_return", "smoothness_j", "action_fluctuation")]
+            columns.append([*numbers, *(at["average_return"] for at in disturbed)])
+        mean, std = np.mean(columns, axis=0), np.std(columns, axis=0, ddof=len(columns) > 1)
+        digits = (0, 2, 3, 0, 0, 0)
+        cells = (f"{m:.{d}f} ± {s:.{d}f}" for m, s, d in zip(mean, std, digits, strict=True))
+        lines.append(f"| **{weight:g}** | **all** | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def identity(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -119,9 +148,13 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=500_000)
     parser.add_argument("--models", type=Path, default=Path("attach_models"))
     parser.add_argument("--json", type=Path, default=Path("docs/results/attach.json"))
+    parser.add_argument("--table", action="store_true", help="show what is there, train nothing")
     options = parser.parse_args()
     torch.set_num_threads(1)  # nets and batches this small do not pay for a second one
     rows = json.loads(options.json.read_text())["runs"] if options.json.exists() else []
+    if options.table:
+        print(table([row for row in rows if row["algorithm"] == options.algorithm]))
+        return
     versions = {
         "spacil": spacil.__version__,
         "stable_baselines3": stable_baselines3.__version__,

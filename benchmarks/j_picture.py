@@ -53,7 +53,7 @@ def load(models: Path, weight: float, seed: int) -> Any:
     statistics = str(models / f"{name}.vecnormalize.pkl")
     env = VecNormalize.load(statistics, make_vec_env(TASK))
     env.training = False
-    return open_policy(PPO.load(models / name, env=env, device="cpu"))
+    return open_policy(PPO.load(models / f"{name}.zip", env=env, device="cpu"))
 
 
 def played(policy: Any, std: Tensor, noise: float) -> tuple[Tensor, NDArray[np.float64]]:

@@ -2,7 +2,7 @@
 
     python tests/support/mutants.py --count 300          # goes on where it was stopped
     python tests/support/mutants.py --again survived     # after new tests
-    python tests/support/mutants.py --again survived --wider
+    python tests/support/mutants.py --again survived --tests tests/nets/test_nets.py
 
 Golden traces and slow runs are left out: what they alone would notice counts as a survivor. Each
 mutant runs in a fork of a process that has imported the libraries, but not spacil: seconds each.
@@ -104,12 +104,20 @@ def tests_for(mutant: Mutant, calls: dict[str, Any], budget: float) -> list[str]
     return chosen
 
 
-def try_mutant(mutant: Mutant, budget: float, folder: Path, is_wide: bool) -> dict[str, Any]:
+def found_tests(mutant: Mutant, options: argparse.Namespace) -> list[list[str]]:
+    places = (TESTS, WIDER_TESTS) if options.wider else (TESTS,)
+    profiles = [profile_tests(options.folder, each) for each in places]
+    return [tests_for(mutant, profile, options.seconds) for profile in profiles]
+
+
+def try_mutant(
+    mutant: Mutant, suites: list[list[str]], budget: float, folder: Path
+) -> dict[str, Any]:
+    """One suite of tests after the other, until one notices."""
     began, killer = time.monotonic(), folder / f"killer-{os.getpid()}"
     killer.unlink(missing_ok=True)
     outcome, num_tests = "survived", 0
-    for places in (TESTS, WIDER_TESTS) if is_wide else (TESTS,):
-        tests = tests_for(mutant, profile_tests(folder, places), budget)
+    for tests in suites:
         num_tests += len(tests)
         if tests:
             work = functools.partial(_run_mutated, mutant, tests, killer)
@@ -165,6 +173,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--again", choices=["survived", "none"], default="none")
+    parser.add_argument("--tests", nargs="+", default=[], help="these in place of those found")
     parser.add_argument("--wider", action="store_true", help="more tests for what survives")
     parser.add_argument("--seconds", type=float, default=30.0, help="of tests for one mutant")
     parser.add_argument("--part", default="0/1", help="i/n: every n-th mutant from the i-th on")
@@ -186,7 +195,8 @@ def main() -> None:
         known = rows.get(mutant.name)
         if known is not None and known["outcome"] != options.again:
             continue
-        tried = try_mutant(mutant, options.seconds, options.folder, options.wider)
+        suites = [options.tests] if options.tests else found_tests(mutant, options)
+        tried = try_mutant(mutant, suites, options.seconds, options.folder)
         row = {"name": mutant.name, **tried}
         rows[mutant.name] = row
         with file.open("a", encoding="utf-8") as out:

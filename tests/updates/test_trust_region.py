@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.func import functional_call
 
+from spacil.config.defaults import default_config
 from spacil.config.learning import TrustRegionConfig
 from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
@@ -20,6 +21,7 @@ from spacil.penalties.state_subset import random_subset
 from spacil.smoothness.policy_penalty import exact_policy_penalty
 from spacil.updates import trust_region
 from spacil.updates.objectives import PolicyLoss, surrogate_loss, total, with_penalties
+from spacil.updates.trpo import TrustRegionStep
 
 CONFIG = TrustRegionConfig()
 
@@ -167,6 +169,8 @@ def test_equal_advantages_take_no_step_and_change_no_bit() -> None:
     loss = surrogate(policy, states, actions, torch.zeros(50))
     report = step(policy, loss, states)
     assert not report.is_accepted and report.line_search_reason == "no direction"
+    assert (report.step_fraction, report.kl, report.improvement) == (0, 0, 0)
+    assert report.line_search_tries == 0
     after = policy.update_parameters()
     assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
 
@@ -252,3 +256,12 @@ def test_sensitivities_are_kept_for_few_actions_and_what_fits_in_memory(
 ) -> None:
     policy = make_policy(0, num_actions=num_actions)
     assert trust_region._pays_to_keep_sensitivities(policy, num_rows, 10) is pays
+
+
+def test_staying_reports_no_step_and_no_failure() -> None:
+    policy = make_policy(0)
+    report = TrustRegionStep(policy, default_config("trpo", "Hopper-v4")).stay()
+    numbers = (report.kl, report.improvement, report.step_fraction, report.cg_residual)
+    assert numbers == (0, 0, 0, 0)
+    assert (report.line_search_tries, report.cg_steps, report.summands) == (0, 0, {})
+    assert report.is_accepted and report.has_positive_curvature and report.refusal == ""

@@ -255,8 +255,7 @@ class _Worker:
     ) -> Played:
         if begin is not None:
             env = self._blocks[block][0] if block in self._blocks else self._recipe.make(block)
-            is_first = isinstance(begin, int)
-            states = env.reset(begin) if is_first else env.load_state(_own(begin))
+            states = env.reset(begin) if isinstance(begin, int) else env.load_state(_own(begin))
             self._blocks[block] = env, states
         env, states = self._blocks[block]
         mean = BufferedMean(self._with(weights, env.spec), self._recipe.width)

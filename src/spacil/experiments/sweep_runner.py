@@ -119,7 +119,10 @@ class _Runner:
         self.attempts[run] = self.attempts.get(run, 0) + 1
         self.sweep.forget_failure(run)
         self.on_event(Event(run, "resumed" if run_dir.exists() else "started"))
-        self.engine.start(run)
+        try:
+            self.engine.start(run)
+        except RunDirError as error:  # somebody was faster, or the log cannot be opened
+            self._take_in(run, Ending(error.exit_code, str(error)))
 
     def _wait_for(self, run: PlannedRun) -> None:
         if run not in self.attempts:
@@ -158,13 +161,16 @@ def _is_held(run_dir: Path) -> bool:
 def _said(ending: Ending) -> str:
     if ending.code is None:
         return ending.words
-    if ending.code >= 0:
-        return f"exit code {ending.code}"
-    return f"killed by {signal.Signals(-ending.code).name}"
+    told = f"exit code {ending.code}"
+    if ending.code < 0:
+        told = f"killed by {signal.Signals(-ending.code).name}"
+    return f"{told}: {ending.words}" if ending.words else told
 
 
 def _reason(ending: Ending, log: Path) -> str:
     """The run's own last words, or how it ended where it left none."""
+    if ending.words or ending.code is None or ending.code < 0:
+        return _said(ending)
     try:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-50:]
     except OSError:
@@ -172,6 +178,5 @@ def _reason(ending: Ending, log: Path) -> str:
     said = [line for line in lines if line.startswith("spacil: ")] or [
         x for x in lines if x.strip()
     ]
-    is_told = bool(said) and ending.code is not None and ending.code > 0
-    words = said[-1].removeprefix("spacil: ") if is_told else ""
+    words = said[-1].removeprefix("spacil: ") if said and ending.code > 0 else ""
     return f"{_said(ending)}: {words}" if words else _said(ending)

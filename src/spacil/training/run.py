@@ -124,7 +124,8 @@ def train_recorded(
             run.require_in_place()
             rows.append(metrics)
             progress.update(metrics)
-            save(learner, run, metrics, is_last=not goes_on)
+            confirm = run.require_in_place
+            save(learner, run.checkpoints, metrics, is_last=not goes_on, confirm=confirm)
             return goes_on
 
         with memory_named(learner.config):
@@ -184,7 +185,14 @@ def restore(learner: Learner, found: checkpoint.Checkpoint) -> None:
     mark_whole(learner)
 
 
-def save(learner: Learner, run: RunDir, metrics: Metrics, *, is_last: bool) -> None:
+def save(
+    learner: Learner,
+    checkpoints: Path,
+    metrics: Metrics,
+    *,
+    is_last: bool,
+    confirm: checkpoint.Confirm | None = None,
+) -> None:
     """Write what is due after an iteration: the new best, then the checkpoint."""
     iteration, config = learner.counters.iteration, learner.config.run
     is_due = iteration % config.checkpoint_interval == 0 or learner.is_done
@@ -193,9 +201,9 @@ def save(learner: Learner, run: RunDir, metrics: Metrics, *, is_last: bool) -> N
         return
     state = state_to_save(learner)
     if is_best:
-        checkpoint.write_best(run.checkpoints, iteration, *state, run.require_in_place)
+        checkpoint.write_best(checkpoints, iteration, *state, confirm)
     if is_due or is_last:
-        checkpoint.write(run.checkpoints, iteration, *state, confirm=run.require_in_place)
+        checkpoint.write(checkpoints, iteration, *state, confirm=confirm)
 
 
 def state_to_save(

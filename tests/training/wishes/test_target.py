@@ -35,6 +35,7 @@ from spacil.training.wishes.target import (
     MAX_LOG_WEIGHT,
     MIN_LOG_WEIGHT,
     TOLERANCE,
+    ChangeDual,
     Dual,
     verdict,
 )
@@ -62,6 +63,7 @@ def play(
     lag: float = 15.0,
     bias: float = 1.0,
     floor: float = 0.0,
+    kind: type[Dual] = Dual,
 ) -> tuple[Dual, float]:
     """A policy that learns: J rises to 2, and falls as a power of the weight; slowly, with noise.
 
@@ -70,7 +72,7 @@ def play(
     """
     rng = random.Random(0)
     start = 0.3
-    dual, log_j = Dual.starting(target, 0.03), math.log(start)
+    dual, log_j = kind.starting(target, 0.03), math.log(start)
     for iteration in range(iterations):
         learned = math.log(start) + math.log(2 / start) * (1 - math.exp(-iteration / 30))
         rest = max(learned - gain * math.log(1 + dual.weight / 0.003), math.log(floor + 1e-9))
@@ -93,6 +95,25 @@ def test_a_reachable_target_is_neared_to_a_tenth_and_then_met(
     dual, j = play(target, iterations=600, gain=gain, lag=lag)
     assert abs(j / target - 1) < TOLERANCE
     assert verdict(dual, j).is_met and verdict(dual, j).words == "met"
+
+
+@pytest.mark.parametrize("lag", [3.0, 15.0, 40.0])
+@pytest.mark.parametrize("gain", [0.07, 0.15, 0.35])
+def test_an_action_change_that_hardly_answers_to_its_weight_is_met_too(
+    gain: float, lag: float
+) -> None:
+    unpenalized = 2 * math.exp(-gain * math.log(11))  # what the first weight makes of it
+    dual, change = play(0.85 * unpenalized, gain=gain, lag=lag, kind=ChangeDual)
+    assert -0.1 < change / (0.85 * unpenalized) - 1 < TOLERANCE
+    assert isinstance(dual, ChangeDual)
+
+
+def test_the_weight_of_an_action_change_rises_three_times_as_fast_and_falls_alike() -> None:
+    j, change = Dual.starting(1.0, 0.03), ChangeDual.starting(1.0, 0.03)
+    rises = [dual.after_batch(1.2).log_weight - dual.log_weight for dual in (j, change)]
+    falls = [dual.after_batch(0.8).log_weight - dual.log_weight for dual in (j, change)]
+    assert rises[1] == pytest.approx(3 * rises[0]) and rises[0] > 0
+    assert falls[1] == falls[0] < 0
 
 
 @pytest.mark.parametrize("bias", [0.7, 1.4])

@@ -6,12 +6,13 @@ error log(J / J*) by a proportional and an integral term. J is measured each ite
 the batch, which noisy actions visit; each evaluation says how far that is from J with mean actions,
 and the controller corrects for it.
 
-The same law serves the action change, with the weight of a temporal penalty: what is said of J
-here holds for either.
+The same law serves the action change, with the weight of a temporal penalty (`ChangeDual`): what
+is said of J here holds for either.
 """
 
 import math
 from dataclasses import dataclass, replace
+from typing import Self
 
 from spacil.training.wishes.control import limited
 
@@ -44,8 +45,10 @@ class Dual:
     log_bias: float = 0.0
     """log of J as evaluated over J on the batch of that iteration"""
 
+    rising_gain = INTEGRAL_GAIN
+
     @classmethod
-    def starting(cls, target: float, weight: float) -> "Dual":
+    def starting(cls, target: float, weight: float) -> Self:
         return cls(target, _clamped(math.log(weight)))
 
     @property
@@ -67,18 +70,29 @@ class Dual:
             _clamped(self.log_weight + PROPORTIONAL_GAIN * limited(self.error, MAX_ERROR))
         )
 
-    def after_batch(self, batch_j: float) -> "Dual":
+    def after_batch(self, batch_j: float) -> Self:
         """With a newly measured J: the integral term moves."""
         seen = replace(self, batch_j=batch_j)
-        step = INTEGRAL_GAIN * limited(seen.error, MAX_ERROR)
+        gain = self.rising_gain if seen.error > 0 else INTEGRAL_GAIN
+        step = gain * limited(seen.error, MAX_ERROR)
         return replace(seen, log_weight=_clamped(self.log_weight + step))
 
-    def after_evaluation(self, evaluated_j: float) -> "Dual":
+    def after_evaluation(self, evaluated_j: float) -> Self:
         """With the J of mean actions, right after the batch's: the bias moves."""
         if not self.batch_j or not evaluated_j:
             return self
         seen = math.log(evaluated_j / self.batch_j)
         return replace(self, log_bias=self.log_bias + BIAS_GAIN * (seen - self.log_bias))
+
+
+class ChangeDual(Dual):
+    """The multiplier of an action change that is to be at most so much.
+
+    It answers far less to its weight than J does, so the weight rises three times as fast. It
+    falls no faster: an untrained policy holds still, too.
+    """
+
+    rising_gain = 3 * INTEGRAL_GAIN
 
 
 def _clamped(log_weight: float) -> float:

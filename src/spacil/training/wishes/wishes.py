@@ -27,7 +27,7 @@ from spacil.training.wishes.smoothest import (
     Smoothest,
     is_preferred,
 )
-from spacil.training.wishes.target import Dual, verdict
+from spacil.training.wishes.target import ChangeDual, Dual, verdict
 from spacil.training.wishes.target_reference import target_fluctuation, target_j
 from spacil.training.wishes.weight_rule import WeightRule, starting_rule
 from spacil.types import RolloutBatch
@@ -35,7 +35,7 @@ from spacil.types import RolloutBatch
 _RECORDS: Mapping[str, tuple[str, type]] = {
     "dual": ("smoothness", Dual),
     "weight_rule": ("rule", WeightRule),
-    "fluctuation_dual": ("fluctuation", Dual),
+    "fluctuation_dual": ("fluctuation", ChangeDual),
     "smoothest": ("smoothest", Smoothest),
     "constraint": ("constraint", Constraint),
     "candidate": ("chosen", Candidate),
@@ -50,7 +50,7 @@ class Wishes:
         self.config = config
         self.smoothness: Dual | None = None
         """The dual variable of a smoothness target"""
-        self.fluctuation: Dual | None = None
+        self.fluctuation: ChangeDual | None = None
         """That of a fluctuation target"""
         self.rule: WeightRule | None = None
         """What moves the weight with --penalty-weight auto"""
@@ -73,7 +73,7 @@ class Wishes:
             self.smoothness = Dual.starting(j, penalty.first_weight)
         if wish.fluctuation_target > 0 and self.fluctuation is None:
             change = target_fluctuation(config, demos, common_frame, eval_env)
-            self.fluctuation = Dual.starting(change, penalty.temporal_term.weight)
+            self.fluctuation = ChangeDual.starting(change, penalty.temporal_term.weight)
         if wish.penalty_weight == "auto" and self.rule is None:
             assert demos is not None and common_frame is not None
             self.rule = starting_rule(config, demos, common_frame, eval_env.spec)
