@@ -113,15 +113,15 @@ def test_a_target_is_met_and_not_undercut() -> None:
     assert j == pytest.approx(1.5, rel=0.15)
     assert attached.j == pytest.approx(j, rel=0.05)
     assert attached.verdict is not None
-    assert attached.verdict.target_gap_evaluated == pytest.approx(attached.j / 1.5 - 1)
+    assert attached.verdict.gap == pytest.approx(attached.j / 1.5 - 1)
 
 
 def test_a_target_far_above_lets_the_weight_fall_and_one_far_below_lets_it_rise() -> None:
     easy, _ = followed(50.0, 100)
     hard, _ = followed(0.01, 100)
     assert easy.weight < 0.01 < hard.weight
-    assert easy.verdict is not None and easy.verdict.target_verdict == "met"
-    assert hard.verdict is not None and not hard.verdict.is_target_met
+    assert easy.verdict is not None and easy.verdict.words == "met"
+    assert hard.verdict is not None and not hard.verdict.is_met
 
 
 def test_the_weight_moves_by_the_law_of_training_once_in_fifty_steps() -> None:

@@ -55,7 +55,7 @@ def test_the_j_that_is_followed_is_that_of_the_actor_on_its_rollout() -> None:
 def test_an_rsl_rl_policy_follows_a_target() -> None:
     (_, easy), (_, hard) = trained(target=100.0), trained(target=0.01)
     assert easy.weight < 0.01 < hard.weight
-    assert easy.verdict.is_target_met and not hard.verdict.is_target_met
+    assert easy.verdict.is_met and not hard.verdict.is_met
 
 
 def test_without_weight_an_rsl_rl_run_is_the_same_bit_for_bit() -> None:

@@ -66,7 +66,7 @@ def test_a_stable_baselines_policy_follows_a_target(
     longer = settings | ({"n_epochs": 20} if algorithm == "PPO" else {})
     easy = trained(algorithm, {"target": 100.0}, **longer)
     hard = trained(algorithm, {"target": 1e-4}, **longer)
-    assert easy.penalty.verdict.is_target_met and not hard.penalty.verdict.is_target_met
+    assert easy.penalty.verdict.is_met and not hard.penalty.verdict.is_met
     assert easy.penalty.weight < 0.01 < hard.penalty.weight
 
 

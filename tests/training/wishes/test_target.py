@@ -140,10 +140,11 @@ def test_a_target_that_needs_no_weight_is_met_with_the_weight_at_its_lower_bound
 
 
 def test_j_at_the_tolerance_is_met_and_beyond_it_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spacil.training.wishes.target.TOLERANCE", 0.25)  # a number without rounding
+    # a number without rounding
+    monkeypatch.setattr("spacil.training.wishes.target.TOLERANCE", 0.25)
     found = {j: verdict(Dual.starting(2.0, 0.03), j) for j in (2.5, 2.5625)}
-    assert [each.is_target_met for each in found.values()] == [True, False]
-    assert [each.target_verdict == "met" for each in found.values()] == [True, False]
+    assert [each.is_met for each in found.values()] == [True, False]
+    assert [each.words == "met" for each in found.values()] == [True, False]
 
 
 def test_a_run_that_ends_too_early_says_that_the_weight_still_moves() -> None:
