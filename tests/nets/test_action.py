@@ -40,13 +40,12 @@ def test_on_request_it_is_the_pair(expert: Any) -> None:
 
 
 def test_a_policy_goes_through_the_evaluation_of_stable_baselines3(expert: Any) -> None:
-    from stable_baselines3.common.evaluation import evaluate_policy
-
+    evaluation = pytest.importorskip("stable_baselines3.common.evaluation", reason="an extra")
     env = gymnasium.make("Reacher-v5")  # ten state dims, of which v4 has one more
     env = gymnasium.wrappers.TransformObservation(
         env, lambda state: np.append(state, 0.0), gymnasium.spaces.Box(-np.inf, np.inf, (11,))
     )
-    mean, _ = evaluate_policy(expert.policy, env, n_eval_episodes=2, warn=False)
+    mean, _ = evaluation.evaluate_policy(expert.policy, env, n_eval_episodes=2, warn=False)
     env.close()
     assert -60 < mean < 0
 

@@ -210,7 +210,8 @@ class Meddling(RuleBasedStateMachine):
 
 def settings_of(total: int) -> list[str]:
     # Every iteration is evaluated, so that a run of 3 is the beginning of a run of 6.
-    return as_flags(tiny(iterations=total, evaluation_interval=1, seed=5))
+    small = {"num_envs": 5, "steps_per_iteration": 50, "evaluation_steps": 50}
+    return as_flags(tiny(iterations=total, evaluation_interval=1, seed=5, **small))
 
 
 def last_record(metrics: Path) -> int:

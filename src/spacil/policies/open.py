@@ -99,7 +99,7 @@ def _recipe(path: Path) -> str:
             f"{refusal}. If you trust it, put this into my_model.py:",
             "    from stable_baselines3 import PPO  # or the algorithm that wrote it",
             f'    model = PPO.load("{path}")  # behind VecNormalize: env=VecNormalize.load(...)',
-            "and name the model: spacil smoothness my_model:model --task NAME",
+            "and name it in place of the file: my_model:model, with --task NAME",
         ]
     )
 
