@@ -59,9 +59,9 @@ def _add_pages(pages: Path) -> None:
     for name, place in OUTSIDE.items():
         shutil.copy(ROOT / name, pages / place)
     for example in sorted(path for path in (ROOT / "examples").rglob("*.*") if path.is_file()):
-        place = pages / page_of_example(str(example.relative_to(ROOT)))
-        place.parent.mkdir(exist_ok=True)
-        place.write_text(example_page(example))
+        page = pages / page_of_example(str(example.relative_to(ROOT)))
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(example_page(example))
 
 
 def example_page(example: Path) -> str:
