@@ -7,7 +7,6 @@ all in half ranges of the actions, so that weights mean the same whatever the un
 Errors and changes are those of executed actions: a teacher that switches between its bounds has
 means far beyond them, and following those would cost slopes that no motor feels. The slope is not
 squared: this is J itself, and where one switch is needed a steep one costs no more than a slow one.
-On HalfCheetah the square gave 0.56 of the teacher's J where this gives 0.50 at the same return.
 
 Each fit starts at the full step size and lets it fall along a half cosine: the student that acts
 next has settled, and a longer run repeats a shorter one.
