@@ -53,7 +53,7 @@ def documented_commands() -> list[Command]:
 
 def furnish(folder: Path) -> None:
     """Files under the names that the pages use, small: Hopper's, and an env of one's own."""
-    demos = library.load_demos("Hopper-v4").first(2)
+    demos = library.load_demos("Hopper-v4").first(3)
     for name in ("theirs.npz", "theirs.hdf5"):
         library.save_demos(demos, folder / name)
     np.savez(  # as somebody writes it who knows nothing of spacil

@@ -15,6 +15,7 @@ A campaign is made of blocks, each with a seed of its own; the record keeps thos
 """
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -22,6 +23,7 @@ import shutil
 import signal
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -255,24 +257,35 @@ def spoil(path: Path, kind: str, rng: random.Random) -> bool:
 
 def run_sequences(number: int, seed: int, num_steps: int = 6) -> dict[str, int]:
     """So many sequences of so many steps; an assertion names the shortest one that fails."""
-    for key in _tally:
-        _tally[key] = 0
+    with _served():
+        return _draw_sequences(number, seed, num_steps)
+
+
+@contextlib.contextmanager
+def _served() -> Iterator[None]:
+    """Commands can be run, and runs left alone are remembered."""
     folder = Path(tempfile.mkdtemp(prefix="sequences-"))
     Meddling.processes, Meddling.calm = Processes(folder, draws_pictures=False), {}
     try:
-        run_state_machine_as_test(  # type: ignore[no-untyped-call]
-            _seeded(seed),
-            settings=settings(
-                max_examples=number,
-                stateful_step_count=num_steps,
-                deadline=None,
-                database=None,
-                suppress_health_check=list(HealthCheck),
-            ),
-        )
+        yield
     finally:
         Meddling.processes.close()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _draw_sequences(number: int, seed: int, num_steps: int) -> dict[str, int]:
+    for key in _tally:
+        _tally[key] = 0
+    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+        _seeded(seed),
+        settings=settings(
+            max_examples=number,
+            stateful_step_count=num_steps,
+            deadline=None,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
     return dict(_tally)
 
 
@@ -286,15 +299,15 @@ def run_campaign(number: int, seed: int, record: Path) -> dict[str, int]:
     """All blocks that the record does not hold yet; the sums over all of them."""
     lines = record.read_text(encoding="utf-8").splitlines() if record.exists() else []
     blocks = {row["seed"]: row for row in map(json.loads, lines)}
-    for block in range(number // BLOCK):
-        if (block_seed := seed + block) in blocks:
-            continue
-        started = time.monotonic()
-        figures = run_sequences(BLOCK, block_seed)
-        figures["seconds"] = round(time.monotonic() - started)
-        blocks[block_seed] = {"seed": block_seed, **figures}
-        with record.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(blocks[block_seed]) + "\n")
+    left = [block for block in range(seed, seed + number // BLOCK) if block not in blocks]
+    with _served():
+        for block in left:
+            started = time.monotonic()
+            figures = _draw_sequences(BLOCK, block, num_steps=6)
+            figures["seconds"] = round(time.monotonic() - started)
+            blocks[block] = {"seed": block, **figures}
+            with record.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(blocks[block]) + "\n")
     keys = (*_tally, "seconds")
     return {key: sum(row[key] for row in blocks.values()) for key in keys}
 

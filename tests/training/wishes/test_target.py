@@ -370,3 +370,26 @@ def test_the_command_line_says_what_became_of_the_target(
     assert "smoothness target J 0.001: not met: J is still above it" in printed
     result = spacil(*command, "--run-dir", tmp_path / "b", "--json").result
     assert result["is_target_met"] is False and result["target_gap_evaluated"] > 1
+
+
+@pytest.mark.parametrize(
+    ("wish", "line"),
+    [
+        ("smoothness_target", "smoothness target J 0.5"),
+        ("fluctuation_target", "fluctuation t"),
+    ],
+)
+def test_a_run_that_ends_in_its_warm_start_says_so_too(
+    spacil: Callable[..., Any],
+    tiny_flags: Callable[..., list[str]],
+    tmp_path: Path,
+    wish: str,
+    line: str,
+) -> None:
+    """Its only iteration has not moved the policy, nor measured it on the batch."""
+    waits = {"warm_start_steps": 20, "warm_start_iterations": 2}
+    flags = tiny_flags("spacil", iterations=1, preset="plain", **waits, **{wish: 0.5})
+    command = ["train", "spacil", "--task", REACHER, "--quiet", *flags]
+    ended = spacil(*command, "--run-dir", tmp_path / "run")
+    assert ended.code == 0, ended.err
+    assert line in ended.out

@@ -159,6 +159,7 @@ class Wishes:
             self.smoothness = self.smoothness.after_evaluation(evaluation.smoothness_j)
             found = verdict(self.smoothness, evaluation.smoothness_j)
             metrics |= {
+                "smoothness_target": self.smoothness.target,
                 "target_gap_evaluated": found.gap,
                 "is_target_met": found.is_met,
                 "target_verdict": found.words,
@@ -168,6 +169,7 @@ class Wishes:
             self.fluctuation = self.fluctuation.after_evaluation(change)
             found = verdict(self.fluctuation, change, "the action change")
             metrics |= {
+                "fluctuation_target": self.fluctuation.target,
                 "fluctuation_gap_evaluated": found.gap,
                 "is_fluctuation_target_met": found.is_met,
                 "fluctuation_target_verdict": found.words,
