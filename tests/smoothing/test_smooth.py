@@ -88,6 +88,9 @@ def test_a_run_taken_apart_after_a_round_goes_on_bit_for_bit() -> None:
     for name in ("student.mean_net.layers.0.weight", "labelled.labels", "policy.log_std"):
         assert torch.equal(ours[name], theirs[name]), name
     assert whole.document() == second.document()
+    assert whole.weights == second.weights and whole.weights.exact > 0
+    assert whole.likeness is not None and second.likeness is not None
+    assert whole.likeness.threshold == second.likeness.threshold
 
 
 def test_the_default_comes_out_the_same_where_nothing_is_paid() -> None:

@@ -87,14 +87,12 @@ def score_threshold(
     episode_of_step: Tensor,
     generator: torch.Generator,
     tolerance: float = TOLERANCE,
-    least_doubts: float = 1.0,
 ) -> float:
     """Score up to which a policy counts as like demonstrations [M, S] of these episodes [M].
 
     hypot(tolerance, DOUBT_FACTOR / 2 of the distance between two random halves of the
     demonstrations), by episodes or by steps, whichever is more: halves are twice as far from each
-    other as the whole is from what it was drawn from. At least `least_doubts` times the second
-    summand.
+    other as the whole is from what it was drawn from.
     """
     states = states.float()
     std = states.std(0, correction=0)
@@ -104,8 +102,7 @@ def score_threshold(
         for units in (episode_of_step, torch.arange(len(states)))
         if int(units.max()) > 0
     ]
-    doubt = DOUBT_FACTOR * max(by_unit, default=0.0)
-    return max(math.hypot(tolerance, doubt), least_doubts * doubt)
+    return math.hypot(tolerance, DOUBT_FACTOR * max(by_unit, default=0.0))
 
 
 def _half_distance(

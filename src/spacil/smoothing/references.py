@@ -23,8 +23,6 @@ _MAX_STATES = 5_000
 SCORE_TOLERANCE = 0.035
 """Imitation score that counts as alike, beyond what two sets of the teacher's episodes differ by;
 less than in training, since a teacher can be asked about every state."""
-LEAST_DOUBTS = 2.4
-"""And at least so many times that difference: where the teacher wanders, a student may too."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +64,7 @@ class Likeness:
             )
         return cls(
             DemonstratedStates.of(played.states, early_fraction(played, spec)),
-            score_threshold(
-                played.states, episode_of_step, generator, SCORE_TOLERANCE, LEAST_DOUBTS
-            ),
+            score_threshold(played.states, episode_of_step, generator, SCORE_TOLERANCE),
             float(actions.var(0, correction=0).sum()),
         )
 
