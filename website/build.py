@@ -24,7 +24,7 @@ from reference import reference_pages
 ROOT = Path(__file__).parents[1]
 OUTSIDE = {"CHANGELOG.md": "reference/changelog.md", "CONTRIBUTING.md": "reference/contributing.md"}
 """Pages of the repository that are part of the site"""
-_CATCH_ALL = {"How-to": "*.md", "Results": "results/*.md", "Examples": "examples/*.md"}
+_CATCH_ALL = {"How-to": "*.md", "Results": "results/*.md", "Examples": "examples/**/*.md"}
 """Section -> the pages that go there when no section names them"""
 _LINK = re.compile(r"(?<=\]\()(?!\w+:)([^)#\s]+)(?=[)#])")
 
@@ -58,11 +58,22 @@ def _add_pages(pages: Path) -> None:
         (pages / "reference" / name).write_text(text)
     for name, place in OUTSIDE.items():
         shutil.copy(ROOT / name, pages / place)
-    for example in sorted((ROOT / "examples").glob("*.py")):
-        code = example.read_text()
-        summary = code.removeprefix('"""').split("\n")[0]
-        page = f"# {example.name}\n\n{summary}\n\n```python\n{code}```\n"
-        (pages / "examples" / f"{example.stem}.md").write_text(page)
+    for example in sorted(path for path in (ROOT / "examples").rglob("*.*") if path.is_file()):
+        page = pages / page_of_example(str(example.relative_to(ROOT)))
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(example_page(example))
+
+
+def example_page(example: Path) -> str:
+    """An example as a page: its name, its first words, and all of it."""
+    code = example.read_text()
+    summary = code.removeprefix('"""').split("\n")[0] if code.startswith('"""') else ""
+    language = {".py": "python"}.get(example.suffix, example.suffix[1:])
+    return f"# {example.name}\n\n{summary}\n\n```{language}\n{code}```\n"
+
+
+def page_of_example(path: str) -> str:
+    return f"{path}.md"
 
 
 def with_links_of_the_site(text: str, page: Path) -> str:
@@ -77,7 +88,7 @@ def with_links_of_the_site(text: str, page: Path) -> str:
         if outside in OUTSIDE:
             return "../" * depth + OUTSIDE[outside]
         if outside.startswith("examples/"):
-            return "../" * depth + outside.removesuffix(".py") + ".md"
+            return "../" * depth + page_of_example(outside)
         raise ValueError(
             f"docs/{page}: {target} leads out of docs/, and the site has no page of it"
         )
@@ -130,7 +141,10 @@ def main() -> None:
     options = parser.parse_args()
     if importlib.util.find_spec("zensical") is None:
         sys.exit("the site is built by zensical: pip install -c constraints.txt -e '.[docs]'")
-    print(build(options.output.absolute()))
+    try:
+        print(build(options.output.absolute()))
+    except subprocess.CalledProcessError:
+        sys.exit("the site has warnings, named above: none is built with them")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ matplotlib sets them; each becomes one path in the colour of the text around it.
 import html
 import re
 
+import numpy as np
 from matplotlib.font_manager import FontProperties
 from matplotlib.path import Path as Outline
 from matplotlib.textpath import TextPath
@@ -17,10 +18,10 @@ _CODE = re.compile(r"(^```.*?^```|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 _DISPLAYED = re.compile(r"\$\$(.+?)\$\$", re.DOTALL)
 _INLINE = re.compile(r"\$(?!\s)([^$]+?)(?<!\s)\$")
 _COMMANDS = {
-    Outline.MOVETO: ("M", 1),
-    Outline.LINETO: ("L", 1),
-    Outline.CURVE3: ("Q", 2),
-    Outline.CURVE4: ("C", 3),
+    int(Outline.MOVETO): ("M", 1),
+    int(Outline.LINETO): ("L", 1),
+    int(Outline.CURVE3): ("Q", 2),
+    int(Outline.CURVE4): ("C", 3),
 }
 
 
@@ -56,10 +57,9 @@ def drawing(formula: str) -> str:
 def _path_data(outline: Outline) -> str:
     """In SVG the axis points down, so that every y changes its sign."""
     words, waiting = [], 0
-    codes = outline.codes
-    assert codes is not None
-    for (x, y), code in zip(outline.vertices, codes, strict=True):
-        if code == Outline.CLOSEPOLY:
+    points, codes = np.asarray(outline.vertices), np.asarray(outline.codes)
+    for (x, y), code in zip(points.tolist(), codes.tolist(), strict=True):
+        if code == int(Outline.CLOSEPOLY):
             words.append("Z")
             continue
         if waiting == 0:

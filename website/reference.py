@@ -214,7 +214,10 @@ def _one_line(text: str) -> str:
 
 def exit_codes_page() -> str:
     """The errors with their codes, and the codes that no error has."""
-    kinds = [errors.SpacilError, *errors.SpacilError.__subclasses__()]
+    kinds: list[type[errors.SpacilError]] = [
+        errors.SpacilError,
+        *errors.SpacilError.__subclasses__(),
+    ]
     codes = {kind.exit_code: (kind.__name__, inspect.getdoc(kind) or "") for kind in kinds}
     rows = ["| code | error in Python | meaning |", "|---|---|---|"]
     for code, (name, meaning) in sorted((codes | _OTHER_CODES).items()):

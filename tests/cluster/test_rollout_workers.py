@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -97,6 +98,12 @@ def test_a_run_with_workers_goes_on_without_them(
     second.learn(NUM_ITERATIONS, run_dir=tmp_path / "run")
     assert is_equal(second._learner.tensors(), local)
     second.close()
+
+
+def test_without_ray_workers_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(ConfigError, match=r"pip install 'spacil\[ray\]'"):
+        spacil.TRPO("Reacher-v4", **tiny("trpo", rollout_blocks=2, rollout_workers=1))
 
 
 def test_what_workers_cannot_do_is_refused_in_words() -> None:

@@ -282,3 +282,27 @@ def test_runs_of_a_node_without_the_folder_come_back_through_the_driver(
         assert [json.loads(line)["iteration"] for line in lines] == list(range(iterations + 1))
     assert spacil("sweep", *flags(tmp_path / "local", 2, iterations, "--jobs", 2)).code == 0
     assert results(sweep) == results(read_sweep(tmp_path / "local"))
+
+
+@pytest.mark.slow
+def test_after_the_driver_is_killed_and_the_cluster_is_lost_a_sweep_goes_on(
+    spacil: Spacil, start: Start, tmp_path: Path
+) -> None:
+    iterations = 150
+    with ray_nodes(1) as nodes:
+        words = flags(tmp_path / "sweep", 2, iterations, "--engine", "ray")
+        words += ["--ray-address", nodes.address]
+        killed = start(*words, log=tmp_path / "log")
+        wait_until(lambda: (tmp_path / "sweep" / "sweep.json").is_file())
+        sweep = read_sweep(tmp_path / "sweep")
+        first, second = sweep.runs()
+        wait_until(lambda: sweep.state(first).iteration > 5)
+        killed.kill()
+        killed.wait()
+        bereft = start(*words, log=tmp_path / "log")
+        wait_until(lambda: sweep.state(first).state == "finished")
+        wait_until(lambda: sweep.state(second).iteration > 5)
+    assert bereft.wait(180) not in (0, 3), (tmp_path / "log").read_text()
+    # Without any cluster, by the engine of one machine: what is finished stays.
+    assert spacil("sweep", *flags(tmp_path / "sweep", 2, iterations, "--jobs", 1)).code == 0
+    require_computed_once(sweep, iterations)

@@ -115,7 +115,7 @@ def test_links_out_of_the_documentation_lead_to_pages_of_the_site() -> None:
     page = Path("tutorials/x.md")
     text = "[a](../../examples/b.py) [c](../../CHANGELOG.md#d) [e](../f.md) [g](https://h.org)"
     assert build.with_links_of_the_site(text, page) == (
-        "[a](../examples/b.md) [c](../reference/changelog.md#d) [e](../f.md) [g](https://h.org)"
+        "[a](../examples/b.py.md) [c](../reference/changelog.md#d) [e](../f.md) [g](https://h.org)"
     )
     with pytest.raises(ValueError, match=r"docs/tutorials/x\.md: .* leads out of docs/"):
         build.with_links_of_the_site("[a](../../src/spacil/types.py)", page)

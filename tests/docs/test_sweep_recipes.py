@@ -3,6 +3,7 @@
 What stands in is the cluster (`scontrol`, `parallel`) and the hour-long sweep, not the recipe.
 """
 
+import json
 import os
 import re
 import shutil
@@ -45,6 +46,14 @@ def test_a_shell_can_read_every_command(block: str) -> None:
 def test_the_plan_file_is_a_plan() -> None:
     (plan,) = blocks("toml")
     assert len(planned_runs(grids_of(tomllib.loads(plan), "plan.toml"))) == 2 * 2 * 5 + 2 * 3
+
+
+def test_the_papers_whole_sweep_has_the_runs_that_its_costs_are_for() -> None:
+    page = PAGE.with_name("scale.md").read_text()
+    (plan,) = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    costs = json.loads((PAGE.parent / "results" / "sweep_cost.json").read_text())
+    assert len(planned_runs(grids_of(tomllib.loads(plan), "scale.md"))) == costs["num_runs"] == 120
+    assert f"{costs['core_hours']:.0f} core-hours" in page
 
 
 def test_the_first_command_has_the_number_of_runs_it_says() -> None:

@@ -16,11 +16,18 @@ from spacil.runs import checkpoint
 from spacil.runs.heartbeat import HEARTBEAT, Silence, beating
 from spacil.runs.ownership import FolderLock, TakenOverError, owns, take_away
 
-ITERATIONS = 30
+ITERATIONS = 60
+CHECKPOINT_INTERVAL = 10
 
 
 def job(run_dir: Path) -> "subprocess.Popen[bytes]":
-    words = tiny_runs.train_command("gail", run_dir, iterations=ITERATIONS)
+    words = tiny_runs.train_command(
+        "gail",
+        run_dir,
+        iterations=ITERATIONS,
+        checkpoint_interval=CHECKPOINT_INTERVAL,
+        evaluation_interval=ITERATIONS,
+    )
     module = [sys.executable, "-m", "spacil.cli.experiments.job", "0", "1"]
     with (run_dir.parent / "log").open("ab") as log:
         return subprocess.Popen(
@@ -39,6 +46,13 @@ def content_of(folder: Path) -> dict[str, bytes]:
     }
 
 
+def is_between_checkpoints(run_dir: Path) -> bool:
+    """After the first one, and not about to write the next."""
+    metrics = run_dir / "metrics.jsonl"
+    num_done = metrics.read_bytes().count(b"\n") - 1 if metrics.exists() else 0
+    return num_done > CHECKPOINT_INTERVAL and 1 <= num_done % CHECKPOINT_INTERVAL <= 5
+
+
 def wait_until(is_so: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 120
     while not is_so():
@@ -52,7 +66,7 @@ def test_a_process_that_wakes_up_after_its_run_was_taken_over_writes_nothing(
     run_dir = tmp_path / "run"
     with job(run_dir) as sleeper:
         try:
-            wait_until(lambda: len(checkpoint.names_in(run_dir / "checkpoints")) > 0)
+            wait_until(lambda: is_between_checkpoints(run_dir))
             sleeper.send_signal(signal.SIGSTOP)
             with pytest.raises(RunDirError, match="is in use by process"):
                 FolderLock(run_dir)

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import point_mass
 import policies_of_others as foreign
@@ -87,6 +88,28 @@ def test_a_run_taken_apart_after_a_round_goes_on_bit_for_bit() -> None:
     for name in ("student.mean_net.layers.0.weight", "labelled.labels", "policy.log_std"):
         assert torch.equal(ours[name], theirs[name]), name
     assert whole.document() == second.document()
+    assert whole.weights == second.weights and whole.weights.exact > 0
+    assert whole.likeness is not None and second.likeness is not None
+    assert whole.likeness.threshold == second.likeness.threshold
+
+
+def test_the_default_comes_out_the_same_where_nothing_is_paid() -> None:
+    def unpaid() -> gymnasium.Env[Any, Any]:
+        return gymnasium.wrappers.TransformReward(point_mass.make_point_mass(), lambda reward: 0.0)
+
+    config = with_user_settings(default_config("smooth", "point-mass"), TINY | {"iterations": 6})
+    teacher = open_policy(point_mass.jerky_teacher)
+    paid, free = (
+        SmoothingLearner(config, env, teacher) for env in (point_mass.make_point_mass, unpaid)
+    )
+    weights: list[float] = []
+    train(paid, lambda metrics: weights.append(metrics["weight_exact"]))
+    train(free, lambda metrics: None)
+    assert len(set(weights)) > 1  # the rule was at work
+    ours, theirs = paid.tensors(), free.tensors()
+    assert all(torch.equal(value, theirs[name]) for name, value in ours.items())
+    assert vars(paid.strengths) == vars(free.strengths)
+    assert free.latest is not None and free.latest.share is None
 
 
 def test_a_run_does_not_go_on_with_another_teacher() -> None:
@@ -160,7 +183,8 @@ def test_a_fluctuation_target_moves_the_temporal_weight_in_a_run(
     rows: list[dict[str, Any]] = []
     train(learner, rows.append)
     weights = [row["weight_cats"] for row in rows]
-    assert weights[:4] == [1.0] * 4  # a young student is not judged
-    assert (weights[-1] > 2) is is_more and (weights[-1] < 0.5) is not is_more
+    first = weights[0]
+    assert weights[:4] == [first] * 4  # a young student is not judged
+    assert (weights[-1] > 2 * first) is is_more and (weights[-1] < first / 2) is not is_more
     assert ("the action change is" in learner.verdict()) is is_more
     learner.close()

@@ -138,9 +138,10 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         needs_demonstrations=False,
         # Weights and sizes: docs/results/smooth.md.
         defaults={
-            "penalty": ("exact=0.05", "cats=1.0"),
+            "penalty": ("exact=0.05", "cats=0.3"),
+            "penalty_weight": "auto",
             "lambda_cost": 0.0,
-            "iterations": 10,
+            "iterations": 12,
             "steps_per_iteration": 4_000,
             "num_envs": 20,
             "evaluation_interval": 1,

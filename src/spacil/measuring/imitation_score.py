@@ -82,10 +82,15 @@ def imitation_score(
     return distance + max(0.0, early_fraction - demonstrated.early_fraction)
 
 
-def score_threshold(states: Tensor, episode_of_step: Tensor, generator: torch.Generator) -> float:
+def score_threshold(
+    states: Tensor,
+    episode_of_step: Tensor,
+    generator: torch.Generator,
+    tolerance: float = TOLERANCE,
+) -> float:
     """Score up to which a policy counts as like demonstrations [M, S] of these episodes [M].
 
-    hypot(TOLERANCE, DOUBT_FACTOR / 2 of the distance between two random halves of the
+    hypot(tolerance, DOUBT_FACTOR / 2 of the distance between two random halves of the
     demonstrations), by episodes or by steps, whichever is more: halves are twice as far from each
     other as the whole is from what it was drawn from.
     """
@@ -97,7 +102,7 @@ def score_threshold(states: Tensor, episode_of_step: Tensor, generator: torch.Ge
         for units in (episode_of_step, torch.arange(len(states)))
         if int(units.max()) > 0
     ]
-    return math.hypot(TOLERANCE, DOUBT_FACTOR * max(by_unit, default=0.0))
+    return math.hypot(tolerance, DOUBT_FACTOR * max(by_unit, default=0.0))
 
 
 def _half_distance(

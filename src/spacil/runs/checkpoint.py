@@ -41,6 +41,7 @@ from spacil.runs.checkpoint_names import (
 )
 from spacil.runs.failpoints import failpoint
 from spacil.runs.manifest import MANIFEST, read_manifest, read_part, sealed_manifest
+from spacil.runs.ownership import Confirm, unchallenged
 from spacil.storage import DamagedFileError
 
 NUM_KEPT = 3
@@ -48,9 +49,6 @@ NUM_KEPT = 3
 
 _MAX_LISTINGS = 100
 """How often a reader starts again because a run replaced what it was about to read."""
-
-Confirm = Callable[[], None]
-"""Raises if the folder is no longer ours"""
 
 _TENSORS, _DOCUMENT = "state.safetensors", "state.json"
 _logger = logging.getLogger(__name__)
@@ -78,13 +76,13 @@ def write(
     document: Mapping[str, Any],
     manifest_extra: Mapping[str, Any],
     keep: int = NUM_KEPT,
-    confirm: Confirm | None = None,
+    confirm: Confirm = unchallenged,
 ) -> Path:
     """Write `iter-<iteration>`, point LATEST at it, prune to the newest `keep`.
 
     `manifest_extra` (hashes of settings, demonstrations, software) is kept as
     `manifest["provenance"]`. Writing the same state twice is allowed and does nothing. `confirm`
-    is called right before anything gets its name.
+    is called right before anything gets or loses its name.
     """
     if keep < 1:
         raise ValueError(f"keep is {keep}, expected 1 or more")
@@ -105,7 +103,7 @@ def write_best(
     tensors: Mapping[str, Tensor],
     document: Mapping[str, Any],
     manifest_extra: Mapping[str, Any],
-    confirm: Confirm | None = None,
+    confirm: Confirm = unchallenged,
 ) -> Path:
     """Make this state the best one; the previous best is deleted once this one is safe."""
     state = _State(iteration, tensors, document, manifest_extra)
@@ -181,7 +179,7 @@ class _State:
         self.provenance = dict(provenance)
 
 
-def _write(folder: Path, name: str, state: _State, keep: int, confirm: Confirm | None) -> Path:
+def _write(folder: Path, name: str, state: _State, keep: int, confirm: Confirm) -> Path:
     with storage.os_errors_as(StorageError, "create", folder):
         folder.mkdir(parents=True, exist_ok=True)
     storage.sweep_abandoned(folder)
@@ -189,15 +187,17 @@ def _write(folder: Path, name: str, state: _State, keep: int, confirm: Confirm |
     if not _is_written(target, state.content_hash):
         _publish(target, state, confirm)
         failpoint("checkpoint.after-publish")
+    confirm()
     storage.replace_file(folder / LATEST, f"{name}\n".encode())
     failpoint("checkpoint.after-latest")
+    confirm()
     others = [other for other in names_in(folder) if other != name]
     _prune(folder / other for other in others[keep - 1 :])
     failpoint("checkpoint.after-prune")
     return target
 
 
-def _publish(target: Path, state: _State, confirm: Confirm | None) -> None:
+def _publish(target: Path, state: _State, confirm: Confirm) -> None:
     manifest = sealed_manifest(
         state.iteration,
         state.content_hash,
@@ -215,8 +215,7 @@ def _publish(target: Path, state: _State, confirm: Confirm | None) -> None:
         failpoint("checkpoint.after-document")
         storage.write_synced(stage / MANIFEST, manifest)
         failpoint("checkpoint.after-manifest")
-        if confirm is not None:
-            confirm()
+        confirm()
         storage.publish(stage, target)
 
 

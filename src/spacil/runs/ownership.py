@@ -14,6 +14,7 @@ import socket
 import time
 import uuid
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 
 from spacil import storage
@@ -21,6 +22,14 @@ from spacil.errors import RunDirError, StorageError
 from spacil.plain_text import shown
 
 LOCK, OWNER = "run.lock", "owner.json"
+
+
+Confirm = Callable[[], None]
+"""Raises if a folder is no longer ours, before something in it changes"""
+
+
+def unchallenged() -> None:
+    """For a folder that only one process knows of."""
 
 
 class TakenOverError(RunDirError):

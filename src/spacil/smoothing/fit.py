@@ -1,10 +1,12 @@
 """One round's fit of the student: squared error to the labels, with two smoothness penalties.
 
-    E |mu(s) - label|^2 + exact E[sigma_max(d mu / d s)^2] + cats E |clip(mu(s')) - clip(mu(s))|^2
+    E |mu(s) - label|^2 + exact E[sigma_max(d mu / d s)] + cats E |clip(mu(s')) - clip(mu(s))|^2
 
 all in half ranges of the actions, so that weights mean the same whatever the units of an env.
-The temporal term looks at executed actions: a teacher that switches between its bounds has means
-far beyond them, and pulling those together would change nothing but whether it reaches them.
+
+Errors and changes are those of executed actions: a teacher that switches between its bounds has
+means far beyond them, and following those would cost slopes that no motor feels. The slope is not
+squared: this is J itself, and where one switch is needed a steep one costs no more than a slow one.
 
 Each fit starts at the full step size and lets it fall along a half cosine: the student that acts
 next has settled, and a longer run repeats a shorter one.
@@ -25,21 +27,24 @@ from spacil.errors import ConfigError, DivergedError
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
 from spacil.smoothing.labelled_states import TrainingRows
-from spacil.smoothness.policy_penalty import exact_policy_penalty
+from spacil.smoothness.policy_penalty import exact_policy_penalty, squared_slopes
 
 SPREAD_FLOOR, SPREAD_CEILING = 1e-3, 0.3
 """Of the fitted spread, in half ranges: a perfect fit's logarithm would be infinite, and a bad
 one's noise would show nothing but falls."""
 LAST_RATE = 0.02
 """The last step's size, of the first one's."""
+LEAST_SLOPE = 0.01
+"""Half ranges per normalised state: below it nothing is left to smooth, and a root has no
+gradient at 0."""
 
 
 @dataclass(frozen=True)
 class Weights:
-    """Of the two penalties, in squared half ranges."""
+    """Of the two penalties, beside an error in squared half ranges."""
 
     exact: float
-    """Per squared unit of the normalised state"""
+    """Per half range and unit of the normalised state"""
     cats: float
     """Per step"""
 
@@ -128,12 +133,12 @@ def _error_and_change(
     size, layers = len(batch), student.mean_net.tanh_layers
     inputs = rows.states[torch.cat([batch, rows.successors[batch]])] * student.normalizer.mask
     trace = forward_trace(layers, inputs)
-    error = (trace.output[:size] - rows.labels[batch]) / units.half_range
+    error = _felt_error(trace.output[:size], rows.labels[batch], units) / units.half_range
     executed = trace.output.clamp(units.low, units.high)
     change = (executed[size:] - executed[:size]) / units.half_range
     scale = weight / rows.share_followed
     cotangent = torch.cat([error - scale * change, scale * change]) * (2 / size)
-    # Beyond the bounds the executed action does not move; the error is felt everywhere.
+    # Beyond the bounds the executed action does not move.
     is_free = trace.output == executed
     cotangent[size:] *= is_free[size:]
     cotangent[:size] += (~is_free[:size]) * (2 / size) * scale * change
@@ -143,15 +148,28 @@ def _error_and_change(
     return error.square().sum(-1).mean(), scale * change.square().sum(-1).mean()
 
 
+def _felt_error(means: Tensor, labels: Tensor, units: Units) -> Tensor:
+    """Distance [B, A] to the nearest mean that is executed as the label is.
+
+    A teacher that switches between its bounds has means far beyond them. Any mean beyond the same
+    bound does the same, and the student need not climb after it.
+    """
+    above, below = labels >= units.high, labels <= units.low
+    nearest = torch.where(above, means.maximum(units.high), labels)
+    return means - torch.where(below, means.minimum(units.low), nearest)
+
+
 def _slope(student: GaussianPolicy, states: Tensor, weight: float, units: Units) -> Tensor:
-    """The weighted exact penalty; adds its gradient."""
+    """The weighted J; adds its gradient, with the worst directions frozen (Danskin)."""
     if weight == 0:
         return states.new_zeros(())
 
     def mean_action(normalized: Tensor) -> Tensor:
         return student.mean_of_normalized(normalized) / units.half_range
 
-    loss = weight * exact_policy_penalty(mean_action, states)()
+    worst = exact_policy_penalty(mean_action, states).directions
+    squares = squared_slopes(mean_action, states, worst)[0]
+    loss = weight * squares.clamp_min(LEAST_SLOPE**2).sqrt().mean()
     loss.backward()
     return loss.detach()
 

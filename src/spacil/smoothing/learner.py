@@ -3,7 +3,8 @@
 A student fitted on the teacher's own states alone is smooth and falls: its small errors lead to
 states it has never seen. So only the first round is the teacher's, for the states it lives in and
 their normaliser; in all others the student acts and the teacher says what it would have done.
-No reward is read: the return decides which student is handed out, not what it learns.
+No reward is read: which student is handed out, and what the weights do, follows from the states
+it visits (`weight_rule.py`), unless a user asks for a share of the return.
 """
 
 import copy
@@ -28,12 +29,14 @@ from spacil.runs.saved_state import optional_record_from, record_from, require_s
 from spacil.sampling.episodes import EpisodeTotals
 from spacil.sampling.rollout import collect, collect_around
 from spacil.seeding import Streams
-from spacil.smoothing.fit import Units, fit, fit_spread, given_weights
+from spacil.smoothing.fit import Units, Weights, fit, fit_spread, given_weights
 from spacil.smoothing.labelled_states import LabelledStates, TrainingRows
-from spacil.smoothing.references import References, measure_references
+from spacil.smoothing.references import Likeness, References, play_teacher, references_of
 from spacil.smoothing.teacher import same_teacher, teacher_for
 from spacil.smoothing.verdict import Goal, Judged, Strengths, verdict
+from spacil.smoothing.weight_rule import RewardFreeRule, first_weights
 from spacil.training.iteration_metrics import Counters, Metrics, Stopwatch
+from spacil.training.wishes.likeness import score_of
 from spacil.types import RolloutBatch
 
 _LABELLED = "labelled."
@@ -102,6 +105,8 @@ class SmoothingLearner:
         self.latest: Judged | None = None
         """The newest evaluation"""
         self.references: References | None = None
+        self.likeness: Likeness | None = None
+        """Not in a checkpoint: the teacher plays the same episodes again"""
 
     @property
     def kept_policy(self) -> GaussianPolicy:
@@ -125,11 +130,9 @@ class SmoothingLearner:
     def iterate(self) -> Metrics:
         """One round: play, label, fit."""
         clock = Stopwatch()
-        if self.references is None:
+        if self.likeness is None:
             with clock("references"):
-                self.references, self.common_frame = measure_references(
-                    self.teacher, self.eval_env, self.common_frame, self.config.run.seed
-                )
+                self._watch_teacher()
         with clock("simulation"):
             played = self._play()
             labels = self.teacher.mean(played.flat_states.to(self.teacher.dtype)).detach().float()
@@ -158,6 +161,31 @@ class SmoothingLearner:
             **clock.seconds,
         }
 
+    @property
+    def _reads_no_reward(self) -> bool:
+        """The default; the return is read where a user names weights or wishes."""
+        wish = self.config.wish
+        return wish.penalty_weight == "auto" and wish.fluctuation_target == 0
+
+    def _watch_teacher(self) -> None:
+        """What students are compared with; a resumed run has the numbers already."""
+        seed, played = self.config.run.seed, play_teacher(self.teacher, self.eval_env)
+        self.likeness = Likeness.of(played, self.teacher, self.env.spec, seed)
+        if self.references is None:
+            self.references, self.common_frame = references_of(
+                played, self.teacher, self.eval_env, self.common_frame, seed
+            )
+        if self._reads_no_reward:
+            found = self.references
+            self.weights = Weights(
+                *first_weights(
+                    self.likeness.action_variance,
+                    found.teacher_j,
+                    found.teacher_fluctuation,
+                    float(self.units.half_range.mean()),
+                )
+            )
+
     def _play(self) -> RolloutBatch:
         """The first round is the teacher's, and its states are the normaliser's."""
         sampling = self.config.sampling
@@ -181,26 +209,41 @@ class SmoothingLearner:
 
     def after_evaluation(self, evaluation: Evaluation, episodes: EpisodeTotals) -> Metrics:
         """Hand out this student if it is the better one, and move the weights as a wish asks."""
-        assert self.references is not None and evaluation.smoothness_j is not None
-        share = self.references.share(evaluation.average_return)
-        change = evaluation.action_fluctuation
-        judged = Judged(self.counters.iteration, share, evaluation.smoothness_j, change)
-        is_chosen = self.goal.prefers(judged, self.chosen)
+        assert self.references is not None and self.likeness is not None
+        assert evaluation.smoothness_j is not None
+        judged = Judged(
+            self.counters.iteration,
+            self.references.share(evaluation.average_return),
+            evaluation.smoothness_j,
+            evaluation.action_fluctuation,
+            score_of(episodes, self.env.spec, self.likeness.visited),
+        )
+        steering = self._steering(self.references, self.likeness)
+        is_chosen = steering.prefers(judged, self.chosen)
         if is_chosen:
             self.chosen = judged
             self.best = Best(evaluation.average_return, self.counters.iteration)
             self.policy.load_state_dict(self.student.state_dict())
             self.policy.normalizer.refresh()
-        self.strengths = self.goal.next_strengths(self.strengths, judged, self.latest)
+        self.strengths = steering.next_strengths(self.strengths, judged, self.latest)
         self.latest = judged
         return {
             "is_best": is_chosen,
-            "return_share": share,
+            "imitation_score": judged.score,
+            "score_threshold": self.likeness.threshold,
+            "return_share": judged.share,
             "teacher_j_ratio": _ratio(judged.j, self.references.teacher_j),
             "teacher_fluctuation_ratio": _ratio(
                 evaluation.action_fluctuation, self.references.teacher_fluctuation
             ),
         }
+
+    def _steering(self, references: References, likeness: Likeness) -> "Goal | RewardFreeRule":
+        if not self._reads_no_reward:
+            return self.goal
+        return RewardFreeRule.beside(
+            likeness.threshold, references.teacher_j, references.teacher_fluctuation
+        )
 
     def verdict(self) -> str:
         """On the student handed out."""
@@ -278,9 +321,9 @@ def _without_labelled(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _judged_from(document: Any, name: str) -> Judged | None:
-    """As a checkpoint keeps it; earlier ones had no action change."""
+    """As a checkpoint keeps it; earlier ones had no action change, or no score."""
     if isinstance(document, dict):
-        document = {"change": None} | document
+        document = {"change": None, "score": None} | document
     return optional_record_from(Judged, document, name)
 
 

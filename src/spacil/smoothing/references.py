@@ -7,16 +7,22 @@ import torch
 from torch import Tensor
 
 from spacil.demos.common_frame import CommonFrame
-from spacil.envs.vector_env import VectorEnv
+from spacil.envs.vector_env import EnvSpec, VectorEnv
+from spacil.measuring.imitation_score import DemonstratedStates, score_threshold
 from spacil.measuring.lens import make_lens
 from spacil.measuring.played import random_return, share_of_return
 from spacil.policies.source import PolicySource
-from spacil.sampling.episodes import play_for_totals
+from spacil.sampling.episodes import EpisodeTotals, play_for_totals
 from spacil.seeding import stream
 from spacil.smoothness.action_signal import mean_of_known
+from spacil.training.wishes.likeness import early_fraction
 
 _MAX_STATES = 5_000
 """States at which the teacher's J is measured while it is distilled."""
+
+SCORE_TOLERANCE = 0.035
+"""Imitation score that counts as alike, beyond what two sets of the teacher's episodes differ by;
+less than in training, since a teacher can be asked about every state."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +40,51 @@ class References:
         return share_of_return(average_return, self.random_return, self.teacher_return)
 
 
-def measure_references(
-    teacher: PolicySource, env: VectorEnv, frame: CommonFrame | None, seed: int
+@dataclass(frozen=True)
+class Likeness:
+    """What the states of a student are compared with, and up to where they are alike."""
+
+    visited: DemonstratedStates
+    """By the teacher"""
+    threshold: float
+    action_variance: float
+    """E |a - E a|^2 of the teacher's executed actions"""
+
+    @classmethod
+    def of(
+        cls, played: EpisodeTotals, teacher: PolicySource, spec: EnvSpec, seed: int
+    ) -> "Likeness":
+        """From one episode of the teacher in each env."""
+        steps = torch.arange(int(played.lengths.max())).unsqueeze(1)
+        _, episode_of_step = (steps < torch.from_numpy(played.lengths)).nonzero(as_tuple=True)
+        generator = stream(seed, "score threshold")
+        with torch.no_grad():
+            actions = teacher.mean(played.states.to(teacher.dtype)).clamp(
+                torch.from_numpy(spec.action_low), torch.from_numpy(spec.action_high)
+            )
+        return cls(
+            DemonstratedStates.of(played.states, early_fraction(played, spec)),
+            score_threshold(played.states, episode_of_step, generator, SCORE_TOLERANCE),
+            float(actions.var(0, correction=0).sum()),
+        )
+
+
+def play_teacher(teacher: PolicySource, env: VectorEnv) -> EpisodeTotals:
+    """One whole episode in every env; the same one whenever it is asked for."""
+    return play_for_totals(env, lambda s: teacher.mean(s.to(teacher.dtype)), 0, env.num_envs)
+
+
+def references_of(
+    played: EpisodeTotals,
+    teacher: PolicySource,
+    env: VectorEnv,
+    frame: CommonFrame | None,
+    seed: int,
 ) -> tuple[References, CommonFrame]:
-    """Whole episodes of the teacher and of random actions in every env, from the same starts.
+    """From episodes of the teacher, and random actions from the same starts.
 
     Without a frame the states that the teacher visits define one.
     """
-    played = play_for_totals(env, lambda s: teacher.mean(s.to(teacher.dtype)), 0, env.num_envs)
     random = random_return(env, seed)
     if frame is None:
         std = played.states.double().std(0, correction=0)

@@ -122,6 +122,8 @@ class Judged:
     j: float
     change: float | None = None
     """Action change from one step to the next; None where no episode has two"""
+    score: float | None = None
+    """How far the states it visits are from the teacher's; lower is more alike"""
 
 
 def _is_within(value: float | None, target: float | None) -> bool:

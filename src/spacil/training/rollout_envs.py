@@ -31,4 +31,8 @@ def rollout_envs(config: TrainConfig, env_source: Any) -> VectorEnv:
     from spacil.cluster.rollout_workers import BlockRecipe, RemoteBlocks
 
     recipe = BlockRecipe(env_source, run.seed, width, run.env_timeout)
-    return RemoteBlocks(local, recipe, settings.rollout_workers, settings.ray_address)
+    try:
+        return RemoteBlocks(local, recipe, settings.rollout_workers, settings.ray_address)
+    except BaseException:
+        local.close()
+        raise

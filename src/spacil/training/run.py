@@ -34,6 +34,7 @@ from spacil.runs.inputs import INPUTS, RunInputs, write_inputs
 from spacil.runs.interruption import Interruption
 from spacil.runs.location import DEFAULT_ROOT
 from spacil.runs.metrics_log import BEFORE_THE_START, MetricsLog
+from spacil.runs.ownership import Confirm, unchallenged
 from spacil.runs.progress import Progress
 from spacil.runs.provenance import deciding_last_bits, provenance_of
 from spacil.runs.resuming import check_resumable, config_of, settings_in
@@ -191,7 +192,7 @@ def save(
     metrics: Metrics,
     *,
     is_last: bool,
-    confirm: checkpoint.Confirm | None = None,
+    confirm: Confirm = unchallenged,
 ) -> None:
     """Write what is due after an iteration: the new best, then the checkpoint."""
     iteration, config = learner.counters.iteration, learner.config.run

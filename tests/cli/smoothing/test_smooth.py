@@ -16,7 +16,7 @@ Spacil = Callable[..., Any]
 TINY = (
     *("--iterations", "2", "--steps-per-iteration", "400", "--fit-steps", "10"),
     *("--policy-hidden", "16", "--episodes", "2", "--quiet"),
-    *("--simulation-threads", "1", "--torch-threads", "1", "--no-video"),
+    *("--simulation-threads", "1", "--torch-threads", "1", "--no-export", "--no-video"),
 )
 
 
@@ -67,6 +67,30 @@ def test_a_video_that_cannot_be_drawn_changes_nothing_else(
     assert (done.code, done.err) == (0, "")
     assert "no video: writing mp4 needs imageio-ffmpeg" in done.out
     assert (folder / "policy.safetensors").is_file() and not (folder / "video.mp4").exists()
+
+
+def test_it_ends_with_the_policy_as_files_for_a_robot(spacil: Spacil, tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    folder = tmp_path / "run"
+    flags = [flag for flag in TINY if flag != "--no-export"]
+    done = spacil("smooth", "Reacher-v4", "--run-dir", folder, *flags)
+    assert done.code == 0, done.err
+    assert f"export: {folder / 'deploy'}" in done.out
+    facts = json.loads((folder / "deploy" / "policy.json").read_text())
+    assert facts["task"] == "Reacher-v4" and (folder / "deploy" / "policy.onnx").is_file()
+
+
+def test_an_export_that_fails_changes_nothing_else(
+    spacil: Spacil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    folder = tmp_path / "run"
+    flags = [flag for flag in TINY if flag != "--no-export"]
+    done = spacil("smooth", "Reacher-v4", "--run-dir", folder, *flags)
+    assert (done.code, done.err) == (0, "")
+    assert "no export: " in done.out and "onnx" in done.out
+    assert (folder / "policy.safetensors").is_file() and not (folder / "deploy").exists()
 
 
 @pytest.mark.parametrize(

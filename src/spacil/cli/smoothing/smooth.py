@@ -33,6 +33,8 @@ _SETTINGS = (
 )
 
 VIDEO_SECONDS = 5.0
+EXPORT_EPISODES = 5
+"""For the J among the facts of the exported policy."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,9 @@ class SmoothArguments:
     """Task name, or any Gymnasium id with Box spaces; by default the task the policy is from,
     where it says."""
     penalty: tuple[str, ...] | None = None
-    """exact=W, on the squared largest slope of the mean action, and cats=W, on its change from one
-    step to the next; by default exact=0.05 cats=1. They fall where the return does."""
+    """exact=W, on the largest slope of the mean action, and cats=W, on its squared change from one
+    step to the next. They fall where the return does. By default weights follow from the states
+    that the smooth policy visits, and no reward is read."""
     keep_return: float | None = None
     """Instead of weights: the smoothest policy that keeps this share of the teacher's return,
     counted from what random actions earn, e.g. 0.98."""
@@ -56,7 +59,7 @@ class SmoothArguments:
     """Action change from one step to the next to end at, at most, in units of the actions; alone or
     beside the others."""
     iterations: int | None = None
-    """Rounds of playing, labelling and fitting; 10 by default."""
+    """Rounds of playing, labelling and fitting; 12 by default."""
     steps_per_iteration: int | None = None
     """Env steps per round; 4000 by default."""
     fit_steps: int | None = None
@@ -82,6 +85,9 @@ class SmoothArguments:
     video: bool = True
     """End with a video of teacher and smooth policy side by side; what is missing for it is named,
     and changes nothing else."""
+    export: bool = True
+    """End with the smooth policy as files for a robot (`spacil export`) in deploy/ of the run
+    folder; what is missing for it is named, and changes nothing else."""
     json: JsonTarget = None
     quiet: bool = False
     """No progress display."""
@@ -126,13 +132,15 @@ def run(arguments: list[str]) -> int:
         return result.exit_code
     pictures = _draw(result)
     video = _film(result, teacher, task) if parsed.video else None
+    exported = _export(result, task) if parsed.export else None
     document = identity(task=task, algorithm="smooth", seed=config.run.seed) | {
         "teacher_source": teacher.name,
         "pictures": [str(path) for path in pictures],
         "video": str(video) if isinstance(video, Path) else None,
+        "export": str(exported) if isinstance(exported, Path) else None,
         **result.as_document(),
     }
-    show(document, parsed.json, lambda: _print(result, pictures, video))
+    show(document, parsed.json, lambda: _print(result, pictures, video, exported))
     return 0
 
 
@@ -164,8 +172,32 @@ def _film(result: "SmoothingResult", teacher: "PolicySource", task: str) -> Path
     return path
 
 
+def _export(result: "SmoothingResult", task: str) -> Path | str:
+    """The folder; or, since the policy is there either way, why there is none."""
+    from spacil.deploy.export import export_policy
+    from spacil.errors import SpacilError
+    from spacil.smoothing.smooth import POLICY_FILE
+
+    assert result.run_dir is not None
+    table, policy = result.comparison, result.run_dir / POLICY_FILE
+    try:
+        return export_policy(
+            policy,
+            result.run_dir / "deploy",
+            task,
+            episodes=min(table.num_episodes, EXPORT_EPISODES),
+            seed=table.seed,
+            overwrite=True,
+        ).folder
+    except SpacilError as error:
+        return str(error)
+
+
 def _print(
-    result: "SmoothingResult", pictures: list[Path], video: Path | str | None = None
+    result: "SmoothingResult",
+    pictures: list[Path],
+    video: Path | str | None = None,
+    exported: Path | str | None = None,
 ) -> None:
     from spacil.cli.table import print_table
     from spacil.smoothing.comparison import DELAYS, NOISE_LEVELS
@@ -188,8 +220,9 @@ def _print(
     print(f"run folder: {result.run_dir}\npolicy: {result.run_dir / 'policy.safetensors'}")
     for path in pictures:
         print(f"picture: {path}")
-    if video is not None:
-        print(f"video: {video}" if isinstance(video, Path) else f"no video: {video}")
+    for name, made in (("video", video), ("export", exported)):
+        if made is not None:
+            print(f"{name}: {made}" if isinstance(made, Path) else f"no {name}: {made}")
 
 
 def _row(row: "Contender") -> list[Any]:

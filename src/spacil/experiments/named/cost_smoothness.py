@@ -93,7 +93,7 @@ def _summaries(arm: ArmRuns, gathered: Gathered) -> dict[str, Summary | None]:
     ]
     found: dict[str, Summary | None] = {}
     for name in ("G", "J", *CONSTANTS):
-        known = [row[name] for row in measured if row[name] is not None]
+        known = [value for row in measured if (value := row[name]) is not None]
         found[name] = summarize(known) if len(known) == len(measured) else None
     return found
 

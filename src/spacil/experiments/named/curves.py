@@ -5,7 +5,8 @@ Where evaluations or batches have no episode that ended, a run has no point.
 """
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from spacil.experiments.comparison_text import number
@@ -80,7 +81,7 @@ def analyse(gathered: Gathered) -> Outcome:
     found = {record.path: curves_of(record) for record in gathered.records}
     shown = [arm for arm in gathered.arms if arm.records and arm.arm.setting.algorithm != "bc"]
     panels = [
-        _panel(shown, task, kind, lambda record, kind=kind: found[record.path][kind])
+        _panel(shown, task, kind, {path: curves[kind] for path, curves in found.items()})
         for kind in KINDS
         for task in gathered.tasks
     ]
@@ -135,11 +136,9 @@ def _document(arm: ArmRuns, found: dict[Any, dict[str, Curve]]) -> dict[str, Any
     }
 
 
-def _panel(
-    shown: Sequence[ArmRuns], task: str, kind: str, curve: Callable[[RunRecord], Curve]
-) -> Panel:
+def _panel(shown: Sequence[ArmRuns], task: str, kind: str, curves: Mapping[Path, Curve]) -> Panel:
     series = [
-        band(arm.label, [curve(record) for record in arm.records])
+        band(arm.label, [curves[record.path] for record in arm.records])
         for arm in shown
         if arm.task == task
     ]

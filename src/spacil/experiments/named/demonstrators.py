@@ -20,7 +20,7 @@ from spacil.experiments.demonstrator import demonstrator_of
 from spacil.experiments.named.experiment import Gathered, NamedExperiment
 from spacil.experiments.named.outcome import Document, Outcome, Panel, Series, Table
 from spacil.experiments.named.plan import Arm, Scope, Setting, narrowed
-from spacil.experiments.named.rows import ratio_text, spread
+from spacil.experiments.named.rows import Which, ratio_text, spread
 from spacil.experiments.run_record import RunRecord
 from spacil.experiments.statistics import ratio_of_means, summarize
 from spacil.experiments.sweep_folder import DEMONSTRATIONS
@@ -91,7 +91,7 @@ def _recorded(run_dir: Path, folder: Path, task: str) -> Path:
 
 def measure(record: RunRecord, scope: Scope) -> Document:
     """Return, J in the frame of the bundled demonstrations and action change of the last policy."""
-    which = "best" if record.algorithm == "trpo" else "last"
+    which: Which = "best" if record.algorithm == "trpo" else "last"
     report = measure_smoothness(
         record.path,
         which=which,

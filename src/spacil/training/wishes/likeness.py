@@ -24,8 +24,12 @@ def demonstrated_states(
 
 def score_of(episodes: EpisodeTotals, spec: EnvSpec, demonstrated: DemonstratedStates) -> float:
     """The imitation score of episodes with mean actions; their rewards are not looked at."""
-    limit = spec.horizon or DEFAULT_EPISODE_LIMIT
-    return imitation_score(episodes.states, float((episodes.lengths < limit).mean()), demonstrated)
+    return imitation_score(episodes.states, early_fraction(episodes, spec), demonstrated)
+
+
+def early_fraction(episodes: EpisodeTotals, spec: EnvSpec) -> float:
+    """Of the episodes, those that ended before the time limit."""
+    return float((episodes.lengths < (spec.horizon or DEFAULT_EPISODE_LIMIT)).mean())
 
 
 def threshold_of(demonstrations: Demonstrations, seed: int) -> float:

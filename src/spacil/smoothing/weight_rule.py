@@ -1,0 +1,118 @@
+"""Both weights by what the student does, without a reward: the default.
+
+After each round mean actions are played, and two things are asked: do they lead to the states that
+the teacher lives in (`measuring/imitation_score.py`), and how smooth are they beside its own?
+
+    score <= threshold    each weight moves by integral control of its logarithm, the spatial one
+                          towards J*, the temporal one towards the wanted action change; rises are
+                          the smaller the nearer the score is to the threshold
+    score >  threshold    a young student, or one whose score still falls, is left to learn; else
+                          both weights fall, the temporal one further: a gait needs its fast
+                          movements more than its slopes
+
+J* and the wanted change are fractions of the teacher's. Handed out is the smoothest student whose
+score is fine. How the numbers were chosen: docs/results/smooth.md.
+"""
+
+import math
+from dataclasses import dataclass
+
+from spacil.smoothing.verdict import FIRST_JUDGED_ROUND, Judged, Strengths
+from spacil.training.wishes.control import log_step
+
+FIRST_EXACT, FIRST_CATS = 0.04, 0.02
+"""What the rule starts from: the slope in units of the teacher's J, the squared change in those of
+its own, the squared error in those of the variance of its actions."""
+J_FRACTION, CHANGE_FRACTION = 0.33, 0.8
+"""J* and the wanted action change, of the teacher's."""
+GAIN_OF_J, GAIN_OF_CHANGE = 2.0, 6.0
+"""J falls slowly as its weight grows, and the action change slower still."""
+LARGEST_STEP = math.log(2.5)
+FALL_OF_EXACT, FALL_OF_CATS = 0.7, 0.25
+SCORE_GAIN = 2.0
+"""A rise is whole until the score is within a half of its threshold."""
+STILL_LEARNING = 0.9
+"""A score below so much of the last one may fall on with the same weights."""
+
+
+@dataclass(frozen=True)
+class RewardFreeRule:
+    """Which student is handed out, and the weights of the next round."""
+
+    threshold: float
+    """Imitation score up to which a student counts as like its teacher"""
+    target_j: float
+    target_change: float
+
+    @classmethod
+    def beside(cls, threshold: float, teacher_j: float, teacher_change: float) -> "RewardFreeRule":
+        return cls(threshold, J_FRACTION * teacher_j, CHANGE_FRACTION * teacher_change)
+
+    def is_alike(self, judged: Judged) -> bool:
+        return judged.score is not None and judged.score <= self.threshold
+
+    def roughness(self, judged: Judged) -> float:
+        """How far, in logarithms, J and the action change are above what is wanted; 0 is there."""
+        errors = self._error_of_j(judged), self._error_of_change(judged)
+        return sum(max(0.0, error) for error in errors)
+
+    def prefers(self, new: Judged, old: Judged | None) -> bool:
+        """Whether a later student takes the place of the one chosen so far.
+
+        One that is alike beats one that is not. Of those the smoother one is taken, and of equally
+        smooth ones the later, which has seen more; of others the one that is more alike.
+        """
+        if old is None or self.is_alike(new) != self.is_alike(old):
+            return old is None or self.is_alike(new)
+        if not self.is_alike(new):
+            return _known(new.score) <= _known(old.score)
+        return self.roughness(new) <= self.roughness(old)
+
+    def next_strengths(
+        self, strengths: Strengths, judged: Judged, former: Judged | None = None
+    ) -> Strengths:
+        """Those of the next round; `former` is the evaluation before."""
+        if not self.is_alike(judged):
+            is_young = judged.iteration < FIRST_JUDGED_ROUND
+            known = math.inf if former is None else _known(former.score)
+            is_learning = _known(judged.score) < STILL_LEARNING * known
+            if is_young or is_learning:
+                return strengths
+            return Strengths(FALL_OF_EXACT * strengths.exact, FALL_OF_CATS * strengths.cats)
+        room = min(1.0, SCORE_GAIN * (1 - _known(judged.score) / self.threshold))
+
+        def factor(error: float, gain: float) -> float:
+            return math.exp(log_step(error, gain, room * LARGEST_STEP, LARGEST_STEP))
+
+        return Strengths(
+            strengths.exact * factor(self._error_of_j(judged), GAIN_OF_J),
+            strengths.cats * factor(self._error_of_change(judged), GAIN_OF_CHANGE),
+        )
+
+    def _error_of_j(self, judged: Judged) -> float:
+        return _log_ratio(judged.j, self.target_j)
+
+    def _error_of_change(self, judged: Judged) -> float:
+        return 0.0 if judged.change is None else _log_ratio(judged.change, self.target_change)
+
+
+def first_weights(
+    action_variance: float, teacher_j: float, teacher_change: float, half_range: float
+) -> tuple[float, float]:
+    """Of exact and cats, all in units of the actions, of which `half_range` is one typical unit.
+
+    Units cancel: one motor or eight, gentle or hard, the weights mean the same.
+    """
+    return (
+        FIRST_EXACT * action_variance / (teacher_j * half_range) if teacher_j > 0 else 0.0,
+        FIRST_CATS * action_variance / teacher_change**2 if teacher_change > 0 else 0.0,
+    )
+
+
+def _known(score: float | None) -> float:
+    return math.inf if score is None else score
+
+
+def _log_ratio(value: float, target: float) -> float:
+    """log(value / target); 0 where the teacher itself has nothing to smooth."""
+    return math.log(max(value, 1e-12) / target) if target > 0 else 0.0
