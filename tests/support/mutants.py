@@ -151,7 +151,7 @@ def chosen_mutants(count: int, seed: int) -> list[Mutant]:
     """A random sample over the rooms; a larger count goes on with the same sample."""
     found: list[Mutant] = []
     for room in ROOMS:
-        for file in sorted((SOURCE / room).glob("*.py")):
+        for file in sorted((SOURCE / room).rglob("*.py")):
             found += mutants_of(file, str(file.relative_to(SOURCE)))
     random.Random(seed).shuffle(found)
     print(f"{len(found)} mutants in {len(ROOMS)} rooms; {min(count, len(found))} are asked for")
