@@ -29,12 +29,18 @@ from spacil.runs.saved_state import optional_record_from, record_from, require_s
 from spacil.sampling.episodes import EpisodeTotals
 from spacil.sampling.rollout import collect, collect_around
 from spacil.seeding import Streams
-from spacil.smoothing.fit import Units, Weights, fit, fit_spread, given_weights
+from spacil.smoothing.fit import Units, fit, fit_spread, given_weights
 from spacil.smoothing.labelled_states import LabelledStates, TrainingRows
-from spacil.smoothing.references import Likeness, References, play_teacher, references_of
+from spacil.smoothing.references import (
+    Likeness,
+    References,
+    play_teacher,
+    references_of,
+    starting_weights,
+)
 from spacil.smoothing.teacher import same_teacher, teacher_for
-from spacil.smoothing.verdict import Goal, Judged, Strengths, verdict
-from spacil.smoothing.weight_rule import RewardFreeRule, first_weights
+from spacil.smoothing.verdict import Goal, Judged, Strengths, judged_from, verdict
+from spacil.smoothing.weight_rule import RewardFreeRule
 from spacil.training.iteration_metrics import Counters, Metrics, Stopwatch
 from spacil.training.wishes.likeness import score_of
 from spacil.types import RolloutBatch
@@ -176,15 +182,7 @@ class SmoothingLearner:
                 played, self.teacher, self.eval_env, self.common_frame, seed
             )
         if self._reads_no_reward:
-            found = self.references
-            self.weights = Weights(
-                *first_weights(
-                    self.likeness.action_variance,
-                    found.teacher_j,
-                    found.teacher_fluctuation,
-                    float(self.units.half_range.mean()),
-                )
-            )
+            self.weights = starting_weights(self.likeness, self.references, self.units)
 
     def _play(self) -> RolloutBatch:
         """The first round is the teacher's, and its states are the normaliser's."""
@@ -232,10 +230,7 @@ class SmoothingLearner:
             "imitation_score": judged.score,
             "score_threshold": self.likeness.threshold,
             "return_share": judged.share,
-            "teacher_j_ratio": _ratio(judged.j, self.references.teacher_j),
-            "teacher_fluctuation_ratio": _ratio(
-                evaluation.action_fluctuation, self.references.teacher_fluctuation
-            ),
+            **self.references.ratios(judged.j, judged.change),
         }
 
     def _steering(self, references: References, likeness: Likeness) -> "Goal | RewardFreeRule":
@@ -287,8 +282,8 @@ class SmoothingLearner:
         require_same_form(_without_labelled(tensors), _without_labelled(self.tensors()))
         counters = record_from(Counters, document.get("counters"), "counters")
         best = optional_record_from(Best, document.get("best"), "best evaluation")
-        chosen = _judged_from(document.get("chosen"), "chosen student")
-        latest = _judged_from(document.get("latest"), "newest evaluation")
+        chosen = judged_from(document.get("chosen"), "chosen student")
+        latest = judged_from(document.get("latest"), "newest evaluation")
         references = optional_record_from(References, document.get("references"), "references")
         strengths = record_from(Strengths, document.get("strengths"), "strengths")
         labelled = LabelledStates.restored(
@@ -318,14 +313,3 @@ class SmoothingLearner:
 def _without_labelled(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """They grow with every round, and are checked apart."""
     return {name: value for name, value in tensors.items() if not name.startswith(_LABELLED)}
-
-
-def _judged_from(document: Any, name: str) -> Judged | None:
-    """As a checkpoint keeps it; earlier ones had no action change, or no score."""
-    if isinstance(document, dict):
-        document = {"change": None, "score": None} | document
-    return optional_record_from(Judged, document, name)
-
-
-def _ratio(value: float | None, reference: float) -> float | None:
-    return None if value is None or reference <= 0 else value / reference

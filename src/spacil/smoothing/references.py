@@ -14,6 +14,8 @@ from spacil.measuring.played import random_return, share_of_return
 from spacil.policies.source import PolicySource
 from spacil.sampling.episodes import EpisodeTotals, play_for_totals
 from spacil.seeding import stream
+from spacil.smoothing.fit import Units, Weights
+from spacil.smoothing.weight_rule import first_weights
 from spacil.smoothness.action_signal import mean_of_known
 from spacil.training.wishes.likeness import early_fraction
 
@@ -38,6 +40,13 @@ class References:
     def share(self, average_return: float) -> float | None:
         """(G - random) / (teacher - random); None where the teacher earns no more than random."""
         return share_of_return(average_return, self.random_return, self.teacher_return)
+
+    def ratios(self, j: float, change: float | None) -> dict[str, float | None]:
+        """J and action change of a student, of the teacher's; None where that is 0."""
+        return {
+            "teacher_j_ratio": _ratio(j, self.teacher_j),
+            "teacher_fluctuation_ratio": _ratio(change, self.teacher_fluctuation),
+        }
 
 
 @dataclass(frozen=True)
@@ -105,3 +114,19 @@ def j_at(source: PolicySource, states: Tensor, frame: CommonFrame, seed: int) ->
     common = lens.constants(states[rows].to(source.dtype)).common
     assert common is not None
     return float(common.mean())
+
+
+def starting_weights(likeness: Likeness, references: References, units: Units) -> Weights:
+    """Where the rule without a reward starts from."""
+    return Weights(
+        *first_weights(
+            likeness.action_variance,
+            references.teacher_j,
+            references.teacher_fluctuation,
+            float(units.half_range.mean()),
+        )
+    )
+
+
+def _ratio(value: float | None, reference: float) -> float | None:
+    return None if value is None or reference <= 0 else value / reference

@@ -2,8 +2,10 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from spacil.config.train_config import TrainConfig
+from spacil.runs.saved_state import optional_record_from
 from spacil.training.wishes.control import log_step
 
 REQUIRED_SHARE = 0.98
@@ -124,6 +126,13 @@ class Judged:
     """Action change from one step to the next; None where no episode has two"""
     score: float | None = None
     """How far the states it visits are from the teacher's; lower is more alike"""
+
+
+def judged_from(document: Any, name: str) -> Judged | None:
+    """As a checkpoint keeps it; earlier ones had no action change, or no score."""
+    if isinstance(document, dict):
+        document = {"change": None, "score": None} | document
+    return optional_record_from(Judged, document, name)
 
 
 def _is_within(value: float | None, target: float | None) -> bool:
