@@ -28,6 +28,7 @@ def a_cluster_of_this_machine() -> Iterator[None]:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     import ray
 
+    former = signal.getsignal(signal.SIGTERM)
     ray.init(
         address="local",
         num_cpus=2,
@@ -37,6 +38,7 @@ def a_cluster_of_this_machine() -> Iterator[None]:
     )
     yield
     ray.shutdown()
+    signal.signal(signal.SIGTERM, former)  # Ray's handler would end later tests
 
 
 def workers() -> list[int]:

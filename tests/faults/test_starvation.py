@@ -64,7 +64,8 @@ def test_a_full_disk_costs_nothing_that_was_saved_and_the_run_goes_on_with_more_
     run_dir = disk("size=224k") / "run"
     full = processes.run(*train_command("gail", run_dir), "--resume")
     assert full.code == 74
-    assert "the disk" in full.err and "is full" in full.err and "bytes needed" in full.err
+    is_told = "is full" in full.err or "not enough disk space" in full.err  # found late or early
+    assert is_told and "bytes needed" in full.err
     saved = checkpoint.newest_valid(run_dir / "checkpoints")
     assert saved is not None and 0 < saved.iteration < 8
     assert not any(name.startswith(".") for name in names_in(run_dir / "checkpoints"))

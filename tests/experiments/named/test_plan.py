@@ -62,8 +62,8 @@ def test_the_ablation_differs_from_the_rule_in_its_two_penalties_only(tmp_path: 
     assert weights == {
         "neither": (0.0, 0.0),
         "policy only": (0.1, 0.0),
-        "cost only": (0.0, 0.3),
-        "both": (0.1, 0.3),
+        "cost only": (0.0, 0.4),
+        "both": (0.1, 0.4),
     }
 
 
