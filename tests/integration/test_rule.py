@@ -111,7 +111,7 @@ def test_the_weight_moves_at_regular_evaluations_after_the_wait(new_agent: NewAg
     agent.learn(4, callback=lambda agent, row: rows.append(row))
     weights = [round(row["lambda_policy"], 6) for row in rows]
     assert weights == [0.1, 0.1, 0.1, 0.125]  # evaluated after 2, while it waits, and after 4
-    assert rows[-1]["next_lambda_policy"] == pytest.approx(0.12)  # and after 5, which is the end
+    assert rows[-1]["next_lambda_policy"] == pytest.approx(0.125)  # and after 5, which is the end
 
 
 def test_the_last_policy_is_the_best_unless_something_else_selects(new_agent: NewAgent) -> None:
