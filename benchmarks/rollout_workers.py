@@ -1,7 +1,7 @@
 """Rollout workers against one, and against the threads of one process, in env steps per second.
 
     python benchmarks/rollout_workers.py busy_env:BusyEnv --steps 160 --envs 8
-    python benchmarks/rollout_workers.py Ant-v4 --steps 15000 --envs 48
+    python benchmarks/rollout_workers.py Ant-v4 --steps 6000 --envs 48
 
 Efficiency is rate(workers) / (workers x rate(one worker)). All variants play the same blocks, in
 turn; without one idle core per worker the figure says nothing, so the load is printed with it.

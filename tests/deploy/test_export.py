@@ -189,7 +189,11 @@ def test_a_steep_policy_magnifies_rounding_and_is_exported_all_the_same(tmp_path
     assert all((check.largest_difference or 0) <= tolerance for check in result.checks)
 
 
-@pytest.mark.parametrize("other", [nn.Linear(3, 2), lambda states: states, object()], ids=str)
+@pytest.mark.parametrize(
+    "other",
+    [nn.Linear(3, 2), lambda states: states, object()],
+    ids=["module", "function", "object"],
+)
 def test_policies_of_others_are_refused_with_a_way_out(other: object, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"cannot export a .* spacil\.smooth distils"):
         export_policy(other, tmp_path / "robot")
