@@ -26,9 +26,9 @@ COMPUTING = $(addprefix tests/, functional smoothness nets engine updates advers
 	integration/test_bit_equality.py demos/test_common_frame.py demos/test_variation.py test_theory.py)
 
 test-other-cpus: setup
-	ATEN_CPU_CAPABILITY=avx2 OPENBLAS_CORETYPE=Haswell $(BIN)/python -m pytest $(TESTS)
+	ATEN_CPU_CAPABILITY=avx2 OPENBLAS_CORETYPE=Haswell $(BIN)/python -m pytest $(PARALLEL) $(TESTS)
 	ATEN_CPU_CAPABILITY=default OPENBLAS_CORETYPE=Haswell MKL_CBWR=COMPATIBLE \
-		GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-FMA,-AVX512F $(BIN)/python -m pytest $(TESTS)
+		GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-FMA,-AVX512F $(BIN)/python -m pytest $(PARALLEL) $(TESTS)
 
 test-other-cpus-quick:
 	$(MAKE) test-other-cpus TESTS='$(COMPUTING)'

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
@@ -24,11 +24,10 @@ from spacil.measuring.evaluate import Best, Evaluation, num_evaluation_envs
 from spacil.measuring.frames import frame_of_run
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.source import PolicySource
-from spacil.runs.named_tensors import optimizer_tensors, restore_optimizer, with_prefix
-from spacil.runs.saved_state import optional_record_from, record_from, require_same_form
 from spacil.sampling.episodes import EpisodeTotals
 from spacil.sampling.rollout import collect, collect_around
 from spacil.seeding import Streams
+from spacil.smoothing import learner_state
 from spacil.smoothing.fit import Units, fit, fit_spread, given_weights
 from spacil.smoothing.labelled_states import LabelledStates, TrainingRows
 from spacil.smoothing.references import (
@@ -38,14 +37,12 @@ from spacil.smoothing.references import (
     references_of,
     starting_weights,
 )
-from spacil.smoothing.teacher import same_teacher, teacher_for
-from spacil.smoothing.verdict import Goal, Judged, Strengths, judged_from, verdict
+from spacil.smoothing.teacher import teacher_for
+from spacil.smoothing.verdict import Goal, Judged, Strengths, verdict
 from spacil.smoothing.weight_rule import RewardFreeRule
 from spacil.training.iteration_metrics import Counters, Metrics, Stopwatch
 from spacil.training.wishes.likeness import score_of
 from spacil.types import RolloutBatch
-
-_LABELLED = "labelled."
 
 
 class SmoothingLearner:
@@ -101,8 +98,8 @@ class SmoothingLearner:
         self.policy = copy.deepcopy(self.student).requires_grad_(False)
         self.optimizer = Adam(self.student.mean_net, config.distil.fit_learning_rate)
         length = config.sampling.steps_per_iteration // num_envs
-        self._nothing = LabelledStates.none(length, num_envs, spec.num_states, spec.num_actions)
-        self.labelled = self._nothing
+        self.nothing = LabelledStates.none(length, num_envs, spec.num_states, spec.num_actions)
+        self.labelled = self.nothing
         self.counters = Counters()
         self.strengths = Strengths()
         self.best: Best | None = None
@@ -199,7 +196,7 @@ class SmoothingLearner:
         played, self.env_states = collect_around(
             self.env,
             lambda states: self.teacher.mean(states.to(self.teacher.dtype)).float(),
-            torch.zeros(self._nothing.labels.shape[1:]),
+            torch.zeros(self.nothing.labels.shape[1:]),
             self.env_states,
         )
         self.student.normalizer.merge(played.states)
@@ -254,62 +251,12 @@ class SmoothingLearner:
 
     def tensors(self) -> dict[str, Tensor]:
         """Every number of the run, by name, on the CPU."""
-        named: dict[str, Tensor] = {}
-        for name, module in self._modules().items():
-            named |= {f"{name}.{key}": value for key, value in module.state_dict().items()}
-        named |= optimizer_tensors("student", self.student.mean_net, self.optimizer)
-        named |= {f"stream.{name}": value for name, value in self.streams.state().items()}
-        named |= {
-            f"env.{name}": torch.from_numpy(value) for name, value in self.env.save_state().items()
-        }
-        named |= {f"{_LABELLED}{name}": value for name, value in self.labelled.tensors().items()}
-        return {name: value.detach().contiguous().clone() for name, value in named.items()}
+        return learner_state.tensors_of(self)
 
     def document(self) -> dict[str, Any]:
         """What is not a tensor, JSON-able and free of wall-clock time."""
-        return {
-            "counters": vars(self.counters).copy(),
-            "strengths": vars(self.strengths).copy(),
-            "best": None if self.best is None else vars(self.best).copy(),
-            "chosen": None if self.chosen is None else vars(self.chosen).copy(),
-            "latest": None if self.latest is None else vars(self.latest).copy(),
-            "references": None if self.references is None else vars(self.references).copy(),
-            "teacher": {"name": self.teacher.name, "kind": self.teacher.kind},
-        }
+        return learner_state.document_of(self)
 
     def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
         """Continue exactly where `tensors()` and `document()` were taken, with the same teacher."""
-        require_same_form(_without_labelled(tensors), _without_labelled(self.tensors()))
-        counters = record_from(Counters, document.get("counters"), "counters")
-        best = optional_record_from(Best, document.get("best"), "best evaluation")
-        chosen = judged_from(document.get("chosen"), "chosen student")
-        latest = judged_from(document.get("latest"), "newest evaluation")
-        references = optional_record_from(References, document.get("references"), "references")
-        strengths = record_from(Strengths, document.get("strengths"), "strengths")
-        labelled = LabelledStates.restored(
-            with_prefix(tensors, _LABELLED), counters.iteration, self._nothing
-        )
-        if not same_teacher(self.teacher, labelled):
-            raise ConfigError(
-                f"cannot resume with another teacher: {self.teacher.name} does not answer as the "
-                f"one of this run, {document.get('teacher')}; name that one, or start a new run"
-            )
-        for name, module in self._modules().items():
-            module.load_state_dict(with_prefix(tensors, f"{name}."))
-        for policy in (self.policy, self.student):
-            policy.normalizer.refresh()
-        restore_optimizer("student", self.student.mean_net, self.optimizer, tensors)
-        self.streams.restore(with_prefix(tensors, "stream."))
-        env_state = {key: value.numpy() for key, value in with_prefix(tensors, "env.").items()}
-        self.env_states = self.env.load_state(env_state)
-        self.counters, self.labelled = counters, labelled
-        self.best, self.chosen, self.references = best, chosen, references
-        self.strengths, self.latest = strengths, latest
-
-    def _modules(self) -> dict[str, nn.Module]:
-        return {"policy": self.policy, "student": self.student}
-
-
-def _without_labelled(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """They grow with every round, and are checked apart."""
-    return {name: value for name, value in tensors.items() if not name.startswith(_LABELLED)}
+        learner_state.restore(self, tensors, document)

@@ -1,0 +1,90 @@
+"""A smoothing run taken apart into tensors and plain numbers, and put together again."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from spacil.errors import ConfigError
+from spacil.measuring.evaluate import Best
+from spacil.runs.named_tensors import optimizer_tensors, restore_optimizer, with_prefix
+from spacil.runs.saved_state import optional_record_from, record_from, require_same_form
+from spacil.smoothing.labelled_states import LabelledStates
+from spacil.smoothing.references import References
+from spacil.smoothing.teacher import same_teacher
+from spacil.smoothing.verdict import Strengths, judged_from
+from spacil.training.iteration_metrics import Counters
+
+if TYPE_CHECKING:
+    from spacil.smoothing.learner import SmoothingLearner
+
+_LABELLED = "labelled."
+
+
+def tensors_of(learner: "SmoothingLearner") -> dict[str, Tensor]:
+    """Every number of the run, by name, on the CPU."""
+    named: dict[str, Tensor] = {}
+    for name, module in _modules(learner).items():
+        named |= {f"{name}.{key}": value for key, value in module.state_dict().items()}
+    named |= optimizer_tensors("student", learner.student.mean_net, learner.optimizer)
+    named |= {f"stream.{name}": value for name, value in learner.streams.state().items()}
+    named |= {
+        f"env.{name}": torch.from_numpy(value) for name, value in learner.env.save_state().items()
+    }
+    named |= {f"{_LABELLED}{name}": value for name, value in learner.labelled.tensors().items()}
+    return {name: value.detach().contiguous().clone() for name, value in named.items()}
+
+
+def document_of(learner: "SmoothingLearner") -> dict[str, Any]:
+    """What is not a tensor, JSON-able and free of wall-clock time."""
+    return {
+        "counters": vars(learner.counters).copy(),
+        "strengths": vars(learner.strengths).copy(),
+        "best": None if learner.best is None else vars(learner.best).copy(),
+        "chosen": None if learner.chosen is None else vars(learner.chosen).copy(),
+        "latest": None if learner.latest is None else vars(learner.latest).copy(),
+        "references": None if learner.references is None else vars(learner.references).copy(),
+        "teacher": {"name": learner.teacher.name, "kind": learner.teacher.kind},
+    }
+
+
+def restore(
+    learner: "SmoothingLearner", tensors: Mapping[str, Tensor], document: Mapping[str, Any]
+) -> None:
+    """Continue exactly where `tensors()` and `document()` were taken, with the same teacher."""
+    require_same_form(_without_labelled(tensors), _without_labelled(tensors_of(learner)))
+    counters = record_from(Counters, document.get("counters"), "counters")
+    best = optional_record_from(Best, document.get("best"), "best evaluation")
+    chosen = judged_from(document.get("chosen"), "chosen student")
+    latest = judged_from(document.get("latest"), "newest evaluation")
+    references = optional_record_from(References, document.get("references"), "references")
+    strengths = record_from(Strengths, document.get("strengths"), "strengths")
+    labelled = LabelledStates.restored(
+        with_prefix(tensors, _LABELLED), counters.iteration, learner.nothing
+    )
+    if not same_teacher(learner.teacher, labelled):
+        raise ConfigError(
+            f"cannot resume with another teacher: {learner.teacher.name} does not answer as the "
+            f"one of this run, {document.get('teacher')}; name that one, or start a new run"
+        )
+    for name, module in _modules(learner).items():
+        module.load_state_dict(with_prefix(tensors, f"{name}."))
+    for policy in (learner.policy, learner.student):
+        policy.normalizer.refresh()
+    restore_optimizer("student", learner.student.mean_net, learner.optimizer, tensors)
+    learner.streams.restore(with_prefix(tensors, "stream."))
+    env_state = {key: value.numpy() for key, value in with_prefix(tensors, "env.").items()}
+    learner.env_states = learner.env.load_state(env_state)
+    learner.counters, learner.labelled = counters, labelled
+    learner.best, learner.chosen, learner.references = best, chosen, references
+    learner.strengths, learner.latest = strengths, latest
+
+
+def _modules(learner: "SmoothingLearner") -> dict[str, nn.Module]:
+    return {"policy": learner.policy, "student": learner.student}
+
+
+def _without_labelled(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """They grow with every round, and are checked apart."""
+    return {name: value for name, value in tensors.items() if not name.startswith(_LABELLED)}
