@@ -77,12 +77,12 @@ def test_a_worker_that_is_killed_is_replaced_and_the_bits_stay(
     local: dict[str, torch.Tensor], caplog: pytest.LogCaptureFixture
 ) -> None:
     def kill(_: Any, metrics: dict[str, Any]) -> None:
-        victims = workers()
-        assert len(victims) == 2
+        if metrics["iteration"] == 1:
+            assert len(workers()) == 2
         if metrics["iteration"] == 2:
-            os.kill(victims[0], signal.SIGKILL)  # before it is asked for the next batch
+            os.kill(workers()[0], signal.SIGKILL)  # before it is asked for the next batch
         if metrics["iteration"] == 3:  # while it plays, or close to it
-            threading.Timer(0.02, os.kill, (victims[1], signal.SIGKILL)).start()
+            threading.Timer(0.02, os.kill, (workers()[-1], signal.SIGKILL)).start()
 
     assert is_equal(trained(kill, rollout_workers=2), local)
     assert "is lost: another one takes its envs" in caplog.text
