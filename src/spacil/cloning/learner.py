@@ -19,7 +19,15 @@ from spacil.envs.vector_env import ResetSeeds, VectorEnv
 from spacil.measuring.evaluate import Best, Evaluation, best_from, num_evaluation_envs
 from spacil.measuring.frames import frame_of_run
 from spacil.nets.policy import GaussianPolicy
-from spacil.runs.named_tensors import optimizer_tensors, restore_optimizer, with_prefix
+from spacil.runs.named_tensors import (
+    copies_on_cpu,
+    module_tensors,
+    optimizer_tensors,
+    prefixed,
+    restore_modules,
+    restore_optimizer,
+    with_prefix,
+)
 from spacil.runs.saved_state import record_from, require_same_form
 from spacil.sampling.episodes import EpisodeTotals
 
@@ -82,12 +90,10 @@ class CloningLearner(Cloner):
 
     def tensors(self) -> dict[str, Tensor]:
         """Every number of the run, by name, on the CPU."""
-        named: dict[str, Tensor] = {}
-        for name, module in self._modules().items():
-            named |= {f"{name}.{key}": value for key, value in module.state_dict().items()}
+        named = module_tensors(self._modules())
         named |= optimizer_tensors("student", self.student.mean_net, self.optimizer)
-        named |= {f"stream.{name}": value for name, value in self.streams.state().items()}
-        return {name: value.detach().cpu().contiguous().clone() for name, value in named.items()}
+        named |= prefixed("stream.", self.streams.state())
+        return copies_on_cpu(named)
 
     def document(self) -> dict[str, Any]:
         """What is not a tensor, JSON-able and free of wall-clock time."""
@@ -101,8 +107,7 @@ class CloningLearner(Cloner):
         require_same_form(tensors, self.tensors())
         counters = record_from(CloneCounters, document.get("counters"), "counters")
         best = best_from(document.get("best"))
-        for name, module in self._modules().items():
-            module.load_state_dict(with_prefix(tensors, f"{name}."))
+        restore_modules(self._modules(), tensors)
         restore_optimizer("student", self.student.mean_net, self.optimizer, tensors)
         self.streams.restore(with_prefix(tensors, "stream."))
         self.counters, self.best = counters, best

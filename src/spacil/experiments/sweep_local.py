@@ -2,12 +2,19 @@
 
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from spacil.config.general import num_cores
 from spacil.experiments.sweep_engine import Ending, JobOptions, job_words
 from spacil.experiments.sweep_folder import SweepFolder
 from spacil.experiments.sweep_plan import PlannedRun
 from spacil.runs.child_process import spawn, wait_for
+
+
+def local_engine(sweep: SweepFolder, options: JobOptions) -> "LocalEngine":
+    """With `jobs` 0: one process per core, or a single one where they share a GPU."""
+    default = num_cores() if options.device == "cpu" else 1
+    return LocalEngine(sweep, replace(options, jobs=options.jobs or default))
 
 
 @dataclass

@@ -1,10 +1,46 @@
-"""The state of Adam optimisers as tensors by name, and back; parts of a checkpoint by prefix."""
+"""Modules, Adam optimisers and arrays as tensors by name, and back; parts by prefix."""
 
 from collections.abc import Mapping
+from typing import Any
 
+import numpy as np
+import torch
 from torch import Tensor, nn
 
 from spacil.engine.adam import Adam
+
+Arrays = Mapping[str, np.ndarray[Any, np.dtype[Any]]]
+
+
+def module_tensors(modules: Mapping[str, nn.Module]) -> dict[str, Tensor]:
+    """Parameters and buffers of modules, each under its module's name."""
+    named: dict[str, Tensor] = {}
+    for name, module in modules.items():
+        named |= prefixed(f"{name}.", module.state_dict())
+    return named
+
+
+def restore_modules(modules: Mapping[str, nn.Module], tensors: Mapping[str, Tensor]) -> None:
+    """Restore what `module_tensors` returned."""
+    for name, module in modules.items():
+        module.load_state_dict(with_prefix(tensors, f"{name}."))
+
+
+def array_tensors(prefix: str, arrays: Arrays) -> dict[str, Tensor]:
+    """The state of an env, say; not copied."""
+    return {f"{prefix}{name}": torch.from_numpy(value) for name, value in arrays.items()}
+
+
+def arrays_with_prefix(
+    tensors: Mapping[str, Tensor], prefix: str
+) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
+    """What `array_tensors` was given."""
+    return {name: value.numpy() for name, value in with_prefix(tensors, prefix).items()}
+
+
+def copies_on_cpu(named: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Tensors that nothing else writes to."""
+    return {name: value.detach().cpu().contiguous().clone() for name, value in named.items()}
 
 
 def optimizer_tensors(name: str, module: nn.Module, optimizer: Adam) -> dict[str, Tensor]:
@@ -28,6 +64,11 @@ def restore_optimizer(
     """Restore what `optimizer_tensors` returned."""
     for key, place in optimizer_tensors(name, module, optimizer).items():
         place.copy_(tensors[key])
+
+
+def prefixed(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The same tensors under longer names."""
+    return {f"{prefix}{name}": value for name, value in tensors.items()}
 
 
 def with_prefix(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -3,12 +3,21 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch import Tensor, nn
 
 from spacil.errors import ConfigError
 from spacil.measuring.evaluate import Best
-from spacil.runs.named_tensors import optimizer_tensors, restore_optimizer, with_prefix
+from spacil.runs.named_tensors import (
+    array_tensors,
+    arrays_with_prefix,
+    copies_on_cpu,
+    module_tensors,
+    optimizer_tensors,
+    prefixed,
+    restore_modules,
+    restore_optimizer,
+    with_prefix,
+)
 from spacil.runs.saved_state import optional_record_from, record_from, require_same_form
 from spacil.smoothing.labelled_states import LabelledStates
 from spacil.smoothing.references import References
@@ -24,16 +33,12 @@ _LABELLED = "labelled."
 
 def tensors_of(learner: "SmoothingLearner") -> dict[str, Tensor]:
     """Every number of the run, by name, on the CPU."""
-    named: dict[str, Tensor] = {}
-    for name, module in _modules(learner).items():
-        named |= {f"{name}.{key}": value for key, value in module.state_dict().items()}
+    named = module_tensors(_modules(learner))
     named |= optimizer_tensors("student", learner.student.mean_net, learner.optimizer)
-    named |= {f"stream.{name}": value for name, value in learner.streams.state().items()}
-    named |= {
-        f"env.{name}": torch.from_numpy(value) for name, value in learner.env.save_state().items()
-    }
-    named |= {f"{_LABELLED}{name}": value for name, value in learner.labelled.tensors().items()}
-    return {name: value.detach().contiguous().clone() for name, value in named.items()}
+    named |= prefixed("stream.", learner.streams.state())
+    named |= array_tensors("env.", learner.env.save_state())
+    named |= prefixed(_LABELLED, learner.labelled.tensors())
+    return copies_on_cpu(named)
 
 
 def document_of(learner: "SmoothingLearner") -> dict[str, Any]:
@@ -68,14 +73,12 @@ def restore(
             f"cannot resume with another teacher: {learner.teacher.name} does not answer as the "
             f"one of this run, {document.get('teacher')}; name that one, or start a new run"
         )
-    for name, module in _modules(learner).items():
-        module.load_state_dict(with_prefix(tensors, f"{name}."))
+    restore_modules(_modules(learner), tensors)
     for policy in (learner.policy, learner.student):
         policy.normalizer.refresh()
     restore_optimizer("student", learner.student.mean_net, learner.optimizer, tensors)
     learner.streams.restore(with_prefix(tensors, "stream."))
-    env_state = {key: value.numpy() for key, value in with_prefix(tensors, "env.").items()}
-    learner.env_states = learner.env.load_state(env_state)
+    learner.env_states = learner.env.load_state(arrays_with_prefix(tensors, "env."))
     learner.counters, learner.labelled = counters, labelled
     learner.best, learner.chosen, learner.references = best, chosen, references
     learner.strengths, learner.latest = strengths, latest

@@ -9,7 +9,17 @@ from torch import Tensor, nn
 
 from spacil.engine.adam import Adam
 from spacil.measuring.evaluate import best_from
-from spacil.runs.named_tensors import optimizer_tensors, restore_optimizer, with_prefix
+from spacil.runs.named_tensors import (
+    array_tensors,
+    arrays_with_prefix,
+    copies_on_cpu,
+    module_tensors,
+    optimizer_tensors,
+    prefixed,
+    restore_modules,
+    restore_optimizer,
+    with_prefix,
+)
 from spacil.runs.saved_state import record_from, require_same_form
 from spacil.training.iteration_metrics import Counters
 from spacil.training.wishes.wishes import Wishes
@@ -22,20 +32,16 @@ _logger = logging.getLogger(__name__)
 
 def tensors_of(learner: "PolicyLearner") -> dict[str, Tensor]:
     """Every number of the run, by name, on the CPU."""
-    named: dict[str, Tensor] = {}
-    for name, module in _modules(learner).items():
-        named |= {f"{name}.{key}": value for key, value in module.state_dict().items()}
+    named = module_tensors(_modules(learner))
     for name, optimizer in _optimizers(learner).items():
         named |= optimizer_tensors(name, _modules(learner)[name], optimizer)
-    named |= {f"stream.{name}": value for name, value in learner.streams.state().items()}
-    named |= {
-        f"env.{name}": torch.from_numpy(value) for name, value in learner.env.save_state().items()
-    }
+    named |= prefixed("stream.", learner.streams.state())
+    named |= array_tensors("env.", learner.env.save_state())
     if learner.anchor is not None:
         named["stream.anchor"] = learner.anchor.generator.get_state()
     named["episode.returns"] = torch.from_numpy(learner.open_episodes.returns)
     named["episode.lengths"] = torch.from_numpy(learner.open_episodes.lengths)
-    return {name: value.detach().cpu().contiguous().clone() for name, value in named.items()}
+    return copies_on_cpu(named)
 
 
 def document_of(learner: "PolicyLearner") -> dict[str, Any]:
@@ -55,15 +61,13 @@ def restore(
     counters = record_from(Counters, document.get("counters"), "counters")
     best = best_from(document.get("best"))
     wishes = Wishes.restored(learner.config, document)
-    for name, module in _modules(learner).items():
-        module.load_state_dict(with_prefix(tensors, f"{name}."))
+    restore_modules(_modules(learner), tensors)
     if learner.anchor is not None:
         learner.anchor.generator.set_state(tensors["stream.anchor"])
     for name, optimizer in _optimizers(learner).items():
         restore_optimizer(name, _modules(learner)[name], optimizer, tensors)
     learner.streams.restore(with_prefix(tensors, "stream."))
-    env_state = {key: value.numpy() for key, value in with_prefix(tensors, "env.").items()}
-    learner.env_states = learner.env.load_state(env_state)
+    learner.env_states = learner.env.load_state(arrays_with_prefix(tensors, "env."))
     if learner.env.spec.restores_exactly:
         learner.open_episodes.returns = tensors["episode.returns"].numpy().copy()
         learner.open_episodes.lengths = tensors["episode.lengths"].numpy().copy()

@@ -138,16 +138,15 @@ def _sweep(folder: Path, arms: "Sequence[Arm]", parsed: NamedArguments) -> "Swee
 
 def _train(sweep: "SweepFolder", arms: "Sequence[Arm]", parsed: NamedArguments) -> int:
     from spacil.cli.experiments.overview import overview_for
-    from spacil.config.general import num_cores
     from spacil.experiments.sweep_engine import JobOptions
-    from spacil.experiments.sweep_local import LocalEngine
+    from spacil.experiments.sweep_local import local_engine
     from spacil.experiments.sweep_plan import share
     from spacil.experiments.sweep_runner import run_sweep
 
     runs = share(_checked_runs(arms), parsed.shard)
-    jobs = parsed.jobs or (num_cores() if parsed.device == "cpu" else 1)
-    engine = LocalEngine(sweep, JobOptions(jobs, parsed.threads_per_job, parsed.device))
-    with overview_for(sweep, runs, jobs) as overview:
+    options = JobOptions(parsed.jobs, parsed.threads_per_job, parsed.device)
+    engine = local_engine(sweep, options)
+    with overview_for(sweep, runs, engine.capacity) as overview:
         outcome = run_sweep(sweep, runs, engine, overview.report, overview.refresh)
     if outcome.signal_code:
         print("interrupted; the same command goes on", file=sys.stderr)

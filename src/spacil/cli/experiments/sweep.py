@@ -7,7 +7,7 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -130,7 +130,6 @@ def _run(sweep: "SweepFolder", runs: "Sequence[PlannedRun]", parsed: SweepArgume
 
 @contextlib.contextmanager
 def _engine(sweep: "SweepFolder", parsed: SweepArguments) -> "Iterator[Engine]":
-    from spacil.config.general import num_cores
     from spacil.experiments.sweep_engine import JobOptions
 
     options = JobOptions(parsed.jobs, parsed.threads_per_job, parsed.device)
@@ -140,10 +139,9 @@ def _engine(sweep: "SweepFolder", parsed: SweepArguments) -> "Iterator[Engine]":
         with ray_engine(sweep, options, parsed.ray_address, parsed.lost_after) as engine:
             yield engine
         return
-    from spacil.experiments.sweep_local import LocalEngine
+    from spacil.experiments.sweep_local import local_engine
 
-    jobs = parsed.jobs or (num_cores() if parsed.device == "cpu" else 1)
-    yield LocalEngine(sweep, replace(options, jobs=jobs))
+    yield local_engine(sweep, options)
 
 
 def _grids(parsed: SweepArguments) -> "list[Grid]":
