@@ -36,9 +36,9 @@ def lines_of(panel: Any) -> dict[str, list[float]]:
     return {line.get_label(): [float(y) for y in line.get_ydata()] for line in panel.get_lines()}
 
 
-def test_both_panels_have_the_start_and_the_demonstrator(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The figures with their axes, kept as they are made."""
     drawn: list[Any] = []
 
     def keep(*arguments: Any, **how: Any) -> Any:
@@ -46,6 +46,10 @@ def test_both_panels_have_the_start_and_the_demonstrator(
         return drawn[-1]
 
     monkeypatch.setattr(learning_curve, "subplots", keep)
+    return drawn
+
+
+def test_both_panels_have_the_start_and_the_demonstrator(tmp_path: Path, drawn: list[Any]) -> None:
     start = {"iteration": 0, "env_steps": 0, "average_return": -1.0, "return_std": 1.0}
     start |= {"smoothness_j": 0.1, "smoothness_j_own": 0.2}
     demonstrator = {"average_return": 35.0, "smoothness_j": 0.8}
@@ -58,15 +62,8 @@ def test_both_panels_have_the_start_and_the_demonstrator(
 
 
 def test_the_action_change_has_a_panel_of_its_own_where_it_is_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, drawn: list[Any]
 ) -> None:
-    drawn: list[Any] = []
-
-    def keep(*arguments: Any, **how: Any) -> Any:
-        drawn.append(plain_figures.subplots(*arguments, **how))
-        return drawn[-1]
-
-    monkeypatch.setattr(learning_curve, "subplots", keep)
     demonstrator = {"average_return": 35.0, "action_fluctuation": 0.4}
     known = rows(action_fluctuation=0.3)
     draw_learning_curve(known, tmp_path / "curve.png", "a run", demonstrator)
