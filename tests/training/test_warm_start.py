@@ -65,6 +65,14 @@ def test_the_policy_starts_as_a_clone_with_the_spread_of_the_run(new_learner: Ne
     assert learner.policy.log_std.tolist() == [-1.5, -1.5]
 
 
+def test_a_search_that_starts_from_a_larger_weight_clones_with_more_of_it() -> None:
+    config = with_settings(plain_config("spacil", TASK), {"penalty": ("exact=0.3", "cats=0.6")})
+    usual, larger = cloning_config(config), cloning_config(config, first_weight=1.2)
+    assert cloning_config(config, first_weight=0.3) == usual
+    for plain, term in zip(usual.policy_penalty.terms, larger.policy_penalty.terms, strict=True):
+        assert term.weight == pytest.approx(4 * plain.weight)
+
+
 def test_the_normaliser_is_the_demonstrations_and_stays(new_learner: NewLearner) -> None:
     learner = new_learner()
     for _ in range(WAIT + 1):

@@ -146,7 +146,13 @@ class PolicyLearner:
         if plan.begins_with_clone:
             assert self.demonstrations is not None
             with clock("warm_start"):
-                start_from_clone(self.policy, self.config, self.env.spec, self.demonstrations)
+                start_from_clone(
+                    self.policy,
+                    self.config,
+                    self.env.spec,
+                    self.demonstrations,
+                    self.wishes.weights.spatial,
+                )
                 self.sync_acting_policy()
         with clock("simulation"):
             rollout, self.env_states = collect(

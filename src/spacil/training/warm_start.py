@@ -30,10 +30,17 @@ _logger = logging.getLogger(__name__)
 
 
 def start_from_clone(
-    policy: GaussianPolicy, config: TrainConfig, spec: EnvSpec, demonstrations: Demonstrations
+    policy: GaussianPolicy,
+    config: TrainConfig,
+    spec: EnvSpec,
+    demonstrations: Demonstrations,
+    first_weight: float | None = None,
 ) -> None:
-    """Put a clone in the place of the untrained policy; draws from none of the run's streams."""
-    cloner = Cloner(cloning_config(config), spec, demonstrations)
+    """Put a clone in the place of the untrained policy; draws from none of the run's streams.
+
+    `first_weight` is the one that a search for the weight starts from, None without a search.
+    """
+    cloner = Cloner(cloning_config(config, first_weight), spec, demonstrations)
     if config.warm_start.warm_start_steps:
         clone_in_steps(cloner, config.warm_start.warm_start_steps)
     else:
@@ -46,8 +53,10 @@ def start_from_clone(
     _logger.debug("warm start: cloned to a held-out loss of %s", cloner.counters.chosen_loss)
 
 
-def cloning_config(config: TrainConfig) -> TrainConfig:
+def cloning_config(config: TrainConfig, first_weight: float | None = None) -> TrainConfig:
     """The run's own settings as cloning reads them."""
+    penalty = config.policy_penalty
+    scale = 1.0 if first_weight is None else first_weight / penalty.first_weight
     return replace(
         config,
         algorithm="bc",
@@ -57,10 +66,10 @@ def cloning_config(config: TrainConfig) -> TrainConfig:
             iterations=max(1, config.warm_start.warm_start_epochs),
         ),
         policy_penalty=replace(
-            config.policy_penalty,
+            penalty,
             penalty=()
-            if config.policy_penalty.penalty_start
-            else scaled_terms(config.policy_penalty, PENALTY_FRACTION),
+            if penalty.penalty_start
+            else scaled_terms(penalty, PENALTY_FRACTION * scale),
             penalty_ramp_iterations=0,
             penalty_start=0,
             penalty_doubling=0,

@@ -1,5 +1,7 @@
 """The weight that follows from score and J: hand-worked moves, bounds, and its start."""
 
+from dataclasses import replace
+
 import pytest
 from tiny_runs import tiny
 
@@ -14,9 +16,12 @@ from spacil.training.wishes.weight_rule import (
     starting_rule,
     target_fraction,
     unpenalized_j,
+    weight_scale,
 )
 
-RULE = WeightRule(threshold=0.1, target_j=0.8, first_weight=0.1, weight=0.2)
+RULE = WeightRule(
+    threshold=0.1, target_j=0.8, config_weight=0.1, first_weight=0.1, weight=0.2
+)
 
 
 @pytest.mark.parametrize(
@@ -47,9 +52,24 @@ def test_a_bad_score_leads_back_to_the_first_weight_and_smoothness_below_it() ->
     assert bad.threshold == RULE.threshold and bad.target_j == RULE.target_j
 
 
+def test_a_first_weight_above_the_configs_may_fall_back_to_it() -> None:
+    rule = replace(RULE, config_weight=0.05)
+    for _ in range(30):
+        rule = rule.after_evaluation(1.0, 2.0)
+    assert rule.weight == 0.05
+
+
 @pytest.mark.parametrize(("pairs", "fraction"), [(50, 0.4388), (300, 0.3802), (6_000, 0.2991)])
 def test_few_pairs_ask_for_less_smoothness(pairs: int, fraction: float) -> None:
     assert target_fraction(pairs) == pytest.approx(fraction, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("reference_j", "scale"),
+    [(4.0, 1.0), (1.8, 1.0), (0.9, 4.0), (0.6, 9.0), (0.5, 10.0), (0.0, 10.0)],
+)
+def test_where_j_is_small_the_first_weight_is_larger(reference_j: float, scale: float) -> None:
+    assert weight_scale(reference_j) == pytest.approx(scale)
 
 
 def test_the_rule_starts_from_the_demonstrations_alone() -> None:
@@ -61,9 +81,10 @@ def test_the_rule_starts_from_the_demonstrations_alone() -> None:
     frame = CommonFrame.of(demos)
     rule, again = (starting_rule(config, demos, frame, env.spec) for _ in range(2))
     assert rule == again
-    assert rule.weight == rule.first_weight == 0.1
     assert rule.threshold > 0.1
     reference = unpenalized_j(config, demos, frame, env.spec)
+    assert rule.config_weight == 0.1
+    assert rule.weight == rule.first_weight == pytest.approx(0.1 * weight_scale(reference))
     assert rule.target_j == pytest.approx(target_fraction(demos.num_steps) * reference)
     smoother = with_settings(config, {"penalty": ("exact=100.0",)})
     assert unpenalized_j(smoother, demos, frame, env.spec) == reference

@@ -3,13 +3,15 @@
 At each evaluation of the policy that is handed out: does it still visit the states that were
 demonstrated (`measuring/imitation_score.py`), and how smooth is it already?
 
-    score > threshold    the weight falls: x 0.85, back to the one it started from at most
+    score > threshold    the weight falls: x 0.85, back to the config's at most
     else J > J*          it rises: x up to 1.25, the less the nearer score or J are
     else                 smooth enough, it falls: x 0.9, to a fifth of the first one at most
 
-and never beyond five times the first. J* = 0.6 M^-0.08 J_ref with M demonstrated pairs: 0.38 J_ref
-at 300, 0.3 at 6,000. J_ref is the J of an unpenalised clone on demonstrated states, which comes
-out near GAIL's without running it. How the numbers were chosen: docs/results/recipe.md.
+and never beyond five times the first. J_ref is the J of an unpenalised clone on demonstrated
+states, which comes out near GAIL's without running it. J* = 0.6 M^-0.08 J_ref with M demonstrated
+pairs: 0.38 J_ref at 300, 0.3 at 6,000. The first weight is the config's times (1.8 / J_ref)^2,
+where that is above 1: the penalty is quadratic in J, and what J_ref a task has is its own. How
+the numbers were chosen: docs/results/recipe.md.
 """
 
 import logging
@@ -34,6 +36,8 @@ HIGHEST, LOWEST = 5.0, 0.2
 """Bounds of the weight, in units of the first one."""
 J_AT_ONE_PAIR, J_DECAY = 0.6, 0.08
 """J* / J_ref = 0.6 M^-0.08: scarce demonstrations allow less."""
+J_OF_CONFIG_WEIGHT, LARGEST_SCALE = 1.8, 10.0
+"""The J_ref down to which the config's weight is the first one; most it is multiplied by."""
 NUM_REFERENCE_STATES = 1_000
 REFERENCE_STEPS = 1_500
 """Adam steps of the unpenalised clone where the run itself starts untrained."""
@@ -49,6 +53,8 @@ class WeightRule:
     """tau, the imitation score up to which the policy counts as like the demonstrations"""
     target_j: float
     """J*, in the common frame"""
+    config_weight: float
+    """Where a bad score leads back to"""
     first_weight: float
     weight: float
 
@@ -56,7 +62,7 @@ class WeightRule:
         """With the imitation score and the J of mean actions."""
         first = self.first_weight
         if score > self.threshold:
-            weight = max(FALL * self.weight, min(self.weight, first))
+            weight = max(FALL * self.weight, min(self.weight, self.config_weight))
         elif j > self.target_j:
             room = SCORE_GAIN * (1 - score / self.threshold)
             lack = J_GAIN * (j / self.target_j - 1)
@@ -74,11 +80,20 @@ def starting_rule(
 ) -> WeightRule:
     """The rule before the first iteration; draws from none of the run's streams."""
     threshold = threshold_of(demonstrations, config.run.seed)
-    fraction = target_fraction(demonstrations.num_steps)
-    target_j = fraction * unpenalized_j(config, demonstrations, common_frame, spec)
-    first = config.policy_penalty.first_weight
+    reference_j = unpenalized_j(config, demonstrations, common_frame, spec)
+    target_j = target_fraction(demonstrations.num_steps) * reference_j
+    config_weight = config.policy_penalty.first_weight
+    first = weight_scale(reference_j) * config_weight
     _logger.debug("weight rule: score up to %.3f, J down to %.3f", threshold, target_j)
-    return WeightRule(threshold, target_j, first, first)
+    return WeightRule(threshold, target_j, config_weight, first, first)
+
+
+def weight_scale(reference_j: float) -> float:
+    """First weight / the config's, where an unpenalised clone has this J."""
+    if reference_j >= J_OF_CONFIG_WEIGHT:
+        return 1.0
+    lowest_j = J_OF_CONFIG_WEIGHT / LARGEST_SCALE**0.5
+    return (J_OF_CONFIG_WEIGHT / max(reference_j, lowest_j)) ** 2
 
 
 def target_fraction(num_pairs: int) -> float:
