@@ -5,7 +5,8 @@ of the tasks: benchmarking/example_{gail,airl,bc}_seals_{hopper,half_cheetah}_be
 HumanCompatibleAI/imitation at 0ba4d66. What they leave open is as its training scripts have it:
 eight envs, normalised rewards, Adam at its own rate for the discriminator. What had to change:
 
-- gymnasium's Hopper ends when the hopper falls, the seals one does not: variable horizons allowed;
+- gymnasium's Hopper ends when the hopper falls, the seals one does not: variable horizons allowed
+  (and neither task shows the x position, which seals does);
 - a batch of demonstrations may exceed the demonstrations: they are repeated until they fill it;
 - the envs share one process, so that runs beside each other have a core each.
 """
