@@ -50,8 +50,14 @@ UNITS = 1024.0
 nowhere: so far out there is no state. A power of two, so that nothing is rounded."""
 TOLERANCE = 1e-4
 """Of actions between the peer and its copy."""
-REPORTED = ("average_return", "return_std", "mean_length", "smoothness_j_common")
-REPORTED += ("smoothness_j_effective", "action_fluctuation")
+REPORTED = (
+    "average_return",
+    "return_std",
+    "mean_length",
+    "smoothness_j_common",
+    "smoothness_j_effective",
+    "action_fluctuation",
+)
 
 
 @dataclass(frozen=True)
@@ -148,8 +154,8 @@ def policy_file(out: Path, job: Job) -> Path:
 
 
 def clone_by_ours(job: Job) -> GaussianPolicy:
-    settings = {"torch_threads": 1, "simulation_threads": 1}
-    agent = spacil.BC(job.task, scarce_demonstrations(job), seed=job.seed, **settings)
+    demos = scarce_demonstrations(job)
+    agent = spacil.BC(job.task, demos, seed=job.seed, torch_threads=1, simulation_threads=1)
     policy = agent.learn().policy
     agent.close()
     return policy
