@@ -27,11 +27,7 @@ from imitation.algorithms.adversarial.common import AdversarialTrainer
 from imitation.algorithms.adversarial.gail import GAIL
 from imitation.algorithms.bc import BC
 from imitation.policies.base import FeedForward32Policy, NormalizeFeaturesExtractor
-from imitation.rewards.reward_nets import (
-    BasicRewardNet,
-    BasicShapedRewardNet,
-    NormalizedRewardNet,
-)
+from imitation.rewards.reward_nets import BasicRewardNet, BasicShapedRewardNet, NormalizedRewardNet
 from imitation.util import logger
 from imitation.util.networks import RunningNorm
 from imitation.util.util import make_vec_env
@@ -43,12 +39,7 @@ NUM_ENVS = 8
 CURVE_POINTS_EVERY = 50_000
 """Env steps between points of the learning curve."""
 THINNED_BY = 20
-PAIR_NAMES = {
-    "obs": "states",
-    "acts": "actions",
-    "next_obs": "next_states",
-    "dones": "terminated",
-}
+PAIR_NAMES = {"obs": "states", "acts": "actions", "next_obs": "next_states", "dones": "terminated"}
 """The library's, and those of the file"""
 Pairs = dict[str, np.ndarray]
 
@@ -154,8 +145,8 @@ def load_pairs(path: Path) -> Pairs:
 class Batches:
     """Batches in a new order each time round; too few pairs for one are repeated to fill it.
 
-    As the library's own loader gives them, which collates them pair by pair in Python and takes
-    half of the training time at batches of 8192.
+    As the library's own loader gives them, which collates them pair by pair in Python: at batches
+    of 8192 that took longer than the discriminator's steps.
     """
 
     def __init__(self, pairs: Pairs, size: int, seed: int) -> None:
@@ -281,7 +272,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, required=True)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    torch.distributions.Distribution.set_default_validate_args(False)  # a sixth of the time
+    torch.distributions.Distribution.set_default_validate_args(False)  # checks that cost time
     torch.manual_seed(options.seed)
     np.random.seed(options.seed)  # imitation's replay buffer draws from it
     began = time.perf_counter()
