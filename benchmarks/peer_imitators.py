@@ -35,10 +35,9 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.vec_env import VecEnv
 
-NUM_ENVS = 8
+NUM_ENVS, THINNED_BY = 8, 20
 CURVE_POINTS_EVERY = 50_000
 """Env steps between points of the learning curve."""
-THINNED_BY = 20
 PAIR_NAMES = {"obs": "states", "acts": "actions", "next_obs": "next_states", "dones": "terminated"}
 """The library's, and those of the file"""
 Pairs = dict[str, np.ndarray]
