@@ -211,6 +211,22 @@ def test_states_scaled_by_ten_warn(
     assert _checks(check_demonstrations(scaled, toy_spec, resets)) == ["strange_starts"]
 
 
+def test_starts_left_out_by_thinning_are_not_compared_with_resets(
+    make_demos: MakeDemos, toy_spec: EnvSpec, resets: FloatArray
+) -> None:
+    demos = make_demos((20, 20, 20))
+    moving = demos.observations + torch.arange(63).remainder(21).unsqueeze(1)  # one unit per step
+    moved = dataclasses.replace(demos, observations=moving)
+    assert _checks(check_demonstrations(moved.subsample(2), toy_spec, resets)) == []
+    late = moved.subsample(10, offset=9)
+    assert _checks(check_demonstrations(late, toy_spec, resets)) == []
+    together = Demonstrations.concatenate([late, late])
+    assert "strange_starts" not in _checks(check_demonstrations(together, toy_spec, resets))
+    # Without the history of how they came about such starts are strange.
+    unknown = dataclasses.replace(late, metadata=DemoMetadata("Toy-v0", toy_spec.fingerprint))
+    assert "strange_starts" in _checks(check_demonstrations(unknown, toy_spec, resets))
+
+
 def test_cut_starts_of_half_the_episodes_do_not_warn(
     make_demos: MakeDemos, toy_spec: EnvSpec, resets: FloatArray
 ) -> None:

@@ -17,6 +17,13 @@ _MIN_STEPS = 200
 """For a statement about steps."""
 _MIN_EPISODES = 4
 """For a statement about one episode among the others."""
+_MIN_STD = 1e-2
+"""A state dim that varies less says nothing about where an episode was."""
+_ELSEWHERE = 0.3
+"""Distance from the usual mean state, in standard deviations, from which on an episode may be one
+that failed: good ones are 0.01 to 0.2 away, random HalfCheetahs 0.6."""
+_TIMES_MEDIAN = 3.0
+"""And so many times as far as half of all episodes: goals that vary set all of them apart."""
 
 
 def mean_action_change(demos: Demonstrations) -> float | None:
@@ -45,6 +52,8 @@ def relative_action_change(demos: Demonstrations) -> float | None:
 def variation_findings(demos: Demonstrations) -> list[Finding]:
     """Failed episodes among good ones, and actions that look sampled instead of chosen."""
     findings = _low_return_findings(demos) + _short_episode_findings(demos)
+    told = {finding.episode for finding in findings}
+    findings += [found for found in _elsewhere_findings(demos) if found.episode not in told]
     relative = relative_action_change(demos)
     if relative is not None and relative > JERKY and demos.num_steps >= _MIN_STEPS:
         message = (
@@ -85,6 +94,38 @@ def _short_episode_findings(demos: Demonstrations) -> list[Finding]:
         f"{int(lengths.median())} or more: an early fall, or a cut?"
     )
     return [Finding("warning", "short_episode", message, episode=episode)]
+
+
+def _elsewhere_findings(demos: Demonstrations) -> list[Finding]:
+    """An episode that spent its time in other states than the others; needs no reward."""
+    if demos.num_episodes < _MIN_EPISODES or demos.num_steps < _MIN_STEPS:
+        return []
+    distances = _distances_from_usual(demos)
+    if not distances.isfinite().all():
+        return []
+    episode, usual = int(distances.argmax()), distances.median()
+    if distances[episode] <= torch.clamp(_TIMES_MEDIAN * usual, min=_ELSEWHERE):
+        return []
+    message = (
+        f"{demos.source}: episode {episode} is elsewhere than the others, "
+        f"{float(distances[episode]):.2f} standard deviations from their usual mean state, half of "
+        f"all are within {float(usual):.2f}: a failed demonstration? Imitation copies it too"
+    )
+    return [Finding("warning", "other_states", message, episode=episode)]
+
+
+def _distances_from_usual(demos: Demonstrations) -> Tensor:
+    """[E] how far each episode's mean state is from the median episode's: RMS over dims, in std.
+
+    NaN for an episode without steps.
+    """
+    states, episodes = demos.states.double(), episode_of_step(demos.episode_lengths)
+    sums = states.new_zeros(demos.num_episodes, demos.num_states).index_add_(0, episodes, states)
+    means = sums / demos.episode_lengths.unsqueeze(1)
+    std = states.std(dim=0, correction=0)
+    varies = std > _MIN_STD
+    gaps = (means - means.median(dim=0).values)[:, varies] / std[varies]
+    return gaps.square().mean(dim=1).sqrt()
 
 
 def _mean_difference(rows: Tensor) -> Tensor:

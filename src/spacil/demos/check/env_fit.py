@@ -132,8 +132,11 @@ def state_findings(
     `reset_states` [K, S] are starts of the task: episodes begin in their range, unless they come
     from another task, were cut, or were normalised or scaled.
     """
-    findings = [] if reset_states is None else _start_findings(demos, task, reset_states)
-    starts_fit = reset_states is not None and not findings
+    findings: list[Finding] = []
+    starts_fit = False
+    if reset_states is not None and not demos.metadata.has_cut_starts:
+        findings = _start_findings(demos, task, reset_states)
+        starts_fit = not findings
     if not starts_fit and looks_normalised(demos.states):
         message = (
             f"{demos.source}: every state column has mean 0 and standard deviation 1, so the "
