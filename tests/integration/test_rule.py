@@ -107,7 +107,8 @@ def test_the_weight_moves_at_regular_evaluations_after_the_wait(new_agent: NewAg
     agent = new_agent(warm_start_iterations=2, iterations=5)
     learner: Any = agent._learner
     agent.learn(1)
-    learner.wishes.rule = WeightRule(1e9, 1e-9, 0.1, 0.1)  # always alike, never smooth enough
+    # always alike, never smooth enough
+    learner.wishes.rule = WeightRule(1e9, 1e-9, config_weight=0.1, first_weight=0.1, weight=0.1)
     agent.learn(4, callback=lambda agent, row: rows.append(row))
     weights = [round(row["lambda_policy"], 6) for row in rows]
     assert weights == [0.1, 0.1, 0.1, 0.125]  # evaluated after 2, while it waits, and after 4
