@@ -19,9 +19,7 @@ from spacil.training.wishes.weight_rule import (
     weight_scale,
 )
 
-RULE = WeightRule(
-    threshold=0.1, target_j=0.8, config_weight=0.1, first_weight=0.1, weight=0.2
-)
+RULE = WeightRule(threshold=0.1, target_j=0.8, config_weight=0.1, first_weight=0.1, weight=0.2)
 
 
 @pytest.mark.parametrize(
