@@ -218,13 +218,14 @@ def _measured(
         kept(record, experiment.measure)
     for file in gathered.files:
         kept(file, experiment.measure_file)
-    return replace(gathered, measured=found, results=_documents(experiment.reads, results))
+    return replace(gathered, measured=found, results=_documents(experiment, results))
 
 
-def _documents(names: Sequence[str], results: Path) -> dict[str, Any]:
+def _documents(experiment: "NamedExperiment", results: Path) -> dict[str, Any]:
     from spacil import storage
 
-    paths = {name: results / f"{page_of(name)}.json" for name in names}
+    paths = {name: results / f"{page_of(name)}.json" for name in experiment.reads}
+    paths |= {name: results / name for name in experiment.reads_files}
     return {name: storage.read_json(path) for name, path in paths.items() if path.is_file()}
 
 

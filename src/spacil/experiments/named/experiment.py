@@ -44,7 +44,8 @@ class Gathered:
     measured: Mapping[Path, Document] = field(default_factory=dict)
     """By run folder or policy file, where the experiment measures at them"""
     results: Mapping[str, Document] = field(default_factory=dict)
-    """Documents of other experiments, by name, where this one reads them"""
+    """Documents of other experiments by their names, and other ones by those of their files,
+    where this experiment reads them"""
 
     @property
     def records(self) -> list[RunRecord]:
@@ -95,6 +96,8 @@ class NamedExperiment:
     """Which runs are measured"""
     reads: tuple[str, ...] = ()
     """Other experiments whose results it reads"""
+    reads_files: tuple[str, ...] = ()
+    """Documents in the results folder that no experiment wrote"""
     page: str = ""
     """Name of its files, where it is not the experiment's"""
     measure_file: Measure[PolicyFile] | None = None
