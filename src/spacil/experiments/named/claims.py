@@ -111,6 +111,7 @@ def analyse(gathered: Gathered) -> Outcome:
                 "Claims",
                 ["claim", "setting", "answer", "evidence"],
                 [[one.claim, one.setting, one.answer, one.evidence or "-"] for one in found],
+                num_words=4,
             )
         ],
         numbers={"answers": [asdict(one) for one in found], "read": sorted(gathered.results)},

@@ -116,13 +116,17 @@ def analyse(gathered: Gathered) -> Outcome:
             ],
         },
         panels=[_panel(task, levels) for task in tasks],
-        notes=[
-            f"{f.task}: the policy of {f.path.name}, parameters {f.content_hash[:12]}"
-            for f in gathered.files
-        ],
+        notes=[_about(file) for file in gathered.files],
         problems=gathered.problems,
         records=records,
     )
+
+
+def _about(file: PolicyFile) -> str:
+    """Which policy it was, and what its file says of where it is from."""
+    known = ", ".join(f"{name} {value}" for name, value in file.provenance.items())
+    origin = f" ({known})" if known else ""
+    return f"{file.task}: {file.path.name}{origin}, parameters {file.content_hash[:12]}"
 
 
 def in_order(subjects: Sequence[RunRecord | PolicyFile]) -> list[RunRecord | PolicyFile]:
