@@ -55,7 +55,8 @@ class Plane:
 def constants(policy: GaussianPolicy, states: Tensor, std: Tensor) -> Tensor:
     """Local Lipschitz constants of the mean action, [B]."""
     jacobians = batch_jacobian(policy.mean, states) * std
-    return torch.linalg.matrix_norm(jacobians, ord=2)
+    found: Tensor = torch.linalg.matrix_norm(jacobians, ord=2)
+    return found
 
 
 def typical_plane(rough: GaussianPolicy, smooth: GaussianPolicy, task: str) -> Plane:

@@ -118,7 +118,8 @@ def _unit_rest(vectors: Tensor, basis: Tensor) -> Tensor:
 
 def spectral_norm(matrix: Tensor) -> Tensor:
     """|W|_2 of one matrix, from its smaller Gram matrix, in float64."""
-    return torch.linalg.eigvalsh(_smaller_gram(matrix))[-1].clamp_min(0).sqrt()
+    eigenvalues: Tensor = torch.linalg.eigvalsh(_smaller_gram(matrix))
+    return eigenvalues[-1].clamp_min(0).sqrt()
 
 
 def with_clipped_singular_values(matrix: Tensor, bound: float) -> Tensor:
@@ -134,7 +135,7 @@ def with_clipped_singular_values(matrix: Tensor, bound: float) -> Tensor:
     wide = matrix.double()
     excess = top * (bound / sigmas[exceeds] - 1)
     is_tall = matrix.shape[0] >= matrix.shape[1]
-    change = wide @ excess @ top.T if is_tall else excess @ top.T @ wide
+    change: Tensor = wide @ excess @ top.T if is_tall else excess @ top.T @ wide
     return (wide + change).to(matrix.dtype)
 
 
