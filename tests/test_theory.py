@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from pictures import assert_drawn
+from torch import Tensor
 
 from spacil.experiments.theory import (
     COST_LIPSCHITZ,
@@ -22,6 +24,7 @@ from spacil.experiments.theory import (
     steepest,
 )
 from spacil.report.theory_figure import BOUND_COLOUR, MEASURED_COLOUR
+from spacil.smoothness.cost_penalty import along_both, along_response, exact_cost_penalty
 
 ROUNDING = 1 + 1e-9
 PAGE = Path(__file__).parents[1] / "docs" / "theory.md"
@@ -95,6 +98,19 @@ def test_equal_minima_do_not_make_equal_functions() -> None:
     action_value = (actions - states[:, None]) ** 2
     assert np.abs(action_value.min(axis=1)).max() < 1e-12
     assert np.abs(action_value[0] - action_value[-1]).max() == pytest.approx(4)
+
+
+def test_the_cost_penalty_as_printed_does_not_see_how_steep_a_cost_is_in_the_state() -> None:
+    states = torch.linspace(-1, 1, 9)[:, None]
+    for steepness in (1.0, 100.0):
+
+        def cost(s: Tensor, a: Tensor, k: float = steepness) -> Tensor:
+            return k * s[:, 0] + 0 * a[:, 0]
+
+        response = exact_cost_penalty(cost, along_response(torch.sin, states), states)
+        both = exact_cost_penalty(cost, along_both(torch.sin), states)
+        assert float(response) == 0.0
+        assert float(both) == pytest.approx(steepness)
 
 
 def test_strong_convexity_alone_gives_no_more_than_a_square_root() -> None:

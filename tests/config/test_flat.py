@@ -95,6 +95,7 @@ BAD = {
     "gamma": 0.0,
     "gae_lambda": 1.1,
     "action_rate_weight": -0.1,
+    "policy_lipschitz": -1.0,
     "max_kl": 0.0,
     "cg_steps": 0,
     "cg_damping": -0.1,

@@ -165,3 +165,10 @@ def test_the_reward_for_steady_actions_climbs_the_same_ladder() -> None:
     assert plans[0].round_kind(batch()) != replace(plans[0], action_rate_weight=0.5).round_kind(
         batch()
     )
+
+
+def test_a_bound_on_the_policy_halves_where_weights_double() -> None:
+    config = config_of(policy_lipschitz=8.0, penalty_start=2, penalty_doubling=2)
+    plans = [plan_iteration(config, num_done) for num_done in range(7)]
+    assert [plan.lipschitz_bound for plan in plans] == [None, None, 8.0, 8.0, 4.0, 4.0, 2.0]
+    assert plan_iteration(config_of(), 5).lipschitz_bound is None

@@ -33,6 +33,15 @@ class PolicyStepConfig:
     policy_step: Literal["trpo", "ppo"] = "trpo"
     """The paper's trpo, one natural-gradient step inside a KL bound; or ppo, epochs of Adam on the
     clipped surrogate (Schulman et al. 2017)."""
+    policy_lipschitz: float = 0.0
+    """A policy that is smooth by construction: after every step the layers are clipped until the
+    product of their spectral norms, which bounds the slope of the mean action in normalised states,
+    is at most this; 0: never. It follows --penalty-start, -ramp-iterations and -doubling: a policy
+    without bound at first, and half the bound where penalties have twice their weight."""
+
+    def __post_init__(self) -> None:
+        bound = self.policy_lipschitz
+        require(bound >= 0, "policy_lipschitz", bound, "0 or more")
 
 
 @dataclass(frozen=True)

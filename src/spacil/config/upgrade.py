@@ -33,6 +33,7 @@ _NEW_IN_0_2: Mapping[str, Any] = {
     "select": "return",
     "imitation_reward": "positive",
     "policy_step": "trpo",
+    "policy_lipschitz": 0.0,
     "ppo_clip": 0.2,
     "ppo_epochs": 10,
     "ppo_minibatch": 1_000,

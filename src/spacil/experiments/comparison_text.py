@@ -222,9 +222,10 @@ def aligned_table(table: Table) -> str:
     return "\n".join([line(header), "  ".join("-" * width for width in widths), *map(line, rows)])
 
 
-def markdown_table(table: Table) -> str:
+def markdown_table(table: Table, num_words: int = 2) -> str:
+    """The first `num_words` columns to the left, numbers to the right."""
     header, rows = table
-    rule = ["---", "---", *["---:"] * (len(header) - 2)]
+    rule = [*["---"] * num_words, *["---:"] * (len(header) - num_words)]
     cells = [[cell.replace("|", "\\|") for cell in row] for row in (header, rule, *rows)]
     return "\n".join(f"| {' | '.join(row)} |" for row in cells)
 

@@ -66,6 +66,11 @@ class RunRecord:
     """Whether best and last are fresh episodes, not the evaluations the best was picked by"""
     curve: tuple[CurvePoint, ...]
 
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """Another one if the run was trained again."""
+        return {"best": self.best, "last": self.last}
+
 
 def read_run(path: Path, planned: PlannedRun | None = None) -> RunRecord:
     """The record of a run folder; `planned` is the run as its sweep has it."""

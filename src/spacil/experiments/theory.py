@@ -81,8 +81,16 @@ def steep_value_slope(num_states: int) -> Slope:
     return Slope(num_states, steepest(solved.value, solved.states), None)
 
 
+def absolute_cost(states: Array, actions: Array) -> Array:
+    return np.abs(states) + ACTION_COST * np.abs(actions)
+
+
 def solve(
-    transition_lipschitz: float, num_states: int, num_actions: int, num_sweeps: int = NUM_SWEEPS
+    transition_lipschitz: float,
+    num_states: int,
+    num_actions: int,
+    num_sweeps: int = NUM_SWEEPS,
+    cost_of: Callable[[Array, Array], Array] = absolute_cost,
 ) -> OptimalControl:
     """Value iteration from V = 0 with linear interpolation between grid states.
 
@@ -90,7 +98,7 @@ def solve(
     problem obeys the theorem exactly, at every sweep and not only in the limit.
     """
     states, actions = np.linspace(-1, 1, num_states), np.linspace(-1, 1, num_actions)
-    cost = np.abs(states)[:, None] + ACTION_COST * np.abs(actions)
+    cost = cost_of(states[:, None], actions)
     drift = transition_lipschitz * (states[:, None] - ACTION_EFFECT * actions)
     position = (np.clip(drift, -1, 1) + 1) / 2 * (num_states - 1)
     left = np.minimum(position.astype(np.intp), num_states - 2)

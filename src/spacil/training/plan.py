@@ -38,6 +38,8 @@ class IterationPlan:
     """The penalty whose weight a fluctuation target moves"""
     action_rate_weight: float = 0.0
     """Of the squared change of the action, in the reward"""
+    lipschitz_bound: float | None = None
+    """That the policy is kept within; None: none"""
 
     @property
     def lambda_policy(self) -> float:
@@ -81,6 +83,7 @@ def plan_iteration(
     if not moves_policy:
         value = replace(value, value_epochs=CRITIC_EPOCH_FACTOR * value.value_epochs)
         steps *= DISCRIMINATOR_STEP_FACTOR
+    share, bound = share_at(config.policy_penalty, num_done), config.policy_step.policy_lipschitz
     return IterationPlan(
         begins_with_clone=starts_from_clone and num_done == 0,
         moves_policy=moves_policy,
@@ -91,6 +94,6 @@ def plan_iteration(
         discriminator_steps=steps,
         temporal_term=None if found.temporal is None else config.policy_penalty.temporal_term.name,
         anchor_weight=anchor_weight(config.fidelity.anchor_weight, num_pairs),
-        action_rate_weight=config.returns.action_rate_weight
-        * share_at(config.policy_penalty, num_done),
+        action_rate_weight=config.returns.action_rate_weight * share,
+        lipschitz_bound=bound / share if bound and share else None,
     )

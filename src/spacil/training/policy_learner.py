@@ -24,6 +24,7 @@ from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, VectorEnv
 from spacil.measuring.evaluate import Best, Evaluation, num_evaluation_envs
 from spacil.measuring.frames import frame_of_run
+from spacil.nets.lipschitz import keep_lipschitz
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.value import ValueNet
 from spacil.sampling.episodes import EpisodeTotals
@@ -154,6 +155,7 @@ class PolicyLearner:
                     self.wishes.weights.spatial,
                 )
                 self.sync_acting_policy()
+        self._keep_lipschitz(plan)
         with clock("simulation"):
             rollout, self.env_states = collect(
                 self.env,
@@ -163,6 +165,7 @@ class PolicyLearner:
                 self.streams.action,
             )
         metrics = update(self, plan, rollout, clock)
+        self._keep_lipschitz(plan)
         if plan.moves_policy:
             metrics |= self.wishes.after_batch(
                 self.policy, rollout, self.common_frame, self.streams
@@ -170,6 +173,8 @@ class PolicyLearner:
         self.sync_acting_policy()
         self.counters.iteration += 1
         self._keep_policy()
+        if self.kept is not None and plan.lipschitz_bound is not None:
+            keep_lipschitz(self.kept.policy.mean_net, plan.lipschitz_bound)
         self.counters.env_steps += rollout.num_steps
         progress = {"iteration": self.counters.iteration, "env_steps": self.counters.env_steps}
         return progress | self.open_episodes.count(rollout) | metrics | clock.seconds
@@ -180,6 +185,12 @@ class PolicyLearner:
         self.wishes.begin(demos, self.common_frame, self.eval_env)
         num_pairs = 0 if demos is None else demos.num_steps
         return plan_iteration(self.config, self.counters.iteration, self.wishes.weights, num_pairs)
+
+    def _keep_lipschitz(self, plan: IterationPlan) -> None:
+        """Whatever clone and step did, what plays is within the bound of its iteration."""
+        if plan.lipschitz_bound is not None:
+            keep_lipschitz(self.policy.mean_net, plan.lipschitz_bound)
+            self.sync_acting_policy()
 
     @property
     def num_moves(self) -> int:

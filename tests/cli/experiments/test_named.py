@@ -13,6 +13,7 @@ from spacil.experiments.named.plan import Scope
 from spacil.experiments.named.table import NAMED, named_experiment, page_of
 from spacil.experiments.sweep_folder import open_sweep
 from spacil.experiments.sweep_plan import Grid
+from spacil.policies.file import load_expert, save_policy
 
 Spacil = Callable[..., Any]
 
@@ -98,6 +99,21 @@ def test_claims_may_come_before_the_first_run(spacil: Spacil, tmp_path: Path) ->
         json.loads((tmp_path / "sweep" / "results" / "claims.json").read_text())["answers"]
     )
     open_sweep(tmp_path / "sweep", [Grid(("bc",), ("Reacher-v4",), (0,))], 0)
+
+
+def test_the_noise_study_takes_policies_from_files(spacil: Spacil, tmp_path: Path) -> None:
+    policy = tmp_path / "mine.policy.safetensors"
+    save_policy(load_expert("Reacher-v4"), policy, provenance={"algorithm": "trpo", "seed": 0})
+    flags = ("--policies", policy, "--quick", "-o", tmp_path / "sweep")
+    done = spacil("experiment", "perturbation", *flags)
+    assert done.code == 0, done.out + done.err
+    results = tmp_path / "sweep" / "results"
+    document = json.loads((results / "perturbation.json").read_text())
+    assert [row["noise_std"] for row in document["levels"]] == [0.0, 0.01, 0.1]
+    assert document["files"][0]["file"] == "mine.policy.safetensors"
+    assert (results / "perturbation.svg").read_bytes().startswith(b"<?xml")
+    refused = spacil("experiment", "mixing", *flags)
+    assert (refused.code, "measures its own runs" in refused.err) == (2, True)
 
 
 def test_several_values_of_a_setting_are_for_sweeps(spacil: Spacil) -> None:

@@ -30,7 +30,7 @@ def results(**columns: tuple[list[float | None], list[float | None]]) -> evidenc
 def test_without_results_nothing_is_claimed() -> None:
     found = claims.answers({})
     assert {one.answer for one in found} == {"not measured"}
-    assert len(found) == 2 * len(claims.PER_PAIR) + len(claims.ONCE)
+    assert len(found) == 3 * len(claims.PER_PAIR) + len(claims.ONCE)
     outcome = claims.analyse(Gathered(()))
     assert outcome.notes[0] == "not there yet: returns.json"
 
@@ -51,13 +51,14 @@ def test_a_verdict_says_where_it_holds(holds: dict[str, bool], words: str) -> No
 def test_a_better_return_is_one_of_means_with_its_probability() -> None:
     answer, words = evidence.better_return(results(G=([90.0, 110.0], [80.0, 100.0])), OURS, GAIL)
     assert answer == "holds (2 of 2 tasks)"
-    assert "Hopper 100 vs 90" in words
+    assert "Hopper 100 vs 90 (n 2, 2)" in words
     assert "P(better): Hopper 0.75" in words  # 90 > 80, 110 > both; 90 < 100
 
 
 def test_only_the_named_tasks_count_against_the_demonstrator() -> None:
     found = evidence.above_demonstrator(results(G=([99.0], [1.0])), OURS, GAIL)
-    assert found == ("does not hold (0 of 1 tasks)", "mean G vs demonstrator: Hopper 99 vs 100")
+    words = "mean G vs demonstrator: Hopper 99 vs 100 (n 1)"
+    assert found == ("does not hold (0 of 1 tasks)", words)
 
 
 def test_a_spread_needs_two_seeds() -> None:
@@ -70,7 +71,7 @@ def test_a_run_that_never_gets_there_is_slower_than_any() -> None:
     found = results(steps_to_95=([900.0, 950.0], [100.0, None]))
     answer, words = evidence.faster(found, OURS, GAIL)
     assert answer == "does not hold (0 of 2 tasks)"  # 2 of 4 pairs: no better than a coin
-    assert "Hopper 925 vs 100 (1 of 2 never), P(faster) 0.50" in words
+    assert "Hopper 925 vs 100 (1 of 2 never) (n 2, 2), P(faster) 0.50" in words
     found = results(steps_to_95=([90.0, 950.0], [100.0, None]))
     assert evidence.faster(found, OURS, GAIL)[0] == "holds (2 of 2 tasks)"
 
@@ -83,17 +84,20 @@ def test_the_gain_is_asked_of_the_task_with_most_dimensions() -> None:
         if (row["task"], row["setting"]) == ("Ant-v4", GAIL):
             row["share"] = 0.5
     answer, words = gain(document, OURS, GAIL)
-    assert (answer, words.split(": ")[1]) == ("holds", "Hopper +10.0; Ant +50.0")
+    gains = "Hopper +10.0 (n 1, 1); Ant +50.0 (n 1, 1)"
+    assert (answer, words.split(": ")[1]) == ("holds", gains)
 
 
 def test_noise_is_judged_on_negative_returns_too() -> None:
     def level(task: str, g: float, j: float) -> dict[str, Any]:
-        return {"task": task, "noise_std": 0.001, "scaled": {"G": g, "J": j, "J_fixed": 1.0}}
+        scaled = {"G": g, "J": j, "J_fixed": 1.0}
+        return {"task": task, "noise_std": 0.001, "draws": 10, "scaled": scaled}
 
     document = {
         "perturbation": {"levels": [level("Reacher-v4", 1.2, 1.1), level("Ant-v4", 0.99, 0.9)]}
     }
-    assert evidence.robust_to_small_noise(document)[0] == "holds on 1 of 2 tasks"
+    answer, words = evidence.robust_to_small_noise(document)
+    assert (answer, "10 draws" in words) == ("holds on 1 of 2 tasks", True)
     assert evidence.j_scaled(0.001, 1.0)(document, "", "")[0] == "holds on 1 of 2 tasks"
     assert evidence.j_scaled(0.1, 2.0)(document, "", "")[0] == "not measured"
 
@@ -128,3 +132,31 @@ def test_both_are_needed_where_neither_alone_does() -> None:
     answer, words = evidence.both_needed({"recipe": {"summaries": rows}})
     assert answer == "holds on 1 of 2 data sets"
     assert "Hopper every-20th: policy only 10 / 1, cost only 30 / 3, both 29 / 1.1" in words
+
+
+def recorded_run(setting: str, seed: int, g: float, curve: list[float]) -> dict[str, Any]:
+    evaluations = [[10 * (i + 1), g_at, 1.0, 0.5, 0.2, None, 0.1] for i, g_at in enumerate(curve)]
+    return {
+        "task": "Hopper-v4", "data": "whole", "setting": setting, "seed": seed,
+        "last": {"average_return": g, "smoothness_j": 0.5}, "evaluations": evaluations,
+    }  # fmt: skip
+
+
+def test_the_recorded_runs_of_the_recipe_answer_for_the_default() -> None:
+    runs = [
+        recorded_run("default", 0, 3700.0, [100.0, 3600.0, 3700.0, 3700.0]),
+        recorded_run("default", 1, 3600.0, [3600.0, 3600.0, 3610.0, 3600.0]),
+        recorded_run("gail-like", 0, 3500.0, [100.0, 100.0, 3600.0, 3500.0]),
+        {**recorded_run("gail-like", 1, 0.0, []), "data": "every 20th step"},
+    ]
+    document = {"tier_1": {"runs": runs, "random_returns": {"Hopper-v4": 20.0}}}
+    asked = claims.answers({"recipe.json": document})
+    found = {one.claim: one for one in asked if one.setting == claims.BESIDE}
+    better = found["SPaCIL's return is better than GAIL's on all tasks"]
+    assert better.answer == "holds (1 of 1 tasks)"
+    assert "Hopper 3650 vs 3500 (n 2, 1)" in better.evidence
+    # 95 % of 3690 first at iterations 20, 10 and 30 of 6,000 steps each.
+    assert "Hopper 90000 vs 180000 (n 2, 1), P(faster) 1.00" in found["faster learning"].evidence
+    steady = found["GAIL's rough policies have more variable training curves"]
+    assert steady.evidence.startswith("mean change between points of the evaluation curve")
+    assert steady.answer == "holds (1 of 1 tasks)"

@@ -75,6 +75,7 @@ def test_rungs_are_evaluations_with_the_weight_before_them(gathered: Gathered) -
     assert [(rung.iteration, rung.factor) for rung in rungs] == [(6, 0), (8, 1), (10, 2), (12, 4)]
     assert ladder.weights_at_factor("exact + temporal", 4.0) == ("exact=0.04", "cats=0.4")
     assert ladder.weighted("action-rate reward", 4.0) == {"action_rate_weight": 0.04}
+    assert ladder.weighted("by construction", 4.0)["policy_lipschitz"] == 4.0
 
 
 def test_the_front_is_relative_to_gail_on_the_same_data(gathered: Gathered) -> None:
@@ -127,4 +128,4 @@ def test_without_gail_there_is_no_front(tmp_path: Path) -> None:
     outcome = front_tables.analyse(gathered_from(tmp_path, arms, lambda arm, run: None, SCOPE))
     assert outcome.tables[0].rows == []
     assert "gail-like has not run" in outcome.notes[0]
-    assert len(outcome.problems) == 2 * (4 + 7)
+    assert len(outcome.problems) == 2 * (4 + 8)

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 from generated_arms import gathered_from
 
-from spacil.errors import RunDirError
+from spacil.errors import ConfigError, DataError, RunDirError
 from spacil.experiments.named import cost_smoothness, demonstrators, lambda_grid, perturbation
 from spacil.experiments.named.experiment import Gathered, measured_at
 from spacil.experiments.named.plan import Scope
+from spacil.experiments.policy_file import PolicyFile, one_per_task, read_policy_file
 from spacil.experiments.run_record import RunRecord
+from spacil.policies.file import load_expert, save_policy
 
 TASK = "Hopper-v4"
 
@@ -52,6 +54,44 @@ def test_levels_are_means_over_draws_scaled_by_the_undisturbed_policy(
     assert [one.label for one in outcome.panels[0].series] == [
         "return G", "J, own states", "J, fixed states",
     ]  # fmt: skip
+
+
+def test_policies_in_files_are_reported_like_those_of_runs() -> None:
+    files = tuple(
+        PolicyFile(Path(f"{task}.policy.safetensors"), task, {"seed": 3}, "0123456789abcdef")
+        for task in ("Ant-v4", TASK)
+    )
+    draws = [draw(0.0, 4000.0, 1.0, 2.0), draw(0.1, 100.0, 6.0, 8.0)]
+    measured = {file.path: {"episodes": 20, "draws": draws} for file in files}
+    outcome = perturbation.analyse(Gathered((), files=files, measured=measured))
+    assert [table.title for table in outcome.tables] == [TASK, "Ant-v4"]  # as in the paper
+    assert outcome.numbers["levels"][1]["scaled"] == {"G": 0.025, "J": 6.0, "J_fixed": 4.0}
+    assert outcome.numbers["files"][0]["provenance"] == {"seed": 3}
+    about = f"{TASK}: {TASK}.policy.safetensors (seed 3), parameters 0123456789ab"
+    assert about in outcome.notes
+
+
+def test_a_policy_file_is_known_by_its_parameters(tmp_path: Path) -> None:
+    expert = load_expert("Reacher-v4")
+    for name in ("one", "two"):
+        save_policy(expert, tmp_path / f"{name}.policy.safetensors", provenance={"seed": 5})
+    one, two = (read_policy_file(tmp_path / f"{n}.policy.safetensors") for n in ("one", "two"))
+    assert (one.task, one.seed) == ("Reacher-v4", 5)
+    assert one.fingerprint == two.fingerprint
+    expert.policy.log_std.add_(0.5)
+    save_policy(expert, one.path)
+    assert read_policy_file(one.path).fingerprint != two.fingerprint
+    with pytest.raises(DataError, match="a folder, expected a policy file"):
+        read_policy_file(tmp_path)
+
+
+def test_a_second_policy_of_a_task_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    path = tmp_path / "reacher.policy.safetensors"
+    save_policy(load_expert("Reacher-v4"), path)
+    assert [file.path for file in one_per_task([path], ["Hopper-v4"])] == [path]
+    for paths, of_runs in (([path, path], ()), ([path], ["Reacher-v4"])):
+        with pytest.raises(ConfigError, match="both of Reacher-v4: name one policy per task"):
+            one_per_task(paths, of_runs)
 
 
 def test_what_was_measured_is_kept_until_the_run_changes(

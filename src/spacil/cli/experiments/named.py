@@ -1,7 +1,7 @@
 """`spacil experiment NAME`: a table or figure of the paper, from its runs to its page.
 
 Runs what is missing in the sweep folder, measures what the experiment measures at finished runs,
-and writes NAME.md, NAME.json and NAME.png. Everything is kept: the same command goes on.
+and writes NAME.md, NAME.json, NAME.png and NAME.svg. Everything is kept: the same command goes on.
 """
 
 import shlex
@@ -19,7 +19,7 @@ from spacil.errors import ConfigError, RunDirError, StorageError
 from spacil.experiments.named.table import NAMED, named_experiment, page_of
 
 if TYPE_CHECKING:
-    from spacil.experiments.named.experiment import Gathered, NamedExperiment
+    from spacil.experiments.named.experiment import Gathered, Measure, NamedExperiment, Subject
     from spacil.experiments.named.outcome import Outcome
     from spacil.experiments.named.plan import Arm, Scope
     from spacil.experiments.sweep_folder import SweepFolder
@@ -34,7 +34,7 @@ class NamedArguments:
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
     """Folder of the runs, a sweep that experiments share: sweeps/paper, or sweeps/quick."""
     results: Path | None = None
-    """Folder for NAME.md, NAME.json and NAME.png; by default `results` in the folder of the
+    """Folder for NAME.md, NAME.json and the figure; by default `results` in the folder of the
     runs."""
     quick: bool = False
     """The same path on Reacher with 2 seeds and few iterations: minutes, and no result."""
@@ -48,6 +48,8 @@ class NamedArguments:
     """NAME=VALUE: a setting of every run that reads it; may be given several times."""
     runs: tuple[Path, ...] = ()
     """Finished runs to measure instead of the experiment's own (perturbation)."""
+    policies: tuple[Path, ...] = ()
+    """Policy files to measure instead, one per task (perturbation)."""
     jobs: int = 0
     """Runs at a time; by default one per core, and one on a GPU."""
     threads_per_job: int = 1
@@ -76,7 +78,7 @@ def run(name: str, arguments: list[str]) -> int:
     folder = parsed.out or Path("sweeps") / ("quick" if parsed.quick else "paper")
     results = parsed.results or folder / RESULTS
     _refuse_others(name, results)
-    if parsed.runs:
+    if parsed.runs or parsed.policies:
         gathered = _given(name, experiment, parsed)
     elif not experiment.stages:
         gathered = _without_runs(scope)
@@ -167,15 +169,17 @@ def _list(sweep: "SweepFolder", arms: "Sequence[Arm]", parsed: NamedArguments) -
 
 
 def _given(name: str, experiment: "NamedExperiment", parsed: NamedArguments) -> "Gathered":
-    """The runs a user names, one arm per task and algorithm."""
+    """The runs a user names, one arm per task and algorithm, and policy files."""
     from spacil.experiments.found_runs import find_runs
     from spacil.experiments.named.experiment import ArmRuns, Gathered
     from spacil.experiments.named.plan import Arm, Setting
+    from spacil.experiments.policy_file import one_per_task
 
-    if not experiment.takes_runs:
-        raise ConfigError(f"--runs: the experiment {name} runs its own")
-    records, problems = find_runs(parsed.runs)
-    if not records:
+    if experiment.measure_file is None:
+        raise ConfigError(f"--runs, --policies: the experiment {name} measures its own runs")
+    records, problems = find_runs(parsed.runs) if parsed.runs else ([], [])
+    files = one_per_task(parsed.policies, [record.task for record in records])
+    if not records and not files:
         raise RunDirError("no finished run to measure:\n  " + "\n  ".join(problems))
     keys = dict.fromkeys((record.task, record.algorithm) for record in records)
     arms = []
@@ -183,7 +187,7 @@ def _given(name: str, experiment: "NamedExperiment", parsed: NamedArguments) -> 
         members = [r for r in records if (r.task, r.algorithm) == (task, algorithm)]
         seeds = tuple(record.seed for record in members)
         arms.append(ArmRuns(Arm(Setting(algorithm, algorithm), task, seeds), tuple(members)))
-    return Gathered(tuple(arms), _scope(parsed), tuple(problems))
+    return Gathered(tuple(arms), _scope(parsed), files, tuple(problems))
 
 
 def _without_runs(scope: "Scope") -> "Gathered":
@@ -201,20 +205,27 @@ def _measured(
     from spacil.experiments.named.experiment import measured_at
 
     found: dict[Path, Any] = {}
-    if experiment.measure is not None:
-        wanted = experiment.measured_runs(gathered.arms)
-        for i, record in enumerate({record.path: record for record in wanted}.values()):
-            print(f"measuring {i + 1} of {len(wanted)}: {record.path}", file=sys.stderr)
-            found[record.path] = measured_at(
-                record, folder, name, experiment.measure, gathered.scope
-            )
-    return replace(gathered, measured=found, results=_documents(experiment.reads, results))
+    wanted = experiment.measured_runs(gathered.arms) if experiment.measure is not None else []
+    runs = {record.path: record for record in wanted}
+    count = len(runs) + len(gathered.files)
+
+    def kept(subject: "Subject", measure: "Measure[Subject] | None") -> None:
+        assert measure is not None
+        print(f"measuring {len(found) + 1} of {count}: {subject.path}", file=sys.stderr)
+        found[subject.path] = measured_at(subject, folder, name, measure, gathered.scope)
+
+    for record in runs.values():
+        kept(record, experiment.measure)
+    for file in gathered.files:
+        kept(file, experiment.measure_file)
+    return replace(gathered, measured=found, results=_documents(experiment, results))
 
 
-def _documents(names: Sequence[str], results: Path) -> dict[str, Any]:
+def _documents(experiment: "NamedExperiment", results: Path) -> dict[str, Any]:
     from spacil import storage
 
-    paths = {name: results / f"{page_of(name)}.json" for name in names}
+    paths = {name: results / f"{page_of(name)}.json" for name in experiment.reads}
+    paths |= {name: results / name for name in experiment.reads_files}
     return {name: storage.read_json(path) for name, path in paths.items() if path.is_file()}
 
 
@@ -233,8 +244,9 @@ def _write(name: str, outcome: "Outcome", command: str, results: Path) -> list[P
     figure = None
     if any(panel["series"] for panel in document["panels"]):
         figure = results / f"{page}.png"
-        draw_panels(document["panels"], figure, document["panel_columns"])
-        written.append(figure)
+        for path in (figure, figure.with_suffix(".svg")):
+            draw_panels(document["panels"], path, document["panel_columns"])
+            written.append(path)
     written.append(results / f"{page}.md")
     storage.replace_file(written[-1], markdown(outcome, command, figure, f"{page}.json").encode())
     return written

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
+from spacil.experiments.named import recipe_runs
 from spacil.experiments.named.evidence import (
     ROBUST_SHARE,
     VERY_HIGH,
@@ -22,10 +23,14 @@ from spacil.experiments.named.evidence import (
 )
 from spacil.experiments.named.experiment import Gathered, NamedExperiment
 from spacil.experiments.named.outcome import Outcome, Table
+from spacil.experiments.named.recipe_runs import SOURCE
+from spacil.experiments.named.table import page_of
 
 READS = ("returns", "curves", "perturbation", "lambda-grid", "recipe")
 PAIRS = {"as printed": ("spacil paper-mean", "gail paper-mean"), "our default": ("spacil", "gail")}
 """Who is compared: SPaCIL's setting and the GAIL it belongs to"""
+BESIDE = "our default, beside gail-like"
+"""The default and the GAIL of ratios, from the runs of recipe.json"""
 
 
 @dataclass(frozen=True)
@@ -70,10 +75,13 @@ ONCE: Mapping[str, tuple[str, Claim]] = {
 
 def answers(results: Results) -> list[Answer]:
     """Every claim, for every setting it is asked of."""
+    recorded = recipe_runs.as_results(results[SOURCE]) if SOURCE in results else {}
+    asked = [(setting, results, pair) for setting, pair in PAIRS.items()]
+    asked.append((BESIDE, recorded, (recipe_runs.DEFAULT, recipe_runs.GAIL_LIKE)))
     found = [
-        Answer(claim, setting, *answer(results, *pair))
+        Answer(claim, setting, *answer(documents, *pair))
         for claim, answer in PER_PAIR.items()
-        for setting, pair in PAIRS.items()
+        for setting, documents, pair in asked
     ]
     found += [
         Answer(claim, setting, *answer(results, "", ""))
@@ -84,13 +92,16 @@ def answers(results: Results) -> list[Answer]:
 
 def analyse(gathered: Gathered) -> Outcome:
     found = answers(gathered.results)
-    missing = [name for name in READS if name not in gathered.results]
+    missing = [f"{page_of(name)}.json" for name in READS if name not in gathered.results]
     return Outcome(
         title="The paper's claims, answered",
         text=(
             "Computed from the documents of the other experiments in this folder. `as printed` "
             "compares the preset paper-mean with GAIL of the same discriminator, `our default` the "
-            f"default with plain GAIL. Robust: at least {100 * ROBUST_SHARE:.0f} % of the return "
+            "default with plain GAIL, `our default, beside gail-like` with GAIL of the same start, "
+            f"critic and cost penalty (whole demonstrations, the runs of [{SOURCE}]({SOURCE})). n "
+            "are seeds of ours and of GAIL's; noise is on one policy per task. "
+            f"Robust: at least {100 * ROBUST_SHARE:.0f} % of the return "
             f"at noise 0.001; very high: more than {VERY_HIGH:g} times J. Both penalties are "
             "needed where both return more than the policy penalty alone at a lower J than the "
             "cost penalty alone. On Ant, methods with an untrained start were stopped early."
@@ -100,11 +111,12 @@ def analyse(gathered: Gathered) -> Outcome:
                 "Claims",
                 ["claim", "setting", "answer", "evidence"],
                 [[one.claim, one.setting, one.answer, one.evidence or "-"] for one in found],
+                num_words=4,
             )
         ],
         numbers={"answers": [asdict(one) for one in found], "read": sorted(gathered.results)},
-        notes=[f"not there yet: {name}.json" for name in missing],
+        notes=[f"not there yet: {name}" for name in missing],
     )
 
 
-CLAIMS = NamedExperiment(stages=(), analyse=analyse, reads=READS)
+CLAIMS = NamedExperiment(stages=(), analyse=analyse, reads=READS, reads_files=(SOURCE,))

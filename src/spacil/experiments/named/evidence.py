@@ -54,7 +54,8 @@ def _compared(
     for task in (task for task in ours if task in theirs):
         a, b = of(ours[task]), of(theirs[task])
         holds[task] = sign * a > sign * b
-        words.append(f"{_short(task)} {number(a)} vs {number(b)}")
+        counts = f"n {len(ours[task])}, {len(theirs[task])}"
+        words.append(f"{_short(task)} {number(a)} vs {number(b)} ({counts})")
     return verdict(holds), "; ".join(words)
 
 
@@ -79,10 +80,13 @@ def above_demonstrator(results: Results, ours: str, _: str) -> tuple[str, str]:
     known = results.get("returns", {}).get("demonstrators", {})
     found = column(results, "returns", ours, "G")
     named = ("Hopper-v4", "Walker2d-v4", "HalfCheetah-v4")
-    a = {task: found[task] for task in named if task in found and task in known}
-    b = {task: [known[task]["average_return"]] for task in a}
-    answer, evidence = _compared(a, b, False, _mean)
-    return answer, f"mean G vs demonstrator: {evidence}" if a else ""
+    holds, words = {}, []
+    for task in (task for task in named if task in found and task in known):
+        g, demonstrated = _mean(found[task]), known[task]["average_return"]
+        holds[task] = g > demonstrated
+        counts = f"n {len(found[task])}"
+        words.append(f"{_short(task)} {number(g)} vs {number(demonstrated)} ({counts})")
+    return verdict(holds), "mean G vs demonstrator: " + "; ".join(words) if words else ""
 
 
 def _spread(values: Sequence[float]) -> float:
@@ -108,18 +112,20 @@ def smoother(results: Results, ours: str, gail: str) -> tuple[str, str]:
 
 
 def steadier_training(results: Results, ours: str, gail: str) -> tuple[str, str]:
-    def of(label: str) -> dict[str, list[float]]:
+    """Of the learning curve; of the evaluation curve where only that was kept."""
+
+    def of(label: str, kind: str) -> dict[str, list[float]]:
         return {
             row["task"]: values
             for row in results.get("curves", {}).get("variability", [])
-            if row["setting"] == label and (values := row["late_variability"]["learning"])
+            if row["setting"] == label and (values := row["late_variability"].get(kind))
         }
 
-    answer, evidence = _compared(of(ours), of(gail), True, _mean)
-    return (
-        answer,
-        f"mean change between points of the learning curve: {evidence}" if evidence else "",
-    )
+    for kind in ("learning", "evaluation"):
+        answer, evidence = _compared(of(ours, kind), of(gail, kind), True, _mean)
+        if evidence:
+            return answer, f"mean change between points of the {kind} curve: {evidence}"
+    return NOT_MEASURED, ""
 
 
 def faster(results: Results, ours: str, gail: str) -> tuple[str, str]:
@@ -139,7 +145,8 @@ def faster(results: Results, ours: str, gail: str) -> tuple[str, str]:
         if a and b:
             chance = improvement([-x for x in _finite(a)], [-x for x in _finite(b)]).probability
             holds[task] = chance > 0.5
-            words.append(f"{_short(task)} {_steps(a)} vs {_steps(b)}, P(faster) {chance:.2f}")
+            compared = f"{_short(task)} {_steps(a)} vs {_steps(b)} (n {len(a)}, {len(b)})"
+            words.append(f"{compared}, P(faster) {chance:.2f}")
     return verdict(holds), "steps to 95 %: " + "; ".join(words) if words else ""
 
 
@@ -163,7 +170,10 @@ def larger_gain_in_high_dimensions(results: Results, ours: str, gail: str) -> tu
         return NOT_MEASURED, ""
     tasks = list(gains)
     holds = max(gains, key=lambda task: gains[task]) == tasks[-1] and gains[tasks[-1]] > 0
-    evidence = "; ".join(f"{_short(task)} {gain:+.1f}" for task, gain in gains.items())
+    evidence = "; ".join(
+        f"{_short(task)} {gain:+.1f} (n {len(a[task])}, {len(b[task])})"
+        for task, gain in gains.items()
+    )
     answer = "holds" if holds else "does not hold"
     return answer, f"gain in percent of the demonstrator, by dimension: {evidence}"
 
@@ -171,6 +181,13 @@ def larger_gain_in_high_dimensions(results: Results, ours: str, gail: str) -> tu
 def _scaled(results: Results, level: float) -> dict[str, dict[str, float | None]]:
     rows = results.get("perturbation", {}).get("levels", [])
     return {row["task"]: row["scaled"] for row in rows if row["noise_std"] == level}
+
+
+def _draws(results: Results, level: float) -> str:
+    """`10 draws`, of every task."""
+    rows = results.get("perturbation", {}).get("levels", [])
+    counts = sorted({row["draws"] for row in rows if row["noise_std"] == level})
+    return f"{' or '.join(map(str, counts))} draws"
 
 
 def robust_to_small_noise(results: Results, *_: str) -> tuple[str, str]:
@@ -181,7 +198,8 @@ def robust_to_small_noise(results: Results, *_: str) -> tuple[str, str]:
         for task, g in found.items()
     }
     words = "; ".join(f"{_short(task)} {g:.3f}" for task, g in found.items())
-    return verdict(holds), f"G at noise 0.001 over G without: {words}" if words else ""
+    about = f"G at noise 0.001 over G without, {_draws(results, 0.001)}"
+    return verdict(holds), f"{about}: {words}" if words else ""
 
 
 def j_scaled(level: float, least: float) -> Claim:
@@ -192,7 +210,8 @@ def j_scaled(level: float, least: float) -> Claim:
             f"{_short(task)} {number(s['J'])} (fixed states {number(s['J_fixed'])})"
             for task, s in found.items()
         )
-        return verdict(holds), f"J at noise {level:g} over J without: {words}" if words else ""
+        about = f"J at noise {level:g} over J without, {_draws(results, level)}"
+        return verdict(holds), f"{about}: {words}" if words else ""
 
     return answer
 

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from spacil import storage
 from spacil.errors import SpacilError
 from spacil.experiments.named.outcome import Document, Outcome
 from spacil.experiments.named.plan import Arm, Scope, Stage
+from spacil.experiments.policy_file import PolicyFile
 from spacil.experiments.run_record import RunRecord, read_run
 from spacil.experiments.sweep_folder import MEASURED, SweepFolder
 from spacil.runs.location import make_folder, safe_folder_name
@@ -36,12 +37,15 @@ class Gathered:
 
     arms: tuple[ArmRuns, ...]
     scope: Scope = field(default_factory=Scope)
+    files: tuple[PolicyFile, ...] = ()
+    """Policies that a user named"""
     problems: tuple[str, ...] = ()
     """Runs that are missing, in words"""
     measured: Mapping[Path, Document] = field(default_factory=dict)
-    """By run folder, where the experiment measures at runs"""
+    """By run folder or policy file, where the experiment measures at them"""
     results: Mapping[str, Document] = field(default_factory=dict)
-    """Documents of other experiments, by name, where this one reads them"""
+    """Documents of other experiments by their names, and other ones by those of their files,
+    where this experiment reads them"""
 
     @property
     def records(self) -> list[RunRecord]:
@@ -60,7 +64,20 @@ class Gathered:
         return None
 
 
-Measure = Callable[[RunRecord, Scope], Document]
+class Measurable(Protocol):
+    """A run or a policy file."""
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """Differs where the policy does"""
+        ...
+
+
+Subject = TypeVar("Subject", bound=Measurable)
+Measure = Callable[[Subject, Scope], Document]
 
 
 def all_runs(arms: Sequence[ArmRuns]) -> list[RunRecord]:
@@ -73,16 +90,19 @@ class NamedExperiment:
 
     stages: tuple[Stage, ...]
     analyse: Callable[[Gathered], Outcome]
-    measure: Measure | None = None
+    measure: Measure[RunRecord] | None = None
     """At a finished run: takes time, so its result is kept"""
     measured_runs: Callable[[Sequence[ArmRuns]], list[RunRecord]] = all_runs
     """Which runs are measured"""
     reads: tuple[str, ...] = ()
     """Other experiments whose results it reads"""
+    reads_files: tuple[str, ...] = ()
+    """Documents in the results folder that no experiment wrote"""
     page: str = ""
     """Name of its files, where it is not the experiment's"""
-    takes_runs: bool = False
-    """Whether it can be told which finished runs to use instead of running its own"""
+    measure_file: Measure[PolicyFile] | None = None
+    """The same at a policy file, where an experiment can be told which policies to use instead of
+    those of its own runs"""
 
 
 def gather(sweep: SweepFolder, arms: Sequence[Arm], scope: Scope) -> Gathered:
@@ -101,25 +121,24 @@ def gather(sweep: SweepFolder, arms: Sequence[Arm], scope: Scope) -> Gathered:
             except SpacilError as error:
                 problems.append(f"{run.name}: {error}")
         found.append(ArmRuns(arm, tuple(sorted(records, key=lambda record: record.seed))))
-    return Gathered(tuple(found), scope, tuple(dict.fromkeys(problems)))
+    return Gathered(tuple(found), scope, problems=tuple(dict.fromkeys(problems)))
 
 
 def measured_at(
-    record: RunRecord, folder: Path, name: str, measure: Measure, scope: Scope
+    subject: Subject, folder: Path, name: str, measure: Measure[Subject], scope: Scope
 ) -> Document:
-    """What an experiment measures at a run, from the file of an earlier call where it is there.
+    """What an experiment measures at a run or file, from an earlier call where it is there.
 
-    The file knows which policy it measured: a run that was trained again is measured again.
+    The document knows which policy it measured: a run that was trained again is measured again.
     """
-    parts = [*record.path.parts[-4:], "quick"] if scope.is_quick else record.path.parts[-4:]
+    parts = [*subject.path.parts[-4:], "quick"] if scope.is_quick else subject.path.parts[-4:]
     path = folder / MEASURED / name / f"{safe_folder_name('--'.join(parts))}.json"
-    key: dict[str, Any] = {"best": record.best, "last": record.last}
-    policy = storage.document_hash(storage.without_non_finite(key))
+    policy = storage.document_hash(storage.without_non_finite(subject.fingerprint))
     if path.is_file():
         match storage.read_json(path):
             case {"policy": known, "measured": dict() as measured} if known == policy:
                 return measured
-    measured = storage.without_non_finite(measure(record, scope))
+    measured = storage.without_non_finite(measure(subject, scope))
     make_folder(path.parent)
-    storage.write_json(path, {"policy": policy, "run": record.path.name, "measured": measured})
+    storage.write_json(path, {"policy": policy, "run": subject.path.name, "measured": measured})
     return dict(measured)

@@ -237,8 +237,9 @@ _TEXT = (
     "dominate, up to GAIL's roughness and down to random actions, per seed; mean and 95 % interval "
     "over seeds. Smoothest: the rung of the lowest J, in the mean over seeds, with at least "
     f"{100 * LEAST_SHARE:.0f} % of the return; `fixed weight` is that rung's weight in runs of its "
-    "own. The action-rate reward loses the squared change of the executed action. Filters act on "
-    "GAIL's policy and leave its J as it is. Not here: a policy that is Lipschitz by construction."
+    "own. The action-rate reward loses the squared change of the executed action. The policy that "
+    "is smooth by construction has a bound on its Lipschitz constant, which halves where weights "
+    "double. Filters act on GAIL's policy and leave its J as it is."
 )
 _HEADER = [
     "method", "smoothest at", "J / GAIL's", "its share", "action change / GAIL's", "its share",

@@ -23,7 +23,7 @@ START = 3 * RUNG
 EPISODE_STEPS = 50_000
 """Of the evaluation at each rung: 50 episodes of 1,000 steps"""
 
-ACTION_RATE = "action-rate reward"
+ACTION_RATE, BY_CONSTRUCTION = "action-rate reward", "by construction"
 METHODS: Mapping[str, tuple[str, ...]] = {
     "exact": ("exact=0.01",),
     "frobenius": ("frobenius=0.005",),
@@ -32,8 +32,12 @@ METHODS: Mapping[str, tuple[str, ...]] = {
     "caps": ("caps=0.1",),
     "exact + temporal": ("exact=0.01", "cats=0.1"),
     ACTION_RATE: (f"{ACTION_RATE}=0.01",),
+    BY_CONSTRUCTION: ("lipschitz=16",),
 }
-"""Method -> its weights on the first rung; the last one has 128 times as much"""
+"""Method -> its weights on the first rung; the last one has 128 times as much. The policy that is
+smooth by construction has a bound instead, and on the last rung 1 / 128 of it."""
+BOUND_RAMP = 20
+"""Iterations over which the first bound comes down, from none: a clone is not cut at once"""
 
 
 @dataclass(frozen=True)
@@ -103,16 +107,20 @@ def rungs_of(arm: Arm, record: RunRecord) -> list[Rung]:
 
 
 def weights_at_factor(label: str, factor: float) -> tuple[str, ...]:
-    """The weights of a method on the rung of this factor."""
+    """The weights of a method, or its bound, on the rung of this factor."""
     pairs = [word.split("=") for word in METHODS[label]]
-    return tuple(f"{name}={float(weight) * factor!r}" for name, weight in pairs)
+    scale = 1 / factor if label == BY_CONSTRUCTION else factor
+    return tuple(f"{name}={float(weight) * scale!r}" for name, weight in pairs)
 
 
 def weighted(label: str, factor: float = 1.0) -> dict[str, Value]:
-    """The same as settings: penalties on the policy, or what the reward loses."""
+    """The same as settings: penalties on the policy, what the reward loses, or a bound."""
     words = weights_at_factor(label, factor)
+    first = float(words[0].split("=")[1])
     if label == ACTION_RATE:
-        return {"action_rate_weight": float(words[0].split("=")[1])}
+        return {"action_rate_weight": first}
+    if label == BY_CONSTRUCTION:
+        return {"policy_lipschitz": first, "penalty_ramp_iterations": BOUND_RAMP}
     return {"penalty": words}
 
 

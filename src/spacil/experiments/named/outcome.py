@@ -13,11 +13,13 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True)
 class Table:
-    """Header and rows of text; the first two columns are words."""
+    """Header and rows of text."""
 
     title: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
+    num_words: int = 2
+    """So many columns, the first ones, are words"""
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,9 @@ def markdown(outcome: Outcome, command: str, figure: Path | None, source: str) -
         parts.append(f"![{outcome.title}]({figure.name})")
     for table in outcome.tables:
         rows = [list(row) for row in table.rows]
-        body = markdown_table((list(table.header), rows)) if rows else "Not measured."
+        body = "Not measured."
+        if rows:
+            body = markdown_table((list(table.header), rows), table.num_words)
         parts.append(f"## {table.title}\n\n{body}")
     if outcome.notes:
         parts.append("## Notes\n\n" + "\n".join(f"- {note}" for note in outcome.notes))

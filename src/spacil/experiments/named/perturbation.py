@@ -1,6 +1,7 @@
 """Noise on a policy's parameters: does J rise, and does the return hold? (fig:perturbation)
 
-On the best run of spacil's default on each task, or on runs that are named.
+On the best run of spacil's default on each task, or on runs or policy files that are named: one
+policy per task.
 """
 
 from collections.abc import Sequence
@@ -17,14 +18,15 @@ from spacil.experiments.comparison_text import number
 from spacil.experiments.named import returns
 from spacil.experiments.named.experiment import ArmRuns, Gathered, NamedExperiment
 from spacil.experiments.named.outcome import Document, Outcome, Panel, Series, Table
-from spacil.experiments.named.plan import Arm, Scope
+from spacil.experiments.named.plan import FIVE_TASKS, Arm, Scope
 from spacil.experiments.named.rows import spread
+from spacil.experiments.policy_file import PolicyFile
 from spacil.experiments.published import PERTURBATIONS, Perturbed
 from spacil.experiments.run_record import RunRecord
 from spacil.experiments.statistics import Summary, summarize
 from spacil.measuring.frames import choose_frame
 from spacil.measuring.parameter_noise import LEVELS, measure_parameter_noise
-from spacil.policies.file import load_policy
+from spacil.policies.file import SavedPolicy, load_policy
 
 DRAWS, EPISODES = 10, 20
 QUICK_LEVELS, QUICK_DRAWS, QUICK_EPISODES = (0.01, 0.1), 2, 4
@@ -49,12 +51,20 @@ def best_of_each_task(found: Sequence[ArmRuns]) -> list[RunRecord]:
 
 
 def measure(record: RunRecord, scope: Scope) -> Document:
-    """The best policy of a run, undisturbed and under every level of noise."""
-    saved = load_policy(record.path, "best")
-    task = task_named_in_file(saved.task, record.path)
+    """The best policy of a run."""
+    return _disturbed(load_policy(record.path, "best"), record.path, scope)
+
+
+def measure_file(file: PolicyFile, scope: Scope) -> Document:
+    return _disturbed(load_policy(file.path), file.path, scope)
+
+
+def _disturbed(saved: SavedPolicy, source: Path, scope: Scope) -> Document:
+    """A policy, undisturbed and under every level of noise."""
+    task = task_named_in_file(saved.task, source)
     frame = choose_frame(None, saved.common_frame, task)
     if frame is None or task not in bundled_demos():
-        raise DataError(f"{record.path}: {task} has no bundled demonstrations to measure J on")
+        raise DataError(f"{source}: {task} has no bundled demonstrations to measure J on")
     states = load_demos(task).states.float()
     levels, draws, episodes = (
         (QUICK_LEVELS, QUICK_DRAWS, QUICK_EPISODES) if scope.is_quick else (LEVELS, DRAWS, EPISODES)
@@ -78,11 +88,15 @@ def measure(record: RunRecord, scope: Scope) -> Document:
 
 
 def analyse(gathered: Gathered) -> Outcome:
-    measured = [r for r in gathered.records if r.path in gathered.measured]
-    levels = [row for record in measured for row in levels_of(record, gathered)]
+    records = [record for record in gathered.records if record.path in gathered.measured]
+    subjects = in_order([*records, *gathered.files])
+    levels = [
+        row for one in subjects for row in levels_of(one.task, gathered.measured[one.path]["draws"])
+    ]
+    tasks = [one.task for one in subjects]
     tables = [
-        Table(record.task, _HEADER, [_cells(row) for row in levels if row["task"] == record.task])
-        for record in measured
+        Table(task, _HEADER, [_cells(row) for row in levels if row["task"] == task])
+        for task in tasks
     ]
     return Outcome(
         title="Noise on the parameters of a policy",
@@ -90,16 +104,35 @@ def analyse(gathered: Gathered) -> Outcome:
         tables=tables,
         numbers={
             "levels": [_plain(row) for row in levels],
-            "draws": {record.task: gathered.measured[record.path] for record in measured},
+            "draws": {one.task: gathered.measured[one.path] for one in subjects},
             "runs": [
                 {"task": r.task, "seed": r.seed, "command": r.command, "commit": r.commit}
-                for r in measured
+                for r in records
+            ],
+            "files": [
+                {"task": f.task, "file": f.path.name, "content_hash": f.content_hash}
+                | {"provenance": dict(f.provenance)}
+                for f in gathered.files
             ],
         },
-        panels=[_panel(record.task, levels) for record in measured],
+        panels=[_panel(task, levels) for task in tasks],
+        notes=[_about(file) for file in gathered.files],
         problems=gathered.problems,
-        records=measured,
+        records=records,
     )
+
+
+def _about(file: PolicyFile) -> str:
+    """Which policy it was, and what its file says of where it is from."""
+    known = ", ".join(f"{name} {value}" for name, value in file.provenance.items())
+    origin = f" ({known})" if known else ""
+    return f"{file.task}: {file.path.name}{origin}, parameters {file.content_hash[:12]}"
+
+
+def in_order(subjects: Sequence[RunRecord | PolicyFile]) -> list[RunRecord | PolicyFile]:
+    """The paper's five tasks as it has them, then others."""
+    order = {task: place for place, task in enumerate(FIVE_TASKS)}
+    return sorted(subjects, key=lambda one: order.get(one.task, len(order)))
 
 
 _TEXT = (
@@ -116,16 +149,15 @@ _HEADER = [
 ]  # fmt: skip
 
 
-def levels_of(record: RunRecord, gathered: Gathered) -> list[dict[str, Any]]:
+def levels_of(task: str, draws: Sequence[Document]) -> list[dict[str, Any]]:
     """One row per level of noise, 0 first: summaries over draws, and their ratio to level 0."""
-    draws = gathered.measured[record.path]["draws"]
     rows: list[dict[str, Any]] = []
     for level in sorted({draw["noise_std"] for draw in draws}):
         at_level = [draw for draw in draws if draw["noise_std"] == level]
         columns = {
             name: summarize([draw[key] for draw in at_level]) for name, key in NUMBERS.items()
         }
-        rows.append({"task": record.task, "noise_std": level, "draws": len(at_level)} | columns)
+        rows.append({"task": task, "noise_std": level, "draws": len(at_level)} | columns)
     undisturbed = rows[0]
     for row in rows:
         row["scaled"] = {
@@ -173,5 +205,5 @@ PERTURBATION = NamedExperiment(
     analyse=analyse,
     measure=measure,
     measured_runs=best_of_each_task,
-    takes_runs=True,
+    measure_file=measure_file,
 )

@@ -1,0 +1,64 @@
+"""The final runs of docs/results/recipe.json in the vocabulary of the other documents.
+
+They were made by a script before there were named experiments, and are the only ones so far of the
+default on five tasks: what a claim can be asked of, it is asked of them too.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from spacil.config.defaults import default_config
+from spacil.experiments.demonstrator import demonstrator_of
+from spacil.experiments.named.curves import variability
+from spacil.experiments.named.outcome import Document
+from spacil.experiments.named.rows import demonstrators_of, share
+
+SOURCE = "recipe.json"
+DEFAULT, GAIL_LIKE = "default", "gail-like"
+_WHOLE = "whole"
+
+
+def as_results(document: Document) -> dict[str, Document]:
+    """Runs on whole demonstrations as `returns` and `curves` hold theirs."""
+    final = document["tier_1"]
+    runs = [run for run in final["runs"] if run["data"] == _WHOLE]
+    randoms = final["random_returns"]
+    return {
+        "returns": {
+            "runs": [_row(run, randoms[run["task"]]) for run in runs],
+            "demonstrators": demonstrators_of([run["task"] for run in runs]),
+        },
+        "curves": {"variability": _variability(runs)},
+    }
+
+
+def _row(run: Mapping[str, Any], random_return: float) -> dict[str, Any]:
+    last, known = run["last"], demonstrator_of(run["task"])
+    reached = [
+        iteration
+        for iteration, average_return, *_ in run["evaluations"]
+        if known is not None and average_return >= known.threshold
+    ]
+    batch = default_config("spacil", run["task"]).sampling.steps_per_iteration
+    return {
+        "task": run["task"],
+        "setting": run["setting"],
+        "seed": run["seed"],
+        "G": last["average_return"],
+        "J": last["smoothness_j"],
+        "share": share(last["average_return"], random_return, known),
+        "steps_to_95": float(batch * reached[0]) if reached else None,
+    }
+
+
+def _variability(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Of the evaluation curves alone: returns of training batches were not kept."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for run in runs:
+        moved = variability({row[0]: row[1] for row in run["evaluations"]})
+        if moved is not None:
+            found.setdefault((run["task"], run["setting"]), []).append(moved)
+    return [
+        {"task": task, "setting": setting, "late_variability": {"evaluation": values}}
+        for (task, setting), values in found.items()
+    ]
