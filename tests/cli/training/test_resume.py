@@ -226,6 +226,15 @@ def test_what_is_no_run_folder_is_refused(
     assert message in refused.err
 
 
+def test_a_folder_of_runs_is_refused_with_the_runs_in_it(
+    spacil: Spacil, finished_run: Path
+) -> None:
+    refused = spacil("resume", finished_run.parent)
+    assert refused.code == 73
+    assert "name one of the runs in it" in refused.err
+    assert str(finished_run) in refused.err
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [

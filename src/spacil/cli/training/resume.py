@@ -41,11 +41,13 @@ def run(arguments: list[str]) -> int:
     from spacil.cli.training.session import Output, Session
     from spacil.config.flat import with_settings
     from spacil.runs.inputs import read_inputs
+    from spacil.runs.listing import named_runs
     from spacil.runs.resuming import config_of_run, is_run_folder, status_of_run
 
     if not is_run_folder(parsed.run):
         what = "is not a run folder" if parsed.run.exists() else "does not exist"
-        raise RunDirError(f"{parsed.run} {what}: name the folder of a run, runs/.../seed0-...")
+        inside = named_runs(parsed.run) or ": name the folder of a run, runs/.../seed0-..."
+        raise RunDirError(f"{parsed.run} {what}{inside}")
     config, inputs = config_of_run(parsed.run), read_inputs(parsed.run)
     if parsed.iterations is not None:
         config = with_settings(config, {"iterations": parsed.iterations})
