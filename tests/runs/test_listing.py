@@ -51,6 +51,12 @@ def test_long_lists_end_with_a_count(tmp_path: Path) -> None:
     assert lines[-1] == "and 2 more"
 
 
+@pytest.mark.parametrize("part", ["checkpoints", "checkpoints/best"])
+def test_a_part_of_a_run_is_refused_with_the_run(tmp_path: Path, part: str) -> None:
+    run = aged_run(tmp_path / "runs" / "gail", seconds=1)
+    assert named_runs(run / part) == f"; it is part of a run, name that: {run}"
+
+
 def test_without_runs_nothing_is_said(tmp_path: Path) -> None:
     assert not named_runs(tmp_path)
     assert not named_runs(tmp_path / "nowhere")
