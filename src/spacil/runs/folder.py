@@ -220,10 +220,11 @@ def _refuse(path: Path, settings: dict[str, Any], *, resume: bool, overwrite: bo
 def _take_back(path: Path) -> None:
     """Remove a folder that was created for a run that never began.
 
-    The lock is still held: whoever opened the lock file meanwhile finds no folder to write to.
+    A signal may come between the first two files of `begin`, so the settings may be there. The lock
+    goes last and is still held: whoever opened it meanwhile finds no folder to write to.
     """
     with contextlib.suppress(OSError):
-        for name in (OWNER, HEARTBEAT, LOCK):
+        for name in (OWNER, HEARTBEAT, CONFIG, LOCK):
             (path / name).unlink(missing_ok=True)
         path.rmdir()
 
