@@ -77,6 +77,15 @@ def test_a_signal_between_the_first_files_leaves_no_folder_or_a_run(
     finish(tmp_path / "run", resume=True)
 
 
+def test_a_refused_run_is_left_whole_whatever_name_it_has(tmp_path: Path) -> None:
+    run = finish(tmp_path / "run")
+    before = {name: (run / name).read_bytes() for name in names_in(run)}
+    for name in ("run", "missing/../run", "./run/."):
+        with pytest.raises(RunDirError, match="already holds a run"):
+            folder.open_run(some_config(), run_dir=tmp_path / name)
+    assert {name: (run / name).read_bytes() for name in names_in(run)} == before
+
+
 def test_a_linked_folder_works_and_is_held_under_both_names(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
