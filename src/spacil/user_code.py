@@ -59,6 +59,18 @@ def is_known(name: str) -> bool:
     return file is not None and file in _remembered()
 
 
+def known_folder(name: str) -> Path | None:
+    """Where a typed module that is not found from here was; None if it is here, or nowhere."""
+    top = name.partition(":")[0].split(".")[0]
+    if _file_of(top) is not None:
+        return None
+    for file in map(Path, reversed(_remembered())):
+        is_package = file.name == "__init__.py"
+        if (file.parent.name if is_package else file.stem) == top and file.is_file():
+            return file.parent.parent if is_package else file.parent
+    return None
+
+
 def known_modules_file() -> Path:
     """Where typed modules are remembered, after the XDG base directories."""
     home = os.environ.get("XDG_STATE_HOME") or Path("~/.local/state").expanduser()

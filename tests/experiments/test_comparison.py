@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import time
 from pathlib import Path
 
@@ -128,6 +129,34 @@ def test_different_frames_are_flagged_with_their_hashes(tmp_path: Path) -> None:
     (note,) = compare(tmp_path).notes
     assert "different frames" in note
     assert "aaaaaaaa, bbbbbbbb" in note
+
+
+def test_a_folder_that_does_not_name_its_frame_is_told_in_words(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", frame="a" * 64)
+    write_run(tmp_path / "b", "spacil", frame="")
+    (note,) = compare(tmp_path).notes
+    assert "the folders of spacil do not say in which frame J" in note
+    assert "the others do (aaaaaaaa)" in note
+    assert "None" not in compare(tmp_path).to_markdown()
+
+
+def test_the_frame_of_a_run_of_version_0_1_is_that_of_its_fresh_episodes(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "a", frame="")
+    evaluations = json.loads((run / "eval.json").read_text())
+    evaluations["fresh"]["best"]["common_frame"] = "a" * 64
+    (run / "eval.json").write_text(json.dumps(evaluations))
+    write_run(tmp_path / "b", "spacil", frame="a" * 64)
+    assert not compare(tmp_path).notes
+
+
+def test_different_numbers_of_fresh_episodes_are_flagged(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "a")
+    evaluations = json.loads((run / "eval.json").read_text())
+    evaluations["fresh"]["best"]["num_episodes"] = 20
+    (run / "eval.json").write_text(json.dumps(evaluations))
+    write_run(tmp_path / "b", "spacil")
+    (note,) = compare(tmp_path).notes
+    assert note.endswith("runs have different numbers of fresh episodes: 20, 150")
 
 
 def test_a_missing_seed_is_named(tmp_path: Path) -> None:

@@ -45,6 +45,12 @@ def kill_after(process: Any, run_dir: Path, records: int, delay: float) -> int:
     return process.wait().code
 
 
+def best_iteration(checkpoints: Path) -> int:
+    best = checkpoint.read_best(checkpoints)
+    assert best is not None
+    return best.iteration
+
+
 @pytest.mark.parametrize(
     ("algorithm", "failpoint"),
     [
@@ -90,6 +96,20 @@ def test_a_run_killed_before_its_first_checkpoint_begins_again(
     assert num_records(tmp_path / "run") == 1
     assert checkpoint.newest_valid(tmp_path / "run" / "checkpoints") is None
     assert finish("gail") == uninterrupted("gail")
+
+
+def test_a_run_that_ends_before_a_best_it_lost_has_the_best_of_what_it_kept(
+    start: Any, finish: Callable[..., Any], tmp_path: Path
+) -> None:
+    checkpoints = tmp_path / "run" / "checkpoints"
+    every = {"evaluation_interval": 1, "select": "last"}  # each one is the best so far
+    # Best 1, checkpoint 1, best 2: killed in the fourth one, checkpoint 2.
+    killed = start("gail", "checkpoint.after-stage:4", iterations=2, **every).wait()
+    assert killed.code == -signal.SIGKILL
+    assert best_iteration(checkpoints) == 2
+    finish("gail", iterations=1, **every)
+    told = json.loads((tmp_path / "run" / "eval.json").read_text())["best"]
+    assert best_iteration(checkpoints) == told["iteration"] == 1
 
 
 @pytest.mark.parametrize(

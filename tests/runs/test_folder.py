@@ -15,7 +15,7 @@ from run_folders import finish, names_in, open_run, some_config
 from spacil import storage
 from spacil.config.flat import flat_settings
 from spacil.errors import ConfigError, RunDirError
-from spacil.runs import resuming
+from spacil.runs import folder, resuming
 
 # --- making a folder
 
@@ -53,6 +53,37 @@ def test_odd_folder_names_work(tmp_path: Path, name: str) -> None:
     finish(tmp_path / name / "run")
     finish(tmp_path / name / "run", resume=True)
     assert resuming.status_of_run(tmp_path / name / "run") == "finished"
+
+
+@pytest.mark.parametrize("stopped_after", ["owner.json", "config.json", "status.json"])
+def test_a_signal_between_the_first_files_leaves_no_folder_or_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped_after: str
+) -> None:
+    write_json = storage.write_json
+
+    def write_and_be_stopped(path: Path, document: object) -> None:
+        write_json(path, document)
+        if path.name == stopped_after:
+            monkeypatch.setattr(storage, "write_json", write_json)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(storage, "write_json", write_and_be_stopped)
+    with (
+        pytest.raises(KeyboardInterrupt),
+        folder.open_run(some_config(), run_dir=tmp_path / "run", resume=True) as run,
+    ):
+        run.begin()
+    assert (tmp_path / "run").exists() == (stopped_after == "status.json")
+    finish(tmp_path / "run", resume=True)
+
+
+def test_a_refused_run_is_left_whole_whatever_name_it_has(tmp_path: Path) -> None:
+    run = finish(tmp_path / "run")
+    before = {name: (run / name).read_bytes() for name in names_in(run)}
+    for name in ("run", "missing/../run", "./run/."):
+        with pytest.raises(RunDirError, match="already holds a run"):
+            folder.open_run(some_config(), run_dir=tmp_path / name)
+    assert {name: (run / name).read_bytes() for name in names_in(run)} == before
 
 
 def test_a_linked_folder_works_and_is_held_under_both_names(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -162,3 +163,42 @@ def test_outside_the_main_thread_nothing_happens() -> None:
     thread.start()
     thread.join()
     assert seen == [None, 0, True]
+
+
+class Dying:
+    """Receives a signal while it is finalized, where Python ignores exceptions."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), self.number)
+        time.sleep(0.001)  # the handler runs here at the latest
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1, signal.SIGINT])
+def test_a_signal_that_python_would_swallow_comes_again_without_a_traceback(
+    number: signal.Signals, capfd: pytest.CaptureFixture[str]
+) -> None:
+    expected = KeyboardInterrupt if number == signal.SIGINT else StoppedBySignal
+    with pytest.raises(expected), signals_as_exceptions():
+        dying = Dying(number)
+        del dying
+        time.sleep(10)
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_other_faults_of_finalizers_are_reported_as_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda fault: seen.append(fault.exc_type))
+
+    class Faulty:
+        def __del__(self) -> None:
+            raise OSError("the camera fell off")
+
+    with signals_as_exceptions():
+        faulty = Faulty()
+        del faulty
+    assert seen == [OSError]

@@ -49,7 +49,7 @@ def write_run(
     """A finished run whose return rose from 0 in equal steps, evaluated every second iteration.
 
     `fresh` is the return and J of its fresh episodes; `frame` the hash of its common frame, by
-    default that of the task's bundled demonstrations.
+    default that of the task's bundled demonstrations, and "" for a folder that does not say.
     """
     config = default_config(algorithm, task)
     config = with_user_settings(config, {"seed": seed, "iterations": iterations, **settings})
@@ -75,12 +75,12 @@ def write_run(
         again = FreshEvaluations(0, 150, row, row | {"average_return": fresh[0] - 100})
     write_evaluations(path / "eval.json", type(found)(identity, found.best, found.last, again))
     known = demonstrator_of(task)
-    frame = frame or ("f" * 64 if known is None else known.frame_hash)
+    if frame is None:
+        frame = "f" * 64 if known is None else known.frame_hash
     best = path / "checkpoints" / "best" / f"iter-{iterations:06d}-00000000"
     best.mkdir(parents=True)
-    document = {
-        "common_frame": {"hash": frame, "source": "made-up demonstrations"},
-        "demonstrations": demonstrations,
-    }
+    document: dict[str, Any] = {"demonstrations": demonstrations}
+    if frame:
+        document["common_frame"] = {"hash": frame, "source": "made-up demonstrations"}
     storage.write_json(best / "state.json", document)
     return path

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from spacil.envs.mujoco_tasks import MUJOCO_TASKS, MujocoTask
 from spacil.errors import ConfigError
 from spacil.plain_text import shown
-from spacil.user_code import is_known
+from spacil.user_code import is_known, known_folder
 
 if TYPE_CHECKING:
     from spacil.envs.env_source import EnvSource
@@ -74,9 +74,16 @@ def task_named_in_file(task: str, file: object) -> str:
     A name such as `package:Env-v0` imports the package: only one that was typed here before.
     """
     if ":" in task and not is_known(task):
+        folder = known_folder(task)
+        remedy = (
+            f"if you trust it, name the task yourself: --task {shown(task)}"
+            if folder is None
+            else f"if it is the one in {shown(folder)}, run the command there, or put that folder "
+            "on PYTHONPATH"
+        )
         raise ConfigError(
             f"{file} names the task {shown(repr(task))}: a module is not imported because a file "
-            f"says so; if you trust it, name the task yourself: --task {shown(task)}"
+            f"says so; {remedy}"
         )
     return task
 

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from spacil.errors import ConfigError
 from spacil.experiments.aggregate import Aggregate, aggregates_of
+from spacil.experiments.comparison_remarks import missing_seeds, notes_on
 from spacil.experiments.demonstrator import Demonstrator, demonstrator_of
 from spacil.experiments.found_runs import find_runs
 from spacil.experiments.published import Printed, published_return, published_smoothness
@@ -167,8 +168,8 @@ def compare(
         which,
         known,
         tuple(aggregates_of(rows, baselines, known)),
-        (*problems, *twice, *_missing_seeds(rows)),
-        tuple(_notes(rows)),
+        (*problems, *twice, *missing_seeds(rows)),
+        tuple(notes_on(rows)),
     )
 
 
@@ -227,46 +228,6 @@ def _beside(row: Row, baseline: Row | None) -> Row:
         better_return=probability("average_return", 1),
         smoother=probability("smoothness_j_common", -1),
     )
-
-
-def _missing_seeds(rows: Sequence[Row]) -> list[str]:
-    """Seeds that other rows of the task have; a sweep plans its own and names what is missing."""
-    problems = []
-    for task in dict.fromkeys(row.task for row in rows):
-        of_task = [row for row in rows if row.task == task]
-        wanted = {seed for row in of_task for seed in row.seeds}
-        for row in of_task:
-            is_planned = all(run.record.is_planned for run in row.runs)
-            missing = sorted(wanted - set(row.seeds))
-            if missing and not is_planned:
-                listed = ", ".join(map(str, missing))
-                problems.append(f"{task}, {row.label}: no run of seed {listed}")
-    return problems
-
-
-def _notes(rows: Sequence[Row]) -> list[str]:
-    notes = [
-        f"{row.task}, {row.label}: no fresh episodes; these are the evaluations that the best "
-        "policy was picked by, which flatter it"
-        for row in rows
-        if not row.is_fresh
-    ]
-    for task in dict.fromkeys(row.task for row in rows):
-        runs = [run.record for row in rows if row.task == task for run in row.runs]
-        frames = {str(record.frame_hash)[:8] for record in runs}
-        if len(frames) > 1:
-            notes.append(
-                f"{task}: J (common, effective) is in different frames and cannot be compared "
-                f"between them: {', '.join(sorted(frames))}"
-            )
-        num_episodes = {record.best.get("num_episodes") for record in runs if record.is_fresh}
-        if len(num_episodes) > 1:
-            notes.append(f"{task}: runs have different numbers of fresh episodes, {num_episodes}")
-    for row in rows:
-        hashes = {run.record.demonstrations for run in row.runs}
-        if len(hashes) > 1:
-            notes.append(f"{row.task}, {row.label}: seeds learned from different demonstrations")
-    return notes
 
 
 def _row_document(row: Row) -> dict[str, Any]:

@@ -59,6 +59,7 @@ class RunRecord:
     demonstrations: str | None
     """Content hash of those it learned from"""
     frame_hash: str | None
+    """Of the common frame that its J is in; None where the folder does not say"""
     frame_source: str | None
     best: Row
     last: Row
@@ -101,7 +102,8 @@ def read_run(path: Path, planned: PlannedRun | None = None) -> RunRecord:
         command=_command(config.algorithm, config.task, config.run.seed, choices, planned),
         commit=None if evaluations.identity is None else evaluations.identity.commit,
         demonstrations=document.get("demonstrations"),
-        frame_hash=frame.get("hash"),
+        # Version 0.1 kept no frame; its fresh episodes say which one they were measured in.
+        frame_hash=frame.get("hash") or best.get("common_frame"),
         frame_source=frame.get("source"),
         best=best,
         last=last,

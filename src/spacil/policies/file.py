@@ -30,6 +30,7 @@ from spacil.envs.vector_env import EnvSpec, require_dims
 from spacil.errors import ConfigError, DataError
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs import checkpoint
+from spacil.runs.listing import named_runs
 from spacil.runs.named_tensors import with_prefix
 from spacil.storage import sealed_file
 
@@ -228,6 +229,7 @@ def checkpoint_of(path: Path, which: Which) -> checkpoint.Checkpoint:
     if not checkpoints.is_dir():
         raise DataError(
             f"{path}: expected a run folder, a checkpoint folder or a policy file ({SUFFIX})"
+            f"{named_runs(path)}"
         )
     found = (
         checkpoint.read_best(checkpoints)

@@ -32,12 +32,12 @@ from spacil.errors import StorageError
 from spacil.runs.checkpoint_names import (
     BEST,
     CORRUPT,
-    LATEST,
     folder_name,
     has_corrupt,
     iteration_of,
     latest_name,
     names_in,
+    point_latest_at,
 )
 from spacil.runs.failpoints import failpoint
 from spacil.runs.manifest import MANIFEST, read_manifest, read_part, sealed_manifest
@@ -104,11 +104,12 @@ def write_best(
     document: Mapping[str, Any],
     manifest_extra: Mapping[str, Any],
     confirm: Confirm = unchallenged,
+    keep: int = 1,
 ) -> Path:
-    """Make this state the best one; the previous best is deleted once this one is safe."""
+    """Make this state the best one; once it is safe, former ones are deleted down to `keep`."""
     state = _State(iteration, tensors, document, manifest_extra)
     name = f"{folder_name(iteration)}-{state.content_hash[:8]}"
-    return _write(checkpoints_dir / BEST, name, state, 1, confirm)
+    return _write(checkpoints_dir / BEST, name, state, keep, confirm)
 
 
 def require_space(folder: Path, tensors: Mapping[str, Tensor]) -> None:
@@ -188,11 +189,11 @@ def _write(folder: Path, name: str, state: _State, keep: int, confirm: Confirm) 
         _publish(target, state, confirm)
         failpoint("checkpoint.after-publish")
     confirm()
-    storage.replace_file(folder / LATEST, f"{name}\n".encode())
+    point_latest_at(folder, name)
     failpoint("checkpoint.after-latest")
     confirm()
     others = [other for other in names_in(folder) if other != name]
-    _prune(folder / other for other in others[keep - 1 :])
+    prune(folder / other for other in others[keep - 1 :])
     failpoint("checkpoint.after-prune")
     return target
 
@@ -235,7 +236,8 @@ def _is_written(target: Path, content_hash: str) -> bool:
     return True
 
 
-def _prune(folders: Iterable[Path]) -> None:
+def prune(folders: Iterable[Path]) -> None:
+    """Delete checkpoints; one that cannot be deleted is a warning."""
     for folder in folders:
         try:
             # Out of sight first: a kill in the deletion must not leave half a checkpoint behind.

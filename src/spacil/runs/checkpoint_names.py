@@ -39,10 +39,21 @@ def latest_name(folder: Path) -> str | None:
         return None
 
 
+def point_latest_at(folder: Path, name: str) -> None:
+    storage.replace_file(folder / LATEST, f"{name}\n".encode())
+
+
 def repair_latest(folder: Path, iteration: int) -> None:
     """Point LATEST at the checkpoint that a run resumes from: a kill may have come before it."""
     if latest_name(folder) != folder_name(iteration):
-        storage.replace_file(folder / LATEST, f"{folder_name(iteration)}\n".encode())
+        point_latest_at(folder, folder_name(iteration))
+
+
+def best_as_of(folder: Path, iteration: int) -> str | None:
+    """Of the bests in a folder, the one that a run had after an iteration."""
+    reached = [name for name in names_in(folder) if iteration_of(name) <= iteration]
+    hint = latest_name(folder)
+    return hint if hint in reached else next(iter(reached), None)
 
 
 def has_corrupt(folder: Path) -> bool:

@@ -83,9 +83,11 @@ class RunDir:
         """Whether `begin` deletes the run that is in the folder."""
         self._settings, self._is_new = settings, is_new
         self._status: Status | None = None
+        self._has_begun = False
 
     def begin(self) -> None:
         """Record the settings; an overwritten run is deleted only now."""
+        self._has_begun = True
         try:
             storage.sweep_abandoned(self.path)
             if self.is_overwritten:
@@ -109,7 +111,7 @@ class RunDir:
         """Release the folder; in a forked child, which does not hold it, nothing happens."""
         if self._lock.is_held:
             if self._status is None and self._is_new:
-                _take_back(self.path)
+                _take_back(self.path, has_begun=self._has_begun)
             self._lock.release()
 
     def __enter__(self) -> "RunDir":
@@ -217,13 +219,15 @@ def _refuse(path: Path, settings: dict[str, Any], *, resume: bool, overwrite: bo
             )
 
 
-def _take_back(path: Path) -> None:
-    """Remove a folder that was created for a run that never began.
+def _take_back(path: Path, *, has_begun: bool) -> None:
+    """Remove a folder that was created for a run that never came to its first status.
 
-    The lock is still held: whoever opened the lock file meanwhile finds no folder to write to.
+    A signal may come between the first two files of `begin`, the settings and the status. The lock
+    goes last and is still held: whoever opened it meanwhile finds no folder to write to.
     """
+    settings = [CONFIG] if has_begun else []
     with contextlib.suppress(OSError):
-        for name in (OWNER, HEARTBEAT, LOCK):
+        for name in (OWNER, HEARTBEAT, *settings, LOCK):
             (path / name).unlink(missing_ok=True)
         path.rmdir()
 

@@ -13,6 +13,7 @@ are not ours: there a signal does what it does by default.
 import contextlib
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
@@ -30,12 +31,16 @@ EXIT_CODES = {
 NOT_SAVED = 75
 """Exit code after a second signal."""
 
+RESEND_SECONDS = 0.05
+"""After a signal was swallowed: by then the main thread is elsewhere."""
+
 
 class StoppedBySignal(BaseException):
     """A signal outside of the training loop, where nothing has to be finished first."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
+        self.number = number
         self.exit_code = EXIT_CODES[signal.Signals(number)]
 
 
@@ -60,10 +65,34 @@ def signals_as_exceptions() -> Iterator[None]:
     for number in former:
         signal.signal(number, stop)
     try:
-        yield
+        with _swallowed_signals_sent_again():
+            yield
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def _swallowed_signals_sent_again() -> Iterator[None]:
+    """Python ignores an exception in a finalizer or a weak reference's callback, such as that of
+    its importer: a signal that arrives there would be printed as a traceback, and lost."""
+    former = sys.unraisablehook
+
+    def send_again(unraisable: "sys.UnraisableHookArgs") -> None:
+        swallowed = unraisable.exc_value
+        if not isinstance(swallowed, StoppedBySignal | KeyboardInterrupt):
+            former(unraisable)
+            return
+        number = getattr(swallowed, "number", signal.SIGINT)
+        timer = threading.Timer(RESEND_SECONDS, os.kill, (os.getpid(), number))
+        timer.daemon = True
+        timer.start()
+
+    sys.unraisablehook = send_again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = former
 
 
 class Interruption:

@@ -34,13 +34,20 @@ def safe_folder_name(task: str) -> str:
 
 
 def make_folder(path: Path) -> bool:
-    """Create the folder if it is missing; whether it was."""
+    """Create the folder if it is missing; whether it was.
+
+    By the creating alone: `missing/../run` may be there although nothing is found under that name.
+    """
     try:
         os.fsencode(path)
         with storage.os_errors_as(RunDirError, "create the run folder", path):
-            is_new = not path.is_dir()
-            path.mkdir(parents=True, exist_ok=True)
-            return is_new
+            try:
+                path.mkdir(parents=True)
+            except FileExistsError:
+                if not path.is_dir():
+                    raise
+                return False
+            return True
     except ValueError as error:  # a null character, or half of a surrogate pair
         raise RunDirError(f"{str(path)!r} cannot be the name of a folder: {error}") from None
 

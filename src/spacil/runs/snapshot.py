@@ -13,7 +13,14 @@ from pathlib import Path, PurePosixPath
 from spacil import storage
 from spacil.errors import StorageError
 from spacil.runs.checkpoint import NUM_KEPT
-from spacil.runs.checkpoint_names import BEST, LATEST, latest_name, names_in
+from spacil.runs.checkpoint_names import (
+    BEST,
+    LATEST,
+    best_as_of,
+    iteration_of,
+    latest_name,
+    names_in,
+)
 from spacil.runs.heartbeat import HEARTBEAT
 from spacil.runs.location import make_folder
 from spacil.runs.ownership import LOCK, OWNER
@@ -64,23 +71,23 @@ def put(run_dir: Path, snapshot: Snapshot) -> None:
 
 def _files(run_dir: Path) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
-    for folder in ("checkpoints", f"checkpoints/{BEST}"):
-        newest = _newest(run_dir / folder)
-        if newest is not None:
-            for path in sorted((run_dir / folder / newest).iterdir()):
-                files[f"{folder}/{newest}/{path.name}"] = _content(path)
-            files[f"{folder}/{LATEST}"] = f"{newest}\n".encode()
+    newest = next(iter(names_in(run_dir / "checkpoints")), None)
+    best = _best(run_dir / "checkpoints" / BEST, newest)
+    for folder, name in (("checkpoints", newest), (f"checkpoints/{BEST}", best)):
+        if name is not None:
+            for path in sorted((run_dir / folder / name).iterdir()):
+                files[f"{folder}/{name}/{path.name}"] = _content(path)
+            files[f"{folder}/{LATEST}"] = f"{name}\n".encode()
     for path in sorted(run_dir.iterdir()):
         if path.is_file() and _NAME.fullmatch(path.name) and path.name not in _OF_ONE_MACHINE:
             files[path.name] = _content(path)
     return files
 
 
-def _newest(folder: Path) -> str | None:
-    """Of the best ones the one that LATEST names: both are there for a moment."""
-    names = names_in(folder)
-    hint = latest_name(folder)
-    return hint if folder.name == BEST and hint in names else next(iter(names), None)
+def _best(folder: Path, newest: str | None) -> str | None:
+    """The best one as of the newest checkpoint, where it is known: a later one may be lost."""
+    reached = None if newest is None else best_as_of(folder, iteration_of(newest))
+    return reached or next(iter(names_in(folder)), None)
 
 
 def _content(path: Path) -> bytes:

@@ -27,7 +27,6 @@ from spacil.errors import ConfigError, DivergedError, StorageError
 from spacil.plain_text import shown
 from spacil.policies.file import policy_document
 from spacil.runs import checkpoint, metrics_log
-from spacil.runs.checkpoint_names import repair_latest
 from spacil.runs.evaluations import evaluations_of, write_evaluations
 from spacil.runs.folder import RunDir, open_run
 from spacil.runs.inputs import INPUTS, RunInputs, write_inputs
@@ -40,6 +39,7 @@ from spacil.runs.provenance import deciding_last_bits, provenance_of
 from spacil.runs.resuming import check_resumable, config_of, settings_in
 from spacil.runs.run_log import RunLog
 from spacil.runs.saved_state import first_non_finite
+from spacil.runs.saving import repair, write_state
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.learner import Learner
 from spacil.training.limits import mark_whole, memory_named, require_whole_iteration
@@ -103,7 +103,7 @@ def train_recorded(
     found = None if run.is_overwritten else checkpoint.newest_valid(run.checkpoints)
     if found is not None:
         restore(learner, found)
-        repair_latest(run.checkpoints, found.iteration)
+        repair(run.checkpoints, found.iteration)
     checkpoint.require_space(run.path, learner.tensors())
     run.begin()
     if inputs is not None:
@@ -194,17 +194,13 @@ def save(
     is_last: bool,
     confirm: Confirm = unchallenged,
 ) -> None:
-    """Write what is due after an iteration: the new best, then the checkpoint."""
+    """Write what is due after an iteration: the new best, the checkpoint."""
     iteration, config = learner.counters.iteration, learner.config.run
-    is_due = iteration % config.checkpoint_interval == 0 or learner.is_done
+    is_due = is_last or iteration % config.checkpoint_interval == 0 or learner.is_done
     is_best = bool(metrics.get("is_best"))
-    if not (is_due or is_best or is_last):
-        return
-    state = state_to_save(learner)
-    if is_best:
-        checkpoint.write_best(checkpoints, iteration, *state, confirm)
-    if is_due or is_last:
-        checkpoint.write(checkpoints, iteration, *state, confirm=confirm)
+    if is_due or is_best:
+        state = state_to_save(learner)
+        write_state(checkpoints, iteration, state, is_best=is_best, is_due=is_due, confirm=confirm)
 
 
 def state_to_save(

@@ -42,6 +42,10 @@ def test_a_bundled_expert_is_smoothed_into_a_folder(spacil: Spacil, tmp_path: Pa
     assert document["smooth"] == verdict["smooth"]
     assert (document["algorithm"], document["task"]) == ("smooth", "Reacher-v4")
 
+    refused = spacil("resume", folder)  # which holds no teacher
+    assert refused.code == 2
+    assert f"give that command again, with --run-dir {folder} --resume" in refused.err
+
     measured = spacil("evaluate", folder / "policy.safetensors", "--episodes", "2", "--json")
     assert json.loads(measured.out)["provenance"]["teacher"] == "Reacher-v4"
 

@@ -98,6 +98,21 @@ def test_a_task_is_suggested_once(train: Train) -> None:
     assert refused.err.count("Hopper-v4") == 1
 
 
+def test_from_another_folder_a_run_says_where_its_module_is(
+    train: Train, spacil: Spacil, own_task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert train("trpo", "--run-dir", "run", task=own_task, iterations=1).code == 0
+    forget_own_env()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p != str(tmp_path)])
+    refused = spacil("evaluate", tmp_path / "run", "--episodes", 1)
+    assert refused.code == 2
+    assert f"if it is the one in {tmp_path}, run the command there" in refused.err
+    monkeypatch.syspath_prepend(tmp_path)
+    assert spacil("evaluate", tmp_path / "run", "--episodes", 1).code == 0
+
+
 def test_a_run_folder_from_elsewhere_cannot_bring_code_along(
     train: Train, spacil: Spacil, own_task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,6 +239,15 @@ def test_what_is_no_run_folder_is_refused(
     refused = spacil("resume", tmp_path / "run")
     assert refused.code == 73
     assert message in refused.err
+
+
+def test_a_folder_of_runs_is_refused_with_the_runs_in_it(
+    spacil: Spacil, finished_run: Path
+) -> None:
+    refused = spacil("resume", finished_run.parent)
+    assert refused.code == 73
+    assert "name one of the runs in it" in refused.err
+    assert str(finished_run) in refused.err
 
 
 @pytest.mark.parametrize(

@@ -41,12 +41,15 @@ def run(arguments: list[str]) -> int:
     from spacil.cli.training.session import Output, Session
     from spacil.config.flat import with_settings
     from spacil.runs.inputs import read_inputs
+    from spacil.runs.listing import named_runs
     from spacil.runs.resuming import config_of_run, is_run_folder, status_of_run
 
     if not is_run_folder(parsed.run):
         what = "is not a run folder" if parsed.run.exists() else "does not exist"
-        raise RunDirError(f"{parsed.run} {what}: name the folder of a run, runs/.../seed0-...")
+        inside = named_runs(parsed.run) or ": name the folder of a run, runs/.../seed0-..."
+        raise RunDirError(f"{parsed.run} {what}{inside}")
     config, inputs = config_of_run(parsed.run), read_inputs(parsed.run)
+    _check_verb(config.algorithm, parsed.run)
     if parsed.iterations is not None:
         config = with_settings(config, {"iterations": parsed.iterations})
     _check_task(parsed, config, inputs)
@@ -64,6 +67,18 @@ def run(arguments: list[str]) -> int:
         Output(is_quiet=parsed.quiet, json=parsed.json),
     )
     return session.train(parsed.run, resume=True)
+
+
+def _check_verb(algorithm: str, path: Path) -> None:
+    """A run of another verb has a teacher, which is code or a file that it does not hold."""
+    from spacil.config.algorithms import ALGORITHMS
+
+    verb = ALGORITHMS[algorithm].verb
+    if verb != "train":
+        raise ConfigError(
+            f"{path} is a run of `spacil {verb}`, whose teacher the folder does not hold: give "
+            f"that command again, with --run-dir {path} --resume"
+        )
 
 
 def _num_done(path: Path) -> int:

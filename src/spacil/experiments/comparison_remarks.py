@@ -1,0 +1,72 @@
+"""What a reader of a comparison must know: seeds that are missing, numbers that do not compare."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from spacil.experiments.comparison import Row
+
+
+def missing_seeds(rows: Sequence["Row"]) -> list[str]:
+    """Seeds that other rows of the task have; a sweep plans its own and names what is missing."""
+    problems = []
+    for of_task in _by_task(rows):
+        wanted = {seed for row in of_task for seed in row.seeds}
+        for row in of_task:
+            is_planned = all(run.record.is_planned for run in row.runs)
+            missing = sorted(wanted - set(row.seeds))
+            if missing and not is_planned:
+                listed = ", ".join(map(str, missing))
+                problems.append(f"{row.task}, {row.label}: no run of seed {listed}")
+    return problems
+
+
+def notes_on(rows: Sequence["Row"]) -> list[str]:
+    """Everything that makes two numbers of a comparison mean different things."""
+    notes = [
+        f"{row.task}, {row.label}: no fresh episodes; these are the evaluations that the best "
+        "policy was picked by, which flatter it"
+        for row in rows
+        if not row.is_fresh
+    ]
+    for of_task in _by_task(rows):
+        notes += [*_notes_on_frames(of_task), *_notes_on_episodes(of_task)]
+    for row in rows:
+        hashes = {run.record.demonstrations for run in row.runs}
+        if len(hashes) > 1:
+            notes.append(f"{row.task}, {row.label}: seeds learned from different demonstrations")
+    return notes
+
+
+def _by_task(rows: Sequence["Row"]) -> list[list["Row"]]:
+    tasks = dict.fromkeys(row.task for row in rows)
+    return [[row for row in rows if row.task == task] for task in tasks]
+
+
+def _notes_on_frames(of_task: Sequence["Row"]) -> list[str]:
+    """J in two frames is two measures; runs of version 0.1, or without a frame, name none."""
+    hashes = [(run.record.frame_hash, row.label) for row in of_task for run in row.runs]
+    frames = sorted({found[:8] for found, _ in hashes if found is not None})
+    frameless = dict.fromkeys(label for found, label in hashes if found is None)
+    notes = []
+    if len(frames) > 1:
+        notes.append(
+            f"{of_task[0].task}: J (common, effective) is in different frames and cannot be "
+            f"compared between them: {', '.join(frames)}"
+        )
+    if frames and frameless:
+        notes.append(
+            f"{of_task[0].task}: the folders of {', '.join(frameless)} do not say in which frame J "
+            f"(common, effective) is, the others do ({', '.join(frames)}): spacil evaluate RUN "
+            "--demos measures it in a frame of your choice"
+        )
+    return notes
+
+
+def _notes_on_episodes(of_task: Sequence["Row"]) -> list[str]:
+    records = [run.record for row in of_task for run in row.runs]
+    numbers = {record.best.get("num_episodes") for record in records if record.is_fresh}
+    if len(numbers) < 2:
+        return []
+    told = ", ".join(sorted(map(str, numbers), key=lambda text: (len(text), text)))
+    return [f"{of_task[0].task}: runs have different numbers of fresh episodes: {told}"]
