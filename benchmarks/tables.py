@@ -159,11 +159,12 @@ def peer(rows: Rows) -> str:
 
 def time_to_smooth(rows: Rows) -> str:
     return table(
-        ("preset", "seed", "iterations", "seconds", "return", "J", "reached"),
+        ("task", "seed", "iterations", "seconds", "processor seconds", "return", "J", "reached"),
         [
             (
-                *(row["preset"], row["seed"], row["iterations"], f"{row['seconds']:.0f}"),
-                *(f"{row['average_return']:.0f}", f"{row['j']:.2f}"),
+                *(row["task"], row["seed"], row["iterations"], f"{row['seconds']:.0f}"),
+                f"{row['processor_seconds']:.0f}",
+                *(f"{row['average_return']:.4g}", f"{row['j']:.2f}"),
                 "yes" if row["is_reached"] else "no",
             )
             for row in rows
