@@ -9,7 +9,6 @@ from spacil.experiments.published import (
     RETURNS,
     SMOOTHNESS,
     Printed,
-    published_name,
     published_return,
     published_smoothness,
 )
@@ -54,4 +53,3 @@ def test_single_numbers_are_those_of_the_text() -> None:
 def test_what_the_paper_does_not_have_is_none() -> None:
     assert published_return("Swimmer-v4", "gail") is None
     assert published_smoothness("Hopper-v4", "airl") is None
-    assert published_name("bc") is None

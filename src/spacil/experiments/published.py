@@ -38,7 +38,6 @@ class Weighted:
 
 
 _TASKS = ("Reacher-v4", "Hopper-v4", "Walker2d-v4", "HalfCheetah-v4", "Ant-v4")
-_ALGORITHMS = {"trpo": "Expert (non-smooth)", "gail": "GAIL", "spacil": "SPaCIL"}
 
 Row = tuple[tuple[float, float], ...]
 
@@ -129,11 +128,6 @@ REGULARIZATION: Mapping[str, tuple[Weighted, ...]] = MappingProxyType(
     {"Hopper-v4": (Weighted(0.001, 1.0, 3642.76, 9.556), Weighted(0.0, 1.0, 3715.08, 68.67))}
 )
 """subsec:policy_vs_cost_regularization: the two points whose numbers are in the text"""
-
-
-def published_name(algorithm: str) -> str | None:
-    """The paper's name for one of our algorithms; trpo made its expert."""
-    return _ALGORITHMS.get(algorithm)
 
 
 def published_return(task: str, algorithm: str) -> Printed | None:
