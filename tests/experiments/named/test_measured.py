@@ -69,6 +69,7 @@ def test_policies_in_files_are_reported_like_those_of_runs() -> None:
     assert outcome.numbers["files"][0]["provenance"] == {"seed": 3}
     about = f"{TASK}: {TASK}.policy.safetensors (seed 3), parameters 0123456789ab"
     assert about in outcome.notes
+    assert outcome.notes[-1] == "not measured yet: Reacher-v4, Walker2d-v4, HalfCheetah-v4"
 
 
 def test_a_policy_file_is_known_by_its_parameters(tmp_path: Path) -> None:

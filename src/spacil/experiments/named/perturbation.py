@@ -116,7 +116,7 @@ def analyse(gathered: Gathered) -> Outcome:
             ],
         },
         panels=[_panel(task, levels) for task in tasks],
-        notes=[_about(file) for file in gathered.files],
+        notes=[*map(_about, gathered.files), *_not_measured(tasks)],
         problems=gathered.problems,
         records=records,
     )
@@ -127,6 +127,12 @@ def _about(file: PolicyFile) -> str:
     known = ", ".join(f"{name} {value}" for name, value in file.provenance.items())
     origin = f" ({known})" if known else ""
     return f"{file.task}: {file.path.name}{origin}, parameters {file.content_hash[:12]}"
+
+
+def _not_measured(tasks: Sequence[str]) -> list[str]:
+    """Which of the paper's five are not on the page."""
+    missing = [task for task in FIVE_TASKS if task not in tasks]
+    return [f"not measured yet: {', '.join(missing)}"] if missing else []
 
 
 def in_order(subjects: Sequence[RunRecord | PolicyFile]) -> list[RunRecord | PolicyFile]:
