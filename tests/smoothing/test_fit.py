@@ -24,6 +24,7 @@ class Rows(TrainingRows):
         self.states, self.labels = states, labels
         self.successors = (torch.arange(len(states)) + width).clamp_max(len(states) - 1)
         self.share_followed = 0.9
+        self.num_rounds = 1
 
 
 def case(label_size: float = 1.0) -> tuple[GaussianPolicy, Rows]:

@@ -74,6 +74,7 @@ class TrainingRows:
     """All labelled states as a fit reads them: flat, normalised, with the row that follows."""
 
     def __init__(self, data: LabelledStates, student: GaussianPolicy) -> None:
+        self.num_rounds = data.num_rounds
         self.states = student.normalize(data.states.flatten(0, 2))
         """[B, S]"""
         self.labels = data.labels.flatten(0, 2)

@@ -41,8 +41,10 @@ from spacil.smoothing.teacher import teacher_for
 from spacil.smoothing.verdict import Goal, Judged, Strengths, verdict
 from spacil.smoothing.weight_rule import RewardFreeRule
 from spacil.training.iteration_metrics import Counters, Metrics, Stopwatch
-from spacil.training.wishes.likeness import score_of
 from spacil.types import RolloutBatch
+
+RESTART_INTERVAL = 2
+"""Rounds between two new starts of all envs."""
 
 
 class SmoothingLearner:
@@ -182,9 +184,15 @@ class SmoothingLearner:
             self.weights = starting_weights(self.likeness, self.references, self.units)
 
     def _play(self) -> RolloutBatch:
-        """The first round is the teacher's, and its states are the normaliser's."""
-        sampling = self.config.sampling
-        if self.labelled.num_rounds:
+        """The first round is the teacher's, and its states are the normaliser's.
+
+        Every other round starts new episodes, and the next one goes on with them: most of what a
+        student can do wrong it does on its first steps, and live envs would show them rarely.
+        """
+        sampling, num_rounds = self.config.sampling, self.labelled.num_rounds
+        if num_rounds:
+            if num_rounds % RESTART_INTERVAL == 1:
+                self.env_states = self.env.reset(num_rounds)
             played, self.env_states = collect(
                 self.env,
                 self.student,
@@ -211,7 +219,7 @@ class SmoothingLearner:
             self.references.share(evaluation.average_return),
             evaluation.smoothness_j,
             evaluation.action_fluctuation,
-            score_of(episodes, self.env.spec, self.likeness.visited),
+            self.likeness.score(episodes, self.env.spec),
         )
         steering = self._steering(self.references, self.likeness)
         is_chosen = steering.prefers(judged, self.chosen)

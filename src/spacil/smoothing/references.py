@@ -1,5 +1,6 @@
 """What the teacher and random actions earn, and how smooth the teacher is: where both ends lie."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +9,11 @@ from torch import Tensor
 
 from spacil.demos.common_frame import CommonFrame
 from spacil.envs.vector_env import EnvSpec, VectorEnv
-from spacil.measuring.imitation_score import DemonstratedStates, score_threshold
+from spacil.measuring.imitation_score import (
+    DemonstratedStates,
+    imitation_score,
+    score_threshold,
+)
 from spacil.measuring.lens import make_lens
 from spacil.measuring.played import random_return, share_of_return
 from spacil.policies.source import PolicySource
@@ -22,7 +27,7 @@ from spacil.training.wishes.likeness import early_fraction
 _MAX_STATES = 5_000
 """States at which the teacher's J is measured while it is distilled."""
 
-SCORE_TOLERANCE = 0.035
+SCORE_TOLERANCE = 0.048
 """Imitation score that counts as alike, beyond what two sets of the teacher's episodes differ by;
 less than in training, since a teacher can be asked about every state."""
 
@@ -58,6 +63,17 @@ class Likeness:
     threshold: float
     action_variance: float
     """E |a - E a|^2 of the teacher's executed actions"""
+
+    def score(self, episodes: EpisodeTotals, spec: EnvSpec) -> float:
+        """The imitation score of a student's episodes.
+
+        Episodes that end early count beyond the teacher's and one standard error of the
+        difference: one fall of fifteen may be chance, two are not.
+        """
+        early = early_fraction(episodes, spec)
+        pooled = (early + self.visited.early_fraction) / 2
+        chance = math.sqrt(2 * pooled * (1 - pooled) / len(episodes.lengths))
+        return imitation_score(episodes.states, early - chance, self.visited)
 
     @classmethod
     def of(
