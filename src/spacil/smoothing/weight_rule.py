@@ -37,8 +37,8 @@ ROOM_GAIN = 1.5
 STILL_LEARNING = 0.9
 """A score below so much of the last one may fall on with the same weights."""
 SCORE_PRICE = 0.2
-"""Roughness, in logarithms, that a student may have more when its score is 0 than at the threshold:
-among the scores of many rounds the lowest are so in part by luck."""
+"""How much smoother, in logarithms, a student at the threshold must be than one whose score is 0:
+of many rounds the score of the smoothest is low in part by luck."""
 
 
 @dataclass(frozen=True)
