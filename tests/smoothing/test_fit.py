@@ -24,7 +24,6 @@ class Rows(TrainingRows):
         self.states, self.labels = states, labels
         self.successors = (torch.arange(len(states)) + width).clamp_max(len(states) - 1)
         self.share_followed = 0.9
-        self.num_rounds = 1
 
 
 def case(label_size: float = 1.0) -> tuple[GaussianPolicy, Rows]:
@@ -76,7 +75,7 @@ def fitted(weights: Weights) -> tuple[GaussianPolicy, Rows, dict[str, float]]:
     return (
         student,
         rows,
-        fit(student, optimizer, rows, weights, UNITS, changes, Streams.from_seed(0)),
+        fit(student, optimizer, rows, weights, UNITS, changes, 1, Streams.from_seed(0)),
     )
 
 
@@ -128,5 +127,6 @@ def test_a_loss_that_is_not_finite_is_named() -> None:
             Weights(0.0, 0.0),
             UNITS,
             settings(fit_steps=2, fit_minibatch=8),
+            1,
             Streams.from_seed(0),
         )

@@ -87,11 +87,12 @@ def fit(
     weights: Weights,
     units: Units,
     settings: DistilConfig,
+    num_rounds: int,
     streams: Streams,
 ) -> dict[str, float]:
     """Adam on random minibatches; the mean of each summand of the loss over the second half."""
     sums = torch.zeros(3)
-    num_steps = round(settings.fit_steps * math.sqrt(rows.num_rounds))
+    num_steps = round(settings.fit_steps * math.sqrt(num_rounds))
     first_counted = num_steps // 2
     for step in range(num_steps):
         optimizer.learning_rate = settings.fit_learning_rate * _height(step / num_steps)

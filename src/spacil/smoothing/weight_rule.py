@@ -3,7 +3,8 @@
 After each round mean actions are played, and two things are asked: do they lead to the states that
 the teacher lives in (`measuring/imitation_score.py`), and how smooth are they beside its own?
 
-    room = 1 - (score / threshold)^2, times a gain, within -1 and 1
+    room = 1 - (score / threshold)^2, times a gain, within -1 and 1; here the score is without
+           what chance explains of it
 
     room >= 0    each weight moves by integral control of its logarithm, the spatial one towards
                  J*, the temporal one towards the wanted action change; rises are times the room
@@ -30,7 +31,7 @@ J_FRACTION, CHANGE_FRACTION = 0.35, 0.78
 GAIN_OF_J, GAIN_OF_CHANGE = 2.0, 3.0
 """J falls slowly as its weight grows, and the action change slower still."""
 LARGEST_STEP = math.log(2.5)
-FALL_OF_EXACT, FALL_OF_CATS = 0.6, 0.3
+FALL_OF_EXACT, FALL_OF_CATS = 0.7, 0.5
 """At room -1."""
 ROOM_GAIN = 1.5
 """A rise is whole up to 0.58 of the threshold, a fall from 1.29 times it."""
@@ -61,7 +62,8 @@ class RewardFreeRule:
         """How far, in logarithms, J and action change are above what is wanted, plus a little for
         the score."""
         errors = self._error_of_j(judged), self._error_of_change(judged)
-        return sum(max(0.0, error) for error in errors) + SCORE_PRICE * self._used(judged)
+        price = SCORE_PRICE * self._used(_known(judged.score))
+        return sum(max(0.0, error) for error in errors) + price
 
     def prefers(self, new: Judged, old: Judged | None) -> bool:
         """Whether a later student takes the place of the one chosen so far.
@@ -79,11 +81,12 @@ class RewardFreeRule:
         self, strengths: Strengths, judged: Judged, former: Judged | None = None
     ) -> Strengths:
         """Those of the next round; `former` is the evaluation before."""
-        room = limited(ROOM_GAIN * (1 - self._used(judged)), 1.0)
+        score = _known(judged.score) - judged.chance
+        room = limited(ROOM_GAIN * (1 - self._used(score)), 1.0)
         if room < 0:
             is_young = judged.iteration < FIRST_JUDGED_ROUND
-            known = math.inf if former is None else _known(former.score)
-            is_learning = _known(judged.score) < STILL_LEARNING * known
+            known = math.inf if former is None else _known(former.score) - former.chance
+            is_learning = score < STILL_LEARNING * known
             if is_young or is_learning:
                 return strengths
             return Strengths(
@@ -99,9 +102,9 @@ class RewardFreeRule:
             strengths.cats * factor(self._error_of_change(judged), GAIN_OF_CHANGE),
         )
 
-    def _used(self, judged: Judged) -> float:
-        """How much of the threshold the score uses up, in squares: 1 is at it."""
-        return (_known(judged.score) / self.threshold) ** 2
+    def _used(self, score: float) -> float:
+        """How much of the threshold a score uses up, in squares: 1 is at it."""
+        return (score / self.threshold) ** 2
 
     def _error_of_j(self, judged: Judged) -> float:
         return _log_ratio(judged.j, self.target_j)
