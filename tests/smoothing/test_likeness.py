@@ -29,7 +29,7 @@ def test_two_episodes_of_a_teacher_say_how_far_apart_alike_ones_are() -> None:
     assert likeness.visited.early_fraction == 0.5
     # The halves are the two episodes, a distance of 1 in units of their std, sqrt(2) / 3; half of
     # it, times 1.3.
-    assert likeness.threshold == pytest.approx(math.hypot(0.048, 1.3 / 2 * 3 / math.sqrt(2)))
+    assert likeness.threshold == pytest.approx(math.hypot(0.04, 1.3 / 2 * 3 / math.sqrt(2)))
     # Alone, one is a third of 1 away from both together, the other two thirds; three times the
     # median, in the same units.
     assert likeness.astray_from == pytest.approx(3 / 2 * 3 / math.sqrt(2), rel=0.05)

@@ -27,7 +27,7 @@ from spacil.policies.source import PolicySource
 from spacil.sampling.episodes import DEFAULT_EPISODE_LIMIT, EpisodeTotals
 from spacil.seeding import stream
 
-SCORE_TOLERANCE = 0.048
+SCORE_TOLERANCE = 0.04
 """Imitation score that counts as alike, beyond what two sets of the teacher's episodes differ by;
 less than in training, since a teacher can be asked about every state."""
 ASTRAY_FACTOR, LEAST_ASTRAY = 3.0, 0.3
