@@ -37,7 +37,7 @@ ROOM_GAIN = 1.5
 """A rise is whole up to 0.58 of the threshold, a fall from 1.29 times it."""
 STILL_LEARNING = 0.9
 """A score below so much of the last one may fall on with the same weights."""
-SCORE_PRICE = 0.2
+SCORE_PRICE = 0.05
 """How much smoother, in logarithms, a student at the threshold must be than one whose score is 0:
 of many rounds the score of the smoothest is low in part by luck."""
 
