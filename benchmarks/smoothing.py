@@ -136,9 +136,9 @@ def table(rows: list[dict[str, Any]]) -> str:
             [[row[k] for k in ("j_ratio", "change_ratio", "share")] for row in group]
         )
         mean, std = numbers.mean(0), numbers.std(0, ddof=int(len(group) > 1))
-        cells = (f"{mean[i]:.3f} ± {std[i]:.3f}" for i in range(2))
+        spread = " | ".join(f"{mean[i]:.3f} ± {std[i]:.3f}" for i in range(2))
         share = f"{mean[2]:.1%} ± {std[2]:.1%}"
-        lines.append(f"| **{name}** | {task} | all | {' | '.join(cells)} | {share} | | | |")
+        lines.append(f"| **{name}** | {task} | all | {spread} | {share} | | | |")
     return "\n".join(lines)
 
 

@@ -173,7 +173,7 @@ def _slope(
     jacobians = input_jacobian(layers, trace) * mask / units.half_range.unsqueeze(-1)
     worst = top_left_vector(jacobians)
     reaction = (worst.unsqueeze(1) @ jacobians).squeeze(1)
-    slope = torch.linalg.vector_norm(reaction, dim=-1, keepdim=True)
+    slope: Tensor = torch.linalg.vector_norm(reaction, dim=-1, keepdim=True)
     is_felt = slope > LEAST_SLOPE
     direction = is_felt * mask * reaction / slope.clamp_min(LEAST_SLOPE)
     outputs = worst / units.half_range * (weight / len(states))
