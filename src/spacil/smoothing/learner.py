@@ -186,8 +186,8 @@ class SmoothingLearner:
     def _play(self) -> RolloutBatch:
         """The first round is the teacher's, and its states are the normaliser's.
 
-        Every other round starts new episodes, and the next one goes on with them: most of what a
-        student can do wrong it does on its first steps, and live envs would show them rarely.
+        Every other round starts new episodes, and the next one goes on with them: live envs would
+        rarely show a student's own first steps, since all of them restart at the same time.
         """
         sampling, num_rounds = self.config.sampling, self.counters.iteration
         if num_rounds:

@@ -3,9 +3,9 @@
     score = distance of the state marginals (`measuring/imitation_score.py`)
           + fraction of episodes that go astray, beyond the teacher's
 
-An episode is astray that ends early, or that goes where the teacher hardly goes: an ant that has
-turned round runs on as before, and alone would outweigh fourteen that are fine. So the distance is
-that of the other episodes, and those astray are counted. How many of them are chance is told apart:
+An episode is astray that ends early, or that goes where the teacher hardly goes. One of the latter
+kind, with a thousand states, would outweigh fourteen that are fine. So the distance is that of the
+other episodes, and those astray are counted. How many of them are chance is told apart:
 weights should not move by one fall in fifteen, and a student should not be handed out with it.
 """
 
