@@ -6,6 +6,8 @@ and their VecNormalize statistics go to --models, and are not part of the reposi
 
     python benchmarks/attach_ppo.py --seeds 0 1 2 --weights 0 0.01
     python benchmarks/attach_ppo.py --algorithm sac --seeds 0 --weights 0 --steps 120000
+
+Teachers for benchmarks/smoothing.py come from here too, with --task and a --json of their own.
 """
 
 import argparse
@@ -25,17 +27,16 @@ from stable_baselines3.common.vec_env import VecNormalize
 import spacil
 from spacil import storage
 
-TASK, FRAME_OF = "Hopper-v5", "Hopper-v4"
-"""The task, and the bundled demonstrations whose spread is the unit of its states"""
+TASK = "Hopper-v5"
 NUM_STATES = 64
 """States that carry the penalty, per optimizer step: as many as PPO's minibatch has"""
 EPISODES, EVALUATION_SEED = 20, 0
 NOISE = (0.1, 0.3)
 
 
-def ppo(seed: int) -> PPO:
+def ppo(task: str, seed: int) -> PPO:
     """PPO as it is usually set for MuJoCo: normalised observations, a step size that falls to 0."""
-    env = VecNormalize(make_vec_env(TASK, n_envs=4, seed=seed), gamma=0.99)
+    env = VecNormalize(make_vec_env(task, n_envs=4, seed=seed), gamma=0.99)
     return PPO(
         "MlpPolicy",
         env,
@@ -48,11 +49,11 @@ def ppo(seed: int) -> PPO:
     )
 
 
-def sac(seed: int) -> SAC:
+def sac(task: str, seed: int) -> SAC:
     """SAC with Stable-Baselines3's own settings, and nets of 128 x 128 to be quick on one core."""
     return SAC(
         "MlpPolicy",
-        make_vec_env(TASK, n_envs=1, seed=seed),
+        make_vec_env(task, n_envs=1, seed=seed),
         learning_starts=5_000,
         policy_kwargs={"net_arch": [128, 128]},
         seed=seed,
@@ -60,9 +61,11 @@ def sac(seed: int) -> SAC:
     )
 
 
-def trained(algorithm: str, weight: float, seed: int, num_steps: int) -> tuple[Any, float]:
+def trained(
+    algorithm: str, task: str, weight: float, seed: int, num_steps: int
+) -> tuple[Any, float]:
     """The model, and the wall seconds that its training took."""
-    model = ppo(seed) if algorithm == "ppo" else sac(seed)
+    model = ppo(task, seed) if algorithm == "ppo" else sac(task, seed)
     if weight > 0:
         spacil.attach_to_sb3(model, weight=weight, num_states=NUM_STATES, seed=seed)
     began = time.perf_counter()
@@ -70,12 +73,15 @@ def trained(algorithm: str, weight: float, seed: int, num_steps: int) -> tuple[A
     return model, time.perf_counter() - began
 
 
-def measured(model: Any) -> dict[str, Any]:
-    """Whole episodes with mean actions, the same starts for every model."""
+def measured(model: Any, task: str) -> dict[str, Any]:
+    """Whole episodes with mean actions, the same starts for every model.
+
+    The spread of the bundled demonstrations of v4, whose states are the same, is the unit.
+    """
     report = spacil.measure_smoothness(
         model,
-        env=TASK,
-        demonstrations=FRAME_OF,
+        env=task,
+        demonstrations=task.replace("-v5", "-v4"),
         episodes=EPISODES,
         seed=EVALUATION_SEED,
         robustness=True,
@@ -89,19 +95,19 @@ def measured(model: Any) -> dict[str, Any]:
 
 
 def run(options: argparse.Namespace, weight: float, seed: int) -> dict[str, Any]:
-    algorithm, num_steps = options.algorithm, options.steps
-    model, seconds = trained(algorithm, weight, seed, num_steps)
-    name = f"{algorithm}-{TASK}-weight{weight:g}-seed{seed}"
+    algorithm, task, num_steps = options.algorithm, options.task, options.steps
+    model, seconds = trained(algorithm, task, weight, seed, num_steps)
+    name = f"{algorithm}-{task}-weight{weight:g}-seed{seed}"
     options.models.mkdir(parents=True, exist_ok=True)
     row = {
         "algorithm": algorithm,
-        "task": TASK,
+        "task": task,
         "weight": weight,
         "seed": seed,
         "num_steps": num_steps,
         "seconds": round(seconds, 1),
         "model": f"{name}.zip",
-        **measured(model),
+        **measured(model, task),
     }
     model.save(options.models / f"{name}.zip")
     if (normalizer := model.get_vec_normalize_env()) is not None:
@@ -143,6 +149,7 @@ def identity(row: dict[str, Any]) -> tuple[Any, ...]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--algorithm", choices=("ppo", "sac"), default="ppo")
+    parser.add_argument("--task", default=TASK)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--weights", type=float, nargs="+", default=[0.0, 0.01])
     parser.add_argument("--steps", type=int, default=500_000)
@@ -163,7 +170,7 @@ def main() -> None:
     }
     for seed in options.seeds:
         for weight in options.weights:
-            wanted = (options.algorithm, TASK, weight, seed, options.steps)
+            wanted = (options.algorithm, options.task, weight, seed, options.steps)
             if wanted in map(identity, rows):
                 continue
             rows.append(run(options, weight, seed))

@@ -75,7 +75,7 @@ def fitted(weights: Weights) -> tuple[GaussianPolicy, Rows, dict[str, float]]:
     return (
         student,
         rows,
-        fit(student, optimizer, rows, weights, UNITS, changes, Streams.from_seed(0)),
+        fit(student, optimizer, rows, weights, UNITS, changes, 1, Streams.from_seed(0)),
     )
 
 
@@ -127,5 +127,6 @@ def test_a_loss_that_is_not_finite_is_named() -> None:
             Weights(0.0, 0.0),
             UNITS,
             settings(fit_steps=2, fit_minibatch=8),
+            1,
             Streams.from_seed(0),
         )

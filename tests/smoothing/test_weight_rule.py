@@ -2,14 +2,8 @@
 
 import math
 
-import numpy as np
 import pytest
-import torch
 
-from spacil.envs.vector_env import EnvSpec
-from spacil.policies.open import open_policy
-from spacil.sampling.episodes import EpisodeTotals
-from spacil.smoothing.references import Likeness
 from spacil.smoothing.verdict import Judged, Strengths
 from spacil.smoothing.weight_rule import RewardFreeRule, first_weights
 
@@ -23,7 +17,7 @@ def judged(score: float, j: float = 1.0, change: float | None = 1.0, iteration: 
 def test_what_is_wanted_is_a_fraction_of_the_teachers() -> None:
     rule = RewardFreeRule.beside(0.07, teacher_j=3.0, teacher_change=2.0)
     assert rule.threshold == 0.07
-    assert (rule.target_j, rule.target_change) == (pytest.approx(0.99), pytest.approx(1.6))
+    assert (rule.target_j, rule.target_change) == (pytest.approx(1.05), pytest.approx(1.56))
 
 
 @pytest.mark.parametrize(
@@ -31,11 +25,11 @@ def test_what_is_wanted_is_a_fraction_of_the_teachers() -> None:
     [
         (judged(0.02, j=1.2), 1.2**2, 1.0),
         (judged(0.02, j=0.8), 0.8**2, 1.0),
-        (judged(0.02, change=1.05), 1.0, 1.05**6),
-        (judged(0.02, change=0.95), 1.0, 0.95**6),
+        (judged(0.02, change=1.05), 1.0, 1.05**3),
+        (judged(0.02, change=0.95), 1.0, 0.95**3),
         (judged(0.02, j=9.0, change=9.0), 2.5, 2.5),  # one round moves a weight no further
         (judged(0.02, j=0.1, change=0.1), 0.4, 0.4),
-        (judged(0.075, j=9.0), math.sqrt(2.5), 1.0),  # near the threshold it rises with care
+        (judged(0.08, j=1.2), 1.2 ** (2 * 1.5 * 0.36), 1.0),  # near the threshold with care
         (judged(0.1, j=9.0, change=0.1), 1.0, 0.4),  # at it not at all, and falls as ever
         (judged(0.02, change=None), 1.0, 1.0),
     ],
@@ -49,15 +43,23 @@ def test_each_weight_of_a_student_that_is_alike_moves_by_its_own_error(
 
 def test_the_first_weights_do_not_depend_on_the_units_of_the_actions() -> None:
     plain = first_weights(2.0, teacher_j=4.0, teacher_change=0.5, half_range=1.0)
-    assert plain == (pytest.approx(0.04 * 2 / 4), pytest.approx(0.02 * 2 / 0.25))
+    assert plain == (pytest.approx(0.06 * 2 / 4), pytest.approx(0.02 * 2 / 0.25))
     strong = first_weights(2.0 * 9, teacher_j=4.0 * 3, teacher_change=0.5 * 3, half_range=3.0)
     assert strong == pytest.approx(plain)
     assert first_weights(2.0, 0.0, 0.0, 1.0) == (0.0, 0.0)
 
 
-def test_both_weights_fall_when_the_student_goes_elsewhere() -> None:
-    moved = RULE.next_strengths(Strengths(2.0, 2.0), judged(0.11, j=9.0), judged(0.11))
-    assert moved == Strengths(pytest.approx(1.4), 0.5)
+@pytest.mark.parametrize(("score", "room"), [(0.11, -1.5 * 0.21), (0.2, -1.0), (math.inf, -1.0)])
+def test_both_weights_fall_as_far_as_the_student_goes_elsewhere(score: float, room: float) -> None:
+    moved = RULE.next_strengths(Strengths(2.0, 2.0), judged(score, j=9.0), judged(0.11))
+    assert moved.exact == pytest.approx(2 * 0.7**-room)
+    assert moved.cats == pytest.approx(2 * 0.5**-room)
+
+
+def test_weights_do_not_move_by_bad_luck_and_a_student_with_it_is_not_handed_out() -> None:
+    unlucky = Judged(6, None, 1.2, 1.0, score=0.12, chance=0.1)
+    assert RULE.next_strengths(Strengths(), unlucky).exact == pytest.approx(1.2**2)
+    assert not RULE.is_alike(unlucky)
 
 
 def test_a_student_that_is_young_or_still_learning_keeps_its_weights() -> None:
@@ -82,6 +84,7 @@ def test_a_teacher_without_slopes_leaves_the_weights_alone() -> None:
         (judged(0.05, j=1.5), judged(0.02, j=2.0), False),
         (judged(0.05, j=0.5, change=1.2), judged(0.05, j=0.9, change=1.1), True),
         (judged(0.05, j=0.5), judged(0.05, j=0.9), True),  # both are there: the later one
+        (judged(0.05, j=1.5), judged(0.095, j=1.49), False),  # hardly smoother, far less alike
     ],
 )
 def test_the_smoothest_student_that_is_alike_is_handed_out(
@@ -89,19 +92,3 @@ def test_the_smoothest_student_that_is_alike_is_handed_out(
 ) -> None:
     assert RULE.prefers(new, old) is is_taken
     assert RULE.prefers(new, None)
-
-
-def test_two_episodes_of_a_teacher_say_how_far_apart_alike_ones_are() -> None:
-    # Wave order: both envs step by step, then the longer episode alone.
-    of_first, of_second = torch.zeros(4), torch.ones(2)
-    states = torch.stack([of_first[0], of_second[0], of_first[1], of_second[1], *of_first[2:]])
-    played = EpisodeTotals(
-        np.zeros(2), np.array([4, 2]), states.unsqueeze(1), np.zeros(2, dtype=np.float64)
-    )
-    bounds = np.array([-1.0], dtype=np.float32), np.array([1.0], dtype=np.float32)
-    spec = EnvSpec("Point-v0", 1, 1, *bounds, horizon=4, dt=None)
-    likeness = Likeness.of(played, open_policy(torch.nn.Linear(1, 1)), spec, seed=0)
-    assert likeness.visited.early_fraction == 0.5
-    # The halves are the two episodes, a distance of 1 in units of their std, sqrt(2) / 3; half of
-    # it, times 1.3.
-    assert likeness.threshold == pytest.approx(math.hypot(0.035, 1.3 / 2 * 3 / math.sqrt(2)))

@@ -145,7 +145,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {
             "steps_per_iteration": 4_000,
             "num_envs": 20,
             "evaluation_interval": 1,
-            "evaluation_steps": 10_000,
+            "evaluation_steps": 15_000,
             "policy_hidden": (128, 128),
         },
         ignores=frozenset(

@@ -233,8 +233,9 @@ class FidelityConfig:
 class DistilConfig:
     """Distilling a policy in closed loop; an iteration is one round of play and of fitting."""
 
-    fit_steps: int = 800
-    """Adam steps per round, on everything labelled so far."""
+    fit_steps: int = 500
+    """Adam steps of the first round, on everything labelled so far; later ones take more, by the
+    root of the number of the round."""
     fit_minibatch: int = 256
     """Labelled states per Adam step."""
     fit_learning_rate: float = 1e-3

@@ -129,9 +129,14 @@ def compare(
     references: References,
     seed: int,
     num_episodes: int,
+    filters: Mapping[str, Filter] | None = None,
 ) -> tuple[Comparison, Traces]:
-    """The whole table, and one episode of teacher and smooth policy from the same start."""
+    """The whole table, and one episode of teacher and smooth policy from the same start.
+
+    `filters`: those behind which the teacher plays, by name; by default all of them.
+    """
     grounds = _Grounds(env, frame, seed, num_episodes)
+    wanted = all_filters() if filters is None else filters
     acts, acts_smoothly = _clipped(teacher, env), _clipped(smooth, env)
     before = grounds.play(lambda: acts)
     after = grounds.play(lambda: acts_smoothly)
@@ -158,7 +163,7 @@ def compare(
         frame=frame.source,
         teacher=row("teacher", acts, before, mean_j(teacher, before, frame, seed)),
         smooth=row("smooth policy", acts_smoothly, after, mean_j(smooth, after, frame, seed)),
-        filters=tuple(filtered(name, wrap) for name, wrap in _filters().items()),
+        filters=tuple(filtered(name, wrap) for name, wrap in wanted.items()),
     )
     return table, Traces(before[0], after[0])
 
@@ -207,7 +212,7 @@ class _Grounds:
         return Condition(disturbance, level, found.average_return, found.return_std, moved)
 
 
-def _filters() -> Mapping[str, Filter]:
+def all_filters() -> Mapping[str, Filter]:
     averages: dict[str, Filter] = {
         f"moving average {strength:g}": partial(with_moving_average, strength=strength)
         for strength in AVERAGE_STRENGTHS

@@ -9,7 +9,8 @@ means far beyond them, and following those would cost slopes that no motor feels
 squared: this is J itself, and where one switch is needed a steep one costs no more than a slow one.
 
 Each fit starts at the full step size and lets it fall along a half cosine: the student that acts
-next has settled, and a longer run repeats a shorter one.
+next has settled, and a longer run repeats a shorter one. Later fits are longer, by the root of
+the number of rounds: there is more to fit, and what is left of the error is in the details.
 """
 
 import math
@@ -21,13 +22,14 @@ from torch import Tensor
 from spacil.config.learning import DistilConfig
 from spacil.config.smoothing import PolicyPenaltyConfig
 from spacil.engine.adam import Adam
-from spacil.engine.mlp_passes import add_parameter_cotangent, forward_trace
+from spacil.engine.mlp_passes import Layer, add_parameter_cotangent, forward_trace
+from spacil.engine.slope_passes import add_slope_gradient, input_jacobian
 from spacil.envs.vector_env import EnvSpec
 from spacil.errors import ConfigError, DivergedError
+from spacil.functional.spectral import top_left_vector
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
 from spacil.smoothing.labelled_states import TrainingRows
-from spacil.smoothness.policy_penalty import exact_policy_penalty, squared_slopes
 
 SPREAD_FLOOR, SPREAD_CEILING = 1e-3, 0.3
 """Of the fitted spread, in half ranges: a perfect fit's logarithm would be infinite, and a bad
@@ -35,7 +37,7 @@ one's noise would show nothing but falls."""
 LAST_RATE = 0.02
 """The last step's size, of the first one's."""
 LEAST_SLOPE = 0.01
-"""Half ranges per normalised state: below it nothing is left to smooth, and a root has no
+"""Half ranges per normalised state: below it nothing is left to smooth, and a length has no
 gradient at 0."""
 
 
@@ -85,22 +87,24 @@ def fit(
     weights: Weights,
     units: Units,
     settings: DistilConfig,
+    num_rounds: int,
     streams: Streams,
 ) -> dict[str, float]:
     """Adam on random minibatches; the mean of each summand of the loss over the second half."""
     sums = torch.zeros(3)
-    first_counted = settings.fit_steps // 2
-    for step in range(settings.fit_steps):
-        optimizer.learning_rate = _rate(settings, step)
+    num_steps = round(settings.fit_steps * math.sqrt(num_rounds))
+    first_counted = num_steps // 2
+    for step in range(num_steps):
+        optimizer.learning_rate = settings.fit_learning_rate * _height(step / num_steps)
         batch = torch.randint(len(rows), (settings.fit_minibatch,), generator=streams.minibatch)
         optimizer.zero_grad()
         losses = [*_error_and_change(student, optimizer, rows, batch, weights.cats, units)]
         few = batch[: max(1, settings.fit_minibatch // 4)]  # a Jacobian costs many times an error
-        losses.append(_slope(student, rows.states[few], weights.exact, units))
+        losses.append(_slope(student, optimizer, rows.states[few], weights.exact, units))
         optimizer.step()
         if step >= first_counted:
             sums += torch.stack(losses)
-    mean = (sums / (settings.fit_steps - first_counted)).tolist()
+    mean = (sums / (num_steps - first_counted)).tolist()
     return _finite(dict(zip(("imitation", "penalty_cats", "penalty_exact"), mean, strict=True)))
 
 
@@ -142,9 +146,7 @@ def _error_and_change(
     is_free = trace.output == executed
     cotangent[size:] *= is_free[size:]
     cotangent[:size] += (~is_free[:size]) * (2 / size) * scale * change
-    slopes = optimizer.gradients
-    gradients = list(zip(slopes[::2], slopes[1::2], strict=True))
-    add_parameter_cotangent(layers, trace, cotangent / units.half_range, gradients)
+    add_parameter_cotangent(layers, trace, cotangent / units.half_range, _gradients(optimizer))
     return error.square().sum(-1).mean(), scale * change.square().sum(-1).mean()
 
 
@@ -159,25 +161,35 @@ def _felt_error(means: Tensor, labels: Tensor, units: Units) -> Tensor:
     return means - torch.where(below, means.minimum(units.low), nearest)
 
 
-def _slope(student: GaussianPolicy, states: Tensor, weight: float, units: Units) -> Tensor:
-    """The weighted J; adds its gradient, with the worst directions frozen (Danskin)."""
+@torch.no_grad()
+def _slope(
+    student: GaussianPolicy, optimizer: Adam, states: Tensor, weight: float, units: Units
+) -> Tensor:
+    """The weighted J; adds its gradient, with both worst directions frozen (Danskin)."""
     if weight == 0:
         return states.new_zeros(())
+    layers, mask = student.mean_net.tanh_layers, student.normalizer.mask
+    trace = forward_trace(layers, states * mask)
+    jacobians = input_jacobian(layers, trace) * mask / units.half_range.unsqueeze(-1)
+    worst = top_left_vector(jacobians)
+    reaction = (worst.unsqueeze(1) @ jacobians).squeeze(1)
+    slope: Tensor = torch.linalg.vector_norm(reaction, dim=-1, keepdim=True)
+    is_felt = slope > LEAST_SLOPE
+    direction = is_felt * mask * reaction / slope.clamp_min(LEAST_SLOPE)
+    outputs = worst / units.half_range * (weight / len(states))
+    add_slope_gradient(layers, trace, outputs, direction, _gradients(optimizer))
+    return weight * slope.clamp_min(LEAST_SLOPE).mean()
 
-    def mean_action(normalized: Tensor) -> Tensor:
-        return student.mean_of_normalized(normalized) / units.half_range
 
-    worst = exact_policy_penalty(mean_action, states).directions
-    squares = squared_slopes(mean_action, states, worst)[0]
-    loss = weight * squares.clamp_min(LEAST_SLOPE**2).sqrt().mean()
-    loss.backward()
-    return loss.detach()
+def _gradients(optimizer: Adam) -> list[Layer]:
+    """Of weight and bias of each layer, which a pass adds to."""
+    slopes = optimizer.gradients
+    return list(zip(slopes[::2], slopes[1::2], strict=True))
 
 
-def _rate(settings: DistilConfig, step: int) -> float:
-    """A half cosine from the full step size down to `LAST_RATE` of it."""
-    height = (1 + math.cos(math.pi * step / settings.fit_steps)) / 2
-    return settings.fit_learning_rate * (LAST_RATE + (1 - LAST_RATE) * height)
+def _height(progress: float) -> float:
+    """A half cosine from 1 down to `LAST_RATE`."""
+    return LAST_RATE + (1 - LAST_RATE) * (1 + math.cos(math.pi * progress)) / 2
 
 
 def _finite(losses: dict[str, float]) -> dict[str, float]:

@@ -30,8 +30,8 @@ from spacil.seeding import Streams
 from spacil.smoothing import learner_state
 from spacil.smoothing.fit import Units, fit, fit_spread, given_weights
 from spacil.smoothing.labelled_states import LabelledStates, TrainingRows
+from spacil.smoothing.likeness import Likeness
 from spacil.smoothing.references import (
-    Likeness,
     References,
     play_teacher,
     references_of,
@@ -41,8 +41,10 @@ from spacil.smoothing.teacher import teacher_for
 from spacil.smoothing.verdict import Goal, Judged, Strengths, verdict
 from spacil.smoothing.weight_rule import RewardFreeRule
 from spacil.training.iteration_metrics import Counters, Metrics, Stopwatch
-from spacil.training.wishes.likeness import score_of
 from spacil.types import RolloutBatch
+
+RESTART_INTERVAL = 2
+"""Rounds between two new starts of all envs."""
 
 
 class SmoothingLearner:
@@ -97,8 +99,7 @@ class SmoothingLearner:
         self.student.log_std.requires_grad_(False)  # it has a closed form
         self.policy = copy.deepcopy(self.student).requires_grad_(False)
         self.optimizer = Adam(self.student.mean_net, config.distil.fit_learning_rate)
-        length = config.sampling.steps_per_iteration // num_envs
-        self.nothing = LabelledStates.none(length, num_envs, spec.num_states, spec.num_actions)
+        self.nothing = LabelledStates.none(spec.num_states, spec.num_actions)
         self.labelled = self.nothing
         self.counters = Counters()
         self.strengths = Strengths()
@@ -138,8 +139,8 @@ class SmoothingLearner:
                 self._watch_teacher()
         with clock("simulation"):
             played = self._play()
-            labels = self.teacher.mean(played.flat_states.to(self.teacher.dtype)).detach().float()
-        self.labelled = self.labelled.with_round(played, labels.view(played.actions.shape))
+            labels = self._labels(played.flat_states)
+        self.labelled = self.labelled.with_round(played, labels)
         weights = self.weights.times(**vars(self.strengths))
         with clock("fit"):
             losses = fit(
@@ -149,6 +150,7 @@ class SmoothingLearner:
                 weights,
                 self.units,
                 self.config.distil,
+                self.counters.iteration + 1,
                 self.streams,
             )
         fit_spread(self.student, played.flat_states, labels, self.units)
@@ -182,9 +184,15 @@ class SmoothingLearner:
             self.weights = starting_weights(self.likeness, self.references, self.units)
 
     def _play(self) -> RolloutBatch:
-        """The first round is the teacher's, and its states are the normaliser's."""
-        sampling = self.config.sampling
-        if self.labelled.num_rounds:
+        """The first round is the teacher's, and its states are the normaliser's.
+
+        Every other round starts new episodes, and the next one goes on with them: live envs would
+        rarely show a student's own first steps, since all of them restart at the same time.
+        """
+        sampling, num_rounds = self.config.sampling, self.counters.iteration
+        if num_rounds:
+            if num_rounds % RESTART_INTERVAL == 1:
+                self.env_states = self.env.reset(num_rounds)
             played, self.env_states = collect(
                 self.env,
                 self.student,
@@ -196,22 +204,36 @@ class SmoothingLearner:
         played, self.env_states = collect_around(
             self.env,
             lambda states: self.teacher.mean(states.to(self.teacher.dtype)).float(),
-            torch.zeros(self.nothing.labels.shape[1:]),
+            torch.zeros(
+                sampling.steps_per_iteration // sampling.num_envs,
+                sampling.num_envs,
+                self.env.spec.num_actions,
+            ),
             self.env_states,
         )
         self.student.normalizer.merge(played.states)
         return played
 
+    def _labels(self, states: Tensor) -> Tensor:
+        """What the teacher would have done in raw states [B, S], [B, A]."""
+        return self.teacher.mean(states.to(self.teacher.dtype)).detach().float()
+
     def after_evaluation(self, evaluation: Evaluation, episodes: EpisodeTotals) -> Metrics:
-        """Hand out this student if it is the better one, and move the weights as a wish asks."""
+        """Hand out this student if it is the better one, and move the weights as a wish asks.
+
+        Its episodes are labelled too: they show what goes wrong with the student as it is.
+        """
         assert self.references is not None and self.likeness is not None
         assert evaluation.smoothness_j is not None
+        self.labelled = self.labelled.with_episodes(episodes, self._labels(episodes.states))
+        score = self.likeness.score(episodes, self.env.spec)
         judged = Judged(
             self.counters.iteration,
             self.references.share(evaluation.average_return),
             evaluation.smoothness_j,
             evaluation.action_fluctuation,
-            score_of(episodes, self.env.spec, self.likeness.visited),
+            score.value,
+            score.chance,
         )
         steering = self._steering(self.references, self.likeness)
         is_chosen = steering.prefers(judged, self.chosen)

@@ -65,9 +65,7 @@ def restore(
     latest = judged_from(document.get("latest"), "newest evaluation")
     references = optional_record_from(References, document.get("references"), "references")
     strengths = record_from(Strengths, document.get("strengths"), "strengths")
-    labelled = LabelledStates.restored(
-        with_prefix(tensors, _LABELLED), counters.iteration, learner.nothing
-    )
+    labelled = LabelledStates.restored(with_prefix(tensors, _LABELLED), learner.nothing)
     if not same_teacher(learner.teacher, labelled):
         raise ConfigError(
             f"cannot resume with another teacher: {learner.teacher.name} does not answer as the "

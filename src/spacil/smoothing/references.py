@@ -7,24 +7,19 @@ import torch
 from torch import Tensor
 
 from spacil.demos.common_frame import CommonFrame
-from spacil.envs.vector_env import EnvSpec, VectorEnv
-from spacil.measuring.imitation_score import DemonstratedStates, score_threshold
+from spacil.envs.vector_env import VectorEnv
 from spacil.measuring.lens import make_lens
 from spacil.measuring.played import random_return, share_of_return
 from spacil.policies.source import PolicySource
 from spacil.sampling.episodes import EpisodeTotals, play_for_totals
 from spacil.seeding import stream
 from spacil.smoothing.fit import Units, Weights
+from spacil.smoothing.likeness import Likeness
 from spacil.smoothing.weight_rule import first_weights
 from spacil.smoothness.action_signal import mean_of_known
-from spacil.training.wishes.likeness import early_fraction
 
 _MAX_STATES = 5_000
 """States at which the teacher's J is measured while it is distilled."""
-
-SCORE_TOLERANCE = 0.035
-"""Imitation score that counts as alike, beyond what two sets of the teacher's episodes differ by;
-less than in training, since a teacher can be asked about every state."""
 
 
 @dataclass(frozen=True)
@@ -47,35 +42,6 @@ class References:
             "teacher_j_ratio": _ratio(j, self.teacher_j),
             "teacher_fluctuation_ratio": _ratio(change, self.teacher_fluctuation),
         }
-
-
-@dataclass(frozen=True)
-class Likeness:
-    """What the states of a student are compared with, and up to where they are alike."""
-
-    visited: DemonstratedStates
-    """By the teacher"""
-    threshold: float
-    action_variance: float
-    """E |a - E a|^2 of the teacher's executed actions"""
-
-    @classmethod
-    def of(
-        cls, played: EpisodeTotals, teacher: PolicySource, spec: EnvSpec, seed: int
-    ) -> "Likeness":
-        """From one episode of the teacher in each env."""
-        steps = torch.arange(int(played.lengths.max())).unsqueeze(1)
-        _, episode_of_step = (steps < torch.from_numpy(played.lengths)).nonzero(as_tuple=True)
-        generator = stream(seed, "score threshold")
-        with torch.no_grad():
-            actions = teacher.mean(played.states.to(teacher.dtype)).clamp(
-                torch.from_numpy(spec.action_low), torch.from_numpy(spec.action_high)
-            )
-        return cls(
-            DemonstratedStates.of(played.states, early_fraction(played, spec)),
-            score_threshold(played.states, episode_of_step, generator, SCORE_TOLERANCE),
-            float(actions.var(0, correction=0).sum()),
-        )
 
 
 def play_teacher(teacher: PolicySource, env: VectorEnv) -> EpisodeTotals:

@@ -27,9 +27,9 @@ def teacher_for(source: PolicySource, spec: EnvSpec, states: FloatArray) -> Poli
 @torch.no_grad()
 def same_teacher(source: PolicySource, labelled: LabelledStates) -> bool:
     """Whether it answers as the labels say, up to rounding; anything does before there are any."""
-    states = labelled.states.flatten(0, 2)[:_NUM_ASKED]
+    states = labelled.states[:_NUM_ASKED]
     if not len(states):
         return True
-    labels = labelled.labels.flatten(0, 2)[:_NUM_ASKED]
+    labels = labelled.labels[:_NUM_ASKED]
     answers = source.mean(states.to(source.dtype)).float()
     return answers.shape == labels.shape and torch.allclose(answers, labels, rtol=1e-3, atol=1e-4)

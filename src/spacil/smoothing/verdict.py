@@ -126,12 +126,14 @@ class Judged:
     """Action change from one step to the next; None where no episode has two"""
     score: float | None = None
     """How far the states it visits are from the teacher's; lower is more alike"""
+    chance: float = 0.0
+    """Of the score, what may be bad luck"""
 
 
 def judged_from(document: Any, name: str) -> Judged | None:
     """As a checkpoint keeps it; earlier ones had no action change, or no score."""
     if isinstance(document, dict):
-        document = {"change": None, "score": None} | document
+        document = {"change": None, "score": None, "chance": 0.0} | document
     return optional_record_from(Judged, document, name)
 
 

@@ -3,36 +3,43 @@
 After each round mean actions are played, and two things are asked: do they lead to the states that
 the teacher lives in (`measuring/imitation_score.py`), and how smooth are they beside its own?
 
-    score <= threshold    each weight moves by integral control of its logarithm, the spatial one
-                          towards J*, the temporal one towards the wanted action change; rises are
-                          the smaller the nearer the score is to the threshold
-    score >  threshold    a young student, or one whose score still falls, is left to learn; else
-                          both weights fall, the temporal one further: a gait needs its fast
-                          movements more than its slopes
+    room = 1 - (score / threshold)^2, times a gain, within -1 and 1; here the score is without
+           what chance explains of it
 
-J* and the wanted change are fractions of the teacher's. Handed out is the smoothest student whose
-score is fine. How the numbers were chosen: docs/results/smooth.md.
+    room >= 0    each weight moves by integral control of its logarithm, the spatial one towards
+                 J*, the temporal one towards the wanted action change; rises are times the room
+    room <  0    a young student, or one whose score still falls, is left to learn; else both
+                 weights fall, as far as the room says, the temporal one further: a gait needs its
+                 fast movements more than its slopes
+
+Squares, because what two sets of one policy's episodes differ by and what the students do otherwise
+add up as squares. J* and the wanted change are fractions of the teacher's. Handed out is the
+smoothest student whose score is fine. How the numbers were chosen: docs/results/smooth.md.
 """
 
 import math
 from dataclasses import dataclass
 
 from spacil.smoothing.verdict import FIRST_JUDGED_ROUND, Judged, Strengths
-from spacil.training.wishes.control import log_step
+from spacil.training.wishes.control import limited, log_step
 
-FIRST_EXACT, FIRST_CATS = 0.04, 0.02
+FIRST_EXACT, FIRST_CATS = 0.06, 0.02
 """What the rule starts from: the slope in units of the teacher's J, the squared change in those of
 its own, the squared error in those of the variance of its actions."""
-J_FRACTION, CHANGE_FRACTION = 0.33, 0.8
+J_FRACTION, CHANGE_FRACTION = 0.35, 0.78
 """J* and the wanted action change, of the teacher's."""
-GAIN_OF_J, GAIN_OF_CHANGE = 2.0, 6.0
+GAIN_OF_J, GAIN_OF_CHANGE = 2.0, 3.0
 """J falls slowly as its weight grows, and the action change slower still."""
 LARGEST_STEP = math.log(2.5)
-FALL_OF_EXACT, FALL_OF_CATS = 0.7, 0.25
-SCORE_GAIN = 2.0
-"""A rise is whole until the score is within a half of its threshold."""
+FALL_OF_EXACT, FALL_OF_CATS = 0.7, 0.5
+"""At room -1."""
+ROOM_GAIN = 1.5
+"""A rise is whole up to 0.58 of the threshold, a fall from 1.29 times it."""
 STILL_LEARNING = 0.9
 """A score below so much of the last one may fall on with the same weights."""
+SCORE_PRICE = 0.05
+"""How much smoother, in logarithms, a student at the threshold must be than one whose score is 0:
+of many rounds the score of the smoothest is low in part by luck."""
 
 
 @dataclass(frozen=True)
@@ -51,43 +58,53 @@ class RewardFreeRule:
     def is_alike(self, judged: Judged) -> bool:
         return judged.score is not None and judged.score <= self.threshold
 
-    def roughness(self, judged: Judged) -> float:
-        """How far, in logarithms, J and the action change are above what is wanted; 0 is there."""
+    def cost(self, judged: Judged) -> float:
+        """How far, in logarithms, J and action change are above what is wanted, plus a little for
+        the score."""
         errors = self._error_of_j(judged), self._error_of_change(judged)
-        return sum(max(0.0, error) for error in errors)
+        price = SCORE_PRICE * self._used(_known(judged.score))
+        return sum(max(0.0, error) for error in errors) + price
 
     def prefers(self, new: Judged, old: Judged | None) -> bool:
         """Whether a later student takes the place of the one chosen so far.
 
-        One that is alike beats one that is not. Of those the smoother one is taken, and of equally
-        smooth ones the later, which has seen more; of others the one that is more alike.
+        One that is alike beats one that is not. Of those the smoother one is taken; of others the
+        one that is more alike.
         """
         if old is None or self.is_alike(new) != self.is_alike(old):
             return old is None or self.is_alike(new)
         if not self.is_alike(new):
             return _known(new.score) <= _known(old.score)
-        return self.roughness(new) <= self.roughness(old)
+        return self.cost(new) <= self.cost(old)
 
     def next_strengths(
         self, strengths: Strengths, judged: Judged, former: Judged | None = None
     ) -> Strengths:
         """Those of the next round; `former` is the evaluation before."""
-        if not self.is_alike(judged):
+        score = _known(judged.score) - judged.chance
+        room = limited(ROOM_GAIN * (1 - self._used(score)), 1.0)
+        if room < 0:
             is_young = judged.iteration < FIRST_JUDGED_ROUND
-            known = math.inf if former is None else _known(former.score)
-            is_learning = _known(judged.score) < STILL_LEARNING * known
+            known = math.inf if former is None else _known(former.score) - former.chance
+            is_learning = score < STILL_LEARNING * known
             if is_young or is_learning:
                 return strengths
-            return Strengths(FALL_OF_EXACT * strengths.exact, FALL_OF_CATS * strengths.cats)
-        room = min(1.0, SCORE_GAIN * (1 - _known(judged.score) / self.threshold))
+            return Strengths(
+                FALL_OF_EXACT**-room * strengths.exact, FALL_OF_CATS**-room * strengths.cats
+            )
 
         def factor(error: float, gain: float) -> float:
-            return math.exp(log_step(error, gain, room * LARGEST_STEP, LARGEST_STEP))
+            step = log_step(error, gain, LARGEST_STEP, LARGEST_STEP)
+            return math.exp(room * step if step > 0 else step)
 
         return Strengths(
             strengths.exact * factor(self._error_of_j(judged), GAIN_OF_J),
             strengths.cats * factor(self._error_of_change(judged), GAIN_OF_CHANGE),
         )
+
+    def _used(self, score: float) -> float:
+        """How much of the threshold a score uses up, in squares: 1 is at it."""
+        return (score / self.threshold) ** 2
 
     def _error_of_j(self, judged: Judged) -> float:
         return _log_ratio(judged.j, self.target_j)
