@@ -15,6 +15,7 @@ the numbers were chosen: docs/results/recipe.md.
 """
 
 import logging
+import math
 from dataclasses import dataclass, replace
 
 from spacil.cloning.cloner import Cloner
@@ -92,7 +93,7 @@ def weight_scale(reference_j: float) -> float:
     """First weight / the config's, where an unpenalised clone has this J."""
     if reference_j >= J_OF_CONFIG_WEIGHT:
         return 1.0
-    lowest_j = J_OF_CONFIG_WEIGHT / LARGEST_SCALE**0.5
+    lowest_j = J_OF_CONFIG_WEIGHT / math.sqrt(LARGEST_SCALE)
     return (J_OF_CONFIG_WEIGHT / max(reference_j, lowest_j)) ** 2
 
 
