@@ -281,7 +281,11 @@ def _ablations(results: Results) -> list[tuple[str, dict[str, float], dict[str, 
             data = f"{_short(row['task'])} {row['group'].removeprefix('ablation-')}"
             found.setdefault(data, {})[row["setting"]] = row["numbers"]
     return [
-        (data, *({name: rows[name][key]["mean"] for name in rows} for key in ("G", "J")))
+        (data, _means(rows, "G"), _means(rows, "J"))
         for data, rows in found.items()
         if {"neither", "policy only", "cost only", "both"} <= rows.keys()
     ]
+
+
+def _means(rows: Mapping[str, Any], name: str) -> dict[str, float]:
+    return {setting: numbers[name]["mean"] for setting, numbers in rows.items()}
