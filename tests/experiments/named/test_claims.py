@@ -30,7 +30,7 @@ def results(**columns: tuple[list[float | None], list[float | None]]) -> evidenc
 def test_without_results_nothing_is_claimed() -> None:
     found = claims.answers({})
     assert {one.answer for one in found} == {"not measured"}
-    assert len(found) == 3 * len(claims.PER_PAIR) + len(claims.ONCE)
+    assert len(found) == 3 * len(claims.PER_PAIR) + len(claims.ONCE) + len(claims.OF_ABLATION)
     outcome = claims.analyse(Gathered(()))
     assert outcome.notes[0] == "not there yet: returns.json"
 
@@ -121,17 +121,24 @@ def test_cost_only_must_be_the_best_and_rougher_than_gail() -> None:
 
 def test_both_are_needed_where_neither_alone_does() -> None:
     rows = [
+        summary("ablation-every-20th", "neither", 28, 3.1),
         summary("ablation-every-20th", "policy only", 10, 1),
         summary("ablation-every-20th", "cost only", 30, 3),
         summary("ablation-every-20th", "both", 29, 1.1),
+        summary("ablation-whole", "neither", 29, 3),
         summary("ablation-whole", "policy only", 30, 1),
         summary("ablation-whole", "cost only", 30, 3),
         summary("ablation-whole", "both", 29, 1),
+        summary("ablation-one-trajectory", "both", 29, 1),
         summary("whole", "both", 0, 9),
     ]
-    answer, words = evidence.both_needed({"recipe": {"summaries": rows}})
+    document = {"recipe": {"summaries": rows}}
+    answer, words = evidence.in_ablation(evidence.are_both_needed)(document, "", "")
     assert answer == "holds on 1 of 2 data sets"
-    assert "Hopper every-20th: policy only 10 / 1, cost only 30 / 3, both 29 / 1.1" in words
+    assert "policy only 10 / 1, cost only 30 / 3, both 29 / 1.1" in words
+    assert words.startswith("G / J: Hopper every-20th: neither 28 / 3.1, ")
+    answer, _ = evidence.in_ablation(evidence.is_cost_only_best_and_rough)(document, "", "")
+    assert answer == "holds on 1 of 2 data sets"  # whole; the other is smoother than without
 
 
 def recorded_run(setting: str, seed: int, g: float, curve: list[float]) -> dict[str, Any]:
@@ -160,3 +167,18 @@ def test_the_recorded_runs_of_the_recipe_answer_for_the_default() -> None:
     steady = found["GAIL's rough policies have more variable training curves"]
     assert steady.evidence.startswith("mean change between points of the evaluation curve")
     assert steady.answer == "holds (1 of 1 tasks)"
+
+
+def test_recorded_ablations_answer_where_the_experiment_was_not_run() -> None:
+    settings = ("default", "neither penalty", "policy penalty only", "cost penalty only")
+    returns = (3_600.0, 3_500.0, 3_400.0, 3_700.0)
+    default, *others = (recorded_run(s, 0, g, []) for s, g in zip(settings, returns, strict=True))
+    document = {
+        "tier_1": {"runs": [default], "random_returns": {"Hopper-v4": 20.0}},
+        "tier_2": {"runs": others},
+    }
+    found = {one.claim: one for one in claims.answers({"recipe.json": document})}
+    assert found["both penalties are needed"].answer == "does not hold (0 of 1 data sets)"
+    best = found["cost smoothing alone has the highest return and is rough (the rule)"]
+    assert best.answer == "holds (1 of 1 data sets)"
+    assert "cost only 3700 / 0.5" in best.evidence

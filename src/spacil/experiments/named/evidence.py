@@ -244,20 +244,48 @@ def cost_only_is_best_and_rough(group: str) -> Claim:
     return answer
 
 
-def both_needed(results: Results, *_: str) -> tuple[str, str]:
-    """In the rule's ablation: more return than the policy penalty alone, less J than the cost's."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+Means = Mapping[str, float]
+"""By setting of the rule's ablation: neither, policy only, cost only, both"""
+
+
+def in_ablation(is_so: Callable[[Means, Means], bool]) -> Claim:
+    """Asked of mean G and mean J on every data set where the rule was taken apart."""
+
+    def answer(results: Results, *_: str) -> tuple[str, str]:
+        holds, words = {}, []
+        for data, g, j in _ablations(results):
+            holds[data] = is_so(g, j)
+            shown = ", ".join(f"{name} {number(g[name])} / {number(j[name])}" for name in g)
+            words.append(f"{data}: {shown}")
+        told = verdict(holds).replace("tasks", "data sets")
+        return told, "G / J: " + "; ".join(words) if words else ""
+
+    return answer
+
+
+def are_both_needed(g: Means, j: Means) -> bool:
+    """More return than the policy penalty alone, less J than the cost's."""
+    return g["both"] > g["policy only"] and j["both"] < j["cost only"]
+
+
+def is_cost_only_best_and_rough(g: Means, j: Means) -> bool:
+    """The highest return of all, at no lower J than without any penalty."""
+    return g["cost only"] == max(g.values()) and j["cost only"] >= j["neither"]
+
+
+def _ablations(results: Results) -> list[tuple[str, dict[str, float], dict[str, float]]]:
+    """Task and data, mean G and mean J by setting, where all four were run."""
+    found: dict[str, dict[str, Any]] = {}
     for row in results.get("recipe", {}).get("summaries", []):
         if row["group"].startswith("ablation"):
-            data = row["group"].removeprefix("ablation-")
-            found.setdefault((row["task"], data), {})[row["setting"]] = row["numbers"]
-    holds, words = {}, []
-    for (task, data), rows in found.items():
-        if {"policy only", "cost only", "both"} <= rows.keys():
-            g = {name: rows[name]["G"]["mean"] for name in ("policy only", "cost only", "both")}
-            j = {name: rows[name]["J"]["mean"] for name in g}
-            holds[f"{task} {data}"] = g["both"] > g["policy only"] and j["both"] < j["cost only"]
-            shown = ", ".join(f"{name} {number(g[name])} / {number(j[name])}" for name in g)
-            words.append(f"{_short(task)} {data}: {shown}")
-    answer = verdict(holds).replace("tasks", "data sets")
-    return answer, "G / J: " + "; ".join(words) if words else ""
+            data = f"{_short(row['task'])} {row['group'].removeprefix('ablation-')}"
+            found.setdefault(data, {})[row["setting"]] = row["numbers"]
+    return [
+        (data, _means(rows, "G"), _means(rows, "J"))
+        for data, rows in found.items()
+        if {"neither", "policy only", "cost only", "both"} <= rows.keys()
+    ]
+
+
+def _means(rows: Mapping[str, Any], name: str) -> dict[str, float]:
+    return {setting: numbers[name]["mean"] for setting, numbers in rows.items()}

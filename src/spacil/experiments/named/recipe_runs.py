@@ -4,6 +4,7 @@ They were made by a script before there were named experiments, and are the only
 default on five tasks: what a claim can be asked of, it is asked of them too.
 """
 
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,10 +17,17 @@ from spacil.experiments.named.rows import demonstrators_of, share
 SOURCE = "recipe.json"
 DEFAULT, GAIL_LIKE = "default", "gail-like"
 _WHOLE = "whole"
+_ABLATION = {
+    "neither penalty": "neither",
+    "policy penalty only": "policy only",
+    "cost penalty only": "cost only",
+    DEFAULT: "both",
+}
+"""Setting there -> the name that `spacil experiment recipe` has for it"""
 
 
 def as_results(document: Document) -> dict[str, Document]:
-    """Runs on whole demonstrations as `returns` and `curves` hold theirs."""
+    """Runs on whole demonstrations as `returns` and `curves` hold theirs, ablations as `recipe`."""
     final = document["tier_1"]
     runs = [run for run in final["runs"] if run["data"] == _WHOLE]
     randoms = final["random_returns"]
@@ -29,6 +37,9 @@ def as_results(document: Document) -> dict[str, Document]:
             "demonstrators": demonstrators_of([run["task"] for run in runs]),
         },
         "curves": {"variability": _variability(runs)},
+        "recipe": {
+            "summaries": _ablations([*final["runs"], *document.get("tier_2", {}).get("runs", [])])
+        },
     }
 
 
@@ -61,4 +72,27 @@ def _variability(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [
         {"task": task, "setting": setting, "late_variability": {"evaluation": values}}
         for (task, setting), values in found.items()
+    ]
+
+
+def _ablations(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """G and J of the rule with neither, one and both penalties, where it was taken apart."""
+    found: dict[tuple[str, str], dict[str, list[Mapping[str, Any]]]] = {}
+    for run in runs:
+        if run["setting"] in _ABLATION:
+            of_data = found.setdefault((run["task"], run["data"]), {})
+            of_data.setdefault(_ABLATION[run["setting"]], []).append(run["last"])
+    return [
+        {
+            "task": task,
+            "group": f"ablation-{data}",
+            "setting": setting,
+            "numbers": {
+                name: {"mean": statistics.mean(last[key] for last in lasts), "n": len(lasts)}
+                for name, key in (("G", "average_return"), ("J", "smoothness_j"))
+            },
+        }
+        for (task, data), settings in found.items()
+        if len(settings) == len(_ABLATION)
+        for setting, lasts in settings.items()
     ]
