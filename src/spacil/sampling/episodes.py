@@ -27,6 +27,12 @@ DEFAULT_EPISODE_LIMIT = 1_000
 """Steps after which an episode of an env without a time limit is cut."""
 
 
+def ended_early(lengths: NDArray[np.int64], horizon: int | None) -> BoolArray:
+    """Which episodes, by their lengths, ended before the time limit that they are played with."""
+    is_early: BoolArray = lengths < (horizon or DEFAULT_EPISODE_LIMIT)
+    return is_early
+
+
 @dataclass(frozen=True)
 class WaveStep:
     """One step of all envs of a wave. Actor and env may reuse what they returned: copy to keep."""

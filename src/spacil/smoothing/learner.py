@@ -203,7 +203,7 @@ class SmoothingLearner:
             return played
         played, self.env_states = collect_around(
             self.env,
-            lambda states: self.teacher.mean(states.to(self.teacher.dtype)).float(),
+            self._labels,
             torch.zeros(
                 sampling.steps_per_iteration // sampling.num_envs,
                 sampling.num_envs,

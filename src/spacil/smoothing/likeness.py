@@ -24,7 +24,7 @@ from spacil.measuring.imitation_score import (
     score_threshold,
 )
 from spacil.policies.source import PolicySource
-from spacil.sampling.episodes import DEFAULT_EPISODE_LIMIT, EpisodeTotals
+from spacil.sampling.episodes import EpisodeTotals, ended_early
 from spacil.seeding import stream
 
 SCORE_TOLERANCE = 0.04
@@ -63,9 +63,9 @@ class Likeness:
         """From one episode of the teacher in each env."""
         episode_of_step = _episode_of_step(played)
         visited = DemonstratedStates.of(played.states, early_fraction=0.0)
-        distances = _distances(played, visited)
+        distances = _distances(played, episode_of_step, visited)
         astray_from = max(ASTRAY_FACTOR * float(np.median(distances)), LEAST_ASTRAY)
-        is_astray = _is_early(played, spec) | (distances > astray_from)
+        is_astray = ended_early(played.lengths, spec.horizon) | (distances > astray_from)
         bounds = torch.from_numpy(spec.action_low), torch.from_numpy(spec.action_high)
         with torch.no_grad():
             actions = teacher.mean(played.states.to(teacher.dtype)).clamp(*bounds)
@@ -80,21 +80,16 @@ class Likeness:
 
     def score(self, played: EpisodeTotals, spec: EnvSpec) -> Score:
         """Of a student's episodes, one in each env."""
-        is_astray = _is_early(played, spec) | (_distances(played, self.visited) > self.astray_from)
-        is_kept = torch.from_numpy(~is_astray | is_astray.all())[_episode_of_step(played)]
+        episode_of_step = _episode_of_step(played)
+        distances = _distances(played, episode_of_step, self.visited)
+        is_astray = ended_early(played.lengths, spec.horizon) | (distances > self.astray_from)
+        is_kept = torch.from_numpy(~is_astray | is_astray.all())[episode_of_step]
         distance = _distance(played.states[is_kept], self.visited)
         astray, teachers = float(is_astray.mean()), self.visited.early_fraction
         beyond = max(0.0, astray - teachers)
         pooled = (astray + teachers) / 2
         chance = math.sqrt(2 * pooled * (1 - pooled) / len(is_astray))
         return Score(distance + beyond, min(chance, beyond))
-
-
-def _is_early(played: EpisodeTotals, spec: EnvSpec) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    is_early: np.ndarray[tuple[int], np.dtype[np.bool_]] = played.lengths < (
-        spec.horizon or DEFAULT_EPISODE_LIMIT
-    )
-    return is_early
 
 
 def _episode_of_step(played: EpisodeTotals) -> Tensor:
@@ -104,10 +99,9 @@ def _episode_of_step(played: EpisodeTotals) -> Tensor:
 
 
 def _distances(
-    played: EpisodeTotals, visited: DemonstratedStates
+    played: EpisodeTotals, episode_of_step: Tensor, visited: DemonstratedStates
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Of each episode alone."""
-    episode_of_step = _episode_of_step(played)
     num_episodes = len(played.lengths)
     return np.array(
         [_distance(played.states[episode_of_step == i], visited) for i in range(num_episodes)]

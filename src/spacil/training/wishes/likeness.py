@@ -5,7 +5,7 @@ from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.selection import episode_of_step
 from spacil.envs.vector_env import EnvSpec
 from spacil.measuring.imitation_score import DemonstratedStates, imitation_score, score_threshold
-from spacil.sampling.episodes import DEFAULT_EPISODE_LIMIT, EpisodeTotals
+from spacil.sampling.episodes import EpisodeTotals, ended_early
 from spacil.seeding import stream
 
 
@@ -29,7 +29,7 @@ def score_of(episodes: EpisodeTotals, spec: EnvSpec, demonstrated: DemonstratedS
 
 def early_fraction(episodes: EpisodeTotals, spec: EnvSpec) -> float:
     """Of the episodes, those that ended before the time limit."""
-    return float((episodes.lengths < (spec.horizon or DEFAULT_EPISODE_LIMIT)).mean())
+    return float(ended_early(episodes.lengths, spec.horizon).mean())
 
 
 def threshold_of(demonstrations: Demonstrations, seed: int) -> float:
