@@ -49,8 +49,8 @@ def gathered(tmp_path: Path) -> Gathered:
     found = gathered_from(tmp_path, arms, results, SCOPE)
     exact = found.arm(TASK, "exact", "whole")
     assert exact is not None
-    # Start at 6 with GAIL's policy; rungs of two iterations end at 8, 10, 12.
-    climbing = {4: (0.5, 9.0), 6: (1.0, 2.0), 8: (1.0, 1.0), 10: (0.98, 0.5), 12: (0.6, 0.25)}
+    # Start at 2 with GAIL's policy; rungs of two iterations end at 4, 6, 8.
+    climbing = {1: (0.5, 9.0), 2: (1.0, 2.0), 4: (1.0, 1.0), 6: (0.98, 0.5), 8: (0.6, 0.25)}
     for record in exact.records:
         write_ladder(record.path, climbing)
     return found
@@ -60,19 +60,19 @@ def test_a_ladder_begins_with_gail_and_doubles_at_every_evaluation(tmp_path: Pat
     (arm,) = (a for a in front.ladders(SCOPE, tmp_path) if a.label == "exact + temporal")
     config = arm.runs()[0].config()
     assert config.policy_penalty.penalty == ("exact=0.01", "cats=0.1")
-    assert (config.policy_penalty.penalty_start, config.policy_penalty.penalty_doubling) == (6, 2)
-    assert config.run.iterations == 6 + 8 * 2
+    assert (config.policy_penalty.penalty_start, config.policy_penalty.penalty_doubling) == (2, 2)
+    assert config.run.iterations == 2 + 8 * 2
     assert config.fidelity.anchor_weight == 0.0
     (usual,) = (a for a in front.ladders(Scope(tasks=(TASK,), groups=("whole",)), tmp_path)
                 if a.label == "exact")  # fmt: skip
-    assert usual.runs()[0].config().run.iterations == 120 + 8 * 40
+    assert usual.runs()[0].config().run.iterations == 40 + 8 * 40
 
 
 def test_rungs_are_evaluations_with_the_weight_before_them(gathered: Gathered) -> None:
     exact = gathered.arm(TASK, "exact", "whole")
     assert exact is not None
     rungs = ladder.rungs_of(exact.arm, exact.records[0])
-    assert [(rung.iteration, rung.factor) for rung in rungs] == [(6, 0), (8, 1), (10, 2), (12, 4)]
+    assert [(rung.iteration, rung.factor) for rung in rungs] == [(2, 0), (4, 1), (6, 2), (8, 4)]
     assert ladder.weights_at_factor("exact + temporal", 4.0) == ("exact=0.04", "cats=0.4")
     assert ladder.weighted("action-rate reward", 4.0) == {"action_rate_weight": 0.04}
     assert ladder.weighted("by construction", 4.0)["policy_lipschitz"] == 4.0

@@ -40,7 +40,7 @@ def test_returns_has_the_seeds_that_each_method_and_task_are_due(tmp_path: Path)
     assert seeds["Hopper-v4", "gail"] == seeds["Walker2d-v4", "spacil"] == 5
     assert seeds["Hopper-v4", "gail paper-mean"] == seeds["Ant-v4", "spacil"] == 3
     ant = {arm.label: arm.setting.choices.get("iterations") for arm in arms if arm.task == "Ant-v4"}
-    assert (ant["gail"], ant["spacil paper-sum"], ant["spacil"]) == (300, 300, 100)
+    assert (ant["gail"], ant["spacil paper-sum"], ant["spacil"]) == (75, 75, 100)
 
 
 def test_experiments_share_the_runs_they_both_need(tmp_path: Path) -> None:
@@ -77,6 +77,13 @@ def test_a_scope_narrows_tasks_seeds_and_groups(tmp_path: Path) -> None:
 def test_an_unknown_group_is_refused_with_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="'whole', 'every-20th'"):
         recipe.arms(Scope(groups=("everything",)), tmp_path)
+
+
+def test_a_scope_narrows_to_methods_by_the_labels_of_the_table(tmp_path: Path) -> None:
+    scope = Scope(tasks=("Hopper-v4",), methods=("gail", "spacil paper-sum"))
+    assert [arm.label for arm in returns.arms(scope, tmp_path)] == ["gail", "spacil paper-sum"]
+    with pytest.raises(ConfigError, match=r"--methods 'sac': this experiment has 'bc', 'gail'"):
+        returns.arms(Scope(methods=("sac",)), tmp_path)
 
 
 def test_changes_reach_the_runs_that_read_them() -> None:

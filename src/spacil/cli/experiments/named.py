@@ -44,6 +44,8 @@ class NamedArguments:
     """These seeds instead of the experiment's own: 0-4 means five."""
     groups: tuple[str, ...] = ()
     """Only these groups of an experiment that has several."""
+    methods: tuple[str, ...] = ()
+    """Only these methods, by the names that its table has."""
     set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """NAME=VALUE: a setting of every run that reads it; may be given several times."""
     runs: tuple[Path, ...] = ()
@@ -112,7 +114,7 @@ def _scope(parsed: NamedArguments) -> "Scope":
             raise ConfigError(f"--set {name}: an experiment takes one value; sweep takes several")
         changes.append((name, values[0]))
     seeds = seeds_of(parsed.seeds)
-    return Scope(parsed.tasks, seeds, parsed.groups, parsed.quick, tuple(changes))
+    return Scope(parsed.tasks, seeds, parsed.groups, parsed.methods, parsed.quick, tuple(changes))
 
 
 def _refuse_others(name: str, results: Path) -> None:

@@ -19,7 +19,7 @@ from spacil.experiments.comparison_text import number
 from spacil.experiments.demonstrator import demonstrator_of
 from spacil.experiments.named.experiment import Gathered, NamedExperiment
 from spacil.experiments.named.outcome import Document, Outcome, Panel, Series, Table
-from spacil.experiments.named.plan import Arm, Scope, Setting, narrowed
+from spacil.experiments.named.plan import Arm, Scope, Setting, narrowed, with_budget
 from spacil.experiments.named.rows import Which, ratio_text, spread
 from spacil.experiments.run_record import RunRecord
 from spacil.experiments.statistics import ratio_of_means, summarize
@@ -62,6 +62,7 @@ def imitators(scope: Scope, folder: Path) -> list[Arm]:
             for method in METHODS:
                 choices = {**method.choices, **data}
                 setting = Setting(method.label, method.algorithm, choices)
+                setting = with_budget(setting, teacher.task)
                 found.append(Arm(setting, teacher.task, scope.seeds_or(3), group))
     return [*known, *narrowed(found, scope)]
 

@@ -18,8 +18,8 @@ from spacil.penalties.weights import share_at
 from spacil.runs import metrics_log
 
 RUNG, NUM_RUNGS = 40, 8
-START = 3 * RUNG
-"""Iterations of the common GAIL"""
+START = RUNG
+"""Iterations of the common GAIL, which begins at a clone"""
 EPISODE_STEPS = 50_000
 """Of the evaluation at each rung: 50 episodes of 1,000 steps"""
 
@@ -65,12 +65,11 @@ def ladder(label: str, tier: str, scope: Scope) -> Setting:
     """One method from the common GAIL up to its last rung."""
     given = {**(QUICK if scope.is_quick else {}), **dict(scope.changes)}
     rung = int(str(given.get("evaluation_interval", RUNG)))
-    start = rung if scope.is_quick else 3 * rung
     choices = (
-        base(tier, start + NUM_RUNGS * rung)
+        base(tier, (1 + NUM_RUNGS) * rung)
         | weighted(label)
         | {
-            "penalty_start": start,
+            "penalty_start": rung,
             "penalty_doubling": rung,
             "evaluation_interval": rung,
             "evaluation_steps": EPISODE_STEPS,

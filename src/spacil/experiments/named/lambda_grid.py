@@ -10,7 +10,7 @@ from pathlib import Path
 from spacil.experiments.comparison_text import number
 from spacil.experiments.named.experiment import Gathered, NamedExperiment
 from spacil.experiments.named.outcome import Outcome, Table
-from spacil.experiments.named.plan import Arm, Scope, Setting, narrowed
+from spacil.experiments.named.plan import UNTRAINED, Arm, Scope, Setting, narrowed
 from spacil.experiments.named.points import return_against_j
 from spacil.experiments.named.rows import (
     ArmSummary,
@@ -31,7 +31,7 @@ WEIGHTS = {
     LIPSCHITZ: ((0.0, 0.01, 0.03, 0.1), (0.0, 0.01, 1.0)),
 }
 """Units -> weights of the policy penalty (lambda_1), weights of the cost penalty (lambda_2)"""
-ITERATIONS = 300
+ITERATIONS = UNTRAINED["Hopper-v4"]
 SEEDS = 2
 
 

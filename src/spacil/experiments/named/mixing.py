@@ -8,7 +8,7 @@ from pathlib import Path
 
 from spacil.experiments.named.experiment import Gathered, NamedExperiment
 from spacil.experiments.named.outcome import Outcome, Table
-from spacil.experiments.named.plan import Arm, Scope, Setting, narrowed
+from spacil.experiments.named.plan import UNTRAINED, Arm, Scope, Setting, narrowed
 from spacil.experiments.named.points import return_against_j
 from spacil.experiments.named.rows import (
     demonstrators_of,
@@ -24,7 +24,7 @@ from spacil.experiments.sweep_plan import Value
 MODES = ("interpolate", "per_batch", "bernoulli", "none")
 """The first one is the default"""
 LAMBDA_COST = 1.0
-ITERATIONS = 300
+ITERATIONS = UNTRAINED["Hopper-v4"]
 
 
 def arms(scope: Scope, _: Path) -> list[Arm]:

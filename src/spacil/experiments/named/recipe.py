@@ -13,13 +13,12 @@ from spacil.experiments.comparison_text import number
 from spacil.experiments.named.experiment import Gathered, NamedExperiment
 from spacil.experiments.named.outcome import Outcome, Table
 from spacil.experiments.named.plan import (
-    ANT_FROM_CLONE,
-    ANT_UNTRAINED,
     FIVE_TASKS,
     Arm,
     Scope,
     Setting,
     narrowed,
+    with_budget,
 )
 from spacil.experiments.named.points import return_against_j
 from spacil.experiments.named.rows import (
@@ -90,9 +89,7 @@ def on(tier: str, method: Setting, task: str) -> Setting:
     """The method on the data of a tier."""
     flags, from_seed = DATA[tier]
     choices = {**method.choices, **flags}
-    if task == "Ant-v4":
-        choices["iterations"] = ANT_UNTRAINED if method.algorithm == "gail" else ANT_FROM_CLONE
-    return Setting(method.label, method.algorithm, choices, from_seed)
+    return with_budget(Setting(method.label, method.algorithm, choices, from_seed), task)
 
 
 def analyse(gathered: Gathered) -> Outcome:
