@@ -5,7 +5,8 @@ set of numbers always has one interval. With three seeds an interval is a hint, 
 be no wider than the three numbers themselves.
 """
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,8 @@ Statistic = Callable[[FloatArray], FloatArray]
 
 LEVEL = 0.95
 NUM_RESAMPLES = 50_000
+LATE_SHARE = 0.5
+"""The second half of a run, in which a curve's variability is measured"""
 _STREAM = 20_211
 
 
@@ -142,3 +145,11 @@ def interquartile_mean_over_tasks(scores_by_task: Sequence[Sequence[float]]) -> 
         high=high,
         iqm=float(interquartile_mean(everything)),
     )
+
+
+def variability(curve: Mapping[int, float]) -> float | None:
+    """Mean |change| from one point to the next in the second half of a curve; None if too short."""
+    points = sorted(curve.items())
+    late = [value for i, value in points if i >= LATE_SHARE * points[-1][0]] if points else []
+    changes = [abs(b - a) for a, b in itertools.pairwise(late)]
+    return sum(changes) / len(changes) if changes else None

@@ -1,10 +1,12 @@
 """The tables of returns and smoothness, from run folders with known numbers."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from generated_arms import gathered_from
 
+from spacil.experiments import statistics
 from spacil.experiments.demonstrator import demonstrator_of
 from spacil.experiments.named import curves, returns
 from spacil.experiments.named.experiment import Gathered
@@ -118,6 +120,66 @@ def test_bins_end_at_whole_widths_and_leave_out_the_untrained_policy() -> None:
 
 
 def test_variability_is_the_mean_change_in_the_second_half() -> None:
-    assert curves.variability({10: 0.0, 20: 100.0, 30: 104.0, 40: 98.0}) == 5.0
-    assert curves.variability({10: 1.0}) is None
-    assert curves.variability({}) is None
+    assert statistics.variability({10: 0.0, 20: 100.0, 30: 104.0, 40: 98.0}) == 5.0
+    assert statistics.variability({10: 1.0}) is None
+    assert statistics.variability({}) is None
+
+
+def recorded_run(setting: str, seed: int, j: float) -> dict[str, object]:
+    last = {"average_return": 3500.0 + seed, "return_std": 5.0, "smoothness_j": j}
+    return {
+        "task": TASK,
+        "data": "whole",
+        "setting": setting,
+        "seed": seed,
+        "iterations": 20,
+        "commit": "abc",
+        "last": last | {"action_fluctuation": 0.25},
+        "evaluations": [[10, 1000.0, 9.0, 2 * j], [20, 3600.0, 9.0, j]],
+    }
+
+
+@pytest.fixture
+def with_recorded(tmp_path: Path) -> Gathered:
+    """GAIL has run here; the default and gail-like only in the runs of the recipe."""
+    scope = Scope(tasks=(TASK,), seeds=(0, 1), methods=("gail",))
+    found = gathered_from(tmp_path, returns.arms(scope, tmp_path), results, scope)
+    runs = [recorded_run("default", s, 0.5) for s in (0, 1)]
+    runs += [recorded_run("gail-like", s, 4.0) for s in (0, 1, 2)]
+    other = recorded_run("default", 7, 9.0) | {"data": "every 20th step"}
+    tier = {"runs": [*runs, other], "random_returns": {TASK: 0.0}, "episodes": 50}
+    return replace(found, results={"recipe.json": {"tier_1": tier}})
+
+
+def test_recorded_runs_stand_in_for_settings_that_have_not_run_here(
+    with_recorded: Gathered,
+) -> None:
+    outcome = returns.analyse(with_recorded)
+    ours = summary_of(outcome, "spacil")
+    assert (ours["seeds"], ours["which"]) == ((0, 1), "last")
+    assert ours["J_ratio"]["value"] == 0.25  # type: ignore[index]  # of plain GAIL's 2, not 4
+    assert summary_of(outcome, "gail-like")["J_ratio"] is None
+    (row,) = (r for r in outcome.numbers["runs"] if (r["setting"], r["seed"]) == ("spacil", 1))
+    assert (row["G"], row["action_change"], row["source"]) == (3501.0, 0.25, "recipe.json")
+    (panel,) = outcome.panels
+    assert [one.label for one in panel.series] == ["gail", "gail-like", "spacil"]
+
+
+def test_runs_of_its_own_take_the_place_of_recorded_ones(
+    gathered: Gathered, with_recorded: Gathered
+) -> None:
+    outcome = returns.analyse(replace(gathered, results=with_recorded.results))
+    assert summary_of(outcome, "spacil")["which"] == "best"
+    assert summary_of(outcome, "gail-like")["seeds"] == (0, 1, 2)
+
+
+def test_curves_of_recorded_runs_are_those_of_evaluations(with_recorded: Gathered) -> None:
+    outcome = curves.analyse(with_recorded)
+    learning, evaluation, smoothness = outcome.panels
+    assert "spacil" not in {one.label for one in learning.series}
+    (ours,) = (one for one in evaluation.series if one.label == "spacil")
+    assert (list(ours.x), list(ours.y)) == ([10, 20], [1000.0, 3600.0])
+    (rough,) = (one for one in smoothness.series if one.label == "gail-like")
+    assert list(rough.y) == [8.0, 4.0]
+    (moved,) = (r for r in outcome.numbers["variability"] if r["setting"] == "spacil")
+    assert moved["late_variability"] == {"learning": [], "evaluation": [2600.0, 2600.0]}

@@ -4,19 +4,19 @@ Training returns are those of the noisy policy in the batches; evaluations those
 Where evaluations or batches have no episode that ended, a run has no point.
 """
 
-import itertools
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from spacil.experiments.comparison_text import number
 from spacil.experiments.demonstrator import demonstrator_of
-from spacil.experiments.named.experiment import ArmRuns, Gathered, NamedExperiment
+from spacil.experiments.named.experiment import Gathered, NamedExperiment
 from spacil.experiments.named.outcome import Outcome, Panel, Series, Table
-from spacil.experiments.named.returns import arms
+from spacil.experiments.named.recipe_runs import SOURCE
+from spacil.experiments.named.returns import arms, recorded_curves
 from spacil.experiments.named.rows import demonstrators_of
 from spacil.experiments.run_record import RunRecord
-from spacil.experiments.statistics import summarize
+from spacil.experiments.statistics import summarize, variability
 from spacil.runs import metrics_log
 
 Curve = dict[int, float]
@@ -24,8 +24,6 @@ Curve = dict[int, float]
 
 BIN = 10
 """Iterations that a point of the learning curve is the mean of: batches hold few whole episodes"""
-LATE_SHARE = 0.5
-"""The second half of a run, in which a curve's variability is measured"""
 
 KINDS = {
     "learning": "return of training batches",
@@ -59,14 +57,6 @@ def binned(curve: Curve, width: int = BIN) -> Curve:
     return {end: sum(values) / len(values) for end, values in sorted(bins.items())}
 
 
-def variability(curve: Curve) -> float | None:
-    """Mean |change| from one point to the next in the second half of a curve; None if too short."""
-    points = sorted(curve.items())
-    late = [value for i, value in points if i >= LATE_SHARE * points[-1][0]] if points else []
-    changes = [abs(b - a) for a, b in itertools.pairwise(late)]
-    return sum(changes) / len(changes) if changes else None
-
-
 def band(label: str, curves: Sequence[Curve]) -> Series | None:
     """Mean over seeds where all have a point, shaded from the lowest to the highest seed."""
     shared = sorted(set.intersection(*(set(curve) for curve in curves))) if curves else []
@@ -77,34 +67,59 @@ def band(label: str, curves: Sequence[Curve]) -> Series | None:
     return Series(label, shared, means, [min(c) for c in columns], [max(c) for c in columns])
 
 
-def analyse(gathered: Gathered) -> Outcome:
-    found = {record.path: curves_of(record) for record in gathered.records}
-    shown = [arm for arm in gathered.arms if arm.records and arm.arm.setting.algorithm != "bc"]
-    panels = [
-        _panel(shown, task, kind, {path: curves[kind] for path, curves in found.items()})
-        for kind in KINDS
-        for task in gathered.tasks
-    ]
-    rows, numbers = [], []
-    for arm in shown:
-        late = {
-            kind: [
-                v
-                for record in arm.records
-                if (v := variability(found[record.path][kind])) is not None
-            ]
-            for kind in ("learning", "evaluation")
+@dataclass(frozen=True)
+class ArmCurves:
+    """The curves of one setting on one task."""
+
+    task: str
+    label: str
+    by_seed: Mapping[int, Mapping[str, Curve]]
+    """Seed -> kind -> curve"""
+
+    def of(self, kind: str) -> list[Curve]:
+        return [curves.get(kind, {}) for curves in self.by_seed.values()]
+
+    def late_variability(self, kind: str) -> list[float]:
+        return [moved for curve in self.of(kind) if (moved := variability(curve)) is not None]
+
+    def document(self) -> dict[str, Any]:
+        seeds = {
+            str(seed): {kind: sorted(curve.items()) for kind, curve in curves.items()}
+            for seed, curves in self.by_seed.items()
         }
+        return {"task": self.task, "setting": self.label, "seeds": seeds}
+
+
+def curves_by_arm(gathered: Gathered) -> list[ArmCurves]:
+    """Of the runs, and of those of recipe.json whose settings have no run here."""
+    found = [
+        ArmCurves(arm.task, arm.label, {r.seed: curves_of(r) for r in arm.records})
+        for arm in gathered.arms
+        if arm.records and arm.arm.setting.algorithm != "bc"
+    ]
+    recorded: dict[tuple[str, str], dict[int, Mapping[str, Curve]]] = {}
+    for run in recorded_curves(gathered):
+        kept = {kind: run[kind] for kind in ("evaluation", "smoothness")}
+        recorded.setdefault((run["task"], run["setting"]), {})[run["seed"]] = kept
+    return found + [ArmCurves(*place, by_seed) for place, by_seed in recorded.items()]
+
+
+def analyse(gathered: Gathered) -> Outcome:
+    found = curves_by_arm(gathered)
+    rows, numbers = [], []
+    for arm in found:
+        late = {kind: arm.late_variability(kind) for kind in ("learning", "evaluation")}
         numbers.append({"task": arm.task, "setting": arm.label, "late_variability": late})
-        means = [summarize(late[kind]).mean if late[kind] else None for kind in late]
-        rows.append([arm.task, arm.label, str(len(arm.records)), *map(number, means)])
+        means = [summarize(values).mean if values else None for values in late.values()]
+        rows.append([arm.task, arm.label, str(len(arm.by_seed)), *map(number, means)])
     return Outcome(
         title="Learning and evaluation curves",
         text=(
             "Return of the training batches (noisy actions, means over "
             f"{BIN} iterations), return and J of mean actions during training: mean over seeds, "
             "shaded from the lowest to the highest seed. Variability: mean absolute change from "
-            "one point to the next in the second half of a run, mean over seeds."
+            "one point to the next in the second half of a run, mean over seeds. Of runs of "
+            f"{SOURCE} (spacil and gail-like, where they were not run here) batches were not kept."
         ),
         tables=[
             Table(
@@ -116,35 +131,20 @@ def analyse(gathered: Gathered) -> Outcome:
         numbers={
             "variability": numbers,
             "demonstrators": demonstrators_of(gathered.tasks),
-            "curves": [_document(arm, found) for arm in shown],
+            "curves": [arm.document() for arm in found],
         },
-        panels=panels,
+        panels=[_panel(found, task, kind) for kind in KINDS for task in gathered.tasks],
         panel_columns=len(gathered.tasks),
         problems=gathered.problems,
         records=gathered.records,
     )
 
 
-def _document(arm: ArmRuns, found: dict[Any, dict[str, Curve]]) -> dict[str, Any]:
-    return {
-        "task": arm.task,
-        "setting": arm.label,
-        "seeds": {
-            str(record.seed): {kind: sorted(c.items()) for kind, c in found[record.path].items()}
-            for record in arm.records
-        },
-    }
-
-
-def _panel(shown: Sequence[ArmRuns], task: str, kind: str, curves: Mapping[Path, Curve]) -> Panel:
-    series = [
-        band(arm.label, [curves[record.path] for record in arm.records])
-        for arm in shown
-        if arm.task == task
-    ]
+def _panel(found: Sequence[ArmCurves], task: str, kind: str) -> Panel:
+    series = [band(arm.label, arm.of(kind)) for arm in found if arm.task == task]
     known = demonstrator_of(task)
     reference = None if known is None or kind == "smoothness" else known.average_return
     return Panel(task, "iteration", KINDS[kind], [one for one in series if one], reference)
 
 
-CURVES = NamedExperiment(stages=(arms,), analyse=analyse)
+CURVES = NamedExperiment(stages=(arms,), analyse=analyse, reads_files=(SOURCE,))

@@ -10,13 +10,22 @@ from typing import Any
 
 from spacil.config.defaults import default_config
 from spacil.experiments.demonstrator import demonstrator_of
-from spacil.experiments.named.curves import variability
 from spacil.experiments.named.outcome import Document
 from spacil.experiments.named.rows import demonstrators_of, share
+from spacil.experiments.statistics import variability
 
 SOURCE = "recipe.json"
 DEFAULT, GAIL_LIKE = "default", "gail-like"
 _WHOLE = "whole"
+_MEASURED = {
+    "G": "average_return",
+    "G_std": "return_std",
+    "J": "smoothness_j",
+    "J_effective": "smoothness_j_effective",
+    "J_own": "smoothness_j_own",
+    "action_change": "action_fluctuation",
+}
+"""Number of a row -> its key there"""
 _ABLATION = {
     "neither penalty": "neither",
     "policy penalty only": "policy only",
@@ -28,19 +37,40 @@ _ABLATION = {
 
 def as_results(document: Document) -> dict[str, Document]:
     """Runs on whole demonstrations as `returns` and `curves` hold theirs, ablations as `recipe`."""
-    final = document["tier_1"]
-    runs = [run for run in final["runs"] if run["data"] == _WHOLE]
-    randoms = final["random_returns"]
+    runs = _on_whole(document)
+    ablated = [*document["tier_1"]["runs"], *document.get("tier_2", {}).get("runs", [])]
     return {
         "returns": {
-            "runs": [_row(run, randoms[run["task"]]) for run in runs],
+            "runs": whole_rows(document),
             "demonstrators": demonstrators_of([run["task"] for run in runs]),
         },
         "curves": {"variability": _variability(runs)},
-        "recipe": {
-            "summaries": _ablations([*final["runs"], *document.get("tier_2", {}).get("runs", [])])
-        },
+        "recipe": {"summaries": _ablations(ablated)},
     }
+
+
+def whole_rows(document: Document) -> list[dict[str, Any]]:
+    """One row per run on whole demonstrations, of its last policy, as `returns` has them."""
+    randoms, episodes = (document["tier_1"].get(key) for key in ("random_returns", "episodes"))
+    return [
+        _row(run, randoms[run["task"]]) | {"num_episodes": episodes} for run in _on_whole(document)
+    ]
+
+
+def whole_curves(document: Document) -> list[dict[str, Any]]:
+    """Task, setting, seed and the two curves that were kept: of evaluations, not of batches."""
+    return [
+        {
+            **{name: run[name] for name in ("task", "setting", "seed")},
+            "evaluation": {row[0]: row[1] for row in run["evaluations"]},
+            "smoothness": {row[0]: row[3] for row in run["evaluations"]},
+        }
+        for run in _on_whole(document)
+    ]
+
+
+def _on_whole(document: Document) -> list[Mapping[str, Any]]:
+    return [run for run in document["tier_1"]["runs"] if run["data"] == _WHOLE]
 
 
 def _row(run: Mapping[str, Any], random_return: float) -> dict[str, Any]:
@@ -52,13 +82,14 @@ def _row(run: Mapping[str, Any], random_return: float) -> dict[str, Any]:
     ]
     batch = default_config("spacil", run["task"]).sampling.steps_per_iteration
     return {
-        "task": run["task"],
-        "setting": run["setting"],
-        "seed": run["seed"],
-        "G": last["average_return"],
-        "J": last["smoothness_j"],
+        "group": "",
+        **{name: run.get(name) for name in ("task", "setting", "seed", "iterations", "commit")},
+        "which": "last",
+        "is_fresh": True,
+        **{name: last.get(key) for name, key in _MEASURED.items()},
         "share": share(last["average_return"], random_return, known),
         "steps_to_95": float(batch * reached[0]) if reached else None,
+        "source": SOURCE,
     }
 
 

@@ -3,13 +3,16 @@
 The printed presets are compared with GAIL of the same discriminator, ours with plain GAIL.
 """
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from spacil.experiments.comparison_text import interval, number
 from spacil.experiments.demonstrator import demonstrator_of
+from spacil.experiments.named import recipe_runs
 from spacil.experiments.named.experiment import Gathered, NamedExperiment
-from spacil.experiments.named.outcome import Outcome, Table
+from spacil.experiments.named.outcome import Document, Outcome, Panel, Series, Table
 from spacil.experiments.named.plan import (
     FIVE_TASKS,
     UNTRAINED,
@@ -21,14 +24,18 @@ from spacil.experiments.named.plan import (
 )
 from spacil.experiments.named.points import return_against_j
 from spacil.experiments.named.rows import (
+    ArmIdentity,
     ArmSummary,
+    columns_of,
     demonstrators_of,
     documents_of,
+    numbers_of,
     percent,
     ratio_text,
     rows_of,
     spread,
     summaries_of,
+    summary_from,
 )
 from spacil.experiments.published import Printed, published_return, published_smoothness
 
@@ -46,6 +53,9 @@ SETTINGS = (
 BASELINES = {PAPER_MEAN: GAIL_PAPER, PAPER_SUM: GAIL_PAPER, DEFAULT: GAIL, GAIL_PAPER: GAIL}
 """Whom a setting's ratios refer to"""
 MANY_SEEDS, FEW_SEEDS = 5, 3
+GAIL_LIKE = "gail-like"
+_RECORDED = {recipe_runs.GAIL_LIKE: GAIL_LIKE, recipe_runs.DEFAULT: DEFAULT}
+"""Setting of recipe.json -> ours"""
 
 _PAPER_ROW = {GAIL: "gail", GAIL_PAPER: "gail", PAPER_MEAN: "spacil", PAPER_SUM: "spacil"}
 _PAPER_ROW |= {DEFAULT: "spacil"}
@@ -63,21 +73,73 @@ def arms(scope: Scope, _: Path) -> list[Arm]:
 
 def analyse(gathered: Gathered) -> Outcome:
     """Tables as the paper has them, its numbers beside ours; best policies, last ones beside."""
+    recorded = recorded_rows(gathered)
     summaries = summaries_of(gathered, "best", lambda arm: BASELINES.get(arm.label))
+    summaries += _recorded_summaries(gathered, recorded)
     return Outcome(
         title="Returns and smoothness on five tasks",
         text=_TEXT,
         tables=[_return_table(gathered, summaries), _smoothness_table(gathered, summaries)],
         numbers={
-            "runs": rows_of(gathered, "best"),
+            "runs": [*rows_of(gathered, "best"), *recorded],
             "summaries": documents_of(summaries),
             "demonstrators": demonstrators_of(gathered.tasks),
             "published": published(gathered.tasks),
         },
-        panels=[return_against_j(gathered, task, "best") for task in gathered.tasks],
+        panels=[_panel(gathered, task, recorded) for task in gathered.tasks],
         problems=gathered.problems,
         records=gathered.records,
     )
+
+
+def recorded_rows(gathered: Gathered) -> list[dict[str, Any]]:
+    """Runs of recipe.json, of settings that have no finished run here."""
+    return _without_own(gathered, recipe_runs.whole_rows)
+
+
+def recorded_curves(gathered: Gathered) -> list[dict[str, Any]]:
+    """Their curves."""
+    return _without_own(gathered, recipe_runs.whole_curves)
+
+
+def _without_own(
+    gathered: Gathered, runs_of: Callable[[Document], list[dict[str, Any]]]
+) -> list[dict[str, Any]]:
+    document = gathered.results.get(recipe_runs.SOURCE)
+    own = {(arm.task, arm.label) for arm in gathered.arms if arm.records}
+    runs = [] if document is None else runs_of(document)
+    renamed = [{**run, "setting": _RECORDED[run["setting"]]} for run in runs]
+    return [
+        run
+        for run in renamed
+        if run["task"] in gathered.tasks and (run["task"], run["setting"]) not in own
+    ]
+
+
+def _recorded_summaries(
+    gathered: Gathered, recorded: Sequence[Mapping[str, Any]]
+) -> list[ArmSummary]:
+    """As those of runs; the default's ratios are to plain GAIL, where that has run."""
+    found = []
+    for task, setting in dict.fromkeys((row["task"], row["setting"]) for row in recorded):
+        rows = [row for row in recorded if (row["task"], row["setting"]) == (task, setting)]
+        gail = gathered.arm(task, BASELINES.get(setting, ""))
+        theirs = [numbers_of(record, "best") for record in gail.records] if gail else []
+        ours = columns_of(rows)
+        seeds = tuple(row["seed"] for row in rows)
+        identity = ArmIdentity("", task, setting, seeds, "last")
+        found.append(summary_from(identity, ours, ours, columns_of(theirs) if theirs else {}))
+    return found
+
+
+def _panel(gathered: Gathered, task: str, recorded: Sequence[Mapping[str, Any]]) -> Panel:
+    panel, added = return_against_j(gathered, task, "best"), []
+    for setting in _RECORDED.values():
+        rows = [row for row in recorded if (row["task"], row["setting"]) == (task, setting)]
+        if rows:
+            dots = [row["J"] for row in rows], [row["G"] for row in rows]
+            added.append(Series(setting, *dots, is_joined=False))
+    return replace(panel, series=[*panel.series, *added])
 
 
 _BUDGETS = ", ".join(f"{task.removesuffix('-v4')} {count}" for task, count in UNTRAINED.items())
@@ -90,7 +152,9 @@ _TEXT = (
     "ratio of returns. Figure: a dot per run, dashed the demonstrator. The paper's numbers are "
     "from the v2 tasks, ± over its 100 trajectories, and its J is in units that it does not "
     f"state. What starts untrained has so many iterations: {_BUDGETS}; on Walker2d and Ant that is "
-    "not where it stands still."
+    "not where it stands still. `gail-like` is GAIL with the default's start, critic and cost "
+    "penalty; its runs and those of the default are from recipe.json where this experiment has "
+    "none of its own (last policies, other start states)."
 )
 
 
@@ -175,4 +239,4 @@ def _printed(printed: Printed | None) -> str:
     return "-" if printed is None else f"{number(printed.mean)} ± {number(printed.std)}"
 
 
-RETURNS = NamedExperiment(stages=(arms,), analyse=analyse)
+RETURNS = NamedExperiment(stages=(arms,), analyse=analyse, reads_files=(recipe_runs.SOURCE,))

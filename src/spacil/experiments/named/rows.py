@@ -35,15 +35,25 @@ EVALUATED: Mapping[str, str] = {
 SUMMARIZED = (*EVALUATED, "share", "steps_to_95", "seconds_to_95")
 
 
+Columns = Mapping[str, list[float] | None]
+"""Name of a number -> its values over seeds; None where some run does not have it"""
+
+
 @dataclass(frozen=True)
-class ArmSummary:
-    """One arm over seeds."""
+class ArmIdentity:
+    """Which runs a summary is of."""
 
     group: str
     task: str
     setting: str
     seeds: tuple[int, ...]
     which: Which
+
+
+@dataclass(frozen=True)
+class ArmSummary(ArmIdentity):
+    """One arm over seeds."""
+
     numbers: Mapping[str, Summary | None]
     """None where some run has no such number"""
     other: Mapping[str, Summary | None]
@@ -136,19 +146,29 @@ def _baseline(gathered: Gathered, arm: ArmRuns, label: str | None) -> ArmRuns | 
 
 def _summary(arm: ArmRuns, which: Which, baseline: ArmRuns | None) -> ArmSummary:
     other: Which = "last" if which == "best" else "best"
-    ours, beside = _columns(arm, which), _columns(arm, other)
-    theirs = _columns(baseline, which) if baseline else {}
+
+    def columns(of: ArmRuns, which: Which) -> Columns:
+        return columns_of([numbers_of(record, which) for record in of.records])
+
+    return summary_from(
+        ArmIdentity(arm.arm.group, arm.task, arm.label, tuple(r.seed for r in arm.records), which),
+        columns(arm, which),
+        columns(arm, other),
+        columns(baseline, which) if baseline else {},
+    )
+
+
+def summary_from(
+    identity: ArmIdentity, ours: Columns, beside: Columns, theirs: Columns
+) -> ArmSummary:
+    """From columns over seeds: of the arm, of its other policy, and of its baseline if any."""
 
     def ratio(name: str) -> Ratio | None:
         pair = ours[name], theirs.get(name)
         return None if pair[0] is None or pair[1] is None else ratio_of_means(pair[0], pair[1])
 
     return ArmSummary(
-        group=arm.arm.group,
-        task=arm.task,
-        setting=arm.label,
-        seeds=tuple(record.seed for record in arm.records),
-        which=which,
+        **vars(identity),
         numbers=_summarized(ours),
         other=_summarized({name: beside[name] for name in ("G", "J")}),
         J_ratio=ratio("J"),
@@ -156,22 +176,21 @@ def _summary(arm: ArmRuns, which: Which, baseline: ArmRuns | None) -> ArmSummary
     )
 
 
-def _is_positive(columns: Mapping[str, list[float] | None], name: str) -> bool:
+def _is_positive(columns: Columns, name: str) -> bool:
     """Whether a ratio says something: of two negative returns the larger ratio is the worse one."""
     return min(columns.get(name) or [0.0]) > 0
 
 
-def _columns(arm: ArmRuns, which: Which) -> dict[str, list[float] | None]:
+def columns_of(rows: Sequence[Mapping[str, Any]]) -> Columns:
     """Each number over seeds; None where some run does not have it."""
-    found = [numbers_of(record, which) for record in arm.records]
     columns: dict[str, list[float] | None] = {}
     for name in SUMMARIZED:
-        known = [value for row in found if (value := row[name]) is not None]
-        columns[name] = known if len(known) == len(found) else None
+        known = [value for row in rows if (value := row.get(name)) is not None]
+        columns[name] = known if len(known) == len(rows) else None
     return columns
 
 
-def _summarized(columns: Mapping[str, list[float] | None]) -> dict[str, Summary | None]:
+def _summarized(columns: Columns) -> dict[str, Summary | None]:
     return {name: None if not known else summarize(known) for name, known in columns.items()}
 
 
