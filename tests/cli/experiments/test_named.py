@@ -56,7 +56,7 @@ def test_finished_runs_become_a_page_a_document_and_a_figure(
     flags = ("--tasks", "Hopper-v4", "--seeds", "0-1", "--no-train", "-o", paper_runs)
     done = spacil("experiment", "returns", *flags, "--results", tmp_path / "pages")
     assert done.code == 3  # the two runs of bc are missing, and named
-    assert "bc/Hopper-v4/default/seed1: waiting" in done.out
+    assert "Hopper-v4, bc: seeds 0, 1 waiting" in done.out
     document = json.loads((tmp_path / "pages" / "returns.json").read_text())
     assert document["experiment"] == "returns"
     assert document["command"].startswith("spacil experiment returns --tasks Hopper-v4")

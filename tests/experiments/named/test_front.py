@@ -128,4 +128,4 @@ def test_without_gail_there_is_no_front(tmp_path: Path) -> None:
     outcome = front_tables.analyse(gathered_from(tmp_path, arms, lambda arm, run: None, SCOPE))
     assert outcome.tables[0].rows == []
     assert "gail-like has not run" in outcome.notes[0]
-    assert len(outcome.problems) == 2 * (4 + 8)
+    assert len(outcome.problems) == 4 + 8

@@ -109,19 +109,27 @@ def gather(sweep: SweepFolder, arms: Sequence[Arm], scope: Scope) -> Gathered:
     """The finished runs of the arms; what is missing or damaged is named."""
     found, problems = [], []
     for arm in arms:
-        records = []
+        records, missing = [], dict[str, list[int]]()
         for run in arm.runs():
             run_dir, state = sweep.run_dir(run), sweep.state(run)
             if state.state not in ("finished", "trained"):
-                reason = f": {state.reason}" if state.reason else ""
-                problems.append(f"{run.name}: {state.state}{reason}")
+                reason = f" ({state.reason})" if state.reason else ""
+                missing.setdefault(f"{state.state}{reason}", []).append(run.seed)
                 continue
             try:
                 records.append(read_run(run_dir, run))
             except SpacilError as error:
                 problems.append(f"{run.name}: {error}")
+        problems += [_missing(arm, state, seeds) for state, seeds in missing.items()]
         found.append(ArmRuns(arm, tuple(sorted(records, key=lambda record: record.seed))))
     return Gathered(tuple(found), scope, problems=tuple(dict.fromkeys(problems)))
+
+
+def _missing(arm: Arm, state: str, seeds: Sequence[int]) -> str:
+    """`Hopper-v4, gail: seeds 3, 4 waiting`"""
+    place = ", ".join(word for word in (arm.task, arm.group, arm.label) if word)
+    numbers = ", ".join(map(str, seeds))
+    return f"{place}: seed{'s' if len(seeds) > 1 else ''} {numbers} {state}"
 
 
 def measured_at(
