@@ -128,4 +128,20 @@ def test_without_gail_there_is_no_front(tmp_path: Path) -> None:
     outcome = front_tables.analyse(gathered_from(tmp_path, arms, lambda arm, run: None, SCOPE))
     assert outcome.tables[0].rows == []
     assert "gail-like has not run" in outcome.notes[0]
-    assert len(outcome.problems) == 4 + 8
+    assert len(outcome.problems) == 5 + 8
+
+
+def test_the_wish_stands_in_the_front_with_the_policy_it_hands_out(tmp_path: Path) -> None:
+    wanted = (front_tables.GAIL, front_tables.SMOOTHEST)
+    arms = [arm for arm in front.ladders(SCOPE, tmp_path) if arm.label in wanted]
+    config = arms[1].runs()[0].config()
+    assert (config.wish.wants_smoothest, config.wish.keep_return) == (True, 0.97)
+    assert config.run.iterations == 2 + 8 * 2
+
+    def results(arm: Arm, run: PlannedRun) -> tuple[float, float]:
+        return whole_return() + 100, GAIL_J  # of the best policy; the last one earns 100 less
+
+    found = gathered_from(tmp_path, arms, results, SCOPE)
+    methods = {m.label: m for m in front_tables.methods_of(found, TASK, "whole")}
+    (point,) = methods[front_tables.SMOOTHEST].points
+    assert point.share == pytest.approx(1 + 100 / whole_return())

@@ -15,15 +15,29 @@ from torch import Tensor
 from spacil.config.general import RunConfig
 from spacil.envs.registry import make_vector_env, task_named_in_file
 from spacil.envs.vector_env import ResetSeeds
-from spacil.experiments.front_numbers import smoothest_at
+from spacil.experiments.front_numbers import LEAST_SHARE, smoothest_at
 from spacil.experiments.named.experiment import ArmRuns, Gathered, NamedExperiment, gather
-from spacil.experiments.named.front_tables import CONFIRMED, GAIL, analyse, reference_of
-from spacil.experiments.named.ladder import METHODS, base, ladder, mean_rungs, weighted
+from spacil.experiments.named.front_tables import (
+    CONFIRMED,
+    GAIL,
+    SMOOTHEST,
+    analyse,
+    reference_of,
+)
+from spacil.experiments.named.ladder import (
+    METHODS,
+    base,
+    ladder,
+    mean_rungs,
+    num_iterations,
+    weighted,
+)
 from spacil.experiments.named.outcome import Document
 from spacil.experiments.named.plan import Arm, Scope, Setting, narrowed
 from spacil.experiments.named.recipe import DATA, SCARCE, WHOLE
 from spacil.experiments.run_record import RunRecord
 from spacil.experiments.sweep_folder import SweepFolder
+from spacil.experiments.sweep_plan import Value
 from spacil.measuring.action_filters import with_low_pass, with_moving_average
 from spacil.policies.file import load_policy
 from spacil.sampling.episodes import MakeActor, play
@@ -52,6 +66,7 @@ def ladders(scope: Scope, _: Path) -> list[Arm]:
         beside = (
             Setting(GAIL, "spacil", base(tier, None), from_seed),
             Setting("spacil", "spacil", flags, from_seed),
+            Setting(SMOOTHEST, "spacil", {**flags, **_wish(scope)}, from_seed),
             Setting("bc", "bc", flags, from_seed),
             Setting("constant reward", "gail", {**flags, **control}, from_seed),
         )
@@ -60,6 +75,11 @@ def ladders(scope: Scope, _: Path) -> list[Arm]:
             settings = (*beside, *(ladder(label, tier, scope) for label in methods))
             found += [Arm(one, task, scope.seeds_or(SEEDS), tier) for one in settings]
     return narrowed(found, scope)
+
+
+def _wish(scope: Scope) -> dict[str, Value]:
+    """For what the front is judged by, with the iterations of a ladder."""
+    return {"keep_return": LEAST_SHARE, "iterations": num_iterations(scope)}
 
 
 def confirmed(scope: Scope, folder: Path) -> list[Arm]:

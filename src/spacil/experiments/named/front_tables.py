@@ -21,11 +21,18 @@ from spacil.experiments.named.ladder import (
     weights_at_factor,
 )
 from spacil.experiments.named.outcome import Outcome, Panel, Series, Table
-from spacil.experiments.named.rows import demonstrator_of_run, numbers_of, share, with_interval
+from spacil.experiments.named.rows import (
+    Which,
+    demonstrator_of_run,
+    numbers_of,
+    share,
+    with_interval,
+)
 from spacil.experiments.statistics import Summary, summarize
 
 GAIL, CONFIRMED = "gail-like", ", fixed weight"
 DEMONSTRATOR = "demonstrator"
+SMOOTHEST = "spacil --smoothest"
 
 MEASURES = {"J": "J / GAIL's", "action_change": "action change / GAIL's"}
 
@@ -138,7 +145,8 @@ def _ladder(arm: ArmRuns, reference: Reference) -> Method:
 
 
 def _single(arm: ArmRuns, reference: Reference) -> Method:
-    rows = [numbers_of(record, "last") for record in arm.records]
+    which: Which = "best" if arm.label == SMOOTHEST else "last"  # what is handed out
+    rows = [numbers_of(record, which) for record in arm.records]
     points = [_point("", row, reference) for row in rows]
     return Method(
         arm.arm.group, arm.task, arm.label, _mean_of(points), tuple((p,) for p in _known(points))
@@ -239,7 +247,9 @@ _TEXT = (
     f"{100 * LEAST_SHARE:.0f} % of the return; `fixed weight` is that rung's weight in runs of its "
     "own. The action-rate reward loses the squared change of the executed action. The policy that "
     "is smooth by construction has a bound on its Lipschitz constant, which halves where weights "
-    "double. Filters act on GAIL's policy and leave its J as it is."
+    "double. `spacil` is the default, and `spacil --smoothest` the same with `--keep-return 0.97` "
+    "and as many iterations as a ladder has, one run and no ladder. Filters act on "
+    "GAIL's policy and leave its J as it is."
 )
 _HEADER = [
     "method", "smoothest at", "J / GAIL's", "its share", "action change / GAIL's", "its share",

@@ -61,12 +61,21 @@ def base(tier: str, iterations: int | None) -> dict[str, Value]:
     return choices if iterations is None else choices | {"iterations": iterations}
 
 
+def num_iterations(scope: Scope) -> int:
+    """Of a whole ladder: the common GAIL and all rungs."""
+    return (1 + NUM_RUNGS) * _rung(scope)
+
+
+def _rung(scope: Scope) -> int:
+    given = {**(QUICK if scope.is_quick else {}), **dict(scope.changes)}
+    return int(str(given.get("evaluation_interval", RUNG)))
+
+
 def ladder(label: str, tier: str, scope: Scope) -> Setting:
     """One method from the common GAIL up to its last rung."""
-    given = {**(QUICK if scope.is_quick else {}), **dict(scope.changes)}
-    rung = int(str(given.get("evaluation_interval", RUNG)))
+    rung = _rung(scope)
     choices = (
-        base(tier, (1 + NUM_RUNGS) * rung)
+        base(tier, num_iterations(scope))
         | weighted(label)
         | {
             "penalty_start": rung,
