@@ -27,8 +27,8 @@ from ray_cluster import (
 )
 from tiny_runs import as_flags, tiny
 
-from spacil.experiments.sweep_folder import SweepFolder, read_sweep
-from spacil.experiments.sweep_plan import PlannedRun
+from spacil.experiments.sweeps.folder import SweepFolder, read_sweep
+from spacil.experiments.sweeps.plan import PlannedRun
 from spacil.runs import checkpoint
 from spacil.runs.evaluations import read_evaluations
 

@@ -13,8 +13,8 @@ import spacil
 from spacil.errors import ConfigError
 from spacil.experiments.comparison import Comparison, compare
 from spacil.experiments.demonstrator import demonstrator_of
-from spacil.experiments.sweep_folder import open_sweep
-from spacil.experiments.sweep_plan import Grid, assignment, planned_runs
+from spacil.experiments.sweeps.folder import open_sweep
+from spacil.experiments.sweeps.plan import Grid, assignment, planned_runs
 
 
 @pytest.fixture

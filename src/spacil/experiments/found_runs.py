@@ -5,8 +5,8 @@ from pathlib import Path
 
 from spacil.errors import SpacilError
 from spacil.experiments.run_record import RunRecord, read_run
-from spacil.experiments.sweep_folder import PLAN, read_sweep
-from spacil.experiments.sweep_plan import PlannedRun
+from spacil.experiments.sweeps.folder import PLAN, read_sweep
+from spacil.experiments.sweeps.plan import PlannedRun
 from spacil.runs.resuming import CONFIG
 
 Found = tuple[list[RunRecord], list[str]]

@@ -6,7 +6,7 @@ from typing import Any
 
 from spacil import storage
 from spacil.experiments.run_record import RunRecord
-from spacil.experiments.sweep_plan import is_read
+from spacil.experiments.sweeps.plan import is_read
 
 Group = list[RunRecord]
 """Of one task and one setting, by seed"""

@@ -17,7 +17,7 @@ from spacil.config.algorithms import ALGORITHMS
 from spacil.config.defaults import default_config
 from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings
 from spacil.errors import ConfigError, DataError
-from spacil.experiments.sweep_plan import PRESET, PlannedRun
+from spacil.experiments.sweeps.plan import PRESET, PlannedRun
 from spacil.runs import metrics_log
 from spacil.runs.checkpoint_names import BEST, names_in
 from spacil.runs.evaluations import Row, read_evaluations

@@ -11,8 +11,8 @@ from generated_arms import gathered_from
 from spacil.experiments.named import returns
 from spacil.experiments.named.plan import Scope
 from spacil.experiments.named.table import NAMED, named_experiment, page_of
-from spacil.experiments.sweep_folder import open_sweep
-from spacil.experiments.sweep_plan import Grid
+from spacil.experiments.sweeps.folder import open_sweep
+from spacil.experiments.sweeps.plan import Grid
 from spacil.policies.file import load_expert, save_policy
 
 Spacil = Callable[..., Any]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tiny_runs import tiny
 
-from spacil.experiments.sweep_folder import SweepFolder, read_sweep
+from spacil.experiments.sweeps.folder import SweepFolder, read_sweep
 from spacil.runs.evaluations import read_evaluations
 from spacil.runs.ownership import FolderLock
 

@@ -12,7 +12,7 @@ from spacil.experiments.demonstrator import demonstrator_of
 from spacil.experiments.named import front, front_tables, ladder
 from spacil.experiments.named.experiment import Gathered
 from spacil.experiments.named.plan import Arm, Scope
-from spacil.experiments.sweep_plan import PlannedRun
+from spacil.experiments.sweeps.plan import PlannedRun
 
 TASK = "Hopper-v4"
 CHANGES = (("evaluation_interval", 2),)

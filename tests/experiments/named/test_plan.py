@@ -9,7 +9,7 @@ from spacil.errors import ConfigError
 from spacil.experiments.named import recipe, returns
 from spacil.experiments.named.plan import Arm, Scope, Setting, narrowed
 from spacil.experiments.named.table import NAMED, named_experiment
-from spacil.experiments.sweep_plan import planned_runs
+from spacil.experiments.sweeps.plan import planned_runs
 
 SCARCE = Setting("scarce", "gail", {"demo_every": 20}, from_seed=("demo_offset",))
 

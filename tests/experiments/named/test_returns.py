@@ -12,7 +12,7 @@ from spacil.experiments.named import curves, returns
 from spacil.experiments.named.experiment import Gathered
 from spacil.experiments.named.outcome import Outcome, markdown
 from spacil.experiments.named.plan import Arm, Scope
-from spacil.experiments.sweep_plan import PlannedRun
+from spacil.experiments.sweeps.plan import PlannedRun
 
 TASK = "Hopper-v4"
 RESULTS = {"gail": (3000.0, 2.0), "gail paper-mean": (2000.0, 4.0), "spacil": (3300.0, 0.5)}

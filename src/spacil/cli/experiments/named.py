@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spacil.experiments.named.experiment import Gathered, Measure, NamedExperiment, Subject
     from spacil.experiments.named.outcome import Outcome
     from spacil.experiments.named.plan import Arm, Scope
-    from spacil.experiments.sweep_folder import SweepFolder
+    from spacil.experiments.sweeps.folder import SweepFolder
 
 EXIT_INCOMPLETE = 3
 """Some runs failed or are missing; the tables hold the others"""
@@ -74,7 +74,7 @@ def run(name: str, arguments: list[str]) -> int:
     prog = f"spacil experiment {name}"
     parsed = parse(NamedArguments, arguments, prog, about[0].upper() + about[1:] + ".")
     from spacil.experiments.named.experiment import gather
-    from spacil.experiments.sweep_folder import RESULTS
+    from spacil.experiments.sweeps.folder import RESULTS
 
     experiment, scope = named_experiment(name), _scope(parsed)
     folder = parsed.out or Path("sweeps") / ("quick" if parsed.quick else "paper")
@@ -106,7 +106,7 @@ def run(name: str, arguments: list[str]) -> int:
 
 def _scope(parsed: NamedArguments) -> "Scope":
     from spacil.experiments.named.plan import Scope
-    from spacil.experiments.sweep_plan import assignment, seeds_of
+    from spacil.experiments.sweeps.plan import assignment, seeds_of
 
     changes = []
     for name, values in map(assignment, parsed.set):
@@ -131,7 +131,7 @@ def _refuse_others(name: str, results: Path) -> None:
 
 def _sweep(folder: Path, arms: "Sequence[Arm]", parsed: NamedArguments) -> "SweepFolder":
     """The folder with the arms in its plan; only read where nothing is to be run."""
-    from spacil.experiments.sweep_folder import SweepFolder, open_sweep
+    from spacil.experiments.sweeps.folder import SweepFolder, open_sweep
 
     episodes = parsed.fresh_episodes or (QUICK_EPISODES if parsed.quick else FRESH_EPISODES)
     grids = [grid for arm in arms for grid in arm.grids()]
@@ -142,10 +142,10 @@ def _sweep(folder: Path, arms: "Sequence[Arm]", parsed: NamedArguments) -> "Swee
 
 def _train(sweep: "SweepFolder", arms: "Sequence[Arm]", parsed: NamedArguments) -> int:
     from spacil.cli.experiments.overview import overview_for
-    from spacil.experiments.sweep_engine import JobOptions
-    from spacil.experiments.sweep_local import local_engine
-    from spacil.experiments.sweep_plan import share
-    from spacil.experiments.sweep_runner import run_sweep
+    from spacil.experiments.sweeps.engine import JobOptions
+    from spacil.experiments.sweeps.local import local_engine
+    from spacil.experiments.sweeps.plan import share
+    from spacil.experiments.sweeps.runner import run_sweep
 
     runs = share(_checked_runs(arms), parsed.shard)
     options = JobOptions(parsed.jobs, parsed.threads_per_job, parsed.device)
@@ -158,14 +158,14 @@ def _train(sweep: "SweepFolder", arms: "Sequence[Arm]", parsed: NamedArguments) 
 
 
 def _checked_runs(arms: "Sequence[Arm]") -> "list[Any]":
-    from spacil.experiments.sweep_plan import planned_runs
+    from spacil.experiments.sweeps.plan import planned_runs
 
     return planned_runs(grid for arm in arms for grid in arm.grids())
 
 
 def _list(sweep: "SweepFolder", arms: "Sequence[Arm]", parsed: NamedArguments) -> int:
     from spacil.cli.experiments.sweep import show_states
-    from spacil.experiments.sweep_plan import share
+    from spacil.experiments.sweeps.plan import share
 
     return show_states(sweep, share(_checked_runs(arms), parsed.shard), parsed.json, jobs=0)
 

@@ -18,9 +18,9 @@ from spacil.cli.output import JsonTarget, identity, show
 from spacil.errors import ConfigError, DataError, StorageError
 
 if TYPE_CHECKING:
-    from spacil.experiments.sweep_engine import Engine
-    from spacil.experiments.sweep_folder import RunState, SweepFolder
-    from spacil.experiments.sweep_plan import Grid, PlannedRun
+    from spacil.experiments.sweeps.engine import Engine
+    from spacil.experiments.sweeps.folder import RunState, SweepFolder
+    from spacil.experiments.sweeps.plan import Grid, PlannedRun
 
 FRESH_EPISODES = 150
 
@@ -81,8 +81,8 @@ def run(arguments: list[str]) -> int:
     if arguments[:1] == ["status"]:
         return _status(parse(StatusArguments, arguments[1:], "spacil sweep status", _ABOUT_STATUS))
     parsed = parse(SweepArguments, arguments, "spacil sweep", _ABOUT)
-    from spacil.experiments.sweep_folder import PLAN, SweepFolder, open_sweep, read_sweep
-    from spacil.experiments.sweep_plan import planned_runs, share
+    from spacil.experiments.sweeps.folder import PLAN, SweepFolder, open_sweep, read_sweep
+    from spacil.experiments.sweeps.plan import planned_runs, share
 
     if parsed.out is None:
         raise ConfigError("a sweep needs a folder: -o DIR")
@@ -106,7 +106,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _status(parsed: StatusArguments) -> int:
-    from spacil.experiments.sweep_folder import read_sweep
+    from spacil.experiments.sweeps.folder import read_sweep
 
     sweep = read_sweep(parsed.folder)
     return show_states(sweep, sweep.runs(), parsed.json, jobs=None)
@@ -114,7 +114,7 @@ def _status(parsed: StatusArguments) -> int:
 
 def _run(sweep: "SweepFolder", runs: "Sequence[PlannedRun]", parsed: SweepArguments) -> int:
     from spacil.cli.experiments.overview import overview_for
-    from spacil.experiments.sweep_runner import run_sweep
+    from spacil.experiments.sweeps.runner import run_sweep
 
     with (
         _engine(sweep, parsed) as engine,
@@ -130,22 +130,22 @@ def _run(sweep: "SweepFolder", runs: "Sequence[PlannedRun]", parsed: SweepArgume
 
 @contextlib.contextmanager
 def _engine(sweep: "SweepFolder", parsed: SweepArguments) -> "Iterator[Engine]":
-    from spacil.experiments.sweep_engine import JobOptions
+    from spacil.experiments.sweeps.engine import JobOptions
 
     options = JobOptions(parsed.jobs, parsed.threads_per_job, parsed.device)
     if parsed.engine == "ray":
-        from spacil.experiments.sweep_ray import ray_engine
+        from spacil.experiments.sweeps.on_ray import ray_engine
 
         with ray_engine(sweep, options, parsed.ray_address, parsed.lost_after) as engine:
             yield engine
         return
-    from spacil.experiments.sweep_local import local_engine
+    from spacil.experiments.sweeps.local import local_engine
 
     yield local_engine(sweep, options)
 
 
 def _grids(parsed: SweepArguments) -> "list[Grid]":
-    from spacil.experiments.sweep_plan import Grid, assignment, grids_of, seeds_of
+    from spacil.experiments.sweeps.plan import Grid, assignment, grids_of, seeds_of
 
     flags = {"--algorithms": parsed.algorithms, "--tasks": parsed.tasks, "--set": parsed.set}
     given = [flag for flag, words in flags.items() if words]

@@ -23,7 +23,7 @@ from spacil.experiments.named.plan import Arm, Scope, Setting, narrowed, with_bu
 from spacil.experiments.named.rows import Which, ratio_text, spread
 from spacil.experiments.run_record import RunRecord
 from spacil.experiments.statistics import ratio_of_means, summarize
-from spacil.experiments.sweep_folder import DEMONSTRATIONS
+from spacil.experiments.sweeps.folder import DEMONSTRATIONS
 from spacil.measuring.measure import measure_smoothness
 from spacil.policies.file import load_policy
 from spacil.runs.location import make_folder

@@ -11,7 +11,7 @@ from spacil.experiments.named.outcome import Document, Outcome
 from spacil.experiments.named.plan import Arm, Scope, Stage
 from spacil.experiments.policy_file import PolicyFile
 from spacil.experiments.run_record import RunRecord, read_run
-from spacil.experiments.sweep_folder import MEASURED, SweepFolder
+from spacil.experiments.sweeps.folder import MEASURED, SweepFolder
 from spacil.runs.location import make_folder, safe_folder_name
 
 

@@ -36,8 +36,8 @@ from spacil.experiments.named.outcome import Document
 from spacil.experiments.named.plan import Arm, Scope, Setting, narrowed
 from spacil.experiments.named.recipe import DATA, SCARCE, WHOLE
 from spacil.experiments.run_record import RunRecord
-from spacil.experiments.sweep_folder import SweepFolder
-from spacil.experiments.sweep_plan import Value
+from spacil.experiments.sweeps.folder import SweepFolder
+from spacil.experiments.sweeps.plan import Value
 from spacil.measuring.action_filters import with_low_pass, with_moving_average
 from spacil.policies.file import load_policy
 from spacil.sampling.episodes import MakeActor, play

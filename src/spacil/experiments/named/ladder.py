@@ -13,7 +13,7 @@ from spacil.experiments.named.plan import QUICK, Arm, Scope, Setting
 from spacil.experiments.named.recipe import DATA
 from spacil.experiments.named.rows import demonstrator_of_run, share
 from spacil.experiments.run_record import RunRecord
-from spacil.experiments.sweep_plan import Value
+from spacil.experiments.sweeps.plan import Value
 from spacil.penalties.weights import share_at
 from spacil.runs import metrics_log
 

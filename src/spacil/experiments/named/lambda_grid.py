@@ -22,7 +22,7 @@ from spacil.experiments.named.rows import (
     summaries_of,
 )
 from spacil.experiments.published import REGULARIZATION
-from spacil.experiments.sweep_plan import Value
+from spacil.experiments.sweeps.plan import Value
 
 TASK = "Hopper-v4"
 PRINTED, LIPSCHITZ = "printed", "lipschitz"

@@ -19,7 +19,7 @@ from spacil.experiments.named.rows import (
     summaries_of,
     with_interval,
 )
-from spacil.experiments.sweep_plan import Value
+from spacil.experiments.sweeps.plan import Value
 
 MODES = ("interpolate", "per_batch", "bernoulli", "none")
 """The first one is the default"""

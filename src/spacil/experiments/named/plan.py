@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from spacil.errors import ConfigError
-from spacil.experiments.sweep_plan import Choice, Grid, PlannedRun, Value, is_read
+from spacil.experiments.sweeps.plan import Choice, Grid, PlannedRun, Value, is_read
 
 FIVE_TASKS = ("Reacher-v4", "Hopper-v4", "Walker2d-v4", "HalfCheetah-v4", "Ant-v4")
 UNTRAINED: Mapping[str, int] = {

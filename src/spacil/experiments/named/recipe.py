@@ -32,7 +32,7 @@ from spacil.experiments.named.rows import (
     summaries_of,
     with_interval,
 )
-from spacil.experiments.sweep_plan import Value
+from spacil.experiments.sweeps.plan import Value
 
 WHOLE, SCARCE, ONE = "whole", "every-20th", "one-trajectory"
 DEFAULT, GAIL_LIKE, PLAIN = "spacil", "gail-like", "gail"

@@ -5,9 +5,9 @@ import sys
 from dataclasses import dataclass, field, replace
 
 from spacil.config.general import num_cores
-from spacil.experiments.sweep_engine import Ending, JobOptions, job_words
-from spacil.experiments.sweep_folder import SweepFolder
-from spacil.experiments.sweep_plan import PlannedRun
+from spacil.experiments.sweeps.engine import Ending, JobOptions, job_words
+from spacil.experiments.sweeps.folder import SweepFolder
+from spacil.experiments.sweeps.plan import PlannedRun
 from spacil.runs.child_process import spawn, wait_for
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from spacil.errors import ConfigError
-from spacil.experiments.sweep_plan import (
+from spacil.experiments.sweeps.plan import (
     Grid,
     PlannedRun,
     assignment,

@@ -3,7 +3,7 @@
 Before a run starts, its folder is asked: finished runs are never computed again, and a run that
 another process holds is waited for, and taken over should that process die. The lock of the run
 folder decides, so several sweeps may share one folder. Where processes are started is the engine's
-business (`sweep_local.py`, `sweep_ray.py`). A process that an engine started ends with it: it saves
+business (`local.py`, `on_ray.py`). A process that an engine started ends with it: it saves
 and stops when its parent is gone, even when that was killed.
 """
 
@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from spacil.errors import RunDirError
-from spacil.experiments.sweep_engine import Ending, Engine
-from spacil.experiments.sweep_folder import RunState, SweepFolder
-from spacil.experiments.sweep_plan import PlannedRun
+from spacil.experiments.sweeps.engine import Ending, Engine
+from spacil.experiments.sweeps.folder import RunState, SweepFolder
+from spacil.experiments.sweeps.plan import PlannedRun
 from spacil.runs.interruption import Interruption
 from spacil.runs.ownership import FolderLock
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from spacil.experiments.sweep_folder import SweepFolder
-from spacil.experiments.sweep_plan import PlannedRun
+from spacil.experiments.sweeps.folder import SweepFolder
+from spacil.experiments.sweeps.plan import PlannedRun
 
 JOB_MODULE = "spacil.cli.experiments.job"
 

@@ -9,14 +9,14 @@ import pytest
 from generated_runs import write_run
 
 from spacil.errors import RunDirError, StorageError
-from spacil.experiments.sweep_folder import (
+from spacil.experiments.sweeps.folder import (
     RunState,
     SweepFolder,
     open_sweep,
     read_sweep,
     seconds_left,
 )
-from spacil.experiments.sweep_plan import Grid, PlannedRun, assignment, planned_runs
+from spacil.experiments.sweeps.plan import Grid, PlannedRun, assignment, planned_runs
 
 GRID = Grid(("gail",), ("Hopper-v4",), (0, 1), (assignment("iterations=20"),))
 RUN = planned_runs([GRID])[0]

@@ -9,10 +9,10 @@ import pytest
 from generated_runs import write_run
 
 from spacil.errors import RunDirError
-from spacil.experiments import sweep_runner
-from spacil.experiments.sweep_engine import Ending
-from spacil.experiments.sweep_folder import SweepFolder, open_sweep
-from spacil.experiments.sweep_plan import Grid, PlannedRun
+from spacil.experiments.sweeps import runner
+from spacil.experiments.sweeps.engine import Ending
+from spacil.experiments.sweeps.folder import SweepFolder, open_sweep
+from spacil.experiments.sweeps.plan import Grid, PlannedRun
 from spacil.runs.ownership import FolderLock
 
 
@@ -47,14 +47,14 @@ class OneByOne:
 
 @pytest.fixture
 def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SweepFolder:
-    monkeypatch.setattr(sweep_runner, "_POLL_SECONDS", 0.0)
-    monkeypatch.setattr(sweep_runner, "_ASK_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(runner, "_POLL_SECONDS", 0.0)
+    monkeypatch.setattr(runner, "_ASK_AGAIN_SECONDS", 0.0)
     return open_sweep(tmp_path / "sweep", [Grid(("gail",), ("Hopper-v4",), (0, 1))], 0)
 
 
-def swept(sweep: SweepFolder, engine: OneByOne) -> tuple[sweep_runner.SweepOutcome, list[str]]:
+def swept(sweep: SweepFolder, engine: OneByOne) -> tuple[runner.SweepOutcome, list[str]]:
     said: list[str] = []
-    outcome = sweep_runner.run_sweep(
+    outcome = runner.run_sweep(
         sweep, sweep.runs(), engine, lambda event: said.append(event.words), lambda active: None
     )
     return outcome, said

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from spacil import storage
 from spacil.errors import RunDirError, StorageError
-from spacil.experiments.sweep_plan import Grid, PlannedRun, document_of, grids_of, planned_runs
+from spacil.experiments.sweeps.plan import Grid, PlannedRun, document_of, grids_of, planned_runs
 from spacil.runs.evaluations import FreshEvaluations, read_evaluations
 from spacil.runs.location import make_folder
 from spacil.runs.ownership import OWNER

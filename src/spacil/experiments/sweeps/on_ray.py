@@ -21,9 +21,9 @@ from spacil.cluster.connection import Node, connected, living_nodes
 from spacil.cluster.fetched_jobs import FETCH_SECONDS, FetchedJob
 from spacil.cluster.remote_jobs import Job, Look, NodeProbe, Placement, RemoteJob
 from spacil.errors import ConfigError
-from spacil.experiments.sweep_engine import Ending, JobOptions, job_words
-from spacil.experiments.sweep_folder import SweepFolder
-from spacil.experiments.sweep_plan import PlannedRun
+from spacil.experiments.sweeps.engine import Ending, JobOptions, job_words
+from spacil.experiments.sweeps.folder import SweepFolder
+from spacil.experiments.sweeps.plan import PlannedRun
 from spacil.runs.heartbeat import Silence
 from spacil.runs.ownership import take_away
 from spacil.version import __version__
