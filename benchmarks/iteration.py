@@ -43,7 +43,7 @@ from spacil.envs.vector_env import ResetSeeds
 from spacil.measuring.evaluate import evaluate
 from spacil.nets.buffered_mean import BufferedMean
 from spacil.policies.file import load_expert
-from spacil.runs import checkpoint
+from spacil.runs.checkpoints import checkpoint
 from spacil.runs.metrics_log import MetricsLog
 from spacil.training import advantages
 from spacil.training.iteration_metrics import Metrics

@@ -15,7 +15,8 @@ from spacil.demos.recording import record_demonstrations
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds
 from spacil.errors import ConfigError, DataError
-from spacil.runs import checkpoint, metrics_log
+from spacil.runs import metrics_log
+from spacil.runs.checkpoints import checkpoint
 
 Tiny = Callable[..., dict[str, Any]]
 

@@ -17,7 +17,7 @@ from spacil.envs.vector_env import refuse_copy, require_own_process
 from spacil.errors import ConfigError, DataError, keywords_for_flags
 from spacil.measuring.evaluate import Evaluation, evaluate_afresh
 from spacil.nets.policy import GaussianPolicy
-from spacil.runs import checkpoint
+from spacil.runs.checkpoints import checkpoint
 from spacil.runs.folder import open_run
 from spacil.runs.inputs import DemoChoice, DemoInputs, RunInputs, full_names, task_to_play
 from spacil.runs.interruption import Interruption

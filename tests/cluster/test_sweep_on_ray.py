@@ -29,7 +29,7 @@ from tiny_runs import as_flags, tiny
 
 from spacil.experiments.sweeps.folder import SweepFolder, read_sweep
 from spacil.experiments.sweeps.plan import PlannedRun
-from spacil.runs import checkpoint
+from spacil.runs.checkpoints import checkpoint
 from spacil.runs.evaluations import read_evaluations
 
 pytest.importorskip("ray", reason="ray is not installed: pip install 'spacil[ray]'")

@@ -37,7 +37,8 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.errors import SpacilError
 from spacil.policies.file import FORMAT, FORMAT_VERSION, load_policy, save_policy
-from spacil.runs import checkpoint, metrics_log
+from spacil.runs import metrics_log
+from spacil.runs.checkpoints import checkpoint
 from spacil.runs.folder import open_run
 from spacil.runs.resuming import config_of_run
 from spacil.storage import sealed_file as single_file

@@ -11,7 +11,7 @@ import torch
 
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import load_demos
-from spacil.runs import checkpoint
+from spacil.runs.checkpoints import checkpoint
 from spacil.runs.evaluations import read_evaluations
 from spacil.training import intake
 

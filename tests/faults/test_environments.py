@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium
 import pytest
 
-from spacil.runs import checkpoint
+from spacil.runs.checkpoints import checkpoint
 
 Train = Callable[..., Any]
 OddTask = Callable[[str], str]

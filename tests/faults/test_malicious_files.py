@@ -13,7 +13,7 @@ import pytest
 from corrupted_files import MANIFEST_FORGERIES, TRACE, TouchesAFile, reseal_manifest
 
 from spacil.errors import StorageError
-from spacil.runs import checkpoint
+from spacil.runs.checkpoints import checkpoint
 
 
 def plain() -> bytes:

@@ -19,7 +19,7 @@ import spacil as spacil_library
 from spacil import storage
 from spacil.errors import SpacilError
 from spacil.plain_text import printable, shown
-from spacil.runs import checkpoint
+from spacil.runs.checkpoints import checkpoint
 from spacil.sandbox.parent import Limits, _size_on_disk
 
 Train = Callable[..., Any]

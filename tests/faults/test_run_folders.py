@@ -12,7 +12,7 @@ import pytest
 from pictures import CURVE_COLOURS, RUN_CURVE_SIZE, assert_drawn
 
 from spacil.demos.file import load_demos, save_demos
-from spacil.runs import checkpoint
+from spacil.runs.checkpoints import checkpoint
 
 Train = Callable[..., Any]
 

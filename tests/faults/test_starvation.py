@@ -16,7 +16,7 @@ import pytest
 from kill_campaign import num_records, wait_for_records
 from tiny_runs import as_flags, tiny, train_command
 
-from spacil.runs import checkpoint
+from spacil.runs.checkpoints import checkpoint
 
 NOBODY = 65534
 

@@ -23,7 +23,7 @@ from tiny_runs import as_flags, tiny
 
 from spacil import GAIL, TRPO
 from spacil.errors import EnvError, StorageError
-from spacil.runs import checkpoint
+from spacil.runs.checkpoints import checkpoint
 
 RUN = "from spacil.cli.main import main; main()"
 Train = Callable[..., Any]

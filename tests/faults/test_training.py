@@ -11,7 +11,7 @@ import torch
 import spacil as library
 from spacil.demos.demonstrations import Demonstrations
 from spacil.errors import DivergedError
-from spacil.runs import checkpoint
+from spacil.runs.checkpoints import checkpoint
 
 Train = Callable[..., Any]
 

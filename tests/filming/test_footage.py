@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from spacil.demos.common_frame import bundled_frame
-from spacil.envs.poses import PoseReader, pose_reader
+from spacil.envs.drawing.poses import PoseReader, pose_reader
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds, VectorEnv
 from spacil.errors import ConfigError, DataError

@@ -5,7 +5,7 @@ import pytest
 import torch
 from matplotlib.colors import to_rgb
 
-from spacil.envs.painting import Size
+from spacil.envs.drawing.painting import Size
 from spacil.envs.vector_env import EnvSpec
 from spacil.filming.footage import Performance, Take
 from spacil.filming.panels import COLOURS, Moment, PanelPainter, Picture

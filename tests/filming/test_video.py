@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import spacil
-from spacil.envs import painting
+from spacil.envs.drawing import painting
 from spacil.errors import ConfigError
 from spacil.filming.film import Film
 from spacil.filming.panels import COLOURS

@@ -12,7 +12,7 @@ import spacil as library
 from spacil.demos.edits import without_tensors
 from spacil.errors import DataError
 from spacil.policies.open import open_policy
-from spacil.runs import checkpoint
+from spacil.runs.checkpoints import checkpoint
 
 Tiny = Callable[..., dict[str, Any]]
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import spacil
-from spacil.runs import checkpoint
+from spacil.runs.checkpoints import checkpoint
 
 ALGORITHMS = ("trpo", "gail", "spacil")
 

@@ -9,7 +9,7 @@ import torch
 
 import spacil
 from spacil.demos.edits import without_tensors
-from spacil.runs import checkpoint
+from spacil.runs.checkpoints import checkpoint
 
 RAW_ONLY_FIELDS = ("actions", "initial_qpos", "initial_qvel")
 

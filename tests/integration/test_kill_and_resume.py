@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from kill_campaign import ALGORITHMS, num_records, run_trial, wait_for_records
 
-from spacil.runs import checkpoint
+from spacil.runs.checkpoints import checkpoint
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import spacil as library
-from spacil.runs import checkpoint
+from spacil.runs.checkpoints import checkpoint
 
 Spacil = Callable[..., Any]
 

@@ -18,7 +18,7 @@ from spacil.measuring.frames import choose_frame, frame_facts, frames_of_policy,
 from spacil.measuring.measure import measure_smoothness
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.file import load_policy, save_policy
-from spacil.runs import checkpoint
+from spacil.runs.checkpoints import checkpoint
 from spacil.smoothness.metric import MAX_DENSE_ACTIONS
 
 Spacil = Callable[..., Any]

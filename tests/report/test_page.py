@@ -15,7 +15,7 @@ from browser import Browser
 from matplotlib import image
 from matplotlib.colors import to_rgb
 
-from spacil.envs.painting import Size
+from spacil.envs.drawing.painting import Size
 from spacil.filming.encoding import mp4
 from spacil.report.charts import Chart, Series, action_traces, curves, front
 from spacil.report.comparison import COLOURS, Evaluated, Line, Point

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from spacil.errors import StorageError
-from spacil.runs import checkpoint, snapshot
+from spacil.runs import snapshot
+from spacil.runs.checkpoints import checkpoint
 
 
 def write_checkpoints(run_dir: Path, *iterations: int) -> None:

@@ -12,7 +12,7 @@ import pytest
 import tiny_runs
 
 from spacil.errors import RunDirError
-from spacil.runs import checkpoint
+from spacil.runs.checkpoints import checkpoint
 from spacil.runs.heartbeat import HEARTBEAT, Silence, beating
 from spacil.runs.ownership import FolderLock, TakenOverError, owns, take_away
 

@@ -30,7 +30,7 @@ from figures import record_figure
 from run_state import RunState, state_of_run
 from tiny_runs import train_command
 
-from spacil.runs import checkpoint
+from spacil.runs.checkpoints import checkpoint
 
 ALGORITHMS = ("trpo", "gail", "spacil")
 LABELS = re.findall(r'failpoint\("(.+?)"\)', Path(checkpoint.__file__).read_text())

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spacil.runs import checkpoint, metrics_log
+from spacil.runs import metrics_log
+from spacil.runs.checkpoints import checkpoint
 
 
 @dataclass(frozen=True)

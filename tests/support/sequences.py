@@ -39,7 +39,7 @@ from hypothesis.stateful import (
 from run_state import RunState, state_of_run
 from tiny_runs import as_flags, tiny
 
-from spacil.runs import checkpoint
+from spacil.runs.checkpoints import checkpoint
 
 MAX_ITERATIONS = 6
 BLOCK = 25

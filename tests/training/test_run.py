@@ -13,7 +13,8 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, with_settings
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError, RunDirError, StorageError
-from spacil.runs import checkpoint, provenance
+from spacil.runs import provenance
+from spacil.runs.checkpoints import checkpoint
 from spacil.runs.evaluations import read_evaluations
 from spacil.runs.progress import Silent
 from spacil.runs.run_log import RUN_LOG, RunLog

@@ -19,7 +19,7 @@ from spacil.envs.vector_env import ResetSeeds, VectorEnv
 from spacil.measuring.evaluate import Best, Evaluation, best_from, num_evaluation_envs
 from spacil.measuring.frames import frame_of_run
 from spacil.nets.policy import GaussianPolicy
-from spacil.runs.named_tensors import (
+from spacil.runs.checkpoints.named_tensors import (
     copies_on_cpu,
     module_tensors,
     optimizer_tensors,
@@ -28,7 +28,7 @@ from spacil.runs.named_tensors import (
     restore_optimizer,
     with_prefix,
 )
-from spacil.runs.saved_state import record_from, require_same_form
+from spacil.runs.checkpoints.saved_state import record_from, require_same_form
 from spacil.sampling.episodes import EpisodeTotals
 
 

@@ -19,7 +19,7 @@ from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings
 from spacil.errors import ConfigError, DataError
 from spacil.experiments.sweeps.plan import PRESET, PlannedRun
 from spacil.runs import metrics_log
-from spacil.runs.checkpoint_names import BEST, names_in
+from spacil.runs.checkpoints.names import BEST, names_in
 from spacil.runs.evaluations import Row, read_evaluations
 from spacil.runs.resuming import config_of_run, status_of_run
 

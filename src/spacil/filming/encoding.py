@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from spacil import storage
-from spacil.envs.painting import Size
+from spacil.envs.drawing.painting import Size
 from spacil.errors import ConfigError, StorageError
 from spacil.plain_text import shown
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from spacil.envs.painting import Pictures, Size, draw
-from spacil.envs.poses import PoseReader
+from spacil.envs.drawing.painting import Pictures, Size, draw
+from spacil.envs.drawing.poses import PoseReader
 from spacil.envs.vector_env import FloatArray
 from spacil.filming.footage import Footage
 from spacil.filming.panels import Moment, PanelPainter, Picture

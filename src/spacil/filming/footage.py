@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from spacil.demos.common_frame import CommonFrame
-from spacil.envs.poses import PoseReader
+from spacil.envs.drawing.poses import PoseReader
 from spacil.envs.vector_env import EnvSpec, FloatArray, VectorEnv
 from spacil.measuring.lens import make_lens
 from spacil.policies.source import PolicySource, check_widths

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from spacil.envs.painting import Size
+from spacil.envs.drawing.painting import Size
 from spacil.envs.vector_env import EnvSpec
 from spacil.filming.footage import Performance
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from spacil import storage
 from spacil.demos.common_frame import CommonFrame, bundled_frame
-from spacil.envs.painting import Size
-from spacil.envs.poses import PoseReader, pose_reader
+from spacil.envs.drawing.painting import Size
+from spacil.envs.drawing.poses import PoseReader, pose_reader
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds, VectorEnv
 from spacil.errors import ConfigError, keywords_for_flags

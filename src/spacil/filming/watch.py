@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from spacil.envs.viewer import open_viewer
+from spacil.envs.drawing.viewer import open_viewer
 from spacil.filming.footage import DEFAULT_STEP_SECONDS
 from spacil.filming.video import Cast, stage
 from spacil.policies.source import PolicySource, check_widths

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from spacil.envs.painting import backends
+from spacil.envs.drawing.painting import backends
 from spacil.errors import SpacilError
 from spacil.sandbox.parent import refused_to_the_child
 

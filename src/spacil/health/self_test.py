@@ -15,7 +15,7 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.engine.torch_threads import torch_threads
 from spacil.errors import SpacilError
-from spacil.runs import checkpoint
+from spacil.runs.checkpoints import checkpoint
 from spacil.training.intake import demonstrations_for
 from spacil.training.learner import Learner, make_learner
 from spacil.training.run import restore, state_to_save

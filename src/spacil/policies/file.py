@@ -29,9 +29,9 @@ from spacil.demos.file import bundled_files
 from spacil.envs.vector_env import EnvSpec, require_dims
 from spacil.errors import ConfigError, DataError
 from spacil.nets.policy import GaussianPolicy
-from spacil.runs import checkpoint
+from spacil.runs.checkpoints import checkpoint
+from spacil.runs.checkpoints.named_tensors import with_prefix
 from spacil.runs.listing import named_runs
-from spacil.runs.named_tensors import with_prefix
 from spacil.storage import sealed_file
 
 FORMAT = "spacil-policy"

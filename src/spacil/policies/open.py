@@ -33,9 +33,9 @@ from spacil.policies.file import (
     policy_of,
 )
 from spacil.policies.source import OwnFrame, PolicySource, guarded, refuse_nonfinite
-from spacil.runs import checkpoint
-from spacil.runs.named_tensors import with_prefix
-from spacil.runs.saved_state import first_non_finite
+from spacil.runs.checkpoints import checkpoint
+from spacil.runs.checkpoints.named_tensors import with_prefix
+from spacil.runs.checkpoints.saved_state import first_non_finite
 from spacil.smoothness.cost_metric import CostFunction
 from spacil.user_code import import_typed
 

@@ -11,7 +11,7 @@ from spacil.config.train_config import TrainConfig
 from spacil.config.upgrade import upgraded
 from spacil.errors import ConfigError, RunDirError, SpacilError, StorageError
 from spacil.plain_text import shown
-from spacil.runs import checkpoint
+from spacil.runs.checkpoints import checkpoint
 from spacil.runs.location import name_stem, task_folder
 from spacil.runs.ownership import LOCK
 

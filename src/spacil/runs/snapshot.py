@@ -12,8 +12,8 @@ from pathlib import Path, PurePosixPath
 
 from spacil import storage
 from spacil.errors import StorageError
-from spacil.runs.checkpoint import NUM_KEPT
-from spacil.runs.checkpoint_names import (
+from spacil.runs.checkpoints.checkpoint import NUM_KEPT
+from spacil.runs.checkpoints.names import (
     BEST,
     LATEST,
     best_as_of,

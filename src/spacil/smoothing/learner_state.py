@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from spacil.errors import ConfigError
 from spacil.measuring.evaluate import Best
-from spacil.runs.named_tensors import (
+from spacil.runs.checkpoints.named_tensors import (
     array_tensors,
     arrays_with_prefix,
     copies_on_cpu,
@@ -18,7 +18,7 @@ from spacil.runs.named_tensors import (
     restore_optimizer,
     with_prefix,
 )
-from spacil.runs.saved_state import optional_record_from, record_from, require_same_form
+from spacil.runs.checkpoints.saved_state import optional_record_from, record_from, require_same_form
 from spacil.smoothing.labelled_states import LabelledStates
 from spacil.smoothing.references import References
 from spacil.smoothing.teacher import same_teacher

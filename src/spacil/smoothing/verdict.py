@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spacil.config.train_config import TrainConfig
-from spacil.runs.saved_state import optional_record_from
+from spacil.runs.checkpoints.saved_state import optional_record_from
 from spacil.training.wishes.control import log_step
 
 REQUIRED_SHARE = 0.98

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from spacil.engine.adam import Adam
 from spacil.measuring.evaluate import best_from
-from spacil.runs.named_tensors import (
+from spacil.runs.checkpoints.named_tensors import (
     array_tensors,
     arrays_with_prefix,
     copies_on_cpu,
@@ -20,7 +20,7 @@ from spacil.runs.named_tensors import (
     restore_optimizer,
     with_prefix,
 )
-from spacil.runs.saved_state import record_from, require_same_form
+from spacil.runs.checkpoints.saved_state import record_from, require_same_form
 from spacil.training.iteration_metrics import Counters
 from spacil.training.wishes.wishes import Wishes
 

@@ -26,7 +26,10 @@ from spacil.demos.demonstrator import demonstrator_row
 from spacil.errors import ConfigError, DivergedError, StorageError
 from spacil.plain_text import shown
 from spacil.policies.file import policy_document
-from spacil.runs import checkpoint, metrics_log
+from spacil.runs import metrics_log
+from spacil.runs.checkpoints import checkpoint
+from spacil.runs.checkpoints.saved_state import first_non_finite
+from spacil.runs.checkpoints.saving import repair, write_state
 from spacil.runs.evaluations import evaluations_of, write_evaluations
 from spacil.runs.folder import RunDir, open_run
 from spacil.runs.inputs import INPUTS, RunInputs, write_inputs
@@ -38,8 +41,6 @@ from spacil.runs.progress import Progress
 from spacil.runs.provenance import deciding_last_bits, provenance_of
 from spacil.runs.resuming import check_resumable, config_of, settings_in
 from spacil.runs.run_log import RunLog
-from spacil.runs.saved_state import first_non_finite
-from spacil.runs.saving import repair, write_state
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.learner import Learner
 from spacil.training.limits import mark_whole, memory_named, require_whole_iteration

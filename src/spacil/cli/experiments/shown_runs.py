@@ -11,7 +11,7 @@ from spacil.cli.filming.video import tell
 from spacil.errors import SpacilError
 
 if TYPE_CHECKING:
-    from spacil.envs.poses import PoseReader
+    from spacil.envs.drawing.poses import PoseReader
     from spacil.experiments.comparison import ComparedRun, Comparison, Row
     from spacil.filming.footage import Footage
     from spacil.policies.source import PolicySource
@@ -89,7 +89,7 @@ def _opened(comparison: "Comparison", task: str) -> "tuple[dict[str, PolicySourc
 
 
 def _clip(footage: "Footage", reader: "PoseReader") -> "Clip":
-    from spacil.envs.painting import Size
+    from spacil.envs.drawing.painting import Size
     from spacil.filming.encoding import mp4, require_ffmpeg
     from spacil.filming.film import develop
     from spacil.report.page import Clip

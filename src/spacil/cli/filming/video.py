@@ -13,7 +13,7 @@ from spacil.cli.output import JsonTarget, identity, show
 from spacil.errors import ConfigError, StorageError
 
 if TYPE_CHECKING:
-    from spacil.envs.painting import Size
+    from spacil.envs.drawing.painting import Size
     from spacil.filming.film import Film
 
 
@@ -75,7 +75,7 @@ def run(arguments: list[str]) -> int:
 
 
 def size_of(text: str) -> "Size":
-    from spacil.envs.painting import Size
+    from spacil.envs.drawing.painting import Size
 
     found = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text)
     if found is None:

@@ -15,7 +15,7 @@ from spacil.errors import ConfigError
 from spacil.measuring.evaluate import Evaluation
 from spacil.nets.policy import GaussianPolicy
 from spacil.penalties.weights import FoundWeights
-from spacil.runs.saved_state import optional_record_from
+from spacil.runs.checkpoints.saved_state import optional_record_from
 from spacil.seeding import Streams
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.wishes.batch_measures import measure_action_change, measure_j

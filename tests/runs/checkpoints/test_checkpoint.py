@@ -21,7 +21,7 @@ import torch
 
 from spacil import storage
 from spacil.errors import StorageError
-from spacil.runs import checkpoint
+from spacil.runs.checkpoints import checkpoint
 from spacil.storage import DamagedFileError
 
 SEED = 11

@@ -12,8 +12,8 @@ from typing import Any
 
 from torch import Tensor
 
-from spacil.runs import checkpoint
-from spacil.runs.checkpoint_names import (
+from spacil.runs.checkpoints import checkpoint
+from spacil.runs.checkpoints.names import (
     BEST,
     best_as_of,
     iteration_of,

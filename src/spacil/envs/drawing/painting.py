@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spacil import storage
-from spacil.envs.poses import PoseReader
+from spacil.envs.drawing.poses import PoseReader
 from spacil.envs.vector_env import FloatArray
 from spacil.errors import ConfigError, StorageError
 from spacil.plain_text import shown
@@ -87,12 +87,12 @@ def backends() -> list[str]:
 
 def _paint(folder: Path, backend: str, on_frame: Callable[[int], None]) -> str | None:
     """What went wrong in words, None if nothing did."""
-    package_parent = os.fspath(Path(__file__).parents[2])
+    package_parent = os.fspath(Path(__file__).parents[3])
     paths = [package_parent, *filter(None, [os.environ.get("PYTHONPATH")])]
     with (folder / f"{backend}.log").open("w+b") as log:
         child = subprocess.Popen(
             # -P: a numpy.py in the working folder is not numpy.
-            [sys.executable, "-P", "-m", "spacil.envs.painter", os.fspath(folder)],
+            [sys.executable, "-P", "-m", "spacil.envs.drawing.painter", os.fspath(folder)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,

@@ -29,7 +29,8 @@ from torch import Tensor
 
 from spacil import storage
 from spacil.errors import StorageError
-from spacil.runs.checkpoint_names import (
+from spacil.runs.checkpoints.manifest import MANIFEST, read_manifest, read_part, sealed_manifest
+from spacil.runs.checkpoints.names import (
     BEST,
     CORRUPT,
     folder_name,
@@ -40,7 +41,6 @@ from spacil.runs.checkpoint_names import (
     point_latest_at,
 )
 from spacil.runs.failpoints import failpoint
-from spacil.runs.manifest import MANIFEST, read_manifest, read_part, sealed_manifest
 from spacil.runs.ownership import Confirm, unchallenged
 from spacil.storage import DamagedFileError
 

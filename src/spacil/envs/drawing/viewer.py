@@ -9,8 +9,8 @@ from typing import Any
 
 import mujoco
 
+from spacil.envs.drawing.poses import PoseReader
 from spacil.envs.mujoco_model import POSE
-from spacil.envs.poses import PoseReader
 from spacil.envs.vector_env import FloatArray
 from spacil.errors import ConfigError
 

@@ -8,7 +8,7 @@ import torch
 
 from spacil.errors import StorageError
 from spacil.measuring.evaluate import Best
-from spacil.runs.saved_state import (
+from spacil.runs.checkpoints.saved_state import (
     first_non_finite,
     optional_record_from,
     record_from,

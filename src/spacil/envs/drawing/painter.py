@@ -1,4 +1,4 @@
-"""The child that draws: `python -m spacil.envs.painter FOLDER`, with MUJOCO_GL in its surroundings.
+"""The child that draws: `python -m spacil.envs.drawing.painter FOLDER`, MUJOCO_GL around it.
 
 Reads request.json, model.mjb and poses.npy from the folder, fills frames.npy, and writes one byte
 to stdout per frame. OpenGL drivers may crash, hang or print: all of it ends with this process.

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from spacil.errors import RunDirError
-from spacil.runs import checkpoint, snapshot
+from spacil.runs import snapshot
+from spacil.runs.checkpoints import checkpoint
+from spacil.runs.checkpoints.saving import repair, write_state
 from spacil.runs.ownership import Confirm, unchallenged
-from spacil.runs.saving import repair, write_state
 
 
 def save(
