@@ -5,7 +5,7 @@ the return once more at a fixed weight. Filters act on GAIL's policy: they chang
 feel and not J, so they stand in the front of the action change alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,8 @@ AVERAGES = (0.2, 0.4, 0.6, 0.8, 0.9)
 CUTOFFS = (0.6, 0.4, 0.3, 0.2, 0.1)
 """Of the second-order low-pass, as fractions of Nyquist, weakest first"""
 EPISODES, QUICK_EPISODES = 50, 4
+_WISH: Mapping[str, Value] = {"keep_return": LEAST_SHARE}
+"""For what the front is judged by"""
 
 
 def ladders(scope: Scope, _: Path) -> list[Arm]:
@@ -63,10 +65,11 @@ def ladders(scope: Scope, _: Path) -> list[Arm]:
     for tier, usual in TASKS.items():
         flags, from_seed = DATA[tier]
         control: dict[str, Any] = {"imitation_reward": "constant", "iterations": CONTROL_ITERATIONS}
+        as_long: dict[str, Value] = {"iterations": num_iterations(scope)}
         beside = (
             Setting(GAIL, "spacil", base(tier, None), from_seed),
-            Setting("spacil", "spacil", flags, from_seed),
-            Setting(SMOOTHEST, "spacil", {**flags, **_wish(scope)}, from_seed),
+            Setting("spacil", "spacil", {**flags, **as_long}, from_seed),
+            Setting(SMOOTHEST, "spacil", {**flags, **as_long, **_WISH}, from_seed),
             Setting("bc", "bc", flags, from_seed),
             Setting("constant reward", "gail", {**flags, **control}, from_seed),
         )
@@ -75,11 +78,6 @@ def ladders(scope: Scope, _: Path) -> list[Arm]:
             settings = (*beside, *(ladder(label, tier, scope) for label in methods))
             found += [Arm(one, task, scope.seeds_or(SEEDS), tier) for one in settings]
     return narrowed(found, scope)
-
-
-def _wish(scope: Scope) -> dict[str, Value]:
-    """For what the front is judged by, with the iterations of a ladder."""
-    return {"keep_return": LEAST_SHARE, "iterations": num_iterations(scope)}
 
 
 def confirmed(scope: Scope, folder: Path) -> list[Arm]:
