@@ -52,6 +52,12 @@ def test_the_weight_falls_with_the_violation_and_rises_slower_afterwards(
     assert (kept.largest_rise, fallen.largest_rise) == (RISE, RISE / 2)
 
 
+def test_one_unlucky_evaluation_does_not_slow_the_search_for_good() -> None:
+    fallen = moved(BY_RETURN, 0.5, -1.0)
+    rises = [law.largest_rise for n in range(5) for law in [moved(fallen, *[1.0] * n)]]
+    assert rises == pytest.approx([0.1, 0.125, 0.15625, 0.1953125, RISE])
+
+
 def test_a_policy_that_recovers_is_left_alone() -> None:
     fallen = moved(BY_RETURN, 0.5, -3.0)
     recovering = moved(fallen, -2.0)

@@ -9,9 +9,9 @@ follows the slack of the constraint (`constraint.py`) by integral control:
 
 So it slows near the constraint from either side, but from the wrong one it does not creep. What
 the weight does shows in the mean policy two or three evaluations later, and a search that does not
-wait for that overshoots: every fall halves the largest rise r, from 0.2 down to 0.05. Before the
-constraint has once been kept, the policy is young rather than too smooth, and a fall is at most
-0.15.
+wait for that overshoots: every fall halves the largest rise r, from 0.2 down to 0.05, and every
+evaluation that keeps the constraint gives a quarter of it back. Before the constraint has once been
+kept, the policy is young rather than too smooth, and a fall is at most 0.15.
 
 The weight stays below 30 times the first one. Where a share of the return must be kept it may fall
 to a tenth of the first one; where a score decides, which may ask for too much, it never falls below
@@ -25,6 +25,9 @@ from spacil.training.wishes.control import log_step
 
 GAIN = 0.4
 RISE, LEAST_RISE = 0.2, 0.05
+REGAIN = 1.25
+"""Factor on the largest rise when the constraint is kept: one unlucky evaluation must not slow a
+search for good"""
 FALL, FALL_OF_THE_YOUNG = 0.5, 0.15
 RECOVERING = 0.75
 """Share of the last violation; one that shrank below it may go on shrinking with this weight."""
@@ -64,7 +67,8 @@ class Smoothest:
             return self
         seen = replace(self, last_slack=slack, was_kept=self.was_kept or slack >= 0)
         if slack >= 0:
-            return seen._moved(log_step(slack, GAIN, self.largest_rise, 0.0))
+            faster = replace(seen, largest_rise=min(REGAIN * self.largest_rise, RISE))
+            return faster._moved(log_step(slack, GAIN, self.largest_rise, 0.0))
         if self.last_slack is None or slack > RECOVERING * self.last_slack:
             return seen
         violation = min(slack, -LEAST_VIOLATION)
