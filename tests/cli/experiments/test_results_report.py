@@ -93,7 +93,9 @@ def test_a_label_has_one_colour_and_lines_run_from_left_to_right(tmp_path: Path)
 
 def test_a_logarithmic_axis_shows_positive_numbers_only(tmp_path: Path) -> None:
     series = Series("x", [0.0, 1.0, 2.0], [1.0, 0.0, 3.0])
-    panels = [Panel("", "", "", [series], is_log_x=is_x, is_log_y=not is_x) for is_x in (1, 0)]
+    panels = [
+        Panel("", "", "", [series], is_log_x=is_x, is_log_y=not is_x) for is_x in (True, False)
+    ]
     write_result(tmp_path, "mixing", Outcome("", "", [], {}, panels))
     (section,) = results_page(read_results(tmp_path), tmp_path, "", tmp_path).sections
     assert [chart.series[0].x for chart in section.charts] == [[1.0, 2.0], [0.0, 2.0]]
