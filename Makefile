@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-other-cpus test-other-cpus-quick test-minimum test-python mutants test-slow test-faults golden bench bench-full bench-gpu system-packages check lint types contracts site setup clean
+.PHONY: demo test test-other-cpus test-other-cpus-quick test-minimum test-python mutants test-slow test-faults golden bench bench-full bench-gpu system-packages check lint types contracts site report setup clean
 
 demo: setup
 	@$(BIN)/spacil train spacil --task Hopper-v4 --demo-every 20 --preset fast
@@ -125,6 +125,11 @@ system-packages:
 # The documentation as a site that opens offline: build/website/site/index.html
 site: setup
 	$(BIN)/python website/build.py
+
+# Every experiment of docs/results on one page that opens offline: build/report.html
+report: setup
+	mkdir -p build
+	$(BIN)/spacil report docs/results -o build/report.html
 
 setup: $(STAMP)
 

@@ -12,6 +12,7 @@ import browser
 import numpy as np
 import pytest
 from browser import Browser
+from charts_in_browser import frames, ink, place
 from matplotlib import image
 from matplotlib.colors import to_rgb
 
@@ -58,13 +59,50 @@ def test_lines_share_one_axis_with_gaps() -> None:
         [8.0, 8.0, 8.0],
     ]
     assert [one["has_band"] for one in returns["series"]] == [True, False]
-    assert returns["has_reference"]
+    assert returns["reference_label"] == "demonstrator"
 
 
 def test_points_of_one_j_keep_their_own_places() -> None:
-    series = [Series("a", [1.0, 2.0], [5.0, 6.0]), Series("b", [1.0], [7.0])]
-    chart = Chart("", "", "", "points", series)
+    a = Series("a", [1.0, 2.0], [5.0, 6.0], is_joined=False)
+    b = Series("b", [1.0], [7.0], is_joined=False)
+    chart = Chart("", "", "", [a, b])
     assert chart.document()["data"] == [[1.0, 1.0, 2.0], [5.0, None, 6.0], [None, 7.0, None]]
+
+
+def test_lines_share_places_and_dots_beside_them_keep_their_own() -> None:
+    a = Series("a", [1.0, 2.0, 2.0], [5.0, 6.0, 7.0])
+    b = Series("b", [1.0, 2.0], [8.0, 9.0])
+    dot = Series("dot", [1.0], [3.0], is_joined=False)
+    assert Chart("", "", "", [a, b, dot]).document()["data"] == [
+        [1.0, 1.0, 2.0, 2.0],
+        [5.0, None, 6.0, 7.0],
+        [8.0, None, 9.0, None],
+        [None, 3.0, None, None],
+    ]
+
+
+def test_a_series_may_bring_its_colour() -> None:
+    chart = Chart("", "", "", [Series("a", [1.0], [1.0], colour="#123456"), Series("b", [], [])])
+    assert [one["colour"] for one in chart.document()["series"]] == ["#123456", COLOURS[1]]
+
+
+def test_code_is_set_as_code_and_a_link_as_its_name() -> None:
+    section = Section("", [], text="`gail & co` in [recipe.json](recipe.json)")
+    page = html_of(Page("", [], [], [section]))
+    assert "<p><code>gail &amp; co</code> in recipe.json</p>" in page
+
+
+def test_sections_with_an_anchor_are_listed_in_front() -> None:
+    sections = [Section("First", [], anchor="one"), Section("Second", [])]
+    page = html_of(Page("", [], [], sections))
+    assert '<nav aria-label="Contents"><ul><li><a href="#one">First</a></li></ul></nav>' in page
+    assert '<section id="one"><h2>First</h2>' in page
+    assert "<nav" not in html_of(some_page())
+
+
+def test_a_table_without_rows_says_so_below_its_title() -> None:
+    page = html_of(Page("", [], [], [Section("", [Table(["a"], [], title="Ladders")])]))
+    assert "<h3>Ladders</h3><p>Not measured.</p>" in page
 
 
 def test_a_front_without_a_run_that_has_both_is_none() -> None:
@@ -80,7 +118,7 @@ def test_actions_are_drawn_over_time_as_far_as_each_was_played() -> None:
 
 def test_text_from_runs_is_never_markup() -> None:
     evil = "</script><img src=x onerror=alert(1)>"
-    chart = Chart(evil, "x", "y", "points", [Series(evil, [1.0], [1.0])])
+    chart = Chart(evil, "x", "y", [Series(evil, [1.0], [1.0])])
     clip = Clip(b"", evil, 2, 2)
     section = Section(evil, [Table([evil], [[evil]])], [chart], [clip], evil)
     page = html_of(Page(evil, [evil], [evil], [section]))
@@ -94,7 +132,8 @@ def test_the_page_is_whole_and_carries_the_licence() -> None:
     assert "default-src 'none'" in page
     assert "The MIT License (MIT)" in page
     (data,) = re.findall(r'id="charts">(.*?)</script>', page, flags=re.DOTALL)
-    assert [chart["kind"] for chart in json.loads(data)] == ["lines", "lines", "points"]
+    joined = [{one["is_joined"] for one in chart["series"]} for chart in json.loads(data)]
+    assert joined == [{True}, {True}, {False}]
     assert len(page) < 100_000
 
 
@@ -110,44 +149,6 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     with Browser(folder / "profile", *DESK) as window:
         window.open(folder / "report.html")
         yield window
-
-
-def ink(window: Browser, chart: int, colour: str) -> int:
-    """Pixels of a colour on a chart's canvas."""
-    rgb = [round(255 * part) for part in to_rgb(colour)]
-    found: int = window.ask(
-        f"""(() => {{
-          const canvas = plots[{chart}].root.querySelector("canvas");
-          const copy = new OffscreenCanvas(canvas.width, canvas.height)
-            .getContext("2d", {{ willReadFrequently: true }});
-          copy.drawImage(canvas, 0, 0);
-          const {{ data }} = copy.getImageData(0, 0, canvas.width, canvas.height);
-          let count = 0;
-          for (let i = 0; i < data.length; i += 4)
-            if ({" && ".join(f"Math.abs(data[i + {k}] - {part}) < 6" for k, part in enumerate(rgb))}
-                && data[i + 3] > 200) count++;
-          return count;
-        }})()"""
-    )
-    return found
-
-
-def place(window: Browser, selector: str) -> dict[str, float]:
-    """The rectangle of an element of the first chart, scrolled into view."""
-    found: dict[str, float] = window.ask(
-        f"""(() => {{
-          const element = plots[0].root.querySelector("{selector}");
-          element.scrollIntoView({{ block: "center" }});
-          const {{ left, top, width, height }} = element.getBoundingClientRect();
-          return {{ left, top, width, height }};
-        }})()"""
-    )
-    return found
-
-
-def frames(window: Browser) -> None:
-    """Wait until what was asked for is drawn."""
-    window.ask("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
 
 
 def test_every_chart_is_drawn_in_its_colours(opened: Browser) -> None:

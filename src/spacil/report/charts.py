@@ -5,7 +5,7 @@ A chart's series share one sorted axis; where a series has no value there is a n
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from spacil.report.comparison import COLOURS, Line, Point, band_of
 
@@ -13,6 +13,8 @@ MAX_TRACES = 3
 """Actions that are drawn over time, at most"""
 
 Values = list[float | None]
+Place = tuple[float, int, int]
+"""On the axis of a chart: x, and what tells points of the same x apart"""
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,10 @@ class Series:
     y: Sequence[float]
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
+    is_joined: bool = True
+    """A line; otherwise dots"""
+    colour: str | None = None
+    """None: by its place in the chart"""
 
 
 @dataclass(frozen=True)
@@ -32,58 +38,61 @@ class Chart:
     title: str
     x_label: str
     y_label: str
-    kind: Literal["lines", "points"]
     series: Sequence[Series]
     reference: float | None = None
     """A dashed level across: the demonstrator's return"""
+    reference_label: str = "demonstrator"
+    is_log_x: bool = False
+    is_log_y: bool = False
 
     def document(self) -> dict[str, Any]:
         """For the page: [x, y, y, ...] on one axis, and which columns belong to which series."""
-        if self.kind == "points":
-            axis, columns = _scattered(self.series)
-        else:
-            axis, columns = _aligned(self.series)
+        axis, columns = _aligned(self.series)
         if self.reference is not None:
             columns.append([self.reference] * len(axis))
         return {
             "title": self.title,
             "x_label": self.x_label,
             "y_label": self.y_label,
-            "kind": self.kind,
+            "is_log_x": self.is_log_x,
+            "is_log_y": self.is_log_y,
             "series": [
                 {
                     "label": one.label,
-                    "colour": COLOURS[i % len(COLOURS)],
-                    "has_band": one.low is not None and self.kind == "lines",
+                    "colour": one.colour or COLOURS[i % len(COLOURS)],
+                    "is_joined": one.is_joined,
+                    "has_band": one.low is not None and one.high is not None,
                 }
                 for i, one in enumerate(self.series)
             ],
-            "has_reference": self.reference is not None,
+            "reference_label": None if self.reference is None else self.reference_label,
             "data": [axis, *columns],
         }
 
 
 def _aligned(series: Sequence[Series]) -> tuple[list[float], list[Values]]:
-    """The union of all x; per series its y, and its low and high where it has a band."""
-    axis = sorted({x for one in series for x in one.x})
+    """The union of all x; per series its y, and its low and high where it has a band.
+
+    Lines share the places of an x, each dot has one of its own: two runs may have one x.
+    """
+    places = [_places(one, 1 + i) for i, one in enumerate(series)]
+    axis = sorted(set[Place]().union(*places))
     columns: list[Values] = []
-    for one in series:
-        for values in (one.y, one.low, one.high):
-            if values is not None:
-                known = dict(zip(one.x, values, strict=True))
-                columns.append([known.get(x) for x in axis])
-    return axis, columns
+    for one, own in zip(series, places, strict=True):
+        has_band = one.low is not None and one.high is not None
+        for values in (one.y, one.low, one.high) if has_band else (one.y,):
+            known = dict(zip(own, values or (), strict=True))
+            columns.append([known.get(place) for place in axis])
+    return [x for x, _, _ in axis], columns
 
 
-def _scattered(series: Sequence[Series]) -> tuple[list[float], list[Values]]:
-    """Every point has its own place on the axis: two runs may have one x."""
-    places = sorted(
-        (x, i, y) for i, one in enumerate(series) for x, y in zip(one.x, one.y, strict=True)
-    )
-    columns: list[Values] = [[None] * len(places) for _ in series]
-    for place, (_, i, y) in enumerate(places):
-        columns[i][place] = y
-    return [x for x, _, _ in places], columns
+def _places(series: Series, dots: int) -> list[Place]:
+    """Of the points of a series, whose number is `dots` where it shares no places with others."""
+    found: list[Place] = []
+    for x in series.x:
+        is_again = bool(found) and found[-1][0] == x
+        found.append((x, 0 if series.is_joined else dots, found[-1][2] + 1 if is_again else 0))
+    return found
 
 
 def curves(lines: Sequence[Line], demonstrator_return: float | None) -> list[Chart]:
@@ -101,7 +110,7 @@ def curves(lines: Sequence[Line], demonstrator_return: float | None) -> list[Cha
                 bounds = (band.low.tolist(), band.high.tolist()) if len(line.runs) > 1 else ()
                 series.append(Series(line.label, x, band.mean.tolist(), *bounds))
         if series:
-            charts.append(Chart(title, "iteration", title.split()[0], "lines", series, reference))
+            charts.append(Chart(title, "iteration", title.split()[0], series, reference))
     return charts
 
 
@@ -118,14 +127,13 @@ def front(points: Sequence[Point], demonstrator_return: float | None) -> Chart |
         )
         if known:
             xs, ys = zip(*known, strict=True)
-            series.append(Series(label, xs, ys))
+            series.append(Series(label, xs, ys, is_joined=False))
     if not series:
         return None
     return Chart(
         "Return against J: up and to the left is better",
         "J, common frame",
         "Return",
-        "points",
         series,
         demonstrator_return,
     )
@@ -139,7 +147,6 @@ def action_traces(actions: Mapping[str, Sequence[Sequence[float]]], dt: float) -
             f"Executed action a{k}, from the same start",
             "seconds",
             f"a{k}",
-            "lines",
             [
                 Series(
                     name,

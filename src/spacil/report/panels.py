@@ -6,7 +6,7 @@ draws the figure of a result again from its JSON file.
 """
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +26,17 @@ def draw_panels(panels: Sequence[Mapping[str, Any]], path: Path, columns: int = 
     columns = min(len(panels), columns)
     rows = -(-len(panels) // columns)
     figure, axes = subplots(rows, columns, figsize=(4.6 * columns, 3.8 * rows), squeeze=False)
-    labels = dict.fromkeys(one["label"] for panel in panels for one in panel["series"])
-    colours = {label: _COLOURS[i % len(_COLOURS)] for i, label in enumerate(labels)}
+    colours = colours_of(one["label"] for panel in panels for one in panel["series"])
     for axis, panel in zip(axes.flat, panels, strict=False):
         _draw(axis, panel, colours)
     for axis in axes.flat[len(panels) :]:
         axis.set_visible(False)
     finish_figure(figure, axes, path)
+
+
+def colours_of(labels: Iterable[str]) -> dict[str, str]:
+    """One colour per label, the same in all panels of a figure."""
+    return {label: _COLOURS[i % len(_COLOURS)] for i, label in enumerate(dict.fromkeys(labels))}
 
 
 def _draw(axis: Any, panel: Mapping[str, Any], colours: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""`spacil report RUN...|SWEEP -o report.html`: everything about runs in one page, offline."""
+"""`spacil report RUN...|SWEEP|RESULTS -o report.html`: all about them in one page, offline."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,21 +14,25 @@ from spacil.errors import ConfigError, RunDirError, StorageError
 
 if TYPE_CHECKING:
     from spacil.experiments.comparison import Comparison
+    from spacil.experiments.named.results_folder import ResultsFolder
     from spacil.report.page import Page, Section, Table
+
+TITLE = "Runs compared"
 
 
 @dataclass(frozen=True)
 class ReportArguments:
     sources: Annotated[tuple[Path, ...], tyro.conf.Positional]
-    """Run folders, folders of runs, or sweeps."""
+    """Run folders, folders of runs, or sweeps; or one folder of results, to which
+    `spacil experiment NAME --results` wrote."""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("report.html")
     """The page to write."""
     which: Literal["best", "last"] = "best"
     """Which policy of each run."""
     baseline: str = "gail"
     """Algorithm, or name of the row, that probabilities of improvement refer to."""
-    title: str = "Runs compared"
-    """Heading of the page."""
+    title: str = ""
+    """Heading of the page; by default what it shows."""
     videos: bool = True
     """Film the best run of each algorithm beside the demonstrator; without OpenGL or spacil[video]
     the page shows their actions as charts instead."""
@@ -40,20 +44,47 @@ def run(arguments: list[str]) -> int:
         arguments,
         "spacil report",
         "One page that opens offline: tables with intervals, curves and fronts; exits 3 if some "
-        "runs are missing.",
+        "runs are missing, or a document is damaged.",
     )
+    from spacil.experiments.named.results_folder import read_results
+
+    if not parsed.sources:
+        raise ConfigError("report needs run folders, a sweep, or a folder of results")
+    if not parsed.out.parent.is_dir():
+        raise StorageError(f"cannot write {str(parsed.out)!r}: create its folder first")
+    folders = {source: read_results(source) for source in parsed.sources}
+    if not any(found.results for found in folders.values()):
+        damaged = [problem for found in folders.values() for problem in found.problems]
+        return _report_runs(parsed, damaged)
+    if len(folders) > 1:
+        names = ", ".join(str(source) for source, found in folders.items() if found.results)
+        raise ConfigError(f"{names} holds results of experiments: name that folder alone")
+    return _report_results(parsed, *folders.values())
+
+
+def _report_results(parsed: ReportArguments, found: "ResultsFolder") -> int:
+    from spacil.cli.experiments.results_report import TITLE, results_page
+    from spacil.report.page import write_page
+
+    title, out = parsed.title or TITLE, parsed.out
+    write_page(results_page(found, parsed.sources[0], title, out.parent), out)
+    for problem in found.problems:
+        print(f"missing: {problem}")
+    print(f"report: {out}")
+    return EXIT_INCOMPLETE if found.problems else 0
+
+
+def _report_runs(parsed: ReportArguments, damaged: Sequence[str]) -> int:
+    """`damaged`: documents that might have been results, where there turns out to be no run."""
     from spacil.experiments.comparison import compare
     from spacil.report.page import write_page
 
-    if not parsed.sources:
-        raise ConfigError("report needs run folders or a sweep")
-    if not parsed.out.parent.is_dir():
-        raise StorageError(f"cannot write {str(parsed.out)!r}: create its folder first")
     comparison = compare(parsed.sources, which=parsed.which, baseline=parsed.baseline)
     if not comparison.rows:
-        raise RunDirError("no run to report on:\n  " + "\n  ".join(comparison.problems))
+        problems = "\n  ".join([*comparison.problems, *damaged])
+        raise RunDirError(f"no run to report on, and no result of an experiment:\n  {problems}")
     shown = {task: show_runs(comparison, task) for task in comparison.tasks if parsed.videos}
-    write_page(page_of(comparison, parsed.title, shown), parsed.out)
+    write_page(page_of(comparison, parsed.title or TITLE, shown), parsed.out)
     for problem in comparison.problems:
         print(f"missing: {problem}")
     print(f"report: {parsed.out}")

@@ -287,4 +287,5 @@ def _panel(methods: Sequence[Method], task: str, group: str, measure: str) -> Pa
             x, y = (list(column) for column in zip(*known, strict=True))
             series.append(Series(method.label, x, y, is_joined=len(known) > 1))
     label = "share of the return (dashed: 97 %)"
-    return Panel(f"{task}, {group}", MEASURES[measure], label, series, LEAST_SHARE)
+    title, level = f"{task}, {group}", f"{100 * LEAST_SHARE:.0f} %"
+    return Panel(title, MEASURES[measure], label, series, LEAST_SHARE, reference_label=level)

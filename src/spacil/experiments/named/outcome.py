@@ -45,9 +45,11 @@ class Panel:
     y_label: str
     series: Sequence[Series]
     reference: float | None = None
-    """A dashed level across: the demonstrator's return"""
+    """A dashed level across"""
     is_log_x: bool = False
     is_log_y: bool = False
+    reference_label: str = "demonstrator"
+    """What the dashed level is"""
 
 
 @dataclass(frozen=True)
@@ -68,10 +70,19 @@ class Outcome:
     """Runs that are not in the numbers"""
     records: Sequence[RunRecord] = field(default=(), repr=False)
 
+    @property
+    def commits(self) -> list[str]:
+        """The code that made the runs."""
+        return sorted({record.commit or "an installed package" for record in self.records})
+
     def document(self) -> Document:
-        """Everything, JSON-able; the figure can be drawn from `panels` alone."""
+        """Everything, JSON-able; the page and the figure can be made again from it alone."""
         return {
             "title": self.title,
+            "text": self.text,
+            "tables": [asdict(table) for table in self.tables],
+            "num_runs": len(self.records),
+            "commits": self.commits,
             **self.numbers,
             "panels": [asdict(panel) for panel in self.panels],
             "panel_columns": self.panel_columns,
@@ -82,11 +93,9 @@ class Outcome:
 
 def markdown(outcome: Outcome, command: str, figure: Path | None, source: str) -> str:
     """The page of an experiment: what, by which command and commit, tables, what is missing."""
-    commits = sorted({record.commit or "an installed package" for record in outcome.records})
     made = f"Made by `{command}`; every number: [{source}]({source})."
-    if commits:
-        shown = ", ".join(commit[:10] if len(commit) == 40 else commit for commit in commits)
-        made += f" Runs: {len(outcome.records)}, by commit {shown}."
+    if outcome.records:
+        made += f" {runs_by(len(outcome.records), outcome.commits)}"
     parts = [f"# {outcome.title}", outcome.text, made]
     if figure is not None:
         parts.append(f"![{outcome.title}]({figure.name})")
@@ -101,3 +110,9 @@ def markdown(outcome: Outcome, command: str, figure: Path | None, source: str) -
     if outcome.problems:
         parts.append("## Missing\n\n" + "\n".join(f"- {problem}" for problem in outcome.problems))
     return "\n\n".join(parts) + "\n"
+
+
+def runs_by(num_runs: int, commits: Sequence[str]) -> str:
+    """`Runs: 15, by commit 0123456789.`"""
+    shown = ", ".join(commit[:10] if len(commit) == 40 else commit for commit in commits)
+    return f"Runs: {num_runs}, by commit {shown}."

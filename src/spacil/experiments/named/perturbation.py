@@ -203,7 +203,8 @@ def _panel(task: str, levels: Sequence[dict[str, Any]]) -> Panel:
         for name, label in labels.items()
         if all(row["scaled"][name] is not None for row in rows)
     ]
-    return Panel(task, "standard deviation of the noise", "relative to no noise", series, 1.0, True)
+    x_label, y_label = "standard deviation of the noise", "relative to no noise"
+    return Panel(task, x_label, y_label, series, 1.0, is_log_x=True, reference_label="no noise")
 
 
 PERTURBATION = NamedExperiment(

@@ -12,20 +12,28 @@ function padded(u, low, high) {
   return uPlot.rangeNum(low, high, 0.1, true);
 }
 
+const LINEAR = 1;
+const LOGARITHMIC = 3;
+
+function xScale(chart) {
+  if (chart.is_log_x) return { time: false, distr: LOGARITHMIC };
+  const hasDots = chart.series.some((one) => !one.is_joined);
+  return { time: false, ...(hasDots ? { range: padded } : {}) };
+}
+
 // One series per column of the data: a row's mean, then the two edges of its band.
 function seriesOf(chart) {
   const columns = [{ label: chart.x_label, value: (u, v) => shown(v) }];
   const bands = [];
   const edges = new Map(); // column of a mean -> columns of its band
   for (const one of chart.series) {
-    const isPoint = chart.kind === "points";
     columns.push({
       label: one.label,
       stroke: one.colour,
       width: 2,
       spanGaps: true,
       value: (u, v) => shown(v),
-      ...(isPoint ? { paths: () => null, points: { show: true, size: 9, fill: one.colour } } : {}),
+      ...(one.is_joined ? {} : { paths: () => null, points: { show: true, size: 9, fill: one.colour } }),
     });
     if (one.has_band) {
       const low = columns.length;
@@ -36,9 +44,9 @@ function seriesOf(chart) {
       edges.set(low - 1, [low, low + 1]);
     }
   }
-  if (chart.has_reference) {
+  if (chart.reference_label != null) {
     columns.push({
-      label: "demonstrator",
+      label: chart.reference_label,
       stroke: "#444",
       dash: [6, 4],
       spanGaps: true,
@@ -56,7 +64,7 @@ function draw(element, chart) {
     height: HEIGHT,
     series: columns,
     bands,
-    scales: { x: { time: false, ...(chart.kind === "points" ? { range: padded } : {}) } },
+    scales: { x: xScale(chart), y: { distr: chart.is_log_y ? LOGARITHMIC : LINEAR } },
     axes: [{ label: chart.x_label }, { label: chart.y_label, size: 70 }],
     cursor: { focus: { prox: 24 } },
     hooks: {
