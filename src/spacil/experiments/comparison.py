@@ -193,7 +193,7 @@ def _values(
     # A demonstrator of other episodes than the run was given says nothing about it.
     is_known = demonstrator is not None and record.frame_hash in (None, demonstrator.frame_hash)
     reached = (
-        first_reaching(record.curve, demonstrator.threshold)
+        first_reaching(record.curve, demonstrator.threshold(row.get("random_return")))
         if demonstrator is not None and is_known
         else None
     )

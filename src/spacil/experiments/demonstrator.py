@@ -26,10 +26,14 @@ class Demonstrator:
     """E |a_{t+1} - a_t| of the executed actions, mean over episodes"""
     frame_hash: str
 
-    @property
-    def threshold(self) -> float:
-        """95 % of its return; where returns are negative, 5 % of the amount below it."""
-        return self.average_return - (1 - REACHED_SHARE) * abs(self.average_return)
+    def threshold(self, random_return: float | None) -> float:
+        """95 % of its return, counted from what random actions earn; from 0 if that is not known.
+
+        From 0, where returns are negative: 5 % of the amount below it.
+        """
+        if random_return is None or random_return >= self.average_return:
+            return self.average_return - (1 - REACHED_SHARE) * abs(self.average_return)
+        return random_return + REACHED_SHARE * (self.average_return - random_return)
 
 
 @functools.cache

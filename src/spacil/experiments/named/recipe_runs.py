@@ -78,7 +78,7 @@ def _row(run: Mapping[str, Any], random_return: float) -> dict[str, Any]:
     reached = [
         iteration
         for iteration, average_return, *_ in run["evaluations"]
-        if known is not None and average_return >= known.threshold
+        if known is not None and average_return >= known.threshold(random_return)
     ]
     batch = default_config("spacil", run["task"]).sampling.steps_per_iteration
     return {

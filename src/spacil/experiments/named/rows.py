@@ -94,8 +94,9 @@ def numbers_of(record: RunRecord, which: Which) -> Numbers:
     """The numbers of one policy of a run; a share is (G - random) / (demonstrator - random)."""
     row, known = _row(record, which), demonstrator_of_run(record)
     found: Numbers = {name: row.get(key) for name, key in EVALUATED.items()}
-    found["share"] = share(row.get("average_return"), row.get("random_return"), known)
-    reached = None if known is None else first_reaching(record.curve, known.threshold)
+    random = row.get("random_return")
+    found["share"] = share(row.get("average_return"), random, known)
+    reached = None if known is None else first_reaching(record.curve, known.threshold(random))
     found["steps_to_95"] = None if reached is None else float(reached.env_steps)
     found["seconds_to_95"] = None if reached is None else reached.seconds
     return found
