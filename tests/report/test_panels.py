@@ -22,14 +22,29 @@ def panel(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("changes", [{}, {"is_log_x": True, "is_log_y": True}, {"series": []}])
 def test_any_panel_can_be_drawn(changes: dict[str, Any], tmp_path: Path) -> None:
     panels.draw_panels([panel(**changes)], tmp_path / "one.png")
-    assert_drawn(tmp_path / "one.png", (414, 342))
+    legend = 19 if changes.get("series", True) else 0  # one row below
+    assert_drawn(tmp_path / "one.png", (414, 342 + legend))
+
+
+def test_what_lies_below_the_least_value_is_cut_off(tmp_path: Path) -> None:
+    drawn = {}
+    for name, least in {"all": None, "cut": 2.5}.items():
+        panels.draw_panels([panel(least_y=least)], tmp_path / f"{name}.png")
+        drawn[name] = (tmp_path / f"{name}.png").read_bytes()
+    assert drawn["all"] != drawn["cut"]
+
+
+def test_labels_that_share_a_colour_differ_in_their_mark() -> None:
+    looks = panels._looks(map(str, range(20)))
+    assert len({tuple(look.values()) for look in looks.values()}) == 20
+    assert looks["0"]["color"] == looks["12"]["color"]
 
 
 def test_panels_fill_rows_of_so_many_columns(tmp_path: Path) -> None:
     panels.draw_panels([panel()] * 3, tmp_path / "wide.png", columns=3)
     panels.draw_panels([panel()] * 3, tmp_path / "high.png", columns=1)
     shapes = {name: image.imread(tmp_path / f"{name}.png").shape[:2] for name in ("wide", "high")}
-    assert shapes == {"wide": (342, 3 * 414), "high": (3 * 342, 414)}
+    assert shapes == {"wide": (342 + 19, 3 * 414), "high": (3 * 342 + 19, 414)}
 
 
 def test_a_figure_is_drawn_again_from_its_document(tmp_path: Path) -> None:

@@ -176,11 +176,12 @@ def _draw_band(axis: Any, band: Band | None, colour: str, name: str) -> None:
     axis.fill_between(band.iterations, band.low, band.high, color=colour, alpha=0.15, linewidth=0)
 
 
-def finish_figure(figure: Any, axes: Any, path: Path) -> None:
+def finish_figure(figure: Any, axes: Any, path: Path, below: float = 0.0) -> None:
+    """`below`: the share of the height that is kept free under the axes."""
     for axis in axes.flat:
         axis.spines[["top", "right"]].set_visible(False)
         axis.grid(alpha=0.2)
-    figure.tight_layout()
+    figure.tight_layout(rect=(0, below, 1, 1))
     picture = io.BytesIO()
     figure.savefig(picture, dpi=90, format=path.suffix.removeprefix(".") or "png")
     storage.replace_file(path, picture.getvalue())

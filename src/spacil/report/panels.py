@@ -14,6 +14,9 @@ from spacil import storage
 from spacil.report.comparison import finish_figure
 from spacil.report.plain_figures import plain_style, subplots
 
+_LEGEND_ROW, _LABEL_WIDTH = 0.22, 1.9
+"""Height of a row of the legend and width of a label in it, inches"""
+_MARKS = "os^"
 _COLOURS = (
     "#c8553d", "#1f6f8b", "#7d8491", "#d9a441", "#588157", "#6d597a", "#b56576", "#2a9d8f",
     "#8d5524", "#4361ee", "#9c89b8", "#222222",
@@ -22,16 +25,28 @@ _COLOURS = (
 
 @plain_style()
 def draw_panels(panels: Sequence[Mapping[str, Any]], path: Path, columns: int = 5) -> None:
-    """`panels` as `Panel` of an experiment's document has them; PNG or SVG by the file's name."""
+    """`panels` as `Panel` of an experiment's document has them; PNG or SVG by the file's name.
+
+    One legend for all, below: a label has the same colour in every panel.
+    """
     columns = min(len(panels), columns)
     rows = -(-len(panels) // columns)
-    figure, axes = subplots(rows, columns, figsize=(4.6 * columns, 3.8 * rows), squeeze=False)
-    colours = colours_of(one["label"] for panel in panels for one in panel["series"])
+    looks = _looks(one["label"] for panel in panels for one in panel["series"])
+    width, height = 4.6 * columns, 3.8 * rows
+    labels_per_row = max(1, int(width / _LABEL_WIDTH))
+    legend = _LEGEND_ROW * -(-len(looks) // labels_per_row)
+    figure, axes = subplots(rows, columns, figsize=(width, height + legend), squeeze=False)
     for axis, panel in zip(axes.flat, panels, strict=False):
-        _draw(axis, panel, colours)
+        _draw(axis, panel, looks)
     for axis in axes.flat[len(panels) :]:
         axis.set_visible(False)
-    finish_figure(figure, axes, path)
+    handles = {h.get_label(): h for axis in axes.flat for h in axis.get_legend_handles_labels()[0]}
+    if handles:
+        figure.legend(
+            [handles[label] for label in looks], list(looks), loc="lower center", frameon=False,
+            ncols=min(labels_per_row, len(looks)), fontsize=8,
+        )  # fmt: skip
+    finish_figure(figure, axes, path, below=legend / (height + legend))
 
 
 def colours_of(labels: Iterable[str]) -> dict[str, str]:
@@ -39,20 +54,28 @@ def colours_of(labels: Iterable[str]) -> dict[str, str]:
     return {label: _COLOURS[i % len(_COLOURS)] for i, label in enumerate(dict.fromkeys(labels))}
 
 
-def _draw(axis: Any, panel: Mapping[str, Any], colours: Mapping[str, str]) -> None:
+def _looks(labels: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Colour and mark of each label; colours that come again have another mark."""
+    return {
+        label: {"color": colour, "marker": _MARKS[i // len(_COLOURS) % len(_MARKS)]}
+        for i, (label, colour) in enumerate(colours_of(labels).items())
+    }
+
+
+def _draw(axis: Any, panel: Mapping[str, Any], looks: Mapping[str, Mapping[str, str]]) -> None:
     for one in panel["series"]:
-        colour = colours[one["label"]]
+        look = looks[one["label"]]
         if one["is_joined"]:
-            mark = "o" if len(one["x"]) < 12 else None
+            mark = look["marker"] if len(one["x"]) < 12 else None
             axis.plot(
-                one["x"], one["y"], color=colour, label=one["label"], linewidth=1.4, marker=mark,
-                markersize=4,
+                one["x"], one["y"], color=look["color"], label=one["label"], linewidth=1.4,
+                marker=mark, markersize=4,
             )  # fmt: skip
         else:
-            axis.scatter(one["x"], one["y"], color=colour, label=one["label"], s=24)
+            axis.scatter(one["x"], one["y"], label=one["label"], s=24, zorder=3, **look)
         if one["low"] is not None and one["high"] is not None:
             axis.fill_between(
-                one["x"], one["low"], one["high"], color=colour, alpha=0.15, linewidth=0
+                one["x"], one["low"], one["high"], color=look["color"], alpha=0.15, linewidth=0
             )
     if panel["reference"] is not None:
         axis.axhline(panel["reference"], color="#444", linestyle="--", linewidth=1)
@@ -60,11 +83,11 @@ def _draw(axis: Any, panel: Mapping[str, Any], colours: Mapping[str, str]) -> No
         axis.set_xscale("log")
     if panel["is_log_y"]:
         axis.set_yscale("log")
+    if panel.get("least_y") is not None:
+        axis.set_ylim(bottom=panel["least_y"])
     axis.set_title(panel["title"], parse_math=False, fontsize=10)
     axis.set_xlabel(panel["x_label"], parse_math=False)
     axis.set_ylabel(panel["y_label"], parse_math=False)
-    if panel["series"]:
-        axis.legend(frameon=False, fontsize=7)
 
 
 def main(source: str, picture: str) -> None:

@@ -34,6 +34,8 @@ GAIL, CONFIRMED = "gail-like", ", fixed weight"
 DEMONSTRATOR = "demonstrator"
 SMOOTHEST = "spacil --smoothest"
 
+_LEAST_SHOWN = 0.7
+"""Share of the return down to which the figure goes: whoever fell lower is no rival there"""
 MEASURES = {"J": "J / GAIL's", "action_change": "action change / GAIL's"}
 
 
@@ -288,4 +290,12 @@ def _panel(methods: Sequence[Method], task: str, group: str, measure: str) -> Pa
             series.append(Series(method.label, x, y, is_joined=len(known) > 1))
     label = "share of the return (dashed: 97 %)"
     title, level = f"{task}, {group}", f"{100 * LEAST_SHARE:.0f} %"
-    return Panel(title, MEASURES[measure], label, series, LEAST_SHARE, reference_label=level)
+    return Panel(
+        title,
+        MEASURES[measure],
+        label,
+        series,
+        LEAST_SHARE,
+        reference_label=level,
+        least_y=_LEAST_SHOWN,
+    )

@@ -50,6 +50,8 @@ class Panel:
     is_log_y: bool = False
     reference_label: str = "demonstrator"
     """What the dashed level is"""
+    least_y: float | None = None
+    """What lies below is cut off in the drawing"""
 
 
 @dataclass(frozen=True)
