@@ -7,8 +7,8 @@ No reward is read: which student is handed out, and what the weights do, follows
 it visits (`weight_rule.py`), unless a user asks for a share of the return.
 
 What is evaluated and handed out is the mean of the newest students' parameters. Each fit ends in a
-minimum of its own, near the others; single ones fail on one episode in thirty where their mean does
-not (docs/results/smooth.md).
+minimum of its own, near the others, and fails on episodes of its own; their mean fails more rarely
+(docs/results/smooth.md).
 """
 
 import copy
