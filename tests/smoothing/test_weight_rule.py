@@ -5,7 +5,7 @@ import math
 import pytest
 
 from spacil.smoothing.verdict import Judged, Strengths
-from spacil.smoothing.weight_rule import RewardFreeRule, first_weights
+from spacil.smoothing.weight_rule import RewardFreeRule, confirmed, first_weights
 
 RULE = RewardFreeRule(threshold=0.1, target_j=1.0, target_change=1.0)
 
@@ -23,13 +23,14 @@ def test_what_is_wanted_is_a_fraction_of_the_teachers() -> None:
 @pytest.mark.parametrize(
     ("found", "exact", "cats"),
     [
-        (judged(0.02, j=1.2), 1.2**2, 1.0),
-        (judged(0.02, j=0.8), 0.8**2, 1.0),
-        (judged(0.02, change=1.05), 1.0, 1.05**3),
-        (judged(0.02, change=0.95), 1.0, 0.95**3),
+        (judged(0.02, j=1.2), 1.2**1.5, 1.0),
+        (judged(0.02, j=0.8), 0.8**1.5, 1.0),
+        (judged(0.02, change=1.05), 1.0, 1.05**2),
+        (judged(0.02, change=0.95), 1.0, 0.95**2),
         (judged(0.02, j=9.0, change=9.0), 2.5, 2.5),  # one round moves a weight no further
         (judged(0.02, j=0.1, change=0.1), 0.4, 0.4),
-        (judged(0.08, j=1.2), 1.2 ** (2 * 1.5 * 0.36), 1.0),  # near the threshold with care
+        (judged(0.08, j=1.2), 1.2 ** (1.5 * 0.54), 1.0),  # near the threshold with care
+        (judged(0.08, change=1.05), 1.0, 1.05 ** (2 * 0.54**2)),  # and the change with more
         (judged(0.1, j=9.0, change=0.1), 1.0, 0.4),  # at it not at all, and falls as ever
         (judged(0.02, change=None), 1.0, 1.0),
     ],
@@ -58,8 +59,17 @@ def test_both_weights_fall_as_far_as_the_student_goes_elsewhere(score: float, ro
 
 def test_weights_do_not_move_by_bad_luck_and_a_student_with_it_is_not_handed_out() -> None:
     unlucky = Judged(6, None, 1.2, 1.0, score=0.12, chance=0.1)
-    assert RULE.next_strengths(Strengths(), unlucky).exact == pytest.approx(1.2**2)
+    assert RULE.next_strengths(Strengths(), unlucky).exact == pytest.approx(1.2**1.5)
     assert not RULE.is_alike(unlucky)
+
+
+def test_episodes_astray_count_from_the_second_round_in_a_row() -> None:
+    astray, fine = Judged(6, None, 1.2, 1.0, score=0.2, chance=0.05), judged(0.05)
+    assert RULE.next_strengths(Strengths(), astray, fine) == Strengths()
+    fallen = RULE.next_strengths(Strengths(), astray, astray)
+    assert (fallen.exact, fallen.cats) == (pytest.approx(0.7), pytest.approx(0.5))
+    far = judged(0.2)  # no episode is astray: all of them are a little elsewhere
+    assert RULE.next_strengths(Strengths(), far, fine) == fallen
 
 
 def test_a_student_that_is_young_or_still_learning_keeps_its_weights() -> None:
@@ -92,3 +102,9 @@ def test_the_smoothest_student_that_is_alike_is_handed_out(
 ) -> None:
     assert RULE.prefers(new, old) is is_taken
     assert RULE.prefers(new, None)
+
+
+def test_a_student_is_confirmed_by_the_round_before() -> None:
+    assert confirmed(judged(0.04), judged(0.1)) == judged(0.07)
+    assert confirmed(judged(0.04), None) == judged(0.04)
+    assert not RULE.is_alike(confirmed(judged(0.05), judged(0.2)))

@@ -5,6 +5,10 @@ states it has never seen. So only the first round is the teacher's, for the stat
 their normaliser; in all others the student acts and the teacher says what it would have done.
 No reward is read: which student is handed out, and what the weights do, follows from the states
 it visits (`weight_rule.py`), unless a user asks for a share of the return.
+
+What is evaluated and handed out is the mean of the newest students' parameters. Each fit ends in a
+minimum of its own, near the others, and fails on episodes of its own; their mean fails more rarely
+(docs/results/smooth.md).
 """
 
 import copy
@@ -39,16 +43,22 @@ from spacil.smoothing.references import (
 )
 from spacil.smoothing.teacher import teacher_for
 from spacil.smoothing.verdict import Goal, Judged, Strengths, verdict
-from spacil.smoothing.weight_rule import RewardFreeRule
+from spacil.smoothing.weight_rule import RewardFreeRule, confirmed
 from spacil.training.iteration_metrics import Counters, Metrics, Stopwatch
+from spacil.training.kept_policy import KeptPolicy
 from spacil.types import RolloutBatch
 
 RESTART_INTERVAL = 2
 """Rounds between two new starts of all envs."""
+FIRST_OF_MEAN = 6
+"""The round whose student begins the mean; younger ones are much worse than the next, and stand
+for themselves."""
+KEPT_OF_MEAN = 0.7
+"""What the mean of the students keeps of itself with each round: about six rounds are in it."""
 
 
 class SmoothingLearner:
-    """A student, what it has learned from, and the best student it has been."""
+    """A student, what it has learned from, and the best mean of students so far."""
 
     demonstrations = None
 
@@ -97,6 +107,7 @@ class SmoothingLearner:
             self.streams.init,
         )
         self.student.log_std.requires_grad_(False)  # it has a closed form
+        self.kept = KeptPolicy(self.student, KEPT_OF_MEAN)
         self.policy = copy.deepcopy(self.student).requires_grad_(False)
         self.optimizer = Adam(self.student.mean_net, config.distil.fit_learning_rate)
         self.nothing = LabelledStates.none(spec.num_states, spec.num_actions)
@@ -114,8 +125,8 @@ class SmoothingLearner:
 
     @property
     def kept_policy(self) -> GaussianPolicy:
-        """What is evaluated: the student of the newest round."""
-        return self.student
+        """What is evaluated: a mean of the newest rounds' students."""
+        return self.kept.policy
 
     @property
     def handed_out_policy(self) -> GaussianPolicy:
@@ -155,6 +166,7 @@ class SmoothingLearner:
             )
         fit_spread(self.student, played.flat_states, labels, self.units)
         self.counters.iteration += 1
+        self.kept.follow(self.student, max(1, self.counters.iteration + 1 - FIRST_OF_MEAN))
         self.counters.env_steps += played.num_steps
         return {
             "iteration": self.counters.iteration,
@@ -236,11 +248,12 @@ class SmoothingLearner:
             score.chance,
         )
         steering = self._steering(self.references, self.likeness)
-        is_chosen = steering.prefers(judged, self.chosen)
+        candidate = confirmed(judged, self.latest)
+        is_chosen = steering.prefers(candidate, self.chosen)
         if is_chosen:
-            self.chosen = judged
+            self.chosen = candidate
             self.best = Best(evaluation.average_return, self.counters.iteration)
-            self.policy.load_state_dict(self.student.state_dict())
+            self.policy.load_state_dict(self.kept.policy.state_dict())
             self.policy.normalizer.refresh()
         self.strengths = steering.next_strengths(self.strengths, judged, self.latest)
         self.latest = judged

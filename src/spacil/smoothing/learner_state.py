@@ -72,7 +72,7 @@ def restore(
             f"one of this run, {document.get('teacher')}; name that one, or start a new run"
         )
     restore_modules(_modules(learner), tensors)
-    for policy in (learner.policy, learner.student):
+    for policy in (learner.policy, learner.student, learner.kept.policy):
         policy.normalizer.refresh()
     restore_optimizer("student", learner.student.mean_net, learner.optimizer, tensors)
     learner.streams.restore(with_prefix(tensors, "stream."))
@@ -83,7 +83,11 @@ def restore(
 
 
 def _modules(learner: "SmoothingLearner") -> dict[str, nn.Module]:
-    return {"policy": learner.policy, "student": learner.student}
+    return {
+        "policy": learner.policy,
+        "student": learner.student,
+        "kept": learner.kept.policy,
+    }
 
 
 def _without_labelled(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
