@@ -5,7 +5,9 @@ and a row that is there already is not run again. The teacher behind filters is 
 first seed alone: that part of the table does not depend on the student.
 
     python benchmarks/smoothing.py --tasks Reacher-v4 Hopper-v4 --seeds 0 1 2
-    python benchmarks/smoothing.py --teacher teachers:ppo_seed0 --tasks Hopper-v5 --seeds 0 1 2
+    python benchmarks/smoothing.py --tasks Ant-v4 --seeds 0 1 2 --episodes 100
+    python benchmarks/smoothing.py --teacher teachers:ppo_seed0 --tasks Hopper-v5 --seeds 0 1 2 \\
+        --keep-return 0.98
     python benchmarks/smoothing.py --table
 """
 
@@ -31,16 +33,19 @@ from spacil.smoothing.learner import SmoothingLearner
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.loop import train
 
-EPISODES = 20
 KEPT_OF_ROUNDS = (
     "iteration", "average_return", "return_share", "imitation_score", "score_threshold",
     "teacher_j_ratio", "teacher_fluctuation_ratio", "weight_exact", "weight_cats", "is_best",
 )  # fmt: skip
 
 
-def run(teacher: str, task: str, seed: int, has_filters: bool) -> dict[str, Any]:
+def run(
+    teacher: str, task: str, seed: int, keep_return: float, episodes: int, has_filters: bool
+) -> dict[str, Any]:
     """One distillation, and its table on fresh episodes."""
-    settings = {"seed": seed, "simulation_threads": 1, "torch_threads": 1}
+    settings: dict[str, Any] = {"seed": seed, "simulation_threads": 1, "torch_threads": 1}
+    if keep_return:
+        settings["keep_return"] = keep_return
     config = with_user_settings(default_config("smooth", task), settings)
     rounds: list[Metrics] = []
 
@@ -52,7 +57,7 @@ def run(teacher: str, task: str, seed: int, has_filters: bool) -> dict[str, Any]
     with contextlib.closing(SmoothingLearner(config, task, open_policy(teacher))) as learner:
         train(learner, keep)
         cpu, wall = time.process_time() - began_cpu, time.perf_counter() - began
-        env = make_vector_env(task, EPISODES, ResetSeeds(seed, "evaluate"), 1, None)
+        env = make_vector_env(task, episodes, ResetSeeds(seed, "evaluate"), 1, None)
         assert learner.references is not None and learner.common_frame is not None
         assert learner.chosen is not None
         table, _ = compare(
@@ -62,12 +67,13 @@ def run(teacher: str, task: str, seed: int, has_filters: bool) -> dict[str, Any]
             learner.common_frame,
             learner.references,
             seed,
-            EPISODES,
+            episodes,
             all_filters() if has_filters else {},
         )
         env.close()
     return {
         "teacher_name": teacher,
+        "keep_return": keep_return,
         "chosen_round": learner.chosen.iteration,
         "cpu_training": cpu,
         "wall_training": wall,
@@ -91,8 +97,13 @@ def figures(teacher: Contender, smooth: Contender) -> dict[str, float | None]:
     }
 
 
-def identity(row: dict[str, Any]) -> tuple[str, str, int]:
-    return row["teacher_name"], row["task"], row["seed"]
+def identity(row: dict[str, Any]) -> tuple[str, str, int, float]:
+    return row["teacher_name"], row["task"], row["seed"], row.get("keep_return", 0.0)
+
+
+def setting(row: dict[str, Any]) -> tuple[str, str, float]:
+    """What the seeds of a mean have in common."""
+    return row["teacher_name"], row["task"], row.get("keep_return", 0.0)
 
 
 def returns_under_noise(row: dict[str, Any]) -> list[str]:
@@ -105,9 +116,10 @@ def returns_under_noise(row: dict[str, Any]) -> list[str]:
             for condition in row[name]["disturbed"]
             if (condition["disturbance"], condition["level"]) == ("noise", level)
         ]
+        root = row["num_episodes"] ** 0.5
         shown.append(
             " / ".join(
-                f"{found['average_return']:.4g} ± {found['return_std'] / EPISODES**0.5:.2g}"
+                f"{found['average_return']:.4g} ± {found['return_std'] / root:.2g}"
                 for found in pair
             )
         )
@@ -121,8 +133,9 @@ def table(rows: list[dict[str, Any]]) -> str:
         "| noise 0.3, teacher / smooth | CPU |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for name, task in dict.fromkeys(identity(row)[:2] for row in rows):
-        group = [row for row in rows if identity(row)[:2] == (name, task)]
+    for name, task, kept in dict.fromkeys(map(setting, rows)):
+        group = [row for row in rows if setting(row) == (name, task, kept)]
+        name = f"{name} --keep-return {kept:g}" if kept else name
         for row in sorted(group, key=identity):
             cells = (
                 f"{row['j_ratio']:.3f}",
@@ -147,6 +160,8 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", default=[])
     parser.add_argument("--teacher", help="by default the bundled expert of each task")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--keep-return", type=float, default=0.0)
+    parser.add_argument("--episodes", type=int, default=20, help="per row of the table")
     parser.add_argument("--filters", action="store_true", help="play filters, with the first seed")
     parser.add_argument("--json", type=Path, default=Path("docs/results/smooth.json"))
     parser.add_argument("--table", action="store_true", help="show what is there, run nothing")
@@ -154,11 +169,12 @@ def main() -> None:
     torch.set_num_threads(1)
     for seed in options.seeds:
         for task in options.tasks:
-            wanted = (options.teacher or task, task, seed)
+            wanted = (options.teacher or task, task, seed, options.keep_return)
             known = json.loads(options.json.read_text())["runs"] if options.json.exists() else []
             if wanted in map(identity, known):
                 continue
-            row = run(*wanted, options.filters and seed == options.seeds[0])
+            has_filters = options.filters and seed == options.seeds[0]
+            row = run(*wanted, options.episodes, has_filters)
             # Read again: another process may have added its own.
             document = (
                 json.loads(options.json.read_text()) if options.json.exists() else {"runs": []}

@@ -18,6 +18,7 @@ from spacil.errors import ConfigError, DataError
 from spacil.policies.open import open_policy
 from spacil.smoothing.learner import SmoothingLearner
 from spacil.smoothing.smooth import smooth
+from spacil.smoothing.verdict import Strengths
 from spacil.training.loop import train
 
 TINY: dict[str, Any] = {
@@ -113,6 +114,8 @@ def test_the_default_comes_out_the_same_where_nothing_is_paid() -> None:
     paid, free = (
         SmoothingLearner(config, env, teacher) for env in (point_mass.make_point_mass, unpaid)
     )
+    for one in (paid, free):
+        one.strengths = Strengths(4.0, 4.0)  # too much, so that they fall
     weights: list[float] = []
     train(paid, lambda metrics: weights.append(metrics["weight_exact"]))
     train(free, lambda metrics: None)

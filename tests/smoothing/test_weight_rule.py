@@ -52,9 +52,16 @@ def test_the_first_weights_do_not_depend_on_the_units_of_the_actions() -> None:
 
 @pytest.mark.parametrize(("score", "room"), [(0.11, -1.5 * 0.21), (0.2, -1.0), (math.inf, -1.0)])
 def test_both_weights_fall_as_far_as_the_student_goes_elsewhere(score: float, room: float) -> None:
-    moved = RULE.next_strengths(Strengths(2.0, 2.0), judged(score, j=9.0), judged(0.11))
-    assert moved.exact == pytest.approx(2 * 0.7**-room)
-    assert moved.cats == pytest.approx(2 * 0.5**-room)
+    moved = RULE.next_strengths(Strengths(3.0, 3.0), judged(score, j=9.0), judged(0.11))
+    assert moved.exact == pytest.approx(3 * 0.7**-room)
+    assert moved.cats == pytest.approx(3 * 0.5**-room)
+
+
+def test_falls_end_at_the_first_weights() -> None:
+    far = judged(0.2)
+    assert RULE.next_strengths(Strengths(1.2, 1.2), far, judged(0.11)) == Strengths(1.0, 1.0)
+    below = Strengths(0.3, 0.8)  # where smoothness was more than asked for
+    assert RULE.next_strengths(below, far, judged(0.11)) == below
 
 
 def test_weights_do_not_move_by_bad_luck_and_a_student_with_it_is_not_handed_out() -> None:
@@ -65,11 +72,12 @@ def test_weights_do_not_move_by_bad_luck_and_a_student_with_it_is_not_handed_out
 
 def test_episodes_astray_count_from_the_second_round_in_a_row() -> None:
     astray, fine = Judged(6, None, 1.2, 1.0, score=0.2, chance=0.05), judged(0.05)
-    assert RULE.next_strengths(Strengths(), astray, fine) == Strengths()
-    fallen = RULE.next_strengths(Strengths(), astray, astray)
-    assert (fallen.exact, fallen.cats) == (pytest.approx(0.7), pytest.approx(0.5))
+    high = Strengths(4.0, 4.0)
+    assert RULE.next_strengths(high, astray, fine) == high
+    fallen = RULE.next_strengths(high, astray, astray)
+    assert (fallen.exact, fallen.cats) == (pytest.approx(2.8), pytest.approx(2.0))
     far = judged(0.2)  # no episode is astray: all of them are a little elsewhere
-    assert RULE.next_strengths(Strengths(), far, fine) == fallen
+    assert RULE.next_strengths(high, far, fine) == fallen
 
 
 def test_a_student_that_is_young_or_still_learning_keeps_its_weights() -> None:
@@ -108,3 +116,9 @@ def test_a_student_is_confirmed_by_the_round_before() -> None:
     assert confirmed(judged(0.04), judged(0.1)) == judged(0.07)
     assert confirmed(judged(0.04), None) == judged(0.04)
     assert not RULE.is_alike(confirmed(judged(0.05), judged(0.2)))
+
+
+def test_a_share_is_confirmed_like_a_score() -> None:
+    lucky, poor = Judged(6, 1.0, 0.5), Judged(5, 0.9, 0.5)
+    assert confirmed(lucky, poor).share == pytest.approx(0.95)
+    assert confirmed(lucky, Judged(5, None, 0.5)).share == 1.0

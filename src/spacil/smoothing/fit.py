@@ -24,6 +24,7 @@ from spacil.config.smoothing import PolicyPenaltyConfig
 from spacil.engine.adam import Adam
 from spacil.engine.mlp_passes import Layer, add_parameter_cotangent, forward_trace
 from spacil.engine.slope_passes import add_slope_gradient, input_jacobian
+from spacil.engine.torch_threads import one_torch_thread
 from spacil.envs.vector_env import EnvSpec
 from spacil.errors import ConfigError, DivergedError
 from spacil.functional.spectral import top_left_vector
@@ -80,6 +81,7 @@ class Units:
         return cls(low, high, torch.where(torch.isfinite(half) & (half > 0), half, 1.0))
 
 
+@one_torch_thread()
 def fit(
     student: GaussianPolicy,
     optimizer: Adam,
@@ -90,7 +92,11 @@ def fit(
     num_rounds: int,
     streams: Streams,
 ) -> dict[str, float]:
-    """Adam on random minibatches; the mean of each summand of the loss over the second half."""
+    """Adam on random minibatches; the mean of each summand of the loss over the second half.
+
+    On one thread: matrices this small gain nothing from a second one, and where another program has
+    that core, every product waits for it.
+    """
     sums = torch.zeros(3)
     num_steps = round(settings.fit_steps * math.sqrt(num_rounds))
     first_counted = num_steps // 2

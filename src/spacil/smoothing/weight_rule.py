@@ -11,8 +11,8 @@ the teacher lives in (`measuring/imitation_score.py`), and how smooth are they b
                  the temporal one's times its square: where room is scarce, slopes come first
     room <  0    a young student, or one whose score still falls, is left to learn, and episodes
                  astray may be bad luck the first time; else both weights fall, as far as the room
-                 says, the temporal one further: a gait needs its fast movements more than its
-                 slopes
+                 says but not below the first ones, the temporal one further: a gait needs its fast
+                 movements more than its slopes
 
 Squares, because what two sets of one policy's episodes differ by and what the students do otherwise
 add up as squares. J* and the wanted change are fractions of the teacher's. Handed out is the
@@ -38,6 +38,9 @@ mean of students, and follows the weights late."""
 LARGEST_STEP = math.log(2.5)
 FALL_OF_EXACT, FALL_OF_CATS = 0.7, 0.5
 """At room -1."""
+FALLS_END = 1.0
+"""No fall goes below the first weights: with less of them students follow every twitch of a
+restless teacher, and go astray the more for it."""
 ROOM_GAIN = 1.5
 """A rise is whole up to 0.58 of the threshold, a fall from 1.29 times it."""
 STILL_LEARNING = 0.9
@@ -96,7 +99,8 @@ class RewardFreeRule:
             if is_young or is_learning or is_sudden:
                 return strengths
             return Strengths(
-                FALL_OF_EXACT**-room * strengths.exact, FALL_OF_CATS**-room * strengths.cats
+                _fallen(strengths.exact, FALL_OF_EXACT**-room),
+                _fallen(strengths.cats, FALL_OF_CATS**-room),
             )
 
         def factor(error: float, gain: float, share: float) -> float:
@@ -120,10 +124,14 @@ class RewardFreeRule:
 
 
 def confirmed(judged: Judged, former: Judged | None) -> Judged:
-    """With the mean of the scores of two rounds, whose episodes are those of nearly one policy."""
-    if former is None or former.score is None or judged.score is None:
+    """With the mean share and score of two rounds, whose episodes are of nearly one policy."""
+    if former is None:
         return judged
-    return replace(judged, score=(judged.score + former.score) / 2)
+    return replace(
+        judged,
+        share=_mean_of_known(judged.share, former.share),
+        score=_mean_of_known(judged.score, former.score),
+    )
 
 
 def first_weights(
@@ -137,6 +145,14 @@ def first_weights(
         FIRST_EXACT * action_variance / (teacher_j * half_range) if teacher_j > 0 else 0.0,
         FIRST_CATS * action_variance / teacher_change**2 if teacher_change > 0 else 0.0,
     )
+
+
+def _fallen(strength: float, factor: float) -> float:
+    return max(factor * strength, min(strength, FALLS_END))
+
+
+def _mean_of_known(new: float | None, old: float | None) -> float | None:
+    return new if new is None or old is None else (new + old) / 2
 
 
 def _known(score: float | None) -> float:
