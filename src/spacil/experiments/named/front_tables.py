@@ -21,13 +21,8 @@ from spacil.experiments.named.ladder import (
     weights_at_factor,
 )
 from spacil.experiments.named.outcome import Outcome, Panel, Series, Table
-from spacil.experiments.named.rows import (
-    Which,
-    demonstrator_of_run,
-    numbers_of,
-    share,
-    with_interval,
-)
+from spacil.experiments.named.rows import Which, numbers_of, share, with_interval
+from spacil.experiments.run_demonstrator import demonstrator_of_run
 from spacil.experiments.statistics import Summary, summarize
 
 GAIL, CONFIRMED = "gail-like", ", fixed weight"
