@@ -7,8 +7,11 @@ from generated_arms import gathered_from
 
 from spacil import storage
 from spacil.cli.output import identity
-from spacil.experiments.named import claims, curves, front, front_tables, perturbation, returns
+from spacil.experiments.named import claims, curves, perturbation, returns
 from spacil.experiments.named.experiment import Gathered
+from spacil.experiments.named.front import page as front_page
+from spacil.experiments.named.front.experiment import ladders
+from spacil.experiments.named.front.methods import GAIL
 from spacil.experiments.named.outcome import Outcome
 from spacil.experiments.named.plan import Arm, Scope
 from spacil.experiments.sweeps.plan import PlannedRun
@@ -26,7 +29,7 @@ def write_results(folder: Path, runs: Path) -> None:
         "returns": returns.analyse(found),
         "curves": curves.analyse(found),
         "perturbation": perturbation.analyse(_disturbed(found)),
-        "front": front_tables.analyse(_front(runs / "front")),
+        "front": front_page.analyse(_front(runs / "front")),
         "claims": claims.analyse(Gathered(())),
     }
     for name, outcome in outcomes.items():
@@ -63,6 +66,6 @@ def _disturbed(gathered: Gathered) -> Gathered:
 def _front(runs: Path) -> Gathered:
     """GAIL and one ladder."""
     scope = replace(SCOPE, groups=("whole",), changes=(("evaluation_interval", 2),))
-    arms = front.ladders(scope, runs)
-    shown = [arm for arm in arms if arm.label in (front_tables.GAIL, "exact")]
+    arms = ladders(scope, runs)
+    shown = [arm for arm in arms if arm.label in (GAIL, "exact")]
     return gathered_from(runs, shown, lambda arm, run: (3500.0, 2.0), scope)

@@ -18,8 +18,9 @@ from spacil.experiments.comparison_remarks import missing_seeds, notes_on
 from spacil.experiments.demonstrator import Demonstrator, demonstrator_of
 from spacil.experiments.found_runs import find_runs
 from spacil.experiments.published import Printed, published_return, published_smoothness
+from spacil.experiments.run_demonstrator import time_to_95
 from spacil.experiments.run_groups import grouped, labels_of
-from spacil.experiments.run_record import RunRecord, first_reaching
+from spacil.experiments.run_record import RunRecord
 from spacil.experiments.statistics import Improvement, Summary, improvement, summarize
 
 Which = Literal["best", "last"]
@@ -154,10 +155,7 @@ def compare(
     labels = labels_of(groups)
     tasks = dict.fromkeys(group[0].task for group in groups)
     known = {task: found for task in tasks if (found := demonstrator_of(task)) is not None}
-    rows = [
-        _row(group, label, which, known.get(group[0].task))
-        for group, label in zip(groups, labels, strict=True)
-    ]
+    rows = [_row(group, label, which) for group, label in zip(groups, labels, strict=True)]
     baselines = {task: row for task in tasks if (row := _baseline(rows, task, baseline))}
     if not baselines and rows and baseline != BASELINE:
         names = dict.fromkeys(name for row in rows for name in (row.algorithm, row.label))
@@ -173,10 +171,8 @@ def compare(
     )
 
 
-def _row(
-    group: Sequence[RunRecord], label: str, which: Which, demonstrator: Demonstrator | None
-) -> Row:
-    runs = tuple(ComparedRun(record, _values(record, which, demonstrator)) for record in group)
+def _row(group: Sequence[RunRecord], label: str, which: Which) -> Row:
+    runs = tuple(ComparedRun(record, _values(record, which)) for record in group)
     summaries: dict[str, Summary | None] = {}
     for name in MEASURES:
         values = [run.values[name] for run in runs]
@@ -185,21 +181,10 @@ def _row(
     return Row(group[0].task, label, group[0].algorithm, runs, summaries)
 
 
-def _values(
-    record: RunRecord, which: Which, demonstrator: Demonstrator | None
-) -> dict[str, float | None]:
+def _values(record: RunRecord, which: Which) -> dict[str, float | None]:
     row = record.best if which == "best" else record.last
-    values: dict[str, float | None] = {name: row.get(name) for name in EVALUATED}
-    # A demonstrator of other episodes than the run was given says nothing about it.
-    is_known = demonstrator is not None and record.frame_hash in (None, demonstrator.frame_hash)
-    reached = (
-        first_reaching(record.curve, demonstrator.threshold(row.get("random_return")))
-        if demonstrator is not None and is_known
-        else None
-    )
-    values["steps_to_95"] = None if reached is None else float(reached.env_steps)
-    values["seconds_to_95"] = None if reached is None else reached.seconds
-    return values
+    values = {name: row.get(name) for name in EVALUATED}
+    return values | time_to_95(record, row.get("random_return"))
 
 
 def _baseline(rows: Sequence[Row], task: str, name: str) -> Row | None:

@@ -57,6 +57,11 @@ GAIL_LIKE = "gail-like"
 _RECORDED = {recipe_runs.GAIL_LIKE: GAIL_LIKE, recipe_runs.DEFAULT: DEFAULT}
 """Setting of recipe.json -> ours"""
 
+RecordedRow = Mapping[str, Any]
+"""A run of recipe.json in our words"""
+RowsByPlace = Mapping[tuple[str, str], Sequence[RecordedRow]]
+"""Task and setting -> the recorded runs there"""
+
 _PAPER_ROW = {GAIL: "gail", GAIL_PAPER: "gail", PAPER_MEAN: "spacil", PAPER_SUM: "spacil"}
 _PAPER_ROW |= {DEFAULT: "spacil"}
 
@@ -74,8 +79,9 @@ def arms(scope: Scope, _: Path) -> list[Arm]:
 def analyse(gathered: Gathered) -> Outcome:
     """Tables as the paper has them, its numbers beside ours; best policies, last ones beside."""
     recorded = recorded_rows(gathered)
+    by_place = _by_task_and_setting(recorded)
     summaries = summaries_of(gathered, "best", lambda arm: BASELINES.get(arm.label))
-    summaries += _recorded_summaries(gathered, recorded)
+    summaries += _recorded_summaries(gathered, by_place)
     return Outcome(
         title="Returns and smoothness on five tasks",
         text=_TEXT,
@@ -86,7 +92,7 @@ def analyse(gathered: Gathered) -> Outcome:
             "demonstrators": demonstrators_of(gathered.tasks),
             "published": published(gathered.tasks),
         },
-        panels=[_panel(gathered, task, recorded) for task in gathered.tasks],
+        panels=[_panel(gathered, task, by_place) for task in gathered.tasks],
         problems=gathered.problems,
         records=gathered.records,
     )
@@ -116,13 +122,18 @@ def _without_own(
     ]
 
 
-def _recorded_summaries(
-    gathered: Gathered, recorded: Sequence[Mapping[str, Any]]
-) -> list[ArmSummary]:
+def _by_task_and_setting(recorded: Sequence[RecordedRow]) -> RowsByPlace:
+    """In the order in which places are first met: that of the tables."""
+    found: dict[tuple[str, str], list[RecordedRow]] = {}
+    for row in recorded:
+        found.setdefault((row["task"], row["setting"]), []).append(row)
+    return found
+
+
+def _recorded_summaries(gathered: Gathered, by_place: RowsByPlace) -> list[ArmSummary]:
     """As those of runs; the default's ratios are to plain GAIL, where that has run."""
     found = []
-    for task, setting in dict.fromkeys((row["task"], row["setting"]) for row in recorded):
-        rows = [row for row in recorded if (row["task"], row["setting"]) == (task, setting)]
+    for (task, setting), rows in by_place.items():
         gail = gathered.arm(task, BASELINES.get(setting, ""))
         theirs = [numbers_of(record, "best") for record in gail.records] if gail else []
         ours = columns_of(rows)
@@ -132,10 +143,11 @@ def _recorded_summaries(
     return found
 
 
-def _panel(gathered: Gathered, task: str, recorded: Sequence[Mapping[str, Any]]) -> Panel:
+def _panel(gathered: Gathered, task: str, by_place: RowsByPlace) -> Panel:
+    """A dot per run; of recorded ones gail-like first, whatever the order of the file."""
     panel, added = return_against_j(gathered, task, "best"), []
     for setting in _RECORDED.values():
-        rows = [row for row in recorded if (row["task"], row["setting"]) == (task, setting)]
+        rows = by_place.get((task, setting))
         if rows:
             dots = [row["J"] for row in rows], [row["G"] for row in rows]
             added.append(Series(setting, *dots, is_joined=False))

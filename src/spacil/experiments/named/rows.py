@@ -12,7 +12,8 @@ from spacil.experiments.comparison_text import interval, number
 from spacil.experiments.demonstrator import Demonstrator, demonstrator_of
 from spacil.experiments.named.experiment import ArmRuns, Gathered
 from spacil.experiments.named.plan import Arm
-from spacil.experiments.run_record import RunRecord, first_reaching
+from spacil.experiments.run_demonstrator import demonstrator_of_run, time_to_95
+from spacil.experiments.run_record import RunRecord
 from spacil.experiments.statistics import Ratio, Summary, ratio_of_means, summarize
 
 Which = Literal["best", "last"]
@@ -96,17 +97,7 @@ def numbers_of(record: RunRecord, which: Which) -> Numbers:
     found: Numbers = {name: row.get(key) for name, key in EVALUATED.items()}
     random = row.get("random_return")
     found["share"] = share(row.get("average_return"), random, known)
-    reached = None if known is None else first_reaching(record.curve, known.threshold(random))
-    found["steps_to_95"] = None if reached is None else float(reached.env_steps)
-    found["seconds_to_95"] = None if reached is None else reached.seconds
-    return found
-
-
-def demonstrator_of_run(record: RunRecord) -> Demonstrator | None:
-    """The bundled demonstrator, where the run learned from its episodes, whole or thinned."""
-    known = demonstrator_of(record.task)
-    is_its_own = known is not None and record.frame_hash in (None, known.frame_hash)
-    return known if is_its_own else None
+    return found | time_to_95(record, random)
 
 
 def share(g: float | None, random: float | None, known: Demonstrator | None) -> float | None:

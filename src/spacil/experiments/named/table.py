@@ -25,7 +25,10 @@ NAMED: Mapping[str, tuple[str, str]] = {
         "demonstrators:DEMONSTRATORS",
         "imitators of a rough and of a smooth demonstrator",
     ),
-    "front": ("front:FRONT", "return against smoothness: our penalty, rivals, filters, controls"),
+    "front": (
+        "front.experiment:FRONT",
+        "return against smoothness: our penalty, rivals, filters, controls",
+    ),
     "claims": ("claims:CLAIMS", "each claim of the paper, answered with a number of ours"),
 }
 """Name -> `module:object` below this package, and what help says"""

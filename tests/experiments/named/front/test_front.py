@@ -9,8 +9,8 @@ import pytest
 from generated_arms import gathered_from
 
 from spacil.experiments.demonstrator import demonstrator_of
-from spacil.experiments.named import front, front_tables, ladder
 from spacil.experiments.named.experiment import Gathered
+from spacil.experiments.named.front import experiment, ladder, methods, page
 from spacil.experiments.named.plan import Arm, Scope
 from spacil.experiments.sweeps.plan import PlannedRun
 
@@ -39,8 +39,8 @@ def write_ladder(path: Path, rungs: dict[int, tuple[float, float]]) -> None:
 @pytest.fixture
 def gathered(tmp_path: Path) -> Gathered:
     """GAIL at the return of the demonstrator, `exact` climbing; both seeds alike."""
-    shown = (front_tables.GAIL, "exact")
-    arms = [arm for arm in front.ladders(SCOPE, tmp_path) if arm.label in shown]
+    shown = (methods.GAIL, "exact")
+    arms = [arm for arm in experiment.ladders(SCOPE, tmp_path) if arm.label in shown]
 
     def results(arm: Arm, run: PlannedRun) -> tuple[float, float]:
         # Its last policy earns 100 less than the best one, by the generator's rule.
@@ -57,13 +57,13 @@ def gathered(tmp_path: Path) -> Gathered:
 
 
 def test_a_ladder_begins_with_gail_and_doubles_at_every_evaluation(tmp_path: Path) -> None:
-    (arm,) = (a for a in front.ladders(SCOPE, tmp_path) if a.label == "exact + temporal")
+    (arm,) = (a for a in experiment.ladders(SCOPE, tmp_path) if a.label == "exact + temporal")
     config = arm.runs()[0].config()
     assert config.policy_penalty.penalty == ("exact=0.01", "cats=0.1")
     assert (config.policy_penalty.penalty_start, config.policy_penalty.penalty_doubling) == (2, 2)
     assert config.run.iterations == 2 + 8 * 2
     assert config.fidelity.anchor_weight == 0.0
-    (usual,) = (a for a in front.ladders(Scope(tasks=(TASK,), groups=("whole",)), tmp_path)
+    (usual,) = (a for a in experiment.ladders(Scope(tasks=(TASK,), groups=("whole",)), tmp_path)
                 if a.label == "exact")  # fmt: skip
     assert usual.runs()[0].config().run.iterations == 40 + 8 * 40
 
@@ -79,26 +79,26 @@ def test_rungs_are_evaluations_with_the_weight_before_them(gathered: Gathered) -
 
 
 def test_the_front_is_relative_to_gail_on_the_same_data(gathered: Gathered) -> None:
-    methods = {m.label: m for m in front_tables.methods_of(gathered, TASK, "whole")}
-    points = [(p.name, p.J, p.share) for p in methods["exact"].points]
+    by_label = {m.label: m for m in methods.methods_of(gathered, TASK, "whole")}
+    points = [(p.name, p.J, p.share) for p in by_label["exact"].points]
     expected = [("0", 1.0, 1.0), ("exact=0.01", 0.5, 1.0), ("exact=0.02", 0.25, 0.98)]
     assert points[:3] == [(n, j, pytest.approx(s)) for n, j, s in expected]
-    area = methods["exact"].area("J")
+    area = by_label["exact"].area("J")
     assert area is not None
     # 0.125 to 0.25 at 0.6, to 0.5 at 0.98, to 1 at 1.
     assert area.mean == pytest.approx(0.125 * 0.6 + 0.25 * 0.98 + 0.5)
-    chosen = methods["exact"].smoothest("J")
+    chosen = by_label["exact"].smoothest("J")
     assert chosen is not None
     assert (chosen.name, chosen.J) == ("exact=0.02", 0.25)
-    assert methods["gail-like"].points[0].J == 1.0
+    assert by_label["gail-like"].points[0].J == 1.0
 
 
 def test_the_chosen_rung_is_confirmed_at_its_weight(gathered: Gathered, tmp_path: Path) -> None:
     exact = gathered.arm(TASK, "exact", "whole")
     assert exact is not None
-    assert front.chosen_factor(exact, gathered) == 2.0
-    arms = front.confirmed(SCOPE, tmp_path)
-    (fixed,) = (arm for arm in arms if arm.label.endswith(front_tables.CONFIRMED))
+    assert experiment.chosen_factor(exact, gathered) == 2.0
+    arms = experiment.confirmed(SCOPE, tmp_path)
+    (fixed,) = (arm for arm in arms if arm.label.endswith(methods.CONFIRMED))
     config = fixed.runs()[0].config()
     assert config.policy_penalty.penalty == ("exact=0.02",)
     assert config.policy_penalty.penalty_start == 0
@@ -109,10 +109,10 @@ def test_filters_stand_in_the_front_of_the_action_change_alone(gathered: Gathere
         {"filter": "low-pass", "strength": 0.6, "G": whole_return(), "action_change": 0.4},
         {"filter": "low-pass", "strength": 0.1, "G": 0.5 * whole_return(), "action_change": 0.1},
     ]
-    gail = gathered.arm(TASK, front_tables.GAIL, "whole")
+    gail = gathered.arm(TASK, methods.GAIL, "whole")
     assert gail is not None
     measured: dict[Path, Any] = {record.path: {"filters": rows} for record in gail.records}
-    outcome = front_tables.analyse(replace(gathered, measured=measured))
+    outcome = page.analyse(replace(gathered, measured=measured))
     (low_pass,) = (m for m in outcome.numbers["methods"] if m["label"] == "low-pass on GAIL")
     assert low_pass["hypervolume"]["J"] is None
     assert low_pass["smoothest"]["J"] is None
@@ -124,16 +124,16 @@ def test_filters_stand_in_the_front_of_the_action_change_alone(gathered: Gathere
 
 
 def test_without_gail_there_is_no_front(tmp_path: Path) -> None:
-    arms = front.ladders(SCOPE, tmp_path)
-    outcome = front_tables.analyse(gathered_from(tmp_path, arms, lambda arm, run: None, SCOPE))
+    arms = experiment.ladders(SCOPE, tmp_path)
+    outcome = page.analyse(gathered_from(tmp_path, arms, lambda arm, run: None, SCOPE))
     assert outcome.tables[0].rows == []
     assert "gail-like has not run" in outcome.notes[0]
     assert len(outcome.problems) == 5 + 8
 
 
 def test_the_wish_stands_in_the_front_with_the_policy_it_hands_out(tmp_path: Path) -> None:
-    wanted = (front_tables.GAIL, front_tables.SMOOTHEST)
-    arms = [arm for arm in front.ladders(SCOPE, tmp_path) if arm.label in wanted]
+    wanted = (methods.GAIL, methods.SMOOTHEST)
+    arms = [arm for arm in experiment.ladders(SCOPE, tmp_path) if arm.label in wanted]
     config = arms[1].runs()[0].config()
     assert (config.wish.wants_smoothest, config.wish.keep_return) == (True, 0.97)
     assert config.run.iterations == 2 + 8 * 2
@@ -142,6 +142,6 @@ def test_the_wish_stands_in_the_front_with_the_policy_it_hands_out(tmp_path: Pat
         return whole_return() + 100, GAIL_J  # of the best policy; the last one earns 100 less
 
     found = gathered_from(tmp_path, arms, results, SCOPE)
-    methods = {m.label: m for m in front_tables.methods_of(found, TASK, "whole")}
-    (point,) = methods[front_tables.SMOOTHEST].points
+    by_label = {m.label: m for m in methods.methods_of(found, TASK, "whole")}
+    (point,) = by_label[methods.SMOOTHEST].points
     assert point.share == pytest.approx(1 + 100 / whole_return())

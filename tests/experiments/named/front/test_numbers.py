@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacil.experiments.front_numbers import Point, hypervolume, not_dominated, smoothest_at
+from spacil.experiments.named.front.numbers import Point, hypervolume, not_dominated, smoothest_at
 
 NUMBERS = st.floats(0, 1, allow_nan=False)
 POINTS = st.lists(st.tuples(NUMBERS, NUMBERS), max_size=12)

@@ -5,26 +5,13 @@ the return once more at a fixed weight. Filters act on GAIL's policy: they chang
 feel and not J, so they stand in the front of the action change alone.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
-
-from spacil.config.general import RunConfig
-from spacil.envs.registry import make_vector_env, task_named_in_file
-from spacil.envs.vector_env import ResetSeeds
-from spacil.experiments.front_numbers import LEAST_SHARE, smoothest_at
 from spacil.experiments.named.experiment import ArmRuns, Gathered, NamedExperiment, gather
-from spacil.experiments.named.front_tables import (
-    CONFIRMED,
-    GAIL,
-    SMOOTHEST,
-    analyse,
-    reference_of,
-)
-from spacil.experiments.named.ladder import (
+from spacil.experiments.named.front.filters import measure, runs_of_gail
+from spacil.experiments.named.front.ladder import (
     METHODS,
     base,
     ladder,
@@ -32,16 +19,13 @@ from spacil.experiments.named.ladder import (
     num_iterations,
     weighted,
 )
-from spacil.experiments.named.outcome import Document
+from spacil.experiments.named.front.methods import CONFIRMED, GAIL, SMOOTHEST, reference_of
+from spacil.experiments.named.front.numbers import LEAST_SHARE, smoothest_at
+from spacil.experiments.named.front.page import analyse
 from spacil.experiments.named.plan import Arm, Scope, Setting, narrowed
 from spacil.experiments.named.recipe import DATA, SCARCE, WHOLE
-from spacil.experiments.run_record import RunRecord
 from spacil.experiments.sweeps.folder import SweepFolder
 from spacil.experiments.sweeps.plan import Value
-from spacil.measuring.action_filters import with_low_pass, with_moving_average
-from spacil.policies.file import load_policy
-from spacil.sampling.episodes import MakeActor, play
-from spacil.smoothness.action_signal import action_fluctuation, mean_of_known
 
 TASKS = {
     WHOLE: ("Hopper-v4", "Walker2d-v4", "HalfCheetah-v4"),
@@ -50,11 +34,6 @@ TASKS = {
 SEEDS = 3
 CONTROL_ITERATIONS = 200
 
-AVERAGES = (0.2, 0.4, 0.6, 0.8, 0.9)
-"""Strengths of the moving average, weakest first"""
-CUTOFFS = (0.6, 0.4, 0.3, 0.2, 0.1)
-"""Of the second-order low-pass, as fractions of Nyquist, weakest first"""
-EPISODES, QUICK_EPISODES = 50, 4
 _WISH: Mapping[str, Value] = {"keep_return": LEAST_SHARE}
 """For what the front is judged by"""
 
@@ -114,37 +93,6 @@ def chosen_factor(arm: ArmRuns, gathered: Gathered) -> float | None:
     ]
     index = smoothest_at([(rung["J"], rung["share"] / reference.share) for rung in rungs])
     return None if index is None else float(rungs[index]["factor"])
-
-
-def measure(record: RunRecord, scope: Scope) -> Document:
-    """The last policy of GAIL behind every filter."""
-    saved = load_policy(record.path, "last")
-    task = task_named_in_file(saved.task, record.path)
-    episodes = QUICK_EPISODES if scope.is_quick else EPISODES
-    threads = RunConfig().simulation_threads
-    env = make_vector_env(task, episodes, ResetSeeds(0, "evaluate"), threads)
-
-    def act(states: Tensor) -> Tensor:
-        return saved.policy.clip(saved.policy.mean(states))
-
-    filters: list[tuple[str, float, MakeActor]] = []
-    filters += [("moving average", s, partial(with_moving_average, act, s)) for s in AVERAGES]
-    filters += [("low-pass", c, partial(with_low_pass, act, c, 2)) for c in CUTOFFS]
-    found = []
-    try:
-        for name, strength, make_actor in filters:
-            played = play(env, make_actor, episodes)
-            returns = [one.total_return for one in played]
-            changes = [action_fluctuation(one.actions) for one in played]
-            numbers = {"G": sum(returns) / len(returns), "action_change": mean_of_known(changes)}
-            found.append({"filter": name, "strength": strength, **numbers})
-    finally:
-        env.close()
-    return {"episodes": episodes, "filters": found}
-
-
-def runs_of_gail(arms: Sequence[ArmRuns]) -> list[RunRecord]:
-    return [record for arm in arms if arm.label == GAIL for record in arm.records]
 
 
 FRONT = NamedExperiment(

@@ -1,0 +1,116 @@
+"""The page of the front: a table and two panels per task and data, and the document behind them."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from spacil.experiments.named.experiment import Gathered
+from spacil.experiments.named.front.ladder import NUM_RUNGS, RUNG, START
+from spacil.experiments.named.front.methods import GAIL, Method, methods_of, reference_of
+from spacil.experiments.named.front.numbers import LEAST_SHARE
+from spacil.experiments.named.outcome import Outcome, Panel, Series, Table
+from spacil.experiments.named.rows import with_interval
+
+MEASURES = {"J": "J / GAIL's", "action_change": "action change / GAIL's"}
+"""Number of a point -> what the figure calls it"""
+_LEAST_SHOWN = 0.7
+"""Share of the return down to which the figure goes: whoever fell lower is no rival there"""
+
+
+def analyse(gathered: Gathered) -> Outcome:
+    places = list(dict.fromkeys((arm.task, arm.arm.group) for arm in gathered.arms))
+    methods = {place: methods_of(gathered, *place) for place in places}
+    notes = [
+        f"{task}, {group}: not measured, because {GAIL} has not run or has no return there"
+        for (task, group), found in methods.items()
+        if not found
+    ]
+    return Outcome(
+        title="The front: return against smoothness",
+        text=_TEXT,
+        tables=[
+            Table(f"{task}, {group} demonstrations", _HEADER, [_cells(one) for one in found])
+            for (task, group), found in methods.items()
+        ],
+        numbers={
+            "methods": [_document(one) for found in methods.values() for one in found],
+            "references": {
+                f"{task}, {group}": None if reference is None else asdict(reference)
+                for task, group in places
+                for reference in [reference_of(gathered, task, group)]
+            },
+        },
+        panels=[
+            _panel(found, task, group, measure)
+            for (task, group), found in methods.items()
+            if found
+            for measure in MEASURES
+        ],
+        panel_columns=2 * len(MEASURES),
+        notes=notes,
+        problems=gathered.problems,
+        records=gathered.records,
+    )
+
+
+_TEXT = (
+    f"Ladders: `--preset gail-like` for {START} iterations, then a penalty whose weight doubles "
+    f"every {RUNG} iterations, {NUM_RUNGS} rungs, evaluated at the end of each (mean policy, 50 "
+    "episodes). J and action change are ratios to those of GAIL (gail-like, last policy, fresh "
+    "episodes) on the same task and data; shares of the return count from random actions to the "
+    "smaller of GAIL's and the demonstrator's. Hypervolume: the area that a method's points "
+    "dominate, up to GAIL's roughness and down to random actions, per seed; mean and 95 % interval "
+    "over seeds. Smoothest: the rung of the lowest J, in the mean over seeds, with at least "
+    f"{100 * LEAST_SHARE:.0f} % of the return; `fixed weight` is that rung's weight in runs of its "
+    "own. The action-rate reward loses the squared change of the executed action. The policy that "
+    "is smooth by construction has a bound on its Lipschitz constant, which halves where weights "
+    "double. `spacil` is the default, `spacil --smoothest` the same with `--keep-return 0.97`: one "
+    "run each with the iterations of a ladder. Filters act on GAIL's policy and leave its J as it "
+    "is."
+)
+_HEADER = [
+    "method", "smoothest at", "J / GAIL's", "its share", "action change / GAIL's", "its share",
+    "hypervolume, J", "hypervolume, action change",
+]  # fmt: skip
+
+
+def _cells(method: Method) -> list[str]:
+    by_j, by_change = (method.smoothest(measure) for measure in MEASURES)
+    return [
+        method.label,
+        "-" if by_j is None else by_j.name or "itself",
+        "-" if by_j is None or by_j.J is None else f"{by_j.J:.2f}",
+        "-" if by_j is None else f"{100 * by_j.share:.1f} %",
+        "-" if by_change is None else f"{by_change.action_change:.2f}",
+        "-" if by_change is None else f"{100 * by_change.share:.1f} %",
+        *(with_interval(method.area(measure)) for measure in MEASURES),
+    ]
+
+
+def _document(method: Method) -> dict[str, Any]:
+    areas = {name: method.area(name) for name in MEASURES}
+    smoothest = {name: method.smoothest(name) for name in MEASURES}
+    return asdict(method) | {
+        "hypervolume": {k: None if v is None else asdict(v) for k, v in areas.items()},
+        "smoothest": {k: None if v is None else asdict(v) for k, v in smoothest.items()},
+    }
+
+
+def _panel(methods: Sequence[Method], task: str, group: str, measure: str) -> Panel:
+    series = []
+    for method in methods:
+        known = [(x, p.share) for p in method.points if (x := getattr(p, measure)) is not None]
+        if known:
+            x, y = (list(column) for column in zip(*known, strict=True))
+            series.append(Series(method.label, x, y, is_joined=len(known) > 1))
+    label = "share of the return (dashed: 97 %)"
+    title, level = f"{task}, {group}", f"{100 * LEAST_SHARE:.0f} %"
+    return Panel(
+        title,
+        MEASURES[measure],
+        label,
+        series,
+        LEAST_SHARE,
+        reference_label=level,
+        least_y=_LEAST_SHOWN,
+    )
