@@ -53,7 +53,10 @@ def test_filters_stand_in_the_table_without_a_j(result: Any) -> None:
     filters = result.comparison.filters
     assert len(filters) == 6
     assert all(row.is_filter and row.smoothness_j is None for row in filters)
-    assert all(row.under("noise", 0.1) and row.under("delay", 1) for row in filters)
+    for row in filters:
+        is_alternative = row.return_share >= 0.9  # another one is not played further
+        conditions = row.under("noise", 0.1), row.under("delay", 1)
+        assert all((found is not None) is is_alternative for found in conditions)
 
 
 def test_the_folder_holds_the_policy_that_was_returned(result: Any) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from spacil.experiments.demonstrator import Demonstrator
 from spacil.experiments.statistics import Summary, interquartile_mean_over_tasks
+from spacil.measuring.played import share_of_return
 
 if TYPE_CHECKING:
     from spacil.experiments.comparison import Row
@@ -51,10 +52,11 @@ def _scores(row: "Row", demonstrator: Demonstrator | None) -> list[float] | None
     scores = []
     for run in row.runs:
         g, random = run.values["average_return"], run.values["random_return"]
-        if g is None or random is None or random == demonstrator.average_return:
+        if g is None or random is None:
             return None
-        scores.append((g - random) / (demonstrator.average_return - random))
-    return scores
+        scores.append(share_of_return(g, random, demonstrator.average_return))
+    known = [score for score in scores if score is not None]
+    return known if len(known) == len(scores) else None
 
 
 def _ratios(row: "Row", baseline: "Row | None") -> list[float] | None:

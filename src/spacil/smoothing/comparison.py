@@ -32,6 +32,9 @@ AVERAGE_STRENGTHS = (0.3, 0.5, 0.7)
 LOW_PASS_CUTOFFS = (0.6, 0.4, 0.2)
 """Of Nyquist"""
 
+LEAST_DISTURBED_SHARE = 0.9
+"""A filter that keeps less of the return undisturbed is no alternative, and not played further."""
+
 Filter = Callable[[Actor], Actor]
 
 
@@ -152,7 +155,8 @@ def compare(
     def filtered(name: str, wrap: Filter) -> Contender:
         played = played_episodes(grounds.play(lambda: wrap(acts)), env.spec)
         share = references.share(played.average_return)
-        disturbed = grounds.disturbed(acts, wrap, NOISE_LEVELS[:1])
+        is_fit = share is None or share >= LEAST_DISTURBED_SHARE
+        disturbed = grounds.disturbed(acts, wrap, NOISE_LEVELS[:1]) if is_fit else ()
         return Contender(f"teacher, {name}", True, share, None, played, disturbed)
 
     table = Comparison(

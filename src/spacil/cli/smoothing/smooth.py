@@ -200,7 +200,7 @@ def _print(
     exported: Path | str | None = None,
 ) -> None:
     from spacil.cli.table import print_table
-    from spacil.smoothing.comparison import DELAYS, NOISE_LEVELS
+    from spacil.smoothing.comparison import DELAYS, LEAST_DISTURBED_SHARE, NOISE_LEVELS
 
     table = result.comparison
     print(f"{table.task}: {table.num_episodes} episodes each, seed {table.seed}")
@@ -214,7 +214,8 @@ def _print(
     print(about_filters(table))
     print(
         f"share: of the teacher's return above that of random actions, {table.random_return:.1f}; "
-        f"J, noise: per standard deviation of {table.frame}"
+        f"J, noise: per standard deviation of {table.frame}; a filter that keeps less than "
+        f"{LEAST_DISTURBED_SHARE:.0%} of the return is not played further"
     )
     assert result.run_dir is not None
     print(f"run folder: {result.run_dir}\npolicy: {result.run_dir / 'policy.safetensors'}")

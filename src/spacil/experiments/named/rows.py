@@ -15,6 +15,7 @@ from spacil.experiments.named.plan import Arm
 from spacil.experiments.run_demonstrator import demonstrator_of_run, time_to_95
 from spacil.experiments.run_record import RunRecord
 from spacil.experiments.statistics import Ratio, Summary, ratio_of_means, summarize
+from spacil.measuring.played import share_of_return
 
 Which = Literal["best", "last"]
 Numbers = dict[str, float | None]
@@ -101,9 +102,9 @@ def numbers_of(record: RunRecord, which: Which) -> Numbers:
 
 
 def share(g: float | None, random: float | None, known: Demonstrator | None) -> float | None:
-    if g is None or random is None or known is None or known.average_return == random:
+    if g is None or random is None or known is None:
         return None
-    return (g - random) / (known.average_return - random)
+    return share_of_return(g, random, known.average_return)
 
 
 def summaries_of(
