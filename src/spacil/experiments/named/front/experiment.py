@@ -19,7 +19,7 @@ from spacil.experiments.named.front.ladder import (
     num_iterations,
     weighted,
 )
-from spacil.experiments.named.front.methods import CONFIRMED, GAIL, SMOOTHEST, reference_of
+from spacil.experiments.named.front.methods import CONFIRMED, GAIL, QUIET, SMOOTHEST, reference_of
 from spacil.experiments.named.front.numbers import LEAST_SHARE, smoothest_at
 from spacil.experiments.named.front.page import analyse
 from spacil.experiments.named.plan import Arm, Scope, Setting, narrowed
@@ -36,6 +36,11 @@ CONTROL_ITERATIONS = 200
 
 _WISH: Mapping[str, Value] = {"keep_return": LEAST_SHARE}
 """For what the front is judged by"""
+_LESS_CHANGE: Mapping[str, Value] = {
+    "fluctuation_target": 0.75,
+    "fluctuation_target_reference": "demonstrator",
+}
+"""For its second half, where temporal penalties are ahead of slopes alone"""
 
 
 def ladders(scope: Scope, _: Path) -> list[Arm]:
@@ -49,6 +54,7 @@ def ladders(scope: Scope, _: Path) -> list[Arm]:
             Setting(GAIL, "spacil", base(tier, None), from_seed),
             Setting("spacil", "spacil", {**flags, **as_long}, from_seed),
             Setting(SMOOTHEST, "spacil", {**flags, **as_long, **_WISH}, from_seed),
+            Setting(QUIET, "spacil", {**flags, **as_long, **_WISH, **_LESS_CHANGE}, from_seed),
             Setting("bc", "bc", flags, from_seed),
             Setting("constant reward", "gail", {**flags, **control}, from_seed),
         )

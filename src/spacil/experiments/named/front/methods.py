@@ -18,7 +18,7 @@ from spacil.experiments.statistics import Summary, summarize
 
 GAIL, CONFIRMED = "gail-like", ", fixed weight"
 DEMONSTRATOR = "demonstrator"
-SMOOTHEST = "spacil --smoothest"
+SMOOTHEST, QUIET = "spacil --smoothest", "spacil --smoothest, less change"
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def _ladder(arm: ArmRuns, reference: Reference) -> Method:
 
 
 def _single(arm: ArmRuns, reference: Reference) -> Method:
-    which: Which = "best" if arm.label == SMOOTHEST else "last"  # what is handed out
+    which: Which = "best" if arm.label in (SMOOTHEST, QUIET) else "last"  # what is handed out
     rows = [numbers_of(record, which) for record in arm.records]
     points = [_point("", row, reference) for row in rows]
     return Method(

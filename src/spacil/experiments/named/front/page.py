@@ -64,9 +64,10 @@ _TEXT = (
     f"{100 * LEAST_SHARE:.0f} % of the return; `fixed weight` is that rung's weight in runs of its "
     "own. The action-rate reward loses the squared change of the executed action. The policy that "
     "is smooth by construction has a bound on its Lipschitz constant, which halves where weights "
-    "double. `spacil` is the default, `spacil --smoothest` the same with `--keep-return 0.97`: one "
-    "run each with the iterations of a ladder. Filters act on GAIL's policy and leave its J as it "
-    "is."
+    "double. `spacil` is the default, `spacil --smoothest` the same with `--keep-return 0.97`, "
+    "`less change` asks for 0.75 of the demonstrator's action change besides "
+    "(`--fluctuation-target`): one run each with the iterations of a ladder. Filters act on GAIL's "
+    "policy and leave its J as it is."
 )
 _HEADER = [
     "method", "smoothest at", "J / GAIL's", "its share", "action change / GAIL's", "its share",
