@@ -10,7 +10,7 @@ A comparison says what it rests on. Whatever is missing, damaged or not comparab
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from spacil.errors import ConfigError
 from spacil.experiments.aggregate import Aggregate, aggregates_of
@@ -20,10 +20,9 @@ from spacil.experiments.found_runs import find_runs
 from spacil.experiments.published import Printed, published_return, published_smoothness
 from spacil.experiments.run_demonstrator import time_to_95
 from spacil.experiments.run_groups import grouped, labels_of
-from spacil.experiments.run_record import RunRecord
+from spacil.experiments.run_record import RunRecord, Which
 from spacil.experiments.statistics import Improvement, Summary, improvement, summarize
 
-Which = Literal["best", "last"]
 BASELINE = "gail"
 
 EVALUATED = {
@@ -182,7 +181,7 @@ def _row(group: Sequence[RunRecord], label: str, which: Which) -> Row:
 
 
 def _values(record: RunRecord, which: Which) -> dict[str, float | None]:
-    row = record.best if which == "best" else record.last
+    row = record.evaluated(which)
     values = {name: row.get(name) for name in EVALUATED}
     return values | time_to_95(record, row.get("random_return"))
 

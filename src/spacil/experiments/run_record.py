@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from spacil import storage
 from spacil.config.algorithms import ALGORITHMS
@@ -40,6 +40,9 @@ class CurvePoint:
     smoothness_j: float | None
 
 
+Which = Literal["best", "last"]
+
+
 @dataclass(frozen=True)
 class RunRecord:
     """A finished run."""
@@ -66,6 +69,9 @@ class RunRecord:
     is_fresh: bool
     """Whether best and last are fresh episodes, not the evaluations the best was picked by"""
     curve: tuple[CurvePoint, ...]
+
+    def evaluated(self, which: Which) -> Row:
+        return self.best if which == "best" else self.last
 
     @property
     def fingerprint(self) -> dict[str, Any]:

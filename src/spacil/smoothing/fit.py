@@ -81,7 +81,6 @@ class Units:
         return cls(low, high, torch.where(torch.isfinite(half) & (half > 0), half, 1.0))
 
 
-@one_torch_thread()
 def fit(
     student: GaussianPolicy,
     optimizer: Adam,
@@ -100,16 +99,19 @@ def fit(
     sums = torch.zeros(3)
     num_steps = round(settings.fit_steps * math.sqrt(num_rounds))
     first_counted = num_steps // 2
-    for step in range(num_steps):
-        optimizer.learning_rate = settings.fit_learning_rate * _height(step / num_steps)
-        batch = torch.randint(len(rows), (settings.fit_minibatch,), generator=streams.minibatch)
-        optimizer.zero_grad()
-        losses = [*_error_and_change(student, optimizer, rows, batch, weights.cats, units)]
-        few = batch[: max(1, settings.fit_minibatch // 4)]  # a Jacobian costs many times an error
-        losses.append(_slope(student, optimizer, rows.states[few], weights.exact, units))
-        optimizer.step()
-        if step >= first_counted:
-            sums += torch.stack(losses)
+    with one_torch_thread():
+        for step in range(num_steps):
+            optimizer.learning_rate = settings.fit_learning_rate * _height(step / num_steps)
+            batch = torch.randint(len(rows), (settings.fit_minibatch,), generator=streams.minibatch)
+            optimizer.zero_grad()
+            losses = [*_error_and_change(student, optimizer, rows, batch, weights.cats, units)]
+            few = batch[
+                : max(1, settings.fit_minibatch // 4)
+            ]  # a Jacobian costs many times an error
+            losses.append(_slope(student, optimizer, rows.states[few], weights.exact, units))
+            optimizer.step()
+            if step >= first_counted:
+                sums += torch.stack(losses)
     mean = (sums / (num_steps - first_counted)).tolist()
     return _finite(dict(zip(("imitation", "penalty_cats", "penalty_exact"), mean, strict=True)))
 

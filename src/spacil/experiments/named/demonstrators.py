@@ -20,8 +20,8 @@ from spacil.experiments.demonstrator import demonstrator_of
 from spacil.experiments.named.experiment import Gathered, NamedExperiment
 from spacil.experiments.named.outcome import Document, Outcome, Panel, Series, Table
 from spacil.experiments.named.plan import Arm, Scope, Setting, narrowed, with_budget
-from spacil.experiments.named.rows import Which, ratio_text, spread
-from spacil.experiments.run_record import RunRecord
+from spacil.experiments.named.rows import ratio_text, spread
+from spacil.experiments.run_record import RunRecord, Which
 from spacil.experiments.statistics import ratio_of_means, summarize
 from spacil.experiments.sweeps.folder import DEMONSTRATIONS
 from spacil.measuring.measure import measure_smoothness

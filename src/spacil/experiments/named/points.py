@@ -3,7 +3,8 @@
 from spacil.experiments.demonstrator import demonstrator_of
 from spacil.experiments.named.experiment import Gathered
 from spacil.experiments.named.outcome import Panel, Series
-from spacil.experiments.named.rows import Which, numbers_of
+from spacil.experiments.named.rows import numbers_of
+from spacil.experiments.run_record import Which
 
 
 def return_against_j(gathered: Gathered, task: str, which: Which, group: str = "") -> Panel:

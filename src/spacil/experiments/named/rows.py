@@ -6,18 +6,17 @@ common frame, lower is smoother; `action_change` is E |a_{t+1} - a_t| of the exe
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 from spacil.experiments.comparison_text import interval, number
 from spacil.experiments.demonstrator import Demonstrator, demonstrator_of
 from spacil.experiments.named.experiment import ArmRuns, Gathered
 from spacil.experiments.named.plan import Arm
 from spacil.experiments.run_demonstrator import demonstrator_of_run, time_to_95
-from spacil.experiments.run_record import RunRecord
+from spacil.experiments.run_record import RunRecord, Which
 from spacil.experiments.statistics import Ratio, Summary, ratio_of_means, summarize
 from spacil.measuring.played import share_of_return
 
-Which = Literal["best", "last"]
 Numbers = dict[str, float | None]
 
 EVALUATED: Mapping[str, str] = {
@@ -80,7 +79,7 @@ def rows_of(gathered: Gathered, which: Which) -> list[dict[str, Any]]:
             "seed": record.seed,
             "which": which,
             "is_fresh": record.is_fresh,
-            "num_episodes": _row(record, which).get("num_episodes"),
+            "num_episodes": record.evaluated(which).get("num_episodes"),
             **numbers_of(record, which),
             other: numbers_of(record, other),
             "run_dir": "/".join(record.path.parts[-4:]),
@@ -94,7 +93,7 @@ def rows_of(gathered: Gathered, which: Which) -> list[dict[str, Any]]:
 
 def numbers_of(record: RunRecord, which: Which) -> Numbers:
     """The numbers of one policy of a run; a share is (G - random) / (demonstrator - random)."""
-    row, known = _row(record, which), demonstrator_of_run(record)
+    row, known = record.evaluated(which), demonstrator_of_run(record)
     found: Numbers = {name: row.get(key) for name, key in EVALUATED.items()}
     random = row.get("random_return")
     found["share"] = share(row.get("average_return"), random, known)
@@ -126,10 +125,6 @@ def demonstrators_of(tasks: Sequence[str]) -> dict[str, Any]:
     """Task -> the bundled demonstrator as plain numbers, where there is one."""
     found = {task: demonstrator_of(task) for task in tasks}
     return {task: asdict(known) for task, known in found.items() if known is not None}
-
-
-def _row(record: RunRecord, which: Which) -> Mapping[str, Any]:
-    return record.best if which == "best" else record.last
 
 
 def _baseline(gathered: Gathered, arm: ArmRuns, label: str | None) -> ArmRuns | None:

@@ -12,8 +12,9 @@ from spacil.experiments.demonstrator import demonstrator_of
 from spacil.experiments.named.experiment import ArmRuns, Gathered
 from spacil.experiments.named.front.ladder import METHODS, mean_rungs, rungs_of, weights_at_factor
 from spacil.experiments.named.front.numbers import hypervolume, smoothest_at
-from spacil.experiments.named.rows import Which, numbers_of, share
+from spacil.experiments.named.rows import numbers_of, share
 from spacil.experiments.run_demonstrator import demonstrator_of_run
+from spacil.experiments.run_record import Which
 from spacil.experiments.statistics import Summary, summarize
 
 GAIL, CONFIRMED = "gail-like", ", fixed weight"
