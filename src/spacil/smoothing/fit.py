@@ -99,15 +99,14 @@ def fit(
     sums = torch.zeros(3)
     num_steps = round(settings.fit_steps * math.sqrt(num_rounds))
     first_counted = num_steps // 2
+    num_slopes = max(1, settings.fit_minibatch // 4)  # a Jacobian costs many times an error
     with one_torch_thread():
         for step in range(num_steps):
             optimizer.learning_rate = settings.fit_learning_rate * _height(step / num_steps)
             batch = torch.randint(len(rows), (settings.fit_minibatch,), generator=streams.minibatch)
             optimizer.zero_grad()
             losses = [*_error_and_change(student, optimizer, rows, batch, weights.cats, units)]
-            few = batch[
-                : max(1, settings.fit_minibatch // 4)
-            ]  # a Jacobian costs many times an error
+            few = batch[:num_slopes]
             losses.append(_slope(student, optimizer, rows.states[few], weights.exact, units))
             optimizer.step()
             if step >= first_counted:
