@@ -40,7 +40,7 @@ KEPT_OF_ROUNDS = (
 
 
 def run(
-    teacher: str, task: str, seed: int, keep_return: float, episodes: int, has_filters: bool
+    teacher: str, task: str, keep_return: float, seed: int, episodes: int, has_filters: bool
 ) -> dict[str, Any]:
     """One distillation, and its table on fresh episodes."""
     settings: dict[str, Any] = {"seed": seed, "simulation_threads": 1, "torch_threads": 1}
@@ -97,13 +97,13 @@ def figures(teacher: Contender, smooth: Contender) -> dict[str, float | None]:
     }
 
 
-def identity(row: dict[str, Any]) -> tuple[str, str, int, float]:
-    return row["teacher_name"], row["task"], row["seed"], row.get("keep_return", 0.0)
-
-
 def setting(row: dict[str, Any]) -> tuple[str, str, float]:
     """What the seeds of a mean have in common."""
     return row["teacher_name"], row["task"], row.get("keep_return", 0.0)
+
+
+def identity(row: dict[str, Any]) -> tuple[str, str, float, int]:
+    return *setting(row), row["seed"]
 
 
 def returns_under_noise(row: dict[str, Any]) -> list[str]:
@@ -169,7 +169,7 @@ def main() -> None:
     torch.set_num_threads(1)
     for seed in options.seeds:
         for task in options.tasks:
-            wanted = (options.teacher or task, task, seed, options.keep_return)
+            wanted = (options.teacher or task, task, options.keep_return, seed)
             known = json.loads(options.json.read_text())["runs"] if options.json.exists() else []
             if wanted in map(identity, known):
                 continue

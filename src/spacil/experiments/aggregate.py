@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from spacil.experiments.demonstrator import Demonstrator
+from spacil.experiments.demonstrator import Demonstrator, share
 from spacil.experiments.statistics import Summary, interquartile_mean_over_tasks
-from spacil.measuring.played import share_of_return
 
 if TYPE_CHECKING:
     from spacil.experiments.comparison import Row
@@ -47,16 +46,12 @@ def aggregates_of(
 
 
 def _scores(row: "Row", demonstrator: Demonstrator | None) -> list[float] | None:
-    if demonstrator is None:
-        return None
-    scores = []
-    for run in row.runs:
-        g, random = run.values["average_return"], run.values["random_return"]
-        if g is None or random is None:
-            return None
-        scores.append(share_of_return(g, random, demonstrator.average_return))
-    known = [score for score in scores if score is not None]
-    return known if len(known) == len(scores) else None
+    shares = [
+        share(run.values["average_return"], run.values["random_return"], demonstrator)
+        for run in row.runs
+    ]
+    known = [one for one in shares if one is not None]
+    return known if len(known) == len(shares) else None
 
 
 def _ratios(row: "Row", baseline: "Row | None") -> list[float] | None:

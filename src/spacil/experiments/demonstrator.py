@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from spacil.demos.common_frame import CommonFrame, recorded_evaluation
 from spacil.demos.file import bundled_demos, load_demos
+from spacil.measuring.played import share_of_return
 from spacil.smoothness.action_signal import action_fluctuation
 
 REACHED_SHARE = 0.95
@@ -34,6 +35,13 @@ class Demonstrator:
         if random_return is None or random_return >= self.average_return:
             return self.average_return - (1 - REACHED_SHARE) * abs(self.average_return)
         return random_return + REACHED_SHARE * (self.average_return - random_return)
+
+
+def share(g: float | None, random: float | None, known: Demonstrator | None) -> float | None:
+    """(G - random) / (demonstrator - random); None where one of the three is not known."""
+    if g is None or random is None or known is None:
+        return None
+    return share_of_return(g, random, known.average_return)
 
 
 @functools.cache

@@ -129,8 +129,8 @@ def confirmed(judged: Judged, former: Judged | None) -> Judged:
         return judged
     return replace(
         judged,
-        share=_mean_of_known(judged.share, former.share),
-        score=_mean_of_known(judged.score, former.score),
+        share=_mean_with(judged.share, former.share),
+        score=_mean_with(judged.score, former.score),
     )
 
 
@@ -151,7 +151,7 @@ def _fallen(strength: float, factor: float) -> float:
     return max(factor * strength, min(strength, FALLS_END))
 
 
-def _mean_of_known(new: float | None, old: float | None) -> float | None:
+def _mean_with(new: float | None, old: float | None) -> float | None:
     return new if new is None or old is None else (new + old) / 2
 
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spacil.config.defaults import default_config
-from spacil.experiments.demonstrator import demonstrator_of
+from spacil.experiments.demonstrator import demonstrator_of, share
 from spacil.experiments.named.outcome import Document
-from spacil.experiments.named.rows import demonstrators_of, share
+from spacil.experiments.named.rows import demonstrators_of
 from spacil.experiments.statistics import variability
 
 SOURCE = "recipe.json"

@@ -9,13 +9,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from spacil.experiments.comparison_text import interval, number
-from spacil.experiments.demonstrator import Demonstrator, demonstrator_of
+from spacil.experiments.demonstrator import demonstrator_of, share
 from spacil.experiments.named.experiment import ArmRuns, Gathered
 from spacil.experiments.named.plan import Arm
 from spacil.experiments.run_demonstrator import demonstrator_of_run, time_to_95
 from spacil.experiments.run_record import RunRecord, Which
 from spacil.experiments.statistics import Ratio, Summary, ratio_of_means, summarize
-from spacil.measuring.played import share_of_return
 
 Numbers = dict[str, float | None]
 
@@ -98,12 +97,6 @@ def numbers_of(record: RunRecord, which: Which) -> Numbers:
     random = row.get("random_return")
     found["share"] = share(row.get("average_return"), random, known)
     return found | time_to_95(record, random)
-
-
-def share(g: float | None, random: float | None, known: Demonstrator | None) -> float | None:
-    if g is None or random is None or known is None:
-        return None
-    return share_of_return(g, random, known.average_return)
 
 
 def summaries_of(

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from spacil.experiments.demonstrator import share
 from spacil.experiments.named.experiment import ArmRuns
 from spacil.experiments.named.plan import QUICK, Arm, Scope, Setting
 from spacil.experiments.named.recipe import DATA
-from spacil.experiments.named.rows import share
 from spacil.experiments.run_demonstrator import demonstrator_of_run
 from spacil.experiments.run_record import RunRecord
 from spacil.experiments.sweeps.plan import Value

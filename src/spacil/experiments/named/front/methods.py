@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spacil.experiments.demonstrator import demonstrator_of
+from spacil.experiments.demonstrator import demonstrator_of, share
 from spacil.experiments.named.experiment import ArmRuns, Gathered
 from spacil.experiments.named.front.ladder import METHODS, mean_rungs, rungs_of, weights_at_factor
 from spacil.experiments.named.front.numbers import hypervolume, smoothest_at
-from spacil.experiments.named.rows import numbers_of, share
+from spacil.experiments.named.rows import numbers_of
 from spacil.experiments.run_demonstrator import demonstrator_of_run
 from spacil.experiments.run_record import Which
 from spacil.experiments.statistics import Summary, summarize
