@@ -153,12 +153,12 @@ def _command(
     algorithm: str, task: str, seed: int, choices: Choices, planned: PlannedRun | None
 ) -> str:
     if planned is not None:
-        words = planned.train_words(Path("RUN"))
+        *words, _, _, _ = planned.train_words(Path("SWEEP"))  # all but where it was run
     else:
         flags = [(f"--{name.replace('_', '-')}", text.split()) for name, text in choices.items()]
         chosen = [word for flag, values in flags for word in (flag, *values)]
         words = ["train", algorithm, "--task", task, "--seed", str(seed), *chosen]
-    return shlex.join(["spacil", *words]).removesuffix(" --run-dir RUN --resume")
+    return shlex.join(["spacil", *words])
 
 
 def _best_document(path: Path) -> dict[str, Any]:

@@ -82,7 +82,14 @@ def test_a_run_is_a_train_command_that_resumes(tmp_path: Path) -> None:
     )
     words = run.train_words(tmp_path)
     start = "train spacil --task Hopper-v4 --seed 3 --drop-nonfinite --policy-hidden 64 64"
-    assert " ".join(words) == f"{start} --run-dir {tmp_path} --resume"
+    assert " ".join(words) == f"{start} --run-dir {tmp_path / run.name} --resume"
+
+
+def test_a_file_in_the_folder_of_the_sweep_moves_with_it() -> None:
+    (run,) = grid("demos={sweep}/mine.h5", algorithms=("gail",), seeds="0").runs()
+    for folder in ("here", "there"):
+        words = " ".join(run.train_words(Path(folder)))
+        assert f"--demos {folder}/mine.h5 --run-dir {folder}/{run.name}" in words
 
 
 def test_names_of_odd_tasks_stay_one_folder_each() -> None:

@@ -232,7 +232,7 @@ def _document(sweep: "SweepFolder", states: "Mapping[PlannedRun, RunState]") -> 
                 "task": run.task,
                 "seed": run.seed,
                 "settings": dict(run.choices),
-                "command": shlex.join(["spacil", *run.train_words(sweep.run_dir(run))]),
+                "command": shlex.join(["spacil", *run.train_words(sweep.path)]),
                 **asdict(state),
             }
             for run, state in states.items()

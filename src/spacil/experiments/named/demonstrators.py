@@ -24,6 +24,7 @@ from spacil.experiments.named.rows import ratio_text, spread
 from spacil.experiments.run_record import RunRecord, Which
 from spacil.experiments.statistics import ratio_of_means, summarize
 from spacil.experiments.sweeps.folder import DEMONSTRATIONS
+from spacil.experiments.sweeps.plan import SWEEP_FOLDER
 from spacil.measuring.measure import measure_smoothness
 from spacil.policies.file import load_policy
 from spacil.runs.location import make_folder
@@ -58,7 +59,7 @@ def imitators(scope: Scope, folder: Path) -> list[Arm]:
     for teacher in known:
         (run,) = teacher.runs()
         demos = _recorded(folder / run.name, folder, teacher.task)
-        for group, data in ((ROUGH, {}), (SMOOTH, {"demos": (str(demos),)})):
+        for group, data in ((ROUGH, {}), (SMOOTH, {"demos": (demos,)})):
             for method in METHODS:
                 choices = {**method.choices, **data}
                 setting = Setting(method.label, method.algorithm, choices)
@@ -67,11 +68,12 @@ def imitators(scope: Scope, folder: Path) -> list[Arm]:
     return [*known, *narrowed(found, scope)]
 
 
-def _recorded(run_dir: Path, folder: Path, task: str) -> Path:
-    """The file of the smooth demonstrations: as many episodes as the bundled ones have."""
-    path = folder / DEMONSTRATIONS / f"{task}-smooth.safetensors"
+def _recorded(run_dir: Path, folder: Path, task: str) -> str:
+    """The smooth demonstrations as a setting: as many episodes as the bundled ones have."""
+    name = f"{DEMONSTRATIONS}/{task}-smooth.safetensors"
+    path, as_setting = folder / name, f"{SWEEP_FOLDER}/{name}"
     if path.is_file():
-        return path
+        return as_setting
     if not is_run_folder(run_dir) or status_of_run(run_dir) != "finished":
         raise RunDirError(f"{run_dir}: the smooth demonstrator of {task} is not trained yet")
     column = paper.settings_for(task)
@@ -87,7 +89,7 @@ def _recorded(run_dir: Path, folder: Path, task: str) -> Path:
         env.close()
     make_folder(path.parent)
     save_demos(demos, path)
-    return path
+    return as_setting
 
 
 def measure(record: RunRecord, scope: Scope) -> Document:

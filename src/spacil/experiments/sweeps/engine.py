@@ -68,7 +68,7 @@ def job_words(sweep: SweepFolder, run: PlannedRun, options: JobOptions) -> list[
     threads = str(options.threads_per_job)
     return [
         *(JOB_MODULE, str(sweep.fresh_episodes), threads),
-        *run.train_words(sweep.run_dir(run)),
+        *run.train_words(sweep.path),
         *("--device", options.device),
         *("--torch-threads", threads, "--simulation-threads", threads),
     ]

@@ -26,6 +26,9 @@ Choice = tuple[str, Value]
 """A setting and the value that it has in one run"""
 
 PRESET = "preset"
+SWEEP_FOLDER = "{sweep}"
+"""In a value: the folder of the sweep. What lies in it moves with it, and so do the names of runs
+that read it"""
 DEMONSTRATION_FLAGS: Mapping[str, Any] = {
     "demos": tuple[str, ...],
     "num_demos": int,
@@ -73,16 +76,17 @@ class PlannedRun:
         """The choices, one word each: `penalty=exact=0.03+temporal=0.1`."""
         return [f"{name}={'+'.join(words_of(value))}" for name, value in self.choices]
 
-    def train_words(self, run_dir: Path) -> list[str]:
-        """The words of the `spacil` command that starts this run, or resumes it."""
+    def train_words(self, sweep_dir: Path) -> list[str]:
+        """The words of the `spacil` command that starts this run in a sweep, or resumes it."""
         words = ["train", self.algorithm, "--task", self.task, "--seed", str(self.seed)]
         for name, value in self.choices:
             flag = name.replace("_", "-")
             if isinstance(value, bool):
                 words.append(f"--{flag}" if value else f"--no-{flag}")
             else:
-                words += [f"--{flag}", *words_of(value)]
-        return [*words, "--run-dir", str(run_dir), "--resume"]
+                places = [word.replace(SWEEP_FOLDER, str(sweep_dir)) for word in words_of(value)]
+                words += [f"--{flag}", *places]
+        return [*words, "--run-dir", str(sweep_dir / self.name), "--resume"]
 
     def config(self) -> TrainConfig:
         """The run's settings; refuses values that `spacil train` would refuse."""
