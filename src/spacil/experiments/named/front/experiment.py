@@ -19,7 +19,13 @@ from spacil.experiments.named.front.ladder import (
     num_iterations,
     weighted,
 )
-from spacil.experiments.named.front.methods import CONFIRMED, GAIL, QUIET, SMOOTHEST, reference_of
+from spacil.experiments.named.front.methods import (
+    CHANGE_TARGETS,
+    CONFIRMED,
+    GAIL,
+    SMOOTHEST,
+    reference_of,
+)
 from spacil.experiments.named.front.numbers import LEAST_SHARE, smoothest_at
 from spacil.experiments.named.front.page import analyse
 from spacil.experiments.named.plan import Arm, Scope, Setting, narrowed
@@ -36,11 +42,6 @@ CONTROL_ITERATIONS = 200
 
 _WISH: Mapping[str, Value] = {"keep_return": LEAST_SHARE}
 """For what the front is judged by"""
-_LESS_CHANGE: Mapping[str, Value] = {
-    "fluctuation_target": 0.75,
-    "fluctuation_target_reference": "demonstrator",
-}
-"""For its second half, where temporal penalties are ahead of slopes alone"""
 
 
 def ladders(scope: Scope, _: Path) -> list[Arm]:
@@ -54,7 +55,10 @@ def ladders(scope: Scope, _: Path) -> list[Arm]:
             Setting(GAIL, "spacil", base(tier, None), from_seed),
             Setting("spacil", "spacil", {**flags, **as_long}, from_seed),
             Setting(SMOOTHEST, "spacil", {**flags, **as_long, **_WISH}, from_seed),
-            Setting(QUIET, "spacil", {**flags, **as_long, **_WISH, **_LESS_CHANGE}, from_seed),
+            *(
+                Setting(label, "spacil", {**flags, **as_long, **_WISH, **_change(share)}, from_seed)
+                for label, share in CHANGE_TARGETS.items()
+            ),
             Setting("bc", "bc", flags, from_seed),
             Setting("constant reward", "gail", {**flags, **control}, from_seed),
         )
@@ -63,6 +67,11 @@ def ladders(scope: Scope, _: Path) -> list[Arm]:
             settings = (*beside, *(ladder(label, tier, scope) for label in methods))
             found += [Arm(one, task, scope.seeds_or(SEEDS), tier) for one in settings]
     return narrowed(found, scope)
+
+
+def _change(share: float) -> dict[str, Value]:
+    """For the front's second half, where penalties along time are ahead of slopes alone."""
+    return {"fluctuation_target": share, "fluctuation_target_reference": "demonstrator"}
 
 
 def confirmed(scope: Scope, folder: Path) -> list[Arm]:

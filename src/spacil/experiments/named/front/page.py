@@ -6,7 +6,13 @@ from typing import Any
 
 from spacil.experiments.named.experiment import Gathered
 from spacil.experiments.named.front.ladder import NUM_RUNGS, RUNG, START
-from spacil.experiments.named.front.methods import GAIL, Method, methods_of, reference_of
+from spacil.experiments.named.front.methods import (
+    DEMONSTRATOR,
+    GAIL,
+    Method,
+    methods_of,
+    reference_of,
+)
 from spacil.experiments.named.front.numbers import LEAST_SHARE
 from spacil.experiments.named.outcome import Outcome, Panel, Series, Table
 from spacil.experiments.named.rows import with_interval
@@ -65,12 +71,12 @@ _TEXT = (
     "own. The action-rate reward loses the squared change of the executed action. The policy that "
     "is smooth by construction has a bound on its Lipschitz constant, which halves where weights "
     "double. `spacil` is the default, `spacil --smoothest` the same with `--keep-return 0.97`, "
-    "`less change` asks for 0.75 of the demonstrator's action change besides "
+    "`change 0.75` asks for so much of the demonstrator's action change besides "
     "(`--fluctuation-target`): one run each with the iterations of a ladder. Filters act on GAIL's "
     "policy and leave its J as it is."
 )
 _HEADER = [
-    "method", "smoothest at", "J / GAIL's", "its share", "action change / GAIL's", "its share",
+    "method", "seeds", "smoothest at", "J / GAIL's", "its share", "action change / GAIL's", "its share",
     "hypervolume, J", "hypervolume, action change",
 ]  # fmt: skip
 
@@ -79,6 +85,7 @@ def _cells(method: Method) -> list[str]:
     by_j, by_change = (method.smoothest(measure) for measure in MEASURES)
     return [
         method.label,
+        "" if method.label == DEMONSTRATOR else str(len(method.by_seed)),
         "-" if by_j is None else by_j.name or "itself",
         "-" if by_j is None or by_j.J is None else f"{by_j.J:.2f}",
         "-" if by_j is None else f"{100 * by_j.share:.1f} %",
