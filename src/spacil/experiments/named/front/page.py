@@ -76,8 +76,8 @@ _TEXT = (
     "policy and leave its J as it is."
 )
 _HEADER = [
-    "method", "seeds", "smoothest at", "J / GAIL's", "its share", "action change / GAIL's", "its share",
-    "hypervolume, J", "hypervolume, action change",
+    "method", "seeds", "smoothest at", "J / GAIL's", "its share", "action change / GAIL's",
+    "its share", "hypervolume, J", "hypervolume, action change",
 ]  # fmt: skip
 
 
