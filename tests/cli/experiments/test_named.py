@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from generated_arms import gathered_from
 
-from spacil.experiments.named import returns
+from spacil.experiments.named.paper import returns
 from spacil.experiments.named.plan import Scope
 from spacil.experiments.named.table import NAMED, named_experiment, page_of
 from spacil.experiments.sweeps.folder import open_sweep

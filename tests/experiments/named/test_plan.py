@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from spacil.errors import ConfigError
-from spacil.experiments.named import recipe, returns
+from spacil.experiments.named import recipe
+from spacil.experiments.named.paper import returns
 from spacil.experiments.named.plan import Arm, Scope, Setting, narrowed
 from spacil.experiments.named.table import NAMED, named_experiment
 from spacil.experiments.sweeps.plan import planned_runs

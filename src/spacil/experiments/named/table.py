@@ -8,28 +8,28 @@ if TYPE_CHECKING:
     from spacil.experiments.named.experiment import NamedExperiment
 
 NAMED: Mapping[str, tuple[str, str]] = {
-    "returns": ("returns:RETURNS", "return and smoothness of every method on five tasks"),
-    "curves": ("curves:CURVES", "learning and evaluation curves of those runs"),
+    "returns": ("paper.returns:RETURNS", "return and smoothness of every method on five tasks"),
+    "curves": ("paper.curves:CURVES", "learning and evaluation curves of those runs"),
     "recipe": ("recipe:RECIPE", "the default on whole and scarce demonstrations, and its ablation"),
     "perturbation": (
-        "perturbation:PERTURBATION",
+        "paper.perturbation:PERTURBATION",
         "noise on the parameters of the best policies: return and J",
     ),
-    "lambda-grid": ("lambda_grid:LAMBDA_GRID", "weights of both penalties on Hopper"),
+    "lambda-grid": ("paper.lambda_grid:LAMBDA_GRID", "weights of both penalties on Hopper"),
     "cost-smoothness": (
-        "cost_smoothness:COST_SMOOTHNESS",
+        "paper.cost_smoothness:COST_SMOOTHNESS",
         "Lipschitz constants of the learned cost, beside J",
     ),
-    "mixing": ("mixing:MIXING", "four readings of where the cost penalty is measured"),
+    "mixing": ("paper.mixing:MIXING", "four readings of where the cost penalty is measured"),
     "demonstrators": (
-        "demonstrators:DEMONSTRATORS",
+        "paper.demonstrators:DEMONSTRATORS",
         "imitators of a rough and of a smooth demonstrator",
     ),
     "front": (
         "front.experiment:FRONT",
         "return against smoothness: our penalty, rivals, filters, controls",
     ),
-    "claims": ("claims:CLAIMS", "each claim of the paper, answered with a number of ours"),
+    "claims": ("paper.claims:CLAIMS", "each claim of the paper, answered with a number of ours"),
 }
 """Name -> `module:object` below this package, and what help says"""
 

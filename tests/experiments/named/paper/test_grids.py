@@ -4,7 +4,7 @@ from pathlib import Path
 
 from generated_arms import gathered_from
 
-from spacil.experiments.named import lambda_grid, mixing
+from spacil.experiments.named.paper import lambda_grid, mixing
 from spacil.experiments.named.plan import Scope
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from spacil.experiments.named import claims, evidence
 from spacil.experiments.named.experiment import Gathered
+from spacil.experiments.named.paper import claims, evidence
 
 OURS, GAIL = "spacil", "gail"
 

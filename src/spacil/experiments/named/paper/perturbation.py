@@ -15,9 +15,9 @@ from spacil.envs.registry import make_vector_env, task_named_in_file
 from spacil.envs.vector_env import ResetSeeds
 from spacil.errors import DataError
 from spacil.experiments.comparison_text import number
-from spacil.experiments.named import returns
 from spacil.experiments.named.experiment import ArmRuns, Gathered, NamedExperiment
 from spacil.experiments.named.outcome import Document, Outcome, Panel, Series, Table
+from spacil.experiments.named.paper import returns
 from spacil.experiments.named.plan import FIVE_TASKS, Arm, Scope
 from spacil.experiments.named.rows import spread
 from spacil.experiments.policy_file import PolicyFile

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from spacil.experiments.named import recipe_runs
-from spacil.experiments.named.evidence import (
+from spacil.experiments.named.experiment import Gathered, NamedExperiment
+from spacil.experiments.named.outcome import Outcome, Table
+from spacil.experiments.named.paper.evidence import (
     ROBUST_SHARE,
     VERY_HIGH,
     Claim,
@@ -23,8 +25,6 @@ from spacil.experiments.named.evidence import (
     smoother,
     steadier_training,
 )
-from spacil.experiments.named.experiment import Gathered, NamedExperiment
-from spacil.experiments.named.outcome import Outcome, Table
 from spacil.experiments.named.recipe_runs import SOURCE
 from spacil.experiments.named.table import page_of
 

@@ -8,8 +8,8 @@ import pytest
 from generated_arms import gathered_from
 
 from spacil.errors import ConfigError, DataError, RunDirError
-from spacil.experiments.named import cost_smoothness, demonstrators, lambda_grid, perturbation
 from spacil.experiments.named.experiment import Gathered, measured_at
+from spacil.experiments.named.paper import cost_smoothness, demonstrators, lambda_grid, perturbation
 from spacil.experiments.named.plan import Scope
 from spacil.experiments.policy_file import PolicyFile, one_per_task, read_policy_file
 from spacil.experiments.run_record import RunRecord

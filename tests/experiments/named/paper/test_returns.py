@@ -8,9 +8,9 @@ from generated_arms import gathered_from
 
 from spacil.experiments import statistics
 from spacil.experiments.demonstrator import demonstrator_of
-from spacil.experiments.named import curves, returns
 from spacil.experiments.named.experiment import Gathered
 from spacil.experiments.named.outcome import Outcome, markdown
+from spacil.experiments.named.paper import curves, returns
 from spacil.experiments.named.plan import Arm, Scope
 from spacil.experiments.sweeps.plan import PlannedRun
 
