@@ -55,6 +55,28 @@ def test_a_better_return_is_one_of_means_with_its_probability() -> None:
     assert "P(better): Hopper 0.75" in words  # 90 > 80, 110 > both; 90 < 100
 
 
+@pytest.mark.parametrize(
+    ("ours", "answer"),
+    [
+        (0.5, "holds (1 of 1 data sets)"),
+        (1.5, "does not hold (0 of 1 data sets)"),  # smoother than GAIL, not than who was imitated
+    ],
+)
+def test_smooth_means_smoother_than_the_demonstrator_and_than_gail(
+    ours: float, answer: str
+) -> None:
+    place = {"task": "Hopper-v4", "group": "from the smooth demonstrator"}
+    arms = [
+        {**place, "setting": setting, "J": [j, j], "demonstrator_J": 1.0}
+        for setting, j in ((OURS, ours), (GAIL, 2.0))
+    ]
+    teacher = {**place, "group": "", "setting": "teacher", "J": [1.0], "demonstrator_J": None}
+    found = {"demonstrators": {"arms": [teacher, *arms]}}
+    told, words = evidence.smooth_whatever_the_demonstrator(found)
+    assert told == answer
+    assert words.endswith(f"demonstrator {ours} vs 1 and 2 (n 2, 2)")
+
+
 def test_only_the_named_tasks_count_against_the_demonstrator() -> None:
     found = evidence.above_demonstrator(results(G=([99.0], [1.0])), OURS, GAIL)
     words = "mean G vs demonstrator: Hopper 99 vs 100 (n 1)"

@@ -22,13 +22,14 @@ from spacil.experiments.named.paper.evidence import (
     larger_gain_in_high_dimensions,
     lower_spread,
     robust_to_small_noise,
+    smooth_whatever_the_demonstrator,
     smoother,
     steadier_training,
 )
 from spacil.experiments.named.recipe_runs import SOURCE
 from spacil.experiments.named.table import page_of
 
-READS = ("returns", "curves", "perturbation", "lambda-grid", "recipe")
+READS = ("returns", "curves", "perturbation", "lambda-grid", "demonstrators", "recipe")
 PAIRS = {"as printed": ("spacil paper-mean", "gail paper-mean"), "our default": ("spacil", "gail")}
 """Who is compared: SPaCIL's setting and the GAIL it belongs to"""
 BESIDE = "our default, beside gail-like"
@@ -57,6 +58,7 @@ PER_PAIR: Mapping[str, Claim] = {
     "larger gain in high dimensions": larger_gain_in_high_dimensions,
 }
 ONCE: Mapping[str, tuple[str, Claim]] = {
+    "smooth however smooth the demonstrator is": ("our default", smooth_whatever_the_demonstrator),
     "robust to small parameter noise": ("our default", robust_to_small_noise),
     "J is very high at noise 0.1": ("our default", j_scaled(0.1, VERY_HIGH)),
     "J rises at noise 0.001 (the paper's table, against its text)": (
