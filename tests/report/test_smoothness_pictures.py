@@ -15,10 +15,10 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, Figure]:
     """The figures by file name, as they were when they were saved."""
     figures: dict[str, Figure] = {}
 
-    def keep(figure: Figure, path: Path, **_: Any) -> None:
+    def keep(figure: Figure, path: Path, dpi: int) -> None:
         figures[path.name] = figure
 
-    monkeypatch.setattr(Figure, "savefig", keep)
+    monkeypatch.setattr("spacil.report.plain_figures.save_figure", keep)
     return figures
 
 

@@ -6,7 +6,6 @@ draws the curves of a JSON file that lists runs: {"task", "label", "seed", "eval
 Pictures are PNG or SVG, by the name of the file.
 """
 
-import io
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spacil import storage
-from spacil.report.plain_figures import plain_style, subplots
+from spacil.report.plain_figures import finish_figure, plain_style, subplots
 
 COLOURS = ("#c8553d", "#1f6f8b", "#7d8491", "#d9a441", "#588157", "#6d597a")
 _COLUMNS_IN_A_ROW = 5
+DPI = 90
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def draw_curves(lines: Sequence[Line], path: Path, demonstrators: Mapping[str, f
         lower.set_xlabel("iteration")
     axes[0, 0].set_ylabel("return G (dashed: demonstrator)")
     axes[1, 0].set_ylabel("J, common frame (lower is smoother)")
-    finish_figure(figure, axes, path)
+    finish_figure(figure, path, dpi=DPI)
 
 
 @plain_style()
@@ -140,7 +140,7 @@ def draw_front(points: Sequence[Point], path: Path, demonstrators: Mapping[str, 
     for axis in axes.flat[len(tasks) :]:
         axis.set_visible(False)
     axes[0, 0].set_ylabel("return G (dashed: demonstrator)")
-    finish_figure(figure, axes, path)
+    finish_figure(figure, path, dpi=DPI)
 
 
 @plain_style()
@@ -161,7 +161,7 @@ def draw_aggregate(bars: Sequence[Bar], path: Path) -> None:
         axis.set_title(panel, fontsize=10)
         axis.set_yticks([-i for i in range(len(labels))], labels, parse_math=False)
         axis.set_ylim(0.5 - len(labels), 0.5)
-    finish_figure(figure, axes, path)
+    finish_figure(figure, path, dpi=DPI)
 
 
 def _colours(labels: Sequence[str]) -> dict[str, str]:
@@ -174,17 +174,6 @@ def _draw_band(axis: Any, band: Band | None, colour: str, name: str) -> None:
         return
     axis.plot(band.iterations, band.mean, color=colour, linewidth=1.4, label=name)
     axis.fill_between(band.iterations, band.low, band.high, color=colour, alpha=0.15, linewidth=0)
-
-
-def finish_figure(figure: Any, axes: Any, path: Path, below: float = 0.0) -> None:
-    """`below`: the share of the height that is kept free under the axes."""
-    for axis in axes.flat:
-        axis.spines[["top", "right"]].set_visible(False)
-        axis.grid(alpha=0.2)
-    figure.tight_layout(rect=(0, below, 1, 1))
-    picture = io.BytesIO()
-    figure.savefig(picture, dpi=90, format=path.suffix.removeprefix(".") or "png")
-    storage.replace_file(path, picture.getvalue())
 
 
 def main(source: str, picture: str) -> None:

@@ -1,14 +1,12 @@
 """One picture of a run: return, J and action change against env steps, or epochs for cloning."""
 
-import io
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from spacil import storage
-from spacil.report.plain_figures import plain_style, subplots
+from spacil.report.plain_figures import finish_figure, plain_style, subplots
 
 RETURN_COLOUR = "#1f6f8b"
 SMOOTHNESS_COLOUR = "#c8553d"
@@ -74,12 +72,7 @@ def draw_learning_curve(
     lower[-1].set_xlabel("env steps" if has_env_steps else "epochs")
     for axis in (upper, *lower):
         axis.legend(frameon=False)
-        axis.spines[["top", "right"]].set_visible(False)
-        axis.grid(alpha=0.2)
-    figure.tight_layout()
-    picture = io.BytesIO()
-    figure.savefig(picture, dpi=120, format="png")
-    storage.replace_file(path, picture.getvalue())
+    finish_figure(figure, path)
 
 
 def _number(value: Any) -> float:

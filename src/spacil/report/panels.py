@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from spacil import storage
-from spacil.report.comparison import finish_figure
-from spacil.report.plain_figures import plain_style, subplots
+from spacil.report.comparison import DPI
+from spacil.report.plain_figures import finish_figure, plain_style, subplots
 
 _LEGEND_ROW, _LABEL_WIDTH = 0.22, 1.9
 """Height of a row of the legend and width of a label in it, inches"""
@@ -46,7 +46,7 @@ def draw_panels(panels: Sequence[Mapping[str, Any]], path: Path, columns: int = 
             [handles[label] for label in looks], list(looks), loc="lower center", frameon=False,
             ncols=min(labels_per_row, len(looks)), fontsize=8,
         )  # fmt: skip
-    finish_figure(figure, axes, path, below=legend / (height + legend))
+    finish_figure(figure, path, dpi=DPI, below=legend / (height + legend))
 
 
 def colours_of(labels: Iterable[str]) -> dict[str, str]:

@@ -6,9 +6,13 @@ Nothing global is changed, so their own pictures stay as they want them.
 """
 
 import contextlib
+import io
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+
+from spacil import storage
 
 _asked_for = os.environ.pop("MPLBACKEND", None)
 try:
@@ -33,3 +37,27 @@ def subplots(rows: int = 1, columns: int = 1, *, figsize: tuple[float, float], *
     figure = Figure(figsize=figsize)
     FigureCanvasAgg(figure)
     return figure, figure.subplots(rows, columns, **how)
+
+
+def lighten(axis: Any) -> None:
+    """No box around the data, and a faint grid behind it."""
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.grid(alpha=0.2)
+
+
+def finish_figure(figure: Any, path: Path, *, dpi: int = 120, below: float = 0.0) -> Path:
+    """Write it whole or not at all, as PNG or SVG by the name of the file.
+
+    `below`: the share of the height that is kept free under the axes.
+    """
+    for axis in figure.axes:
+        lighten(axis)
+    figure.tight_layout(rect=(0, below, 1, 1))
+    save_figure(figure, path, dpi)
+    return path
+
+
+def save_figure(figure: Any, path: Path, dpi: int) -> None:
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=dpi, format=path.suffix.removeprefix(".") or "png")
+    storage.replace_file(path, picture.getvalue())

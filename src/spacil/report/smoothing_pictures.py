@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from spacil.report.learning_curve import RETURN_COLOUR, SMOOTHNESS_COLOUR
-from spacil.report.plain_figures import plain_style, subplots
+from spacil.report.plain_figures import finish_figure, plain_style, subplots
 from spacil.smoothing.comparison import Comparison, Traces
 from spacil.smoothness.action_signal import amplitude_spectrum
 
@@ -21,8 +21,8 @@ _COLOURS = {"teacher": SMOOTHNESS_COLOUR, "smooth policy": RETURN_COLOUR}
 def draw_smoothing(table: Comparison, traces: Traces, folder: Path) -> list[Path]:
     """Two PNG files: the traces with their spectrum, and the return of every row."""
     return [
-        _save(_draw_traces(table, traces), folder / "actions.png"),
-        _save(_draw_returns(table), folder / "returns.png"),
+        finish_figure(_draw_traces(table, traces), folder / "actions.png"),
+        finish_figure(_draw_returns(table), folder / "returns.png"),
     ]
 
 
@@ -53,7 +53,7 @@ def _draw_traces(table: Comparison, traces: Traces) -> Any:
     lower.set_ylabel("amplitude")
     lower.set_xlim(0, 0.5)
     lower.set_ylim(bottom=0)
-    return _plain(figure, [*upper, lower])
+    return figure
 
 
 def _draw_returns(table: Comparison) -> Any:
@@ -75,17 +75,4 @@ def _draw_returns(table: Comparison) -> Any:
     axis.set_xlabel("return G, ± standard deviation over episodes")
     axis.set_title(table.task)
     axis.legend(frameon=False, fontsize="small")
-    return _plain(figure, [axis])
-
-
-def _plain(figure: Any, axes: list[Any]) -> Any:
-    for axis in axes:
-        axis.spines[["top", "right"]].set_visible(False)
-        axis.grid(alpha=0.2)
-    figure.tight_layout()
     return figure
-
-
-def _save(figure: Any, path: Path) -> Path:
-    figure.savefig(path, dpi=120)
-    return path

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spacil.report.learning_curve import RETURN_COLOUR, SMOOTHNESS_COLOUR
-from spacil.report.plain_figures import plain_style, subplots
+from spacil.report.plain_figures import finish_figure, plain_style, subplots
 
 MAX_ACTIONS_DRAWN = 8
 
@@ -25,10 +25,10 @@ def draw_pictures(
     name = f"{Path(str(report['source'])).name} on {report['task']}"
     drawn = []
     if trace is not None:
-        drawn.append(_save(_draw_constants(trace, name), folder / "j_along_episode.png"))
-        drawn.append(_save(_draw_actions(trace, name), folder / "actions_and_spectrum.png"))
+        drawn.append(finish_figure(_draw_constants(trace, name), folder / "j_along_episode.png"))
+        drawn.append(finish_figure(_draw_actions(trace, name), folder / "actions_and_spectrum.png"))
     if report["robustness"] is not None:
-        drawn.append(_save(_draw_noise(report, name), folder / "noise_curve.png"))
+        drawn.append(finish_figure(_draw_noise(report, name), folder / "noise_curve.png"))
     return drawn
 
 
@@ -44,7 +44,7 @@ def _draw_constants(trace: Mapping[str, NDArray[Any]], name: str) -> Any:
     axis.set_ylabel("J (lower is smoother)")
     axis.set_title(name)
     axis.legend(frameon=False)
-    return _plain(figure, [axis])
+    return figure
 
 
 def _draw_actions(trace: Mapping[str, NDArray[Any]], name: str) -> Any:
@@ -64,7 +64,7 @@ def _draw_actions(trace: Mapping[str, NDArray[Any]], name: str) -> Any:
     lower.set_ylim(bottom=0)
     lower.set_xlabel("cycles per step")
     lower.set_ylabel("amplitude")
-    return _plain(figure, [upper, lower])
+    return figure
 
 
 def _draw_noise(report: Mapping[str, Any], name: str) -> Any:
@@ -91,17 +91,4 @@ def _draw_noise(report: Mapping[str, Any], name: str) -> Any:
     axis.set_ylabel("return G (higher is better)")
     axis.set_title(name)
     axis.legend(frameon=False)
-    return _plain(figure, [axis])
-
-
-def _plain(figure: Any, axes: list[Any]) -> Any:
-    for axis in axes:
-        axis.spines[["top", "right"]].set_visible(False)
-        axis.grid(alpha=0.2)
-    figure.tight_layout()
     return figure
-
-
-def _save(figure: Any, path: Path) -> Path:
-    figure.savefig(path, dpi=120)
-    return path

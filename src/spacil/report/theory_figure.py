@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from spacil.report.plain_figures import plain_style
+from spacil.report.plain_figures import lighten, plain_style, save_figure
 
 MEASURED_COLOUR = "#1f6f8b"
 BOUND_COLOUR = "#c8553d"
@@ -46,7 +46,7 @@ def draw_theory(panels: Mapping[str, Rows], path: Path) -> None:
     figure = Figure(figsize=(7.5, 5.6), layout="constrained")
     for axes, name in zip(figure.subplots(2, 2).flat, _PANELS, strict=True):
         _draw_panel(axes, panels[name], *_PANELS[name])
-    figure.savefig(path, dpi=90)
+    save_figure(figure, path, dpi=90)
 
 
 def _draw_panel(axes: Axes, rows: Rows, title: str, parameter: str, bound: str) -> None:
@@ -80,5 +80,4 @@ def _draw_panel(axes: Axes, rows: Rows, title: str, parameter: str, bound: str) 
     axes.set_xlabel(parameter)
     axes.set_ylabel("steepest slope")
     axes.legend(frameon=False, fontsize=9)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(alpha=0.2)
+    lighten(axes)
