@@ -32,7 +32,8 @@ class WishConfig:
     fluctuation_target: float = 0.0
     """Action change per step to end at, at most. In units of the actions, E |a_{t+1} - a_t|; found
     by the weight of a temporal penalty (cats, or the one that --penalty names) beside the spatial
-    one. With a reference, a fraction of its change. 0: none."""
+    one. With --smoothest or --keep-return, only as far as what they keep allows, and before J. With
+    a reference, a fraction of its change. 0: none."""
     fluctuation_target_reference: str = "none"
     """none: the target is the change itself. demonstrator: a fraction of the change in whole
     demonstrations, or of a clone's where steps were left out. Or a fraction of a policy's change: a

@@ -17,6 +17,7 @@ from spacil.training.wishes.smoothest import (
     MIN_FACTOR_BY_SCORE,
     RISE,
     Candidate,
+    ChangeLimit,
     Smoothest,
     is_preferred,
 )
@@ -187,8 +188,32 @@ def test_the_smoothest_that_keeps_the_constraint_is_preferred(
     assert is_preferred(SMOOTH, slack, ROUGH, old_slack) is is_it
 
 
-def test_of_two_that_keep_it_the_calm_one_is_preferred_to_the_smooth_one() -> None:
-    hasty = replace(SMOOTH, is_calm=False)
+def test_of_two_that_keep_it_the_calmer_one_is_preferred_to_the_smooth_one() -> None:
+    hasty = replace(SMOOTH, excess=0.4)
     assert not is_preferred(hasty, 0.5, ROUGH, 0.5)
     assert is_preferred(ROUGH, 0.0, hasty, 0.5)
+    assert is_preferred(replace(ROUGH, excess=0.3), 0.0, hasty, 0.5)
     assert not is_preferred(ROUGH, 0.5, SMOOTH, 0.5)
+
+
+# --- what is left for an action change
+
+
+def test_a_change_may_take_all_the_weight_it_asks_for_until_it_costs_too_much() -> None:
+    limit = ChangeLimit.starting(0.03, 0.1)
+    assert limit.weight > 50
+    kept = limit.after_evaluation_with(8.0, 0.5)
+    assert kept.weight == limit.weight  # it holds nothing back, and has nowhere to rise
+    missed = kept.after_evaluation_with(8.0, -1.0)
+    assert missed.weight == pytest.approx(8.0 * math.exp(-2 * 0.4))  # from where the search was
+    again = missed.after_evaluation_with(8.0, -1.0)
+    assert again.weight == pytest.approx(missed.weight * math.exp(-2 * 0.4))  # its own, not 8.0
+    assert missed.after_evaluation_with(3.0, 0.1).weight > missed.weight
+
+
+def test_a_limit_on_a_change_ends_at_a_tenth_of_the_first_weight() -> None:
+    limit = ChangeLimit.starting(0.03, 0.1).after_evaluation_with(1.0, 0.1)
+    for _ in range(20):
+        limit = limit.after_evaluation_with(1.0, -2.0)
+    assert limit.is_lowest
+    assert limit.weight == pytest.approx(0.003)

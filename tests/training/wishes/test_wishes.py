@@ -214,6 +214,23 @@ def test_agents_hand_out_and_load_the_chosen_policy(tmp_path: Path) -> None:
 # --- the action change
 
 
+def test_what_must_be_kept_comes_before_the_action_change_and_that_before_j(
+    learners: Callable[..., PolicyLearner],
+) -> None:
+    learner = learners(iterations=12, keep_return=0.5, fluctuation_target=1e-4)
+    learner.wishes.constraint = Constraint(0.5, 0.1, -1e6, -1e3)  # kept by anything
+    rows: list[Metrics] = []
+    train(learner, lambda row: rows.append(row) or row["iteration"] < 6)
+    kept = rows[-1]
+    assert kept["lambda_temporal"] > rows[1]["lambda_temporal"]
+    assert kept["lambda_policy"] == rows[0]["lambda_policy"]  # J waits for the action change
+    learner.wishes.constraint = Constraint(0.5, 0.1, -1e6, 1e9)  # and by nothing
+    train(learner, rows.append)
+    assert rows[-1]["lambda_temporal"] < kept["lambda_temporal"]
+    assert not rows[-1]["is_fluctuation_target_met"]
+    assert rows[-1]["next_lambda_temporal"] == learner.wishes.weights.temporal
+
+
 def test_a_fluctuation_target_moves_a_temporal_weight_of_its_own(
     learners: Callable[..., PolicyLearner],
 ) -> None:

@@ -16,12 +16,17 @@ kept, the policy is young rather than too smooth, and a fall is at most 0.15.
 The weight stays below 30 times the first one. Where a share of the return must be kept it may fall
 to a tenth of the first one; where a score decides, which may ask for too much, it never falls below
 it, so that the policy is as smooth as without the wish.
+
+With a fluctuation target the same law bounds the weight that the target may take (`ChangeLimit`):
+first comes the constraint, then the action change, then J.
 """
 
 import math
 from dataclasses import dataclass, replace
+from typing import Self
 
 from spacil.training.wishes.control import log_step
+from spacil.training.wishes.target import MAX_LOG_WEIGHT
 
 GAIN = 0.4
 RISE, LEAST_RISE = 0.2, 0.05
@@ -51,8 +56,11 @@ class Smoothest:
     was_kept: bool = False
     """Whether the constraint has held at some evaluation"""
 
+    pace = 1.0
+    """On every step"""
+
     @classmethod
-    def starting(cls, weight: float, min_factor: float) -> "Smoothest":
+    def starting(cls, weight: float, min_factor: float) -> Self:
         first = math.log(weight)
         return cls(first, first + math.log(min_factor), first + math.log(MAX_FACTOR))
 
@@ -61,7 +69,11 @@ class Smoothest:
         """lambda"""
         return math.exp(self.log_weight)
 
-    def after_evaluation(self, slack: float | None) -> "Smoothest":
+    @property
+    def is_lowest(self) -> bool:
+        return self.log_weight <= self.log_lowest
+
+    def after_evaluation(self, slack: float | None) -> Self:
         """With the slack of the constraint; None where it is not known yet."""
         if slack is None:
             return self
@@ -77,9 +89,31 @@ class Smoothest:
         slower = replace(seen, largest_rise=max(self.largest_rise / 2, LEAST_RISE))
         return slower._moved(log_step(violation, GAIN, 0.0, FALL))
 
-    def _moved(self, step: float) -> "Smoothest":
-        moved = min(max(self.log_weight + step, self.log_lowest), self.log_highest)
-        return replace(self, log_weight=moved)
+    def _moved(self, step: float) -> Self:
+        moved = self.log_weight + self.pace * step
+        return replace(self, log_weight=min(max(moved, self.log_lowest), self.log_highest))
+
+
+class ChangeLimit(Smoothest):
+    """The most weight that the search for an action change may take, by the same slack.
+
+    None is withheld until the constraint is missed. Then the limit comes down from the weight that
+    the search has, and goes on as above, in steps twice as long: the action change answers less to
+    its weight than J does.
+    """
+
+    pace = 2.0
+
+    @classmethod
+    def starting(cls, weight: float, min_factor: float) -> Self:
+        return cls(MAX_LOG_WEIGHT, math.log(weight * min_factor), MAX_LOG_WEIGHT)
+
+    def after_evaluation_with(self, weight: float, slack: float | None) -> Self:
+        """With the weight that the search asked for when the slack was found."""
+        if slack is None or slack >= 0:
+            return self.after_evaluation(slack)
+        asked = min(self.log_weight, math.log(weight))
+        return replace(self, log_weight=asked).after_evaluation(slack)
 
 
 @dataclass(frozen=True)
@@ -90,8 +124,8 @@ class Candidate:
     average_return: float
     score: float
     j: float
-    is_calm: bool = True
-    """Whether its action change is at most what a target asks for"""
+    excess: float = 0.0
+    """Of its action change over what a target asks for, relative; 0 where that is met"""
 
 
 def is_preferred(
@@ -99,9 +133,9 @@ def is_preferred(
 ) -> bool:
     """Whether a later policy takes the place of the one chosen so far.
 
-    One that keeps the constraint beats one that does not; of two that keep it, one that meets a
-    fluctuation target beats one that does not, and then the smoother one wins; of two that do not
-    keep it, the one that misses it by less. Both slacks are those of the newest constraint.
+    One that keeps the constraint beats one that does not; of two that keep it, the one nearer to a
+    fluctuation target wins, and then the smoother one; of two that do not keep it, the one that
+    misses it by less. Both slacks are those of the newest constraint.
     """
     slacks = [-math.inf if known is None else known for known in (slack, old_slack)]
     is_kept, was_kept = (known >= 0 for known in slacks)
@@ -109,6 +143,4 @@ def is_preferred(
         return is_kept
     if not is_kept:
         return slacks[0] >= slacks[1]
-    if new.is_calm != old.is_calm:
-        return new.is_calm
-    return new.j < old.j
+    return (new.excess, new.j) < (old.excess, old.j)

@@ -77,6 +77,10 @@ class Dual:
         step = gain * limited(seen.error, MAX_ERROR)
         return replace(seen, log_weight=_clamped(self.log_weight + step))
 
+    def at_most(self, log_weight: float) -> Self:
+        """With an integral term that has not run away from a limit on the weight."""
+        return replace(self, log_weight=min(self.log_weight, log_weight))
+
     def after_evaluation(self, evaluated_j: float) -> Self:
         """With the J of mean actions, right after the batch's: the bias moves."""
         if not self.batch_j or not evaluated_j:

@@ -24,6 +24,7 @@ from spacil.training.wishes.smoothest import (
     MIN_FACTOR_BY_RETURN,
     MIN_FACTOR_BY_SCORE,
     Candidate,
+    ChangeLimit,
     Smoothest,
     is_preferred,
 )
@@ -37,6 +38,7 @@ _RECORDS: Mapping[str, tuple[str, type]] = {
     "weight_rule": ("rule", WeightRule),
     "fluctuation_dual": ("fluctuation", ChangeDual),
     "smoothest": ("smoothest", Smoothest),
+    "change_limit": ("change_limit", ChangeLimit),
     "constraint": ("constraint", Constraint),
     "candidate": ("chosen", Candidate),
 }
@@ -56,6 +58,8 @@ class Wishes:
         """What moves the weight with --penalty-weight auto"""
         self.smoothest: Smoothest | None = None
         """What moves it with --smoothest, by the slack of `constraint`"""
+        self.change_limit: ChangeLimit | None = None
+        """What that slack leaves for a fluctuation target"""
         self.constraint: Constraint | None = None
         self.chosen: Candidate | None = None
         """The evaluated policy that --smoothest would hand out"""
@@ -83,15 +87,18 @@ class Wishes:
             self.constraint = starting_constraint(config, demos, eval_env)
             factor = MIN_FACTOR_BY_RETURN if wish.keep_return else MIN_FACTOR_BY_SCORE
             self.smoothest = Smoothest.starting(penalty.first_weight, factor)
+            if self.fluctuation is not None:
+                first = penalty.temporal_term.weight
+                self.change_limit = ChangeLimit.starting(first, MIN_FACTOR_BY_RETURN)
 
     @property
     def weights(self) -> FoundWeights:
         """For the next iteration."""
         spatial = self.rule or self.smoothness or self.smoothest
-        return FoundWeights(
-            None if spatial is None else spatial.weight,
-            None if self.fluctuation is None else self.fluctuation.weight,
-        )
+        temporal = None if self.fluctuation is None else self.fluctuation.weight
+        if temporal is not None and self.change_limit is not None:
+            temporal = min(temporal, self.change_limit.weight)
+        return FoundWeights(None if spatial is None else spatial.weight, temporal)
 
     # --- what the searches hear
 
@@ -119,6 +126,8 @@ class Wishes:
             change = measure_action_change(policy, rollout, num_states, streams.target)
             if change is not None:
                 self.fluctuation = self.fluctuation.after_batch(change)
+                if self.change_limit is not None:
+                    self.fluctuation = self.fluctuation.at_most(self.change_limit.log_weight)
             metrics |= {
                 "fluctuation_target": self.fluctuation.target,
                 "action_fluctuation_batch": change,
@@ -150,6 +159,8 @@ class Wishes:
         if self.smoothest is not None:
             assert score is not None
             metrics |= self._smoothest_after(evaluation, score, iteration, moves_weight)
+        if self.fluctuation is not None:
+            metrics["next_lambda_temporal"] = self.weights.temporal
         return metrics
 
     def _targets_after(self, evaluation: Evaluation) -> Metrics:
@@ -173,7 +184,6 @@ class Wishes:
                 "fluctuation_gap_evaluated": found.gap,
                 "is_fluctuation_target_met": found.is_met,
                 "fluctuation_target_verdict": found.words,
-                "next_lambda_temporal": self.fluctuation.weight,
             }
         return metrics
 
@@ -187,10 +197,10 @@ class Wishes:
         if moves_weight:
             self.constraint = former.after_evaluation(average_return)
         slack = self.constraint.slack(average_return, score)
+        excess = self._excess(evaluation.action_fluctuation)
         if moves_weight and not self.constraint.has_outgrown(former):
-            self.smoothest = self.smoothest.after_evaluation(slack)
-        is_calm = self._is_calm(evaluation.action_fluctuation)
-        is_chosen = self._choose(Candidate(iteration, average_return, score, j, is_calm))
+            self._heed(slack, is_calm=excess == 0)
+        is_chosen = self._choose(Candidate(iteration, average_return, score, j, excess))
         assert self.chosen is not None
         of_return = {
             "return_share": self.constraint.share(average_return),
@@ -208,10 +218,20 @@ class Wishes:
             "is_smoothest": is_chosen,
         }
 
-    def _is_calm(self, change: float | None) -> bool:
+    def _heed(self, slack: float | None, *, is_calm: bool) -> None:
+        """Move the weights by what the constraint leaves: J's once the action change is there."""
+        assert self.smoothest is not None
+        limit, temporal = self.change_limit, self.weights.temporal
+        if is_calm or limit is None or limit.is_lowest:
+            self.smoothest = self.smoothest.after_evaluation(slack)
+        if limit is not None and temporal is not None:
+            self.change_limit = limit.after_evaluation_with(temporal, slack)
+
+    def _excess(self, change: float | None) -> float:
         if self.fluctuation is None or change is None:
-            return True
-        return verdict(self.fluctuation, change).is_met
+            return 0.0
+        found = verdict(self.fluctuation, change)
+        return 0.0 if found.is_met else found.gap
 
     def _choose(self, found: Candidate) -> bool:
         """Whether the policy just evaluated is the one to hand out from now on."""

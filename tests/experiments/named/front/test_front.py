@@ -128,7 +128,7 @@ def test_without_gail_there_is_no_front(tmp_path: Path) -> None:
     outcome = page.analyse(gathered_from(tmp_path, arms, lambda arm, run: None, SCOPE))
     assert outcome.tables[0].rows == []
     assert "gail-like has not run" in outcome.notes[0]
-    assert len(outcome.problems) == 8 + 8
+    assert len(outcome.problems) == 6 + 8
 
 
 def test_the_wish_stands_in_the_front_with_the_policy_it_hands_out(tmp_path: Path) -> None:

@@ -19,9 +19,7 @@ from spacil.experiments.statistics import Summary, summarize
 
 GAIL, CONFIRMED = "gail-like", ", fixed weight"
 DEMONSTRATOR = "demonstrator"
-SMOOTHEST = "spacil --smoothest"
-CHANGE_TARGETS = {f"{SMOOTHEST}, change {target:g}": target for target in (0.75, 0.5, 0.35)}
-"""Label -> the action change that it asks for besides, as a share of the demonstrator's"""
+SMOOTHEST, LEAST_CHANGE = "spacil --smoothest", "spacil --smoothest, least change"
 
 
 @dataclass(frozen=True)
@@ -133,7 +131,7 @@ def _ladder(arm: ArmRuns, reference: Reference) -> Method:
 
 def _single(arm: ArmRuns, reference: Reference) -> Method:
     which: Which = (
-        "best" if arm.label in (SMOOTHEST, *CHANGE_TARGETS) else "last"
+        "best" if arm.label in (SMOOTHEST, LEAST_CHANGE) else "last"
     )  # what is handed out
     rows = [numbers_of(record, which) for record in arm.records]
     points = [_point("", row, reference) for row in rows]

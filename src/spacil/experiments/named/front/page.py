@@ -71,7 +71,7 @@ _TEXT = (
     "own. The action-rate reward loses the squared change of the executed action. The policy that "
     "is smooth by construction has a bound on its Lipschitz constant, which halves where weights "
     "double. `spacil` is the default, `spacil --smoothest` the same with `--keep-return 0.97`, "
-    "`change 0.75` asks for so much of the demonstrator's action change besides "
+    "`least change` asks for 0.3 of the demonstrator's action change besides "
     "(`--fluctuation-target`): one run each with the iterations of a ladder. Filters act on GAIL's "
     "policy and leave its J as it is."
 )
