@@ -227,6 +227,7 @@ def test_what_must_be_kept_comes_before_the_action_change_and_that_before_j(
     learner.wishes.constraint = Constraint(0.5, 0.1, -1e6, 1e9)  # and by nothing
     train(learner, rows.append)
     assert rows[-1]["lambda_temporal"] < kept["lambda_temporal"]
+    assert rows[-1]["lambda_policy"] < kept["lambda_policy"]  # it gives way as well
     assert not rows[-1]["is_fluctuation_target_met"]
     assert rows[-1]["next_lambda_temporal"] == learner.wishes.weights.temporal
 

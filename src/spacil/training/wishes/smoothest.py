@@ -69,10 +69,6 @@ class Smoothest:
         """lambda"""
         return math.exp(self.log_weight)
 
-    @property
-    def is_lowest(self) -> bool:
-        return self.log_weight <= self.log_lowest
-
     def after_evaluation(self, slack: float | None) -> Self:
         """With the slack of the constraint; None where it is not known yet."""
         if slack is None:

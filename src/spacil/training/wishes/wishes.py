@@ -219,10 +219,15 @@ class Wishes:
         }
 
     def _heed(self, slack: float | None, *, is_calm: bool) -> None:
-        """Move the weights by what the constraint leaves: J's once the action change is there."""
+        """Move the weights by what the constraint leaves.
+
+        Until the action change is there, J's weight does not rise; it gives way all the same,
+        though not for a policy that is young.
+        """
         assert self.smoothest is not None
         limit, temporal = self.change_limit, self.weights.temporal
-        if is_calm or limit is None or limit.is_lowest:
+        gives_way = limit is not None and limit.was_kept and slack is not None and slack < 0
+        if is_calm or gives_way:
             self.smoothest = self.smoothest.after_evaluation(slack)
         if limit is not None and temporal is not None:
             self.change_limit = limit.after_evaluation_with(temporal, slack)
