@@ -105,11 +105,11 @@ class ChangeLimit(Smoothest):
         return cls(MAX_LOG_WEIGHT, math.log(weight * min_factor), MAX_LOG_WEIGHT)
 
     def after_evaluation_with(self, weight: float, slack: float | None) -> Self:
-        """With the weight that the search asked for when the slack was found."""
+        """With the weight that was in use when the slack was found."""
         if slack is None or slack >= 0:
             return self.after_evaluation(slack)
-        asked = min(self.log_weight, math.log(weight))
-        return replace(self, log_weight=asked).after_evaluation(slack)
+        used = min(self.log_weight, math.log(weight))
+        return replace(self, log_weight=used).after_evaluation(slack)
 
 
 @dataclass(frozen=True)
