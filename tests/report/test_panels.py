@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from matplotlib import image
+from matplotlib.figure import Figure
 from pictures import assert_drawn
 
 from spacil.report import panels
@@ -26,12 +27,37 @@ def test_any_panel_can_be_drawn(changes: dict[str, Any], tmp_path: Path) -> None
     assert_drawn(tmp_path / "one.png", (414, 342 + legend))
 
 
-def test_what_lies_below_the_least_value_is_cut_off(tmp_path: Path) -> None:
-    drawn = {}
-    for name, least in {"all": None, "cut": 2.5}.items():
-        panels.draw_panels([panel(least_y=least)], tmp_path / f"{name}.png")
-        drawn[name] = (tmp_path / f"{name}.png").read_bytes()
-    assert drawn["all"] != drawn["cut"]
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
+    """Those that were drawn, instead of their files."""
+    kept: list[Figure] = []
+    monkeypatch.setattr(
+        "spacil.report.plain_figures.save_figure", lambda figure, path, dpi: kept.append(figure)
+    )
+    return kept
+
+
+def test_what_lies_below_the_least_value_is_cut_off_and_takes_no_room(
+    figures: list[Figure], tmp_path: Path
+) -> None:
+    far = {"label": "far", "x": [100.0], "y": [0.0], "low": None, "high": None, "is_joined": False}
+    here = far | {"label": "here", "x": [1.0, 2.0], "y": [3.0, 4.0]}
+    panels.draw_panels([panel(series=[far, here], least_y=2.5)], tmp_path / "cut.png")
+    (axis,) = figures[0].axes
+    assert axis.get_ylim()[0] == 2.5
+    left, right = axis.get_xlim()
+    assert left < 1 and 2 < right < 3
+
+
+def test_a_legend_of_long_names_stays_in_the_figure(figures: list[Figure], tmp_path: Path) -> None:
+    names = [f"imitator {number} of the smooth demonstrator" for number in range(8)]
+    one = {"x": [1.0], "y": [1.0], "low": None, "high": None, "is_joined": False}
+    series = [one | {"label": name} for name in names]
+    panels.draw_panels([panel(series=series)] * 2, tmp_path / "long.png")
+    (figure,) = figures
+    figure.canvas.draw()
+    legend, page = figure.legends[0].get_window_extent(), figure.bbox
+    assert page.x0 <= legend.x0 and legend.x1 <= page.x1
 
 
 def test_labels_that_share_a_colour_differ_in_their_mark() -> None:

@@ -14,8 +14,9 @@ from spacil import storage
 from spacil.report.comparison import DPI
 from spacil.report.plain_figures import finish_figure, plain_style, subplots
 
-_LEGEND_ROW, _LABEL_WIDTH = 0.22, 1.9
-"""Height of a row of the legend and width of a label in it, inches"""
+_LEGEND_ROW, _HANDLE_WIDTH, _LETTER_WIDTH = 0.22, 0.6, 0.065
+"""Height of a row of the legend, width of a mark and of a letter in it, inches"""
+_MARGIN = 0.05
 _MARKS = "os^"
 _COLOURS = (
     "#c8553d", "#1f6f8b", "#7d8491", "#d9a441", "#588157", "#6d597a", "#b56576", "#2a9d8f",
@@ -33,7 +34,8 @@ def draw_panels(panels: Sequence[Mapping[str, Any]], path: Path, columns: int = 
     rows = -(-len(panels) // columns)
     looks = _looks(one["label"] for panel in panels for one in panel["series"])
     width, height = 4.6 * columns, 3.8 * rows
-    labels_per_row = max(1, int(width / _LABEL_WIDTH))
+    label_width = _HANDLE_WIDTH + _LETTER_WIDTH * max(map(len, looks), default=0)
+    labels_per_row = max(1, int(width / label_width))
     legend = _LEGEND_ROW * -(-len(looks) // labels_per_row)
     figure, axes = subplots(rows, columns, figsize=(width, height + legend), squeeze=False)
     for axis, panel in zip(axes.flat, panels, strict=False):
@@ -84,10 +86,19 @@ def _draw(axis: Any, panel: Mapping[str, Any], looks: Mapping[str, Mapping[str, 
     if panel["is_log_y"]:
         axis.set_yscale("log")
     if panel.get("least_y") is not None:
-        axis.set_ylim(bottom=panel["least_y"])
+        _crop(axis, panel["series"], panel["least_y"])
     axis.set_title(panel["title"], parse_math=False, fontsize=10)
     axis.set_xlabel(panel["x_label"], parse_math=False)
     axis.set_ylabel(panel["y_label"], parse_math=False)
+
+
+def _crop(axis: Any, series: Sequence[Mapping[str, Any]], least_y: float) -> None:
+    """Down to `least_y`, and no wider than what lies above it."""
+    axis.set_ylim(bottom=least_y)
+    shown = [x for one in series for x, y in zip(one["x"], one["y"], strict=True) if y >= least_y]
+    if shown:
+        margin = _MARGIN * (max(shown) - min(shown) or 1.0)
+        axis.set_xlim(min(shown) - margin, max(shown) + margin)
 
 
 def main(source: str, picture: str) -> None:
