@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spacil.errors import ConfigError, StorageError
+from spacil.errors import ConfigError
 from spacil.report.learning_curve import RETURN_COLOUR, SMOOTHNESS_COLOUR
-from spacil.report.plain_figures import plain_style, subplots
-from spacil.storage import os_errors_as
+from spacil.report.plain_figures import plain_style, save_figure, subplots
 
 if TYPE_CHECKING:
     from spacil.demos.demonstrations import Demonstrations
@@ -36,8 +35,7 @@ def draw_demonstrations(demos: "Demonstrations", path: Path) -> None:
     task = demos.metadata.task or "an unnamed task"
     figure.suptitle(f"{demos.num_episodes} demonstrations of {task}")
     figure.tight_layout()
-    with os_errors_as(StorageError, "write", path):
-        figure.savefig(path, dpi=130)
+    save_figure(figure, path, dpi=130)
 
 
 def _draw_episodes(axes: list[Any], demos: "Demonstrations") -> None:

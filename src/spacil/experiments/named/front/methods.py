@@ -130,9 +130,8 @@ def _ladder(arm: ArmRuns, reference: Reference) -> Method:
 
 
 def _single(arm: ArmRuns, reference: Reference) -> Method:
-    which: Which = (
-        "best" if arm.label in (SMOOTHEST, LEAST_CHANGE) else "last"
-    )  # what is handed out
+    is_wish = arm.label in (SMOOTHEST, LEAST_CHANGE)
+    which: Which = "best" if is_wish else "last"  # what is handed out
     rows = [numbers_of(record, which) for record in arm.records]
     points = [_point("", row, reference) for row in rows]
     return Method(
