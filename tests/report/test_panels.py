@@ -27,6 +27,14 @@ def test_any_panel_can_be_drawn(changes: dict[str, Any], tmp_path: Path) -> None
     assert_drawn(tmp_path / "one.png", (414, 342 + legend))
 
 
+def test_the_same_panels_give_the_same_file(tmp_path: Path) -> None:
+    first, again = (tmp_path / name for name in ("first.svg", "again.svg"))
+    for path in (first, again):
+        panels.draw_panels([panel()], path)
+    assert first.read_bytes() == again.read_bytes()
+    assert b"<dc:date>" not in first.read_bytes()
+
+
 @pytest.fixture
 def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
     """Those that were drawn, instead of their files."""

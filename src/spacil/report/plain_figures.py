@@ -58,6 +58,10 @@ def finish_figure(figure: Any, path: Path, *, dpi: int = 120, below: float = 0.0
 
 
 def save_figure(figure: Any, path: Path, dpi: int) -> None:
+    """The same figure gives the same file: an SVG has neither a date nor random names inside."""
     picture = io.BytesIO()
-    figure.savefig(picture, dpi=dpi, format=path.suffix.removeprefix(".") or "png")
+    kind = path.suffix.removeprefix(".") or "png"
+    undated = {"Date": None} if kind == "svg" else None
+    with matplotlib.rc_context({"svg.hashsalt": "spacil"}):
+        figure.savefig(picture, dpi=dpi, format=kind, metadata=undated)
     storage.replace_file(path, picture.getvalue())

@@ -74,6 +74,12 @@ def test_the_runs_of_an_experiment_can_be_listed(spacil: Spacil, paper_runs: Pat
     assert listed["states"] == {"finished": 10, "waiting": 2}
 
 
+def test_a_list_goes_as_far_as_is_known(spacil: Spacil, tmp_path: Path) -> None:
+    flags = ("--tasks", "Hopper-v4", "-o", tmp_path / "none", "--list", "--json")
+    listed = spacil("experiment", "demonstrators", *flags).result
+    assert {run["algorithm"] for run in listed["runs"]} == {"trpo"}  # imitators come later
+
+
 def test_without_any_finished_run_there_is_no_page(spacil: Spacil, tmp_path: Path) -> None:
     refused = spacil("experiment", "returns", "--no-train", "-o", tmp_path / "none")
     assert refused.code == 73

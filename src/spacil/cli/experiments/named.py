@@ -84,12 +84,13 @@ def run(name: str, arguments: list[str]) -> int:
         gathered = _given(name, experiment, parsed)
     elif not experiment.stages:
         gathered = _without_runs(scope)
+    elif parsed.list:
+        arms = _known_arms(experiment, scope, folder)
+        return _list(_sweep(folder, arms, parsed), arms, parsed)
     else:
         for stage in experiment.stages:
             arms = stage(scope, folder)
             sweep = _sweep(folder, arms, parsed)
-            if parsed.list:
-                return _list(sweep, arms, parsed)
             code = _train(sweep, arms, parsed) if parsed.train else 0
             if code not in (0, EXIT_INCOMPLETE):
                 return code
@@ -161,6 +162,18 @@ def _checked_runs(arms: "Sequence[Arm]") -> "list[Any]":
     from spacil.experiments.sweeps.plan import planned_runs
 
     return planned_runs(grid for arm in arms for grid in arm.grids())
+
+
+def _known_arms(experiment: "NamedExperiment", scope: "Scope", folder: Path) -> "Sequence[Arm]":
+    """Those of the last stage that can be planned: a later one may need runs of an earlier one."""
+    first, *later = experiment.stages
+    arms = first(scope, folder)
+    for stage in later:
+        try:
+            arms = stage(scope, folder)
+        except RunDirError:
+            break
+    return arms
 
 
 def _list(sweep: "SweepFolder", arms: "Sequence[Arm]", parsed: NamedArguments) -> int:
