@@ -98,6 +98,37 @@ def test_a_run_that_never_gets_there_is_slower_than_any() -> None:
     assert evidence.faster(found, OURS, GAIL)[0] == "holds (2 of 2 tasks)"
 
 
+def test_where_nobody_gets_there_nobody_is_slower() -> None:
+    found = results(steps_to_95=([None, None], [None, None]))
+    for row in found["returns"]["runs"]:
+        if row["task"] == "Hopper-v4":
+            row["steps_to_95"] = {OURS: 10.0, GAIL: 20.0}[row["setting"]]
+    answer, words = evidence.faster(found, OURS, GAIL)
+    assert answer == "holds (1 of 1 tasks)"
+    assert words.endswith("Ant never (n 2, 2)")
+
+
+def test_a_task_that_gail_has_not_learned_is_left_out_of_every_claim_but_named() -> None:
+    found = results(share=([1.0], [0.9]), J=([1.0], [0.3]), G=([10.0], [5.0]))
+    for row in found["returns"]["runs"]:
+        if (row["task"], row["setting"]) == ("Ant-v4", GAIL):
+            row["share"] = 0.13
+    curves = [
+        {"task": task, "setting": setting, "late_variability": {"learning": [1.0]}}
+        for task in ("Hopper-v4", "Ant-v4")
+        for setting in (OURS, GAIL)
+    ]
+    told = claims.answers({**found, "curves": {"variability": curves}})
+    of_pair = [one for one in told if one.setting == "our default" and one.claim in claims.PER_PAIR]
+    measured = [one for one in of_pair if one.evidence]
+    assert {one.claim for one in measured} >= {
+        "SPaCIL is smoother than GAIL on all tasks",
+        "GAIL's rough policies have more variable training curves",
+    }
+    assert all(one.evidence.endswith("; GAIL has not learned Ant (13 %)") for one in measured)
+    assert all(one.evidence.count("Ant") == 1 for one in measured)
+
+
 def test_the_gain_is_asked_of_the_task_with_most_dimensions() -> None:
     document = results(share=([1.0], [0.9]))
     gain = evidence.larger_gain_in_high_dimensions
@@ -112,8 +143,8 @@ def test_the_gain_is_asked_of_the_task_with_most_dimensions() -> None:
 
 def test_noise_is_judged_on_negative_returns_too() -> None:
     def level(task: str, g: float, j: float) -> dict[str, Any]:
-        scaled = {"G": g, "J": j, "J_fixed": 1.0}
-        return {"task": task, "noise_std": 0.001, "draws": 10, "scaled": scaled}
+        scaled, drawn = {"G": g, "J": j, "J_fixed": 1.0}, {"mean": 3 * j, "low": 3 * j - 0.15}
+        return {"task": task, "noise_std": 0.001, "draws": 10, "scaled": scaled, "J": drawn}
 
     document = {
         "perturbation": {"levels": [level("Reacher-v4", 1.2, 1.1), level("Ant-v4", 0.99, 0.9)]}
@@ -122,6 +153,8 @@ def test_noise_is_judged_on_negative_returns_too() -> None:
     assert (answer, "10 draws" in words) == ("holds on 1 of 2 tasks", True)
     assert evidence.j_scaled(0.001, 1.0)(document, "", "")[0] == "holds on 1 of 2 tasks"
     assert evidence.j_scaled(0.1, 2.0)(document, "", "")[0] == "not measured"
+    by_chance = {"perturbation": {"levels": [level("Reacher-v4", 1.0, 1.04)]}}  # from 0.99 on
+    assert evidence.j_scaled(0.001, 1.0)(by_chance, "", "")[0] == "does not hold (0 of 1 tasks)"
 
 
 def summary(group: str, setting: str, g: float, j: float) -> dict[str, Any]:

@@ -17,6 +17,8 @@ ROBUST_SHARE = 0.95
 """Of the return that a robust policy keeps at noise 0.001"""
 VERY_HIGH = 2.0
 """J at noise 0.1 over J without, from which on we call it very high"""
+LEARNED = 0.2
+"""Share of the demonstrator's return from which on a method counts as having learned a task"""
 
 Results = Mapping[str, Document]
 Columns = Mapping[str, list[float]]
@@ -32,6 +34,25 @@ def column(results: Results, name: str, setting: str, key: str) -> dict[str, lis
         if row["setting"] == setting and row.get(key) is not None and row["task"] in FIVE_TASKS:
             found.setdefault(row["task"], []).append(row[key])
     return {task: found[task] for task in FIVE_TASKS if task in found}
+
+
+def where_learned(results: Results, gail: str) -> tuple[Results, list[str]]:
+    """The results without tasks that GAIL has not learned, and words on those that are left out.
+
+    There its best policy is one of the first iterations: as smooth as an untrained one, and no
+    rival.
+    """
+    shares = {task: _mean(of) for task, of in column(results, "returns", gail, "share").items()}
+    left_out = {task: share for task, share in shares.items() if share < LEARNED}
+
+    def kept(name: str, rows: str) -> Document:
+        document = results[name]
+        return document | {rows: [r for r in document[rows] if r["task"] not in left_out]}
+
+    tables = {"returns": "runs", "curves": "variability"}
+    found = dict(results) | {n: kept(n, rows) for n, rows in tables.items() if n in results}
+    words = [f"{_short(task)} ({100 * share:.0f} %)" for task, share in left_out.items()]
+    return found, words
 
 
 def verdict(holds: Mapping[str, bool]) -> str:
@@ -133,7 +154,7 @@ def steadier_training(results: Results, ours: str, gail: str) -> tuple[str, str]
 
 
 def faster(results: Results, ours: str, gail: str) -> tuple[str, str]:
-    """A run that never gets there is slower than any that does."""
+    """A run that never gets there is slower than any that does; where none does, none is faster."""
     never = float("inf")
     holds, words = {}, []
     rows = results.get("returns", {}).get("runs", [])
@@ -146,7 +167,9 @@ def faster(results: Results, ours: str, gail: str) -> tuple[str, str]:
             ]
             for label in (ours, gail)
         )
-        if a and b:
+        if a and b and min(*a, *b) == never:
+            words.append(f"{_short(task)} never (n {len(a)}, {len(b)})")
+        elif a and b:
             chance = improvement([-x for x in _finite(a)], [-x for x in _finite(b)]).probability
             holds[task] = chance > 0.5
             compared = f"{_short(task)} {_steps(a)} vs {_steps(b)} (n {len(a)}, {len(b)})"
@@ -182,39 +205,48 @@ def larger_gain_in_high_dimensions(results: Results, ours: str, gail: str) -> tu
     return answer, f"gain in percent of the demonstrator, by dimension: {evidence}"
 
 
-def _scaled(results: Results, level: float) -> dict[str, dict[str, float | None]]:
+def _at_noise(results: Results, level: float) -> dict[str, Document]:
+    """Task -> what was measured at this level."""
     rows = results.get("perturbation", {}).get("levels", [])
-    return {row["task"]: row["scaled"] for row in rows if row["noise_std"] == level}
+    return {row["task"]: row for row in rows if row["noise_std"] == level}
 
 
-def _draws(results: Results, level: float) -> str:
+def _draws(rows: Mapping[str, Document]) -> str:
     """`10 draws`, of every task."""
-    rows = results.get("perturbation", {}).get("levels", [])
-    counts = sorted({row["draws"] for row in rows if row["noise_std"] == level})
-    return f"{' or '.join(map(str, counts))} draws"
+    return f"{' or '.join(map(str, sorted({row['draws'] for row in rows.values()})))} draws"
 
 
 def robust_to_small_noise(results: Results, *_: str) -> tuple[str, str]:
-    found = {t: s["G"] for t, s in _scaled(results, 0.001).items() if s["G"] is not None}
+    rows = _at_noise(results, 0.001)
+    found = {t: g for t, row in rows.items() if (g := row["scaled"]["G"]) is not None}
     # Returns of Reacher are negative: 1.05 of one is 5 % worse.
     holds = {
         task: (2 - g if task.startswith("Reacher") else g) >= ROBUST_SHARE
         for task, g in found.items()
     }
     words = "; ".join(f"{_short(task)} {g:.3f}" for task, g in found.items())
-    about = f"G at noise 0.001 over G without, {_draws(results, 0.001)}"
+    about = f"G at noise 0.001 over G without, {_draws(rows)}"
     return verdict(holds), f"{about}: {words}" if words else ""
 
 
 def j_scaled(level: float, least: float) -> Claim:
+    """More than chance: the lower end of the interval over draws is above `least`."""
+
+    def lower_end(row: Document) -> float:
+        j = row["J"]
+        low = j["mean"] if j["low"] is None else j["low"]
+        return float(row["scaled"]["J"] * low / j["mean"])
+
     def answer(results: Results, *_: str) -> tuple[str, str]:
-        found = {t: s for t, s in _scaled(results, level).items() if s["J"] is not None}
-        holds = {task: (scaled["J"] or 0) > least for task, scaled in found.items()}
+        rows = _at_noise(results, level)
+        found = {task: row for task, row in rows.items() if row["scaled"]["J"] is not None}
+        holds = {task: lower_end(row) > least for task, row in found.items()}
         words = "; ".join(
-            f"{_short(task)} {number(s['J'])} (fixed states {number(s['J_fixed'])})"
-            for task, s in found.items()
+            f"{_short(task)} {number(row['scaled']['J'])}, from {number(lower_end(row))} on "
+            f"(fixed states {number(row['scaled']['J_fixed'])})"
+            for task, row in found.items()
         )
-        about = f"J at noise {level:g} over J without, {_draws(results, level)}"
+        about = f"J at noise {level:g} over J without, mean and 95 % over {_draws(rows)}"
         return verdict(holds), f"{about}: {words}" if words else ""
 
     return answer
