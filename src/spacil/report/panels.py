@@ -80,7 +80,7 @@ def _draw(axis: Any, panel: Mapping[str, Any], looks: Mapping[str, Mapping[str, 
                 one["x"], one["low"], one["high"], color=look["color"], alpha=0.15, linewidth=0
             )
     if panel["reference"] is not None:
-        axis.axhline(panel["reference"], color="#444", linestyle="--", linewidth=1)
+        _draw_level(axis, panel["reference"], panel.get("reference_label", ""))
     if panel["is_log_x"]:
         axis.set_xscale("log")
     if panel["is_log_y"]:
@@ -90,6 +90,15 @@ def _draw(axis: Any, panel: Mapping[str, Any], looks: Mapping[str, Mapping[str, 
     axis.set_title(panel["title"], parse_math=False, fontsize=10)
     axis.set_xlabel(panel["x_label"], parse_math=False)
     axis.set_ylabel(panel["y_label"], parse_math=False)
+
+
+def _draw_level(axis: Any, level: float, label: str) -> None:
+    """Dashed across, with its name above the right end."""
+    axis.axhline(level, color="#444", linestyle="--", linewidth=1)
+    axis.annotate(
+        label, (1, level), xycoords=("axes fraction", "data"), ha="right", va="bottom",
+        fontsize=7, color="#444", parse_math=False,
+    )  # fmt: skip
 
 
 def _crop(axis: Any, series: Sequence[Mapping[str, Any]], least_y: float) -> None:

@@ -7,7 +7,7 @@ and writes NAME.md, NAME.json, NAME.png and NAME.svg. Everything is kept: the sa
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -74,6 +74,7 @@ def run(name: str, arguments: list[str]) -> int:
     prog = f"spacil experiment {name}"
     parsed = parse(NamedArguments, arguments, prog, about[0].upper() + about[1:] + ".")
     from spacil.experiments.named.experiment import gather
+    from spacil.experiments.named.remarks import notes_on_episodes
     from spacil.experiments.sweeps.folder import RESULTS
 
     experiment, scope = named_experiment(name), _scope(parsed)
@@ -98,6 +99,7 @@ def run(name: str, arguments: list[str]) -> int:
         if not gathered.records:
             raise RunDirError("no finished run to report on:\n  " + "\n  ".join(gathered.problems))
     outcome = experiment.analyse(_measured(name, experiment, gathered, folder, results))
+    outcome = replace(outcome, notes=[*outcome.notes, *notes_on_episodes(outcome.records)])
     written = _write(name, outcome, shlex.join(["spacil", "experiment", name, *arguments]), results)
     document = identity(experiment=name) | {"written": [str(path) for path in written]}
     document |= {"problems": [*outcome.problems]}
@@ -215,8 +217,6 @@ def _measured(
     name: str, experiment: "NamedExperiment", gathered: "Gathered", folder: Path, results: Path
 ) -> "Gathered":
     """With what the experiment measures at its runs, and the results of others that it reads."""
-    from dataclasses import replace
-
     from spacil.experiments.named.experiment import measured_at
 
     found: dict[Path, Any] = {}

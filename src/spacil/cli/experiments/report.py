@@ -44,7 +44,8 @@ def run(arguments: list[str]) -> int:
         arguments,
         "spacil report",
         "One page that opens offline: tables with intervals, curves and fronts; exits 3 if some "
-        "runs are missing, or a document is damaged.",
+        "of the runs to compare are missing, or a document is damaged. What an experiment has not "
+        "run is named on its page.",
     )
     from spacil.experiments.named.results_folder import read_results
 

@@ -95,6 +95,8 @@ def _series(series: "Series", panel: "Panel", colour: str) -> "charts.Series":
 
     names = [name for name in ("x", "y", "low", "high") if getattr(series, name) is not None]
     points = sorted(zip(*(getattr(series, name) for name in names), strict=True))
+    if panel.least_y is not None:
+        points = [point for point in points if point[1] >= panel.least_y]
     if panel.is_log_x:
         points = [point for point in points if point[0] > 0]
     if panel.is_log_y:

@@ -111,6 +111,7 @@ def _panel(panel: Mapping[str, Any]) -> Panel:
         is_log_y=bool(panel["is_log_y"]),
         # Kept since tables are; the axis of a panel says it too.
         reference_label=_text(panel.get("reference_label", "dashed")),
+        least_y=_number(panel.get("least_y")),
     )
 
 

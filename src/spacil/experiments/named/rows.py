@@ -79,6 +79,7 @@ def rows_of(gathered: Gathered, which: Which) -> list[dict[str, Any]]:
             "which": which,
             "is_fresh": record.is_fresh,
             "num_episodes": record.evaluated(which).get("num_episodes"),
+            "iteration": record.evaluated(which).get("iteration"),
             **numbers_of(record, which),
             other: numbers_of(record, other),
             "run_dir": "/".join(record.path.parts[-4:]),

@@ -104,6 +104,16 @@ def test_the_chosen_rung_is_confirmed_at_its_weight(gathered: Gathered, tmp_path
     assert config.policy_penalty.penalty_start == 0
 
 
+def test_a_start_that_has_not_learned_yet_is_told(gathered: Gathered) -> None:
+    assert not page.analyse(gathered).notes
+    exact = gathered.arm(TASK, "exact", "whole")
+    assert exact is not None
+    for record in exact.records:
+        write_ladder(record.path, {2: (0.5, 2.0), 4: (1.0, 1.0)})
+    (note,) = page.analyse(gathered).notes
+    assert note == "Hopper-v4, whole: where ladders begin, GAIL has 50 % of the return"
+
+
 def test_filters_stand_in_the_front_of_the_action_change_alone(gathered: Gathered) -> None:
     rows = [
         {"filter": "low-pass", "strength": 0.6, "G": whole_return(), "action_change": 0.4},

@@ -115,7 +115,8 @@ def test_curves_are_means_over_seeds_between_the_lowest_and_the_highest(
 
 
 def test_bins_end_at_whole_widths_and_leave_out_the_untrained_policy() -> None:
-    assert curves.binned({0: 99.0, 1: 1.0, 10: 3.0, 11: 5.0}) == {10: 2.0, 20: 5.0}
+    curve = {0: 99.0, 1: 1.0, 10: 3.0, 11: 5.0, 15: 7.0}
+    assert curves.binned(curve) == {10: 2.0, 15: 6.0}  # the run ended at 15
 
 
 def test_variability_is_the_mean_change_in_the_second_half() -> None:

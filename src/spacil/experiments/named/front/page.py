@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from spacil.experiments.named.experiment import Gathered
-from spacil.experiments.named.front.ladder import NUM_RUNGS, RUNG, START
+from spacil.experiments.named.front.ladder import METHODS, NUM_RUNGS, RUNG, START
 from spacil.experiments.named.front.methods import (
     DEMONSTRATOR,
     GAIL,
@@ -30,6 +30,11 @@ def analyse(gathered: Gathered) -> Outcome:
         f"{task}, {group}: not measured, because {GAIL} has not run or has no return there"
         for (task, group), found in methods.items()
         if not found
+    ]
+    notes += [
+        f"{task}, {group}: where ladders begin, GAIL has {100 * start:.0f} % of the return"
+        for (task, group), found in methods.items()
+        if (start := _share_at_start(found)) is not None and start < LEAST_SHARE
     ]
     return Outcome(
         title="The front: return against smoothness",
@@ -59,6 +64,11 @@ def analyse(gathered: Gathered) -> Outcome:
     )
 
 
+def _share_at_start(methods: Sequence[Method]) -> float | None:
+    """Of the common GAIL, which every ladder of a place begins with."""
+    return next((one.points[0].share for one in methods if one.label in METHODS), None)
+
+
 _TEXT = (
     f"Ladders: `--preset gail-like` for {START} iterations, then a penalty whose weight doubles "
     f"every {RUNG} iterations, {NUM_RUNGS} rungs, evaluated at the end of each (mean policy, 50 "
@@ -73,11 +83,12 @@ _TEXT = (
     "double. `spacil` is the default, `spacil --smoothest` the same with `--keep-return 0.97`, "
     "`least change` asks for 0.3 of the demonstrator's action change besides "
     "(`--fluctuation-target`): one run each with the iterations of a ladder. Filters act on GAIL's "
-    "policy and leave its J as it is."
+    "policy and leave its J as it is. The figure is cut off at "
+    f"{100 * _LEAST_SHOWN:.0f} % of the return."
 )
 _HEADER = [
-    "method", "seeds", "smoothest at", "J / GAIL's", "its share", "action change / GAIL's",
-    "its share", "hypervolume, J", "hypervolume, action change",
+    "method", "seeds", "smoothest at", "J / GAIL's", "its share", "least change at",
+    "action change / GAIL's", "its share", "hypervolume, J", "hypervolume, action change",
 ]  # fmt: skip
 
 
@@ -89,6 +100,7 @@ def _cells(method: Method) -> list[str]:
         "-" if by_j is None else by_j.name or "itself",
         "-" if by_j is None or by_j.J is None else f"{by_j.J:.2f}",
         "-" if by_j is None else f"{100 * by_j.share:.1f} %",
+        "-" if by_change is None else by_change.name or "itself",
         "-" if by_change is None else f"{by_change.action_change:.2f}",
         "-" if by_change is None else f"{100 * by_change.share:.1f} %",
         *(with_interval(method.area(measure)) for measure in MEASURES),

@@ -49,11 +49,13 @@ def curves_of(record: RunRecord) -> dict[str, Curve]:
 
 
 def binned(curve: Curve, width: int = BIN) -> Curve:
-    """Means over iterations 1 to `width`, the next `width`, ...; at the end of each bin."""
+    """Means over iterations 1 to `width`, the next `width`, ...; at the end of each bin or run."""
     bins: dict[int, list[float]] = {}
+    last = max(curve, default=0)
     for iteration, value in curve.items():
         if iteration > 0:
-            bins.setdefault(-(-iteration // width) * width, []).append(value)
+            end = min(-(-iteration // width) * width, last)
+            bins.setdefault(end, []).append(value)
     return {end: sum(values) / len(values) for end, values in sorted(bins.items())}
 
 

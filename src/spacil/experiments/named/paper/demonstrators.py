@@ -175,7 +175,8 @@ def _panel(gathered: Gathered, task: str) -> Panel:
             series.append(Series(label, x, y, is_joined=False))
     known = demonstrator_of(task)
     reference = None if known is None else known.average_return
-    return Panel(task, "J, frame of the bundled demonstrations", "return G", series, reference)
+    x_label, label = "J, frame of the bundled demonstrations", "rough demonstrator"
+    return Panel(task, x_label, "return G", series, reference, reference_label=label)
 
 
 DEMONSTRATORS = NamedExperiment(stages=(teachers, imitators), analyse=analyse, measure=measure)

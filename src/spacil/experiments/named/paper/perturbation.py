@@ -197,7 +197,9 @@ def _printed(task: str, noise_std: float) -> Perturbed | None:
 
 def _panel(task: str, levels: Sequence[dict[str, Any]]) -> Panel:
     rows = [row for row in levels if row["task"] == task and row["noise_std"] > 0]
-    labels = {"G": "return G", "J": "J, own states", "J_fixed": "J, fixed states"}
+    is_negative = any(row["G"].mean < 0 for row in levels if row["task"] == task)
+    g = "return G where it is negative (higher is worse)" if is_negative else "return G"
+    labels = {"G": g, "J": "J, own states", "J_fixed": "J, fixed states"}
     series = [
         Series(label, [row["noise_std"] for row in rows], [row["scaled"][name] for row in rows])
         for name, label in labels.items()

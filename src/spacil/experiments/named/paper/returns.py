@@ -23,6 +23,7 @@ from spacil.experiments.named.plan import (
     with_budget,
 )
 from spacil.experiments.named.points import return_against_j
+from spacil.experiments.named.remarks import notes_on_early_best
 from spacil.experiments.named.rows import (
     ArmIdentity,
     ArmSummary,
@@ -93,6 +94,7 @@ def analyse(gathered: Gathered) -> Outcome:
             "published": published(gathered.tasks),
         },
         panels=[_panel(gathered, task, by_place) for task in gathered.tasks],
+        notes=notes_on_early_best(gathered.arms),
         problems=gathered.problems,
         records=gathered.records,
     )
@@ -151,7 +153,8 @@ def _panel(gathered: Gathered, task: str, by_place: RowsByPlace) -> Panel:
         if rows:
             dots = [row["J"] for row in rows], [row["G"] for row in rows]
             added.append(Series(setting, *dots, is_joined=False))
-    return replace(panel, series=[*panel.series, *added])
+    y_label = f"return G, best policy (last one of {', '.join(one.label for one in added)})"
+    return replace(panel, series=[*panel.series, *added], y_label=y_label) if added else panel
 
 
 _BUDGETS = ", ".join(f"{task.removesuffix('-v4')} {count}" for task, count in UNTRAINED.items())
@@ -164,9 +167,10 @@ _TEXT = (
     "ratio of returns. Figure: a dot per run, dashed the demonstrator. The paper's numbers are "
     "from the v2 tasks, ± over its 100 trajectories, and its J is in units that it does not "
     f"state. What starts untrained has so many iterations: {_BUDGETS}; on Walker2d and Ant that is "
-    "not where it stands still. `gail-like` is GAIL with the default's start, critic and cost "
-    "penalty; its runs and those of the default are from recipe.json where this experiment has "
-    "none of its own (last policies, other start states)."
+    "not where it stands still, and on Ant nothing was learned in them (see the notes). "
+    "`gail-like` is GAIL with the default's start, critic and cost penalty; its runs and those of "
+    "the default are from recipe.json where this experiment has none of its own (last policies, "
+    "other start states)."
 )
 
 
