@@ -120,7 +120,8 @@ def test_a_task_that_gail_has_not_learned_is_left_out_of_every_claim_but_named()
     ]
     told = claims.answers({**found, "curves": {"variability": curves}})
     of_pair = [one for one in told if one.setting == "our default" and one.claim in claims.PER_PAIR]
-    measured = [one for one in of_pair if one.evidence]
+    beyond = "better than the demonstrator on Hopper, Walker2d, HalfCheetah"  # whatever GAIL does
+    measured = [one for one in of_pair if one.evidence and one.claim != beyond]
     assert {one.claim for one in measured} >= {
         "SPaCIL is smoother than GAIL on all tasks",
         "GAIL's rough policies have more variable training curves",

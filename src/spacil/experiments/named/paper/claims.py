@@ -111,7 +111,7 @@ def _of_pair(claim: str, setting: str, results: Results, pair: tuple[str, str]) 
     """One claim of one pair, on the tasks that its GAIL has learned."""
     learned, left_out = where_learned(results, pair[1])
     answer, evidence = PER_PAIR[claim](learned, *pair)
-    if evidence and left_out:
+    if evidence and left_out and PER_PAIR[claim] is not above_demonstrator:
         evidence += f"; GAIL has not learned {', '.join(left_out)}"
     return Answer(claim, setting, answer, evidence)
 

@@ -153,8 +153,8 @@ def _panel(gathered: Gathered, task: str, by_place: RowsByPlace) -> Panel:
         if rows:
             dots = [row["J"] for row in rows], [row["G"] for row in rows]
             added.append(Series(setting, *dots, is_joined=False))
-    y_label = f"return G, best policy (last one of {', '.join(one.label for one in added)})"
-    return replace(panel, series=[*panel.series, *added], y_label=y_label) if added else panel
+    # Those are last policies: no longer "the best one" for all.
+    return replace(panel, series=[*panel.series, *added], y_label="return G") if added else panel
 
 
 _BUDGETS = ", ".join(f"{task.removesuffix('-v4')} {count}" for task, count in UNTRAINED.items())
@@ -164,7 +164,7 @@ _TEXT = (
     "the demonstrator counts from random actions. J is in the common frame: per standard deviation "
     "of the demonstrated states. Ratios of the printed presets are to GAIL with the paper's "
     "discriminator, those of the default to plain GAIL; where returns are negative there is no "
-    "ratio of returns. Figure: a dot per run, dashed the demonstrator. The paper's numbers are "
+    "ratio of returns. Figure: a dot per run. The paper's numbers are "
     "from the v2 tasks, ± over its 100 trajectories, and its J is in units that it does not "
     f"state. What starts untrained has so many iterations: {_BUDGETS}; on Walker2d and Ant that is "
     "not where it stands still, and on Ant nothing was learned in them (see the notes). "
