@@ -11,6 +11,7 @@ from spacil.experiments.statistics import (
     bootstrap_interval,
     improvement,
     interquartile_mean,
+    interquartile_mean_of_copies,
     interquartile_mean_over_tasks,
     summarize,
 )
@@ -118,3 +119,23 @@ def test_the_aggregate_over_tasks_agrees_with_one_done_by_loops() -> None:
     assert summary.iqm == pytest.approx(iqm)
     assert summary.low == pytest.approx(low, abs=0.01)
     assert summary.high == pytest.approx(high, abs=0.01)
+
+
+def test_every_task_weighs_the_same_however_many_runs_it_has() -> None:
+    # The one run of the second task counts five times, as often as the first one's runs together:
+    # of 0.2 x 5, 0.9, 1.0, 1.1, 1.2, 1.3 the two lowest and the two highest go.
+    summary = interquartile_mean_over_tasks([[1.0, 0.9, 1.1, 1.3, 1.2], [0.2]])
+    assert summary.iqm == pytest.approx((3 * 0.2 + 0.9 + 1.0 + 1.1) / 6)
+    assert summary.mean == pytest.approx((1.1 + 0.2) / 2)
+    # Two and three runs: each counts three times and twice, 12 copies, of which three go at an end.
+    # 0 0 0 [1 1 2 | 2 2 4] 4 5 5 with 0 and 2 of the first task.
+    summary = interquartile_mean_over_tasks([[0.0, 2.0], [1.0, 4.0, 5.0]])
+    assert summary.iqm == pytest.approx((1 + 1 + 2 + 2 + 2 + 4) / 6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_copies_are_counted_as_if_they_were_written_out(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    values, copies = generator.normal(size=(3, 9)), generator.integers(1, 6, size=9)
+    written_out = interquartile_mean(np.repeat(values, copies, axis=-1))
+    np.testing.assert_allclose(interquartile_mean_of_copies(values, copies), written_out)

@@ -6,6 +6,7 @@ be no wider than the three numbers themselves.
 """
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -128,23 +129,43 @@ def ratio_of_means(ours: Sequence[float], theirs: Sequence[float]) -> Ratio | No
 def interquartile_mean_over_tasks(scores_by_task: Sequence[Sequence[float]]) -> Summary:
     """One number for several tasks: the IQM of all runs' scores, tasks resampled by themselves.
 
-    Scores must be comparable between tasks, such as shares of the demonstrator's return.
+    Scores must be comparable between tasks, such as shares of the demonstrator's return. Every task
+    weighs the same, however many runs it has: as if the runs of each were copied until all tasks
+    had equally many. The mean is that of the tasks' means; the spread is over all runs.
     """
     samples = [np.asarray(scores, dtype=np.float64) for scores in scores_by_task]
+    copies = _copies_for_equal_weight([len(sample) for sample in samples])
 
     def pooled(resamples: Sequence[FloatArray]) -> FloatArray:
-        return interquartile_mean(np.concatenate(resamples, axis=-1))
+        return interquartile_mean_of_copies(np.concatenate(resamples, axis=-1), copies)
 
     everything = np.concatenate(samples)
     low, high = bootstrap_interval(samples, pooled)
     return Summary(
         num_seeds=min(map(len, samples)),
-        mean=float(everything.mean()),
+        mean=float(np.mean([sample.mean() for sample in samples])),
         std=float(everything.std(ddof=1)) if len(everything) > 1 else None,
         low=low,
         high=high,
-        iqm=float(interquartile_mean(everything)),
+        iqm=float(pooled(samples)),
     )
+
+
+def interquartile_mean_of_copies(values: FloatArray, copies: NDArray[np.int64]) -> FloatArray:
+    """`interquartile_mean` of [..., N], as if value i were there `copies[i]` times."""
+    order = np.argsort(values, axis=-1)
+    upto = np.cumsum(copies[order], axis=-1)
+    num_copies = int(copies.sum())
+    first, end = num_copies // 4, num_copies - num_copies // 4
+    kept = upto.clip(first, end) - (upto - copies[order]).clip(first, end)
+    ordered = np.take_along_axis(values, order, axis=-1)
+    return np.asarray((kept * ordered).sum(axis=-1) / (end - first))
+
+
+def _copies_for_equal_weight(num_runs: Sequence[int]) -> NDArray[np.int64]:
+    """How often each run counts so that all tasks count the same; of all runs, task by task."""
+    per_task = math.lcm(*num_runs)
+    return np.repeat([per_task // count for count in num_runs], num_runs)
 
 
 def variability(curve: Mapping[int, float]) -> float | None:
