@@ -271,7 +271,8 @@ def test_settings_on_several_tasks_are_pooled(tmp_path: Path) -> None:
         for seed, part in enumerate((0.9, 1.1)):
             fresh = (part * known.average_return, 2.0)
             write_run(tmp_path / f"{task}-gail{seed}", "gail", task, seed, fresh=fresh)
-        write_run(tmp_path / f"{task}-spacil", "spacil", task, fresh=(known.average_return, 0.5))
+            fresh = (known.average_return, 0.5)
+            write_run(tmp_path / f"{task}-spacil{seed}", "spacil", task, seed, fresh=fresh)
     write_run(tmp_path / "reacher-bc", "bc", "Reacher-v4")
     comparison = compare(tmp_path)
     gail, ours = comparison.aggregates
@@ -283,7 +284,29 @@ def test_settings_on_several_tasks_are_pooled(tmp_path: Path) -> None:
     assert ours.normalized_return.iqm == pytest.approx(1.0)
     assert ours.j_ratio is not None
     assert (ours.j_ratio.iqm, ours.j_ratio.low) == (0.25, 0.25)
-    assert "| spacil | 2 tasks | 1 | 1 to 1 | 0.25 | 0.25 to 0.25 |" in comparison.to_markdown()
+    text = comparison.to_markdown()
+    assert "| spacil | 2 tasks | 1 | 1 to 1 | 0.25 | 0.25 to 0.25 |" in text
+    assert "| gail | 2 tasks | 1 | 0.9 to 1.1 | 1 | - |" in text  # its own baseline
+
+
+def test_one_run_of_a_task_leaves_no_interval(tmp_path: Path) -> None:
+    for task in ("Hopper-v4", "Walker2d-v4"):
+        for seed in (0, 1):
+            write_run(tmp_path / f"{task}-gail{seed}", "gail", task, seed, fresh=(1.0, 2.0))
+        write_run(tmp_path / f"{task}-spacil", "spacil", task, fresh=(3000.0, 0.5))
+    comparison = compare(tmp_path)
+    ours = comparison.rows[1].better_return
+    assert ours is not None
+    assert (ours.probability, ours.low, ours.high) == (1.0, None, None)
+    text = comparison.to_markdown()
+    assert "| 1.00 |" in text
+    assert "1.00 (" not in text
+    pooled = comparison.aggregates[1]
+    assert pooled.label == "spacil"
+    assert pooled.normalized_return is not None
+    assert pooled.j_ratio is not None
+    assert (pooled.normalized_return.low, pooled.j_ratio.low) == (None, None)
+    assert "| 0.25 | - |" in text
 
 
 def test_what_is_unknown_on_one_task_is_not_pooled(tmp_path: Path) -> None:

@@ -199,9 +199,11 @@ def interval(summary: Summary | None) -> str:
 
 
 def _probability(found: Improvement | None) -> str:
-    return (
-        "-" if found is None else f"{found.probability:.2f} ({found.low:.2f} to {found.high:.2f})"
-    )
+    if found is None:
+        return "-"
+    if found.low is None or found.high is None:
+        return f"{found.probability:.2f}"
+    return f"{found.probability:.2f} ({found.low:.2f} to {found.high:.2f})"
 
 
 def _printed(printed: "Printed | None") -> str:

@@ -53,13 +53,13 @@ class Point:
 
 @dataclass(frozen=True)
 class Bar:
-    """A number over several tasks, with its interval."""
+    """A number over several tasks, with its interval; None where one seed has none."""
 
     panel: str
     label: str
     middle: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,9 @@ def draw_aggregate(bars: Sequence[Bar], path: Path) -> None:
         for bar in bars:
             if bar.panel == panel:
                 place, colour = -labels.index(bar.label), colours[bar.label]
-                axis.plot([bar.low, bar.high], [place] * 2, color=colour, linewidth=8, alpha=0.35)
+                if bar.low is not None and bar.high is not None:
+                    ends = [bar.low, bar.high]
+                    axis.plot(ends, [place] * 2, color=colour, linewidth=8, alpha=0.35)
                 axis.plot([bar.middle], [place], color=colour, marker="o")
         axis.set_title(panel, fontsize=10)
         axis.set_yticks([-i for i in range(len(labels))], labels, parse_math=False)

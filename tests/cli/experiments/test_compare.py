@@ -75,6 +75,19 @@ def test_several_tasks_get_a_figure_of_their_own(
     assert (out / "aggregate.svg").is_file()
 
 
+def test_a_number_without_an_interval_is_drawn_all_the_same(
+    spacil: Spacil, runs: Path, tmp_path: Path
+) -> None:
+    for algorithm in ("gail", "spacil"):
+        write_run(runs / f"walker-{algorithm}", algorithm, "Walker2d-v4", 0)
+    out = tmp_path / "out"
+    assert spacil("compare", runs, "-o", out).code == 0
+    assert_drawn(out / "aggregate.png", (900, 198), COLOURS[:2])
+    (gail, ours) = json.loads((out / "comparison.json").read_text())["aggregates"]
+    assert gail["normalized_return"]["low"] is None
+    assert ours["j_ratio"]["low"] is None
+
+
 def test_missing_runs_end_with_code_3_after_the_table(spacil: Spacil, runs: Path) -> None:
     (runs / "spacil1" / "eval.json").write_text("not json")
     shown = spacil("compare", runs)
