@@ -133,10 +133,51 @@ def test_different_frames_are_flagged_with_their_hashes(tmp_path: Path) -> None:
     assert "aaaaaaaa, bbbbbbbb" in note
 
 
+def test_the_bundled_demonstrator_is_not_that_of_runs_with_other_demonstrations(
+    tmp_path: Path,
+) -> None:
+    write_run(tmp_path / "a", frame="a" * 64)
+    comparison = compare(tmp_path)
+    assert comparison.rows[0].demonstrator is None
+    assert comparison.demonstrators == {}
+    assert "demonstrator |" not in comparison.to_markdown()
+
+
+def test_rows_with_other_demonstrations_than_the_demonstrator_shown_are_named(
+    tmp_path: Path,
+) -> None:
+    known = demonstrator_of("Hopper-v4")
+    assert known is not None
+    write_run(tmp_path / "a")
+    write_run(tmp_path / "b", "spacil", frame="b" * 64)
+    comparison = compare(tmp_path)
+    gail, other = comparison.rows
+    assert comparison.demonstrators == {"Hopper-v4": known}
+    assert (gail.demonstrator, other.demonstrator) == (known, None)
+    assert other.better_return is not None
+    assert other.smoother is None  # J in two frames is two measures
+    frames, whose = comparison.notes
+    assert "different frames" in frames
+    assert "spacil learned from others" in whose
+    assert known.frame_hash[:8] in whose
+
+
+def test_over_tasks_a_share_is_that_of_the_demonstrator_a_run_had(tmp_path: Path) -> None:
+    for task in ("Hopper-v4", "Walker2d-v4"):
+        write_run(tmp_path / f"{task}-gail", "gail", task)
+        frame = "b" * 64 if task == "Hopper-v4" else None
+        write_run(tmp_path / f"{task}-spacil", "spacil", task, frame=frame)
+    gail, ours = compare(tmp_path).aggregates
+    assert gail.normalized_return is not None
+    assert gail.j_ratio is not None
+    assert (ours.normalized_return, ours.j_ratio) == (None, None)
+
+
 def test_a_folder_that_does_not_name_its_frame_is_told_in_words(tmp_path: Path) -> None:
     write_run(tmp_path / "a", frame="a" * 64)
     write_run(tmp_path / "b", "spacil", frame="")
-    (note,) = compare(tmp_path).notes
+    note, whose = compare(tmp_path).notes
+    assert "gail learned from others" in whose  # and spacil, as far as we know, did not
     assert "the folders of spacil do not say in which frame J" in note
     assert "the others do (aaaaaaaa)" in note
     assert "None" not in compare(tmp_path).to_markdown()

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from spacil.experiments.demonstrator import Demonstrator, share
+from spacil.experiments.demonstrator import share
 from spacil.experiments.statistics import Summary, interquartile_mean_over_tasks
 
 if TYPE_CHECKING:
@@ -25,16 +25,12 @@ class Aggregate:
     label: str
     tasks: tuple[str, ...]
     normalized_return: Summary | None
-    """None where a task has no known demonstrator or a run no random reference"""
+    """None where runs of a task have no known demonstrator or no random reference"""
     j_ratio: Summary | None
-    """To the baseline of each task; None where a task has none"""
+    """To the baseline of each task; None where a task has none, or one with J in another frame"""
 
 
-def aggregates_of(
-    rows: Sequence["Row"],
-    baselines: Mapping[str, "Row"],
-    demonstrators: Mapping[str, Demonstrator],
-) -> list[Aggregate]:
+def aggregates_of(rows: Sequence["Row"], baselines: Mapping[str, "Row"]) -> list[Aggregate]:
     """Every setting that is there on two tasks or more; `baselines` by task."""
     found = []
     for label in dict.fromkeys(row.label for row in rows):
@@ -42,23 +38,19 @@ def aggregates_of(
         if len(members) < 2:
             continue
         tasks = tuple(row.task for row in members)
-        returns = _normalized_return(members, demonstrators)
+        returns = _normalized_return(members)
         found.append(Aggregate(label, tasks, returns, _j_ratio(members, baselines)))
     return found
 
 
-def _normalized_return(
-    members: Sequence["Row"], demonstrators: Mapping[str, Demonstrator]
-) -> Summary | None:
-    scores = [
-        known for row in members if (known := _scores(row, demonstrators.get(row.task))) is not None
-    ]
+def _normalized_return(members: Sequence["Row"]) -> Summary | None:
+    scores = [known for row in members if (known := _scores(row)) is not None]
     return interquartile_mean_over_tasks(scores) if len(scores) == len(members) else None
 
 
-def _scores(row: "Row", demonstrator: Demonstrator | None) -> list[float] | None:
+def _scores(row: "Row") -> list[float] | None:
     shares = [
-        share(run.values["average_return"], run.values["random_return"], demonstrator)
+        share(run.values["average_return"], run.values["random_return"], row.demonstrator)
         for run in row.runs
     ]
     known = [one for one in shares if one is not None]
@@ -70,7 +62,9 @@ def _j_ratio(members: Sequence["Row"], baselines: Mapping[str, "Row"]) -> Summar
     ours, theirs, is_its_own = [], [], False
     for row in members:
         baseline = baselines.get(row.task)
-        values, references = _js(row), None if baseline is None else _js(baseline)
+        if baseline is None or not row.is_j_comparable(baseline):
+            return None
+        values, references = _js(row), _js(baseline)
         if values is None or references is None or min(references) <= 0:
             return None
         ours.append(values)
