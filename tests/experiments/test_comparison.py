@@ -53,6 +53,30 @@ def test_improvement_is_over_the_baseline_of_the_task(two_methods: Comparison) -
     assert ours.smoother.probability == 1.0
 
 
+def test_the_baseline_is_named(two_methods: Comparison) -> None:
+    assert two_methods.document()["baselines"] == {"Hopper-v4": "gail"}
+    text = two_methods.to_markdown()
+    assert "\n\nBaseline: gail.\n" in text
+    assert "% Baseline: gail.\n" in two_methods.to_latex()
+    marked = [line for line in text.splitlines() if "| baseline |" in line]
+    assert [line.split(" | ")[1] for line in marked] == ["gail", "gail"]  # return, smoothness
+    lines = list(csv.DictReader(io.StringIO(two_methods.to_csv())))
+    assert [line["baseline"] for line in lines] == ["gail", "gail"]
+
+
+def test_baselines_that_differ_are_named_by_task(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", task="Hopper-v4")
+    write_run(tmp_path / "b", task="Walker2d-v4", max_kl=0.5)
+    write_run(tmp_path / "c", task="Walker2d-v4", max_kl=0.6)
+    write_run(tmp_path / "d", "spacil", task="Reacher-v4")
+    comparison = compare(tmp_path)
+    named = {"Hopper-v4": "gail", "Walker2d-v4": "gail max_kl=0.5"}
+    assert comparison.document()["baselines"] == named
+    line = "Baseline: Hopper-v4 gail; Walker2d-v4 gail max_kl=0.5; Reacher-v4 none."
+    assert line in str(comparison)
+    assert "Baseline: none." in str(compare(tmp_path / "d"))
+
+
 def test_the_baseline_may_be_a_row(tmp_path: Path) -> None:
     write_run(tmp_path / "a", "spacil", fresh=(1.0, 1.0), lambda_policy=0.5)
     write_run(tmp_path / "b", "spacil", fresh=(2.0, 1.0))

@@ -106,6 +106,8 @@ class Comparison:
     which: Which
     demonstrators: Mapping[str, Demonstrator]
     """By task, where known and some row learned from its episodes"""
+    baselines: Mapping[str, str]
+    """By task, where there is one: the label of the row that probabilities and ratios refer to"""
     aggregates: tuple[Aggregate, ...]
     """Settings over all their tasks, where they are there on several"""
     problems: tuple[str, ...]
@@ -118,12 +120,16 @@ class Comparison:
     def rows_of(self, task: str) -> list[Row]:
         return [row for row in self.rows if row.task == task]
 
+    def is_baseline(self, row: Row) -> bool:
+        return self.baselines.get(row.task) == row.label
+
     def document(self) -> dict[str, Any]:
         """Everything, JSON-able; every number with its run, command and commit."""
         return {
             "which": self.which,
             "rows": [_row_document(row) for row in self.rows],
             "aggregates": [asdict(aggregate) for aggregate in self.aggregates],
+            "baselines": dict(self.baselines),
             "demonstrators": {task: asdict(found) for task, found in self.demonstrators.items()},
             "problems": list(self.problems),
             "notes": list(self.notes),
@@ -175,6 +181,7 @@ def compare(
         tuple(rows),
         which,
         {row.task: row.demonstrator for row in rows if row.demonstrator is not None},
+        {task: row.label for task, row in baselines.items()},
         tuple(aggregates_of(rows, baselines)),
         (*problems, *twice, *missing_seeds(rows)),
         tuple(notes_on(rows)),
