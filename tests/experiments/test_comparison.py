@@ -131,6 +131,15 @@ def test_95_percent_of_a_negative_return_lies_below_it() -> None:
     assert known.threshold(-43.0) == pytest.approx(-43 + 0.95 * (known.average_return + 43))
 
 
+def test_a_threshold_that_counts_from_0_is_told(tmp_path: Path) -> None:
+    write_run(tmp_path / "a")
+    write_run(tmp_path / "b", "spacil", fresh=None)
+    write_run(tmp_path / "c", "airl", fresh=None, frame="a" * 64)  # of an unknown demonstrator
+    told = [note for note in compare(tmp_path).notes if "95 %" in note]
+    assert len(told) == 1
+    assert told[0].startswith("Hopper-v4, spacil: 95 % of the demonstrator's return counts from 0")
+
+
 def test_a_run_that_never_gets_there_has_no_time(tmp_path: Path) -> None:
     write_run(tmp_path / "a", final_return=100.0)
     (row,) = compare(tmp_path).rows

@@ -29,6 +29,7 @@ def notes_on(rows: Sequence["Row"]) -> list[str]:
         for row in rows
         if not row.is_fresh
     ]
+    notes += _notes_on_thresholds(rows)
     for of_task in _by_task(rows):
         notes += [
             *_notes_on_frames(of_task),
@@ -77,6 +78,17 @@ def _notes_on_demonstrators(of_task: Sequence["Row"]) -> list[str]:
         f"{of_task[0].task}: the demonstrator shown recorded the bundled episodes; "
         f"{', '.join(strangers)} learned from others, with J in another frame than its "
         f"{known.frame_hash[:8]}, and neither a share of its return nor a time to reach it"
+    ]
+
+
+def _notes_on_thresholds(rows: Sequence["Row"]) -> list[str]:
+    """95 % of a return counts from random actions, or from 0 where theirs is not known."""
+    return [
+        f"{row.task}, {row.label}: 95 % of the demonstrator's return counts from 0 here; elsewhere "
+        "from what random actions earn, where fresh episodes tell that it is less"
+        for row in rows
+        if row.demonstrator is not None
+        and not all(row.demonstrator.is_above(run.values["random_return"]) for run in row.runs)
     ]
 
 
