@@ -9,7 +9,7 @@ import pytest
 from generated_runs import write_run
 from pictures import assert_drawn
 
-from spacil.report.comparison import COLOURS
+from spacil.report.looks import COLOURS
 
 Spacil = Callable[..., Any]
 
