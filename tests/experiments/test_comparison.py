@@ -53,6 +53,30 @@ def test_improvement_is_over_the_baseline_of_the_task(two_methods: Comparison) -
     assert ours.smoother.probability == 1.0
 
 
+def test_the_baseline_is_named(two_methods: Comparison) -> None:
+    assert two_methods.document()["baselines"] == {"Hopper-v4": "gail"}
+    text = two_methods.to_markdown()
+    assert "\n\nBaseline: gail.\n" in text
+    assert "% Baseline: gail.\n" in two_methods.to_latex()
+    marked = [line for line in text.splitlines() if "| baseline |" in line]
+    assert [line.split(" | ")[1] for line in marked] == ["gail", "gail"]  # return, smoothness
+    lines = list(csv.DictReader(io.StringIO(two_methods.to_csv())))
+    assert [line["baseline"] for line in lines] == ["gail", "gail"]
+
+
+def test_baselines_that_differ_are_named_by_task(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", task="Hopper-v4")
+    write_run(tmp_path / "b", task="Walker2d-v4", max_kl=0.5)
+    write_run(tmp_path / "c", task="Walker2d-v4", max_kl=0.6)
+    write_run(tmp_path / "d", "spacil", task="Reacher-v4")
+    comparison = compare(tmp_path)
+    named = {"Hopper-v4": "gail", "Walker2d-v4": "gail max_kl=0.5"}
+    assert comparison.document()["baselines"] == named
+    line = "Baseline: Hopper-v4 gail; Walker2d-v4 gail max_kl=0.5; Reacher-v4 none."
+    assert line in str(comparison)
+    assert "Baseline: none." in str(compare(tmp_path / "d"))
+
+
 def test_the_baseline_may_be_a_row(tmp_path: Path) -> None:
     write_run(tmp_path / "a", "spacil", fresh=(1.0, 1.0), lambda_policy=0.5)
     write_run(tmp_path / "b", "spacil", fresh=(2.0, 1.0))
@@ -107,6 +131,15 @@ def test_95_percent_of_a_negative_return_lies_below_it() -> None:
     assert known.threshold(-43.0) == pytest.approx(-43 + 0.95 * (known.average_return + 43))
 
 
+def test_a_threshold_that_counts_from_0_is_told(tmp_path: Path) -> None:
+    write_run(tmp_path / "a")
+    write_run(tmp_path / "b", "spacil", fresh=None)
+    write_run(tmp_path / "c", "airl", fresh=None, frame="a" * 64)  # of an unknown demonstrator
+    told = [note for note in compare(tmp_path).notes if "95 %" in note]
+    assert len(told) == 1
+    assert told[0].startswith("Hopper-v4, spacil: 95 % of the demonstrator's return counts from 0")
+
+
 def test_a_run_that_never_gets_there_has_no_time(tmp_path: Path) -> None:
     write_run(tmp_path / "a", final_return=100.0)
     (row,) = compare(tmp_path).rows
@@ -133,10 +166,51 @@ def test_different_frames_are_flagged_with_their_hashes(tmp_path: Path) -> None:
     assert "aaaaaaaa, bbbbbbbb" in note
 
 
+def test_the_bundled_demonstrator_is_not_that_of_runs_with_other_demonstrations(
+    tmp_path: Path,
+) -> None:
+    write_run(tmp_path / "a", frame="a" * 64)
+    comparison = compare(tmp_path)
+    assert comparison.rows[0].demonstrator is None
+    assert comparison.demonstrators == {}
+    assert "demonstrator |" not in comparison.to_markdown()
+
+
+def test_rows_with_other_demonstrations_than_the_demonstrator_shown_are_named(
+    tmp_path: Path,
+) -> None:
+    known = demonstrator_of("Hopper-v4")
+    assert known is not None
+    write_run(tmp_path / "a")
+    write_run(tmp_path / "b", "spacil", frame="b" * 64)
+    comparison = compare(tmp_path)
+    gail, other = comparison.rows
+    assert comparison.demonstrators == {"Hopper-v4": known}
+    assert (gail.demonstrator, other.demonstrator) == (known, None)
+    assert other.better_return is not None
+    assert other.smoother is None  # J in two frames is two measures
+    frames, whose = comparison.notes
+    assert "different frames" in frames
+    assert "spacil learned from others" in whose
+    assert known.frame_hash[:8] in whose
+
+
+def test_over_tasks_a_share_is_that_of_the_demonstrator_a_run_had(tmp_path: Path) -> None:
+    for task in ("Hopper-v4", "Walker2d-v4"):
+        write_run(tmp_path / f"{task}-gail", "gail", task)
+        frame = "b" * 64 if task == "Hopper-v4" else None
+        write_run(tmp_path / f"{task}-spacil", "spacil", task, frame=frame)
+    gail, ours = compare(tmp_path).aggregates
+    assert gail.normalized_return is not None
+    assert gail.j_ratio is not None
+    assert (ours.normalized_return, ours.j_ratio) == (None, None)
+
+
 def test_a_folder_that_does_not_name_its_frame_is_told_in_words(tmp_path: Path) -> None:
     write_run(tmp_path / "a", frame="a" * 64)
     write_run(tmp_path / "b", "spacil", frame="")
-    (note,) = compare(tmp_path).notes
+    note, whose = compare(tmp_path).notes
+    assert "gail learned from others" in whose  # and spacil, as far as we know, did not
     assert "the folders of spacil do not say in which frame J" in note
     assert "the others do (aaaaaaaa)" in note
     assert "None" not in compare(tmp_path).to_markdown()
@@ -271,7 +345,8 @@ def test_settings_on_several_tasks_are_pooled(tmp_path: Path) -> None:
         for seed, part in enumerate((0.9, 1.1)):
             fresh = (part * known.average_return, 2.0)
             write_run(tmp_path / f"{task}-gail{seed}", "gail", task, seed, fresh=fresh)
-        write_run(tmp_path / f"{task}-spacil", "spacil", task, fresh=(known.average_return, 0.5))
+            fresh = (known.average_return, 0.5)
+            write_run(tmp_path / f"{task}-spacil{seed}", "spacil", task, seed, fresh=fresh)
     write_run(tmp_path / "reacher-bc", "bc", "Reacher-v4")
     comparison = compare(tmp_path)
     gail, ours = comparison.aggregates
@@ -283,7 +358,29 @@ def test_settings_on_several_tasks_are_pooled(tmp_path: Path) -> None:
     assert ours.normalized_return.iqm == pytest.approx(1.0)
     assert ours.j_ratio is not None
     assert (ours.j_ratio.iqm, ours.j_ratio.low) == (0.25, 0.25)
-    assert "| spacil | 2 tasks | 1 | 1 to 1 | 0.25 | 0.25 to 0.25 |" in comparison.to_markdown()
+    text = comparison.to_markdown()
+    assert "| spacil | 2 tasks | 1 | 1 to 1 | 0.25 | 0.25 to 0.25 |" in text
+    assert "| gail | 2 tasks | 1 | 0.9 to 1.1 | 1 | - |" in text  # its own baseline
+
+
+def test_one_run_of_a_task_leaves_no_interval(tmp_path: Path) -> None:
+    for task in ("Hopper-v4", "Walker2d-v4"):
+        for seed in (0, 1):
+            write_run(tmp_path / f"{task}-gail{seed}", "gail", task, seed, fresh=(1.0, 2.0))
+        write_run(tmp_path / f"{task}-spacil", "spacil", task, fresh=(3000.0, 0.5))
+    comparison = compare(tmp_path)
+    ours = comparison.rows[1].better_return
+    assert ours is not None
+    assert (ours.probability, ours.low, ours.high) == (1.0, None, None)
+    text = comparison.to_markdown()
+    assert "| 1.00 |" in text
+    assert "1.00 (" not in text
+    pooled = comparison.aggregates[1]
+    assert pooled.label == "spacil"
+    assert pooled.normalized_return is not None
+    assert pooled.j_ratio is not None
+    assert (pooled.normalized_return.low, pooled.j_ratio.low) == (None, None)
+    assert "| 0.25 | - |" in text
 
 
 def test_what_is_unknown_on_one_task_is_not_pooled(tmp_path: Path) -> None:

@@ -6,14 +6,16 @@ import numpy as np
 from pictures import assert_drawn
 
 from spacil.report.comparison import (
-    COLOURS,
+    Bar,
     Evaluated,
     Line,
     Point,
     band_of,
+    draw_aggregate,
     draw_curves,
     draw_front,
 )
+from spacil.report.looks import COLOURS, looks_of
 
 
 def run(*returns: float, j: float | None = 1.0) -> list[Evaluated]:
@@ -49,3 +51,22 @@ def test_a_front_has_a_panel_per_task(tmp_path: Path) -> None:
     points.append(Point("T0-v0", "unknown", None, 2.0))
     draw_front(points, tmp_path / "front.png", {})
     assert_drawn(tmp_path / "front.png", (2025, 720), COLOURS[:1])
+
+
+def test_a_dozen_rows_have_a_colour_each_and_the_next_ones_another_mark_and_line() -> None:
+    looks = list(looks_of(map(str, range(36))).values())
+    assert len({look.colour for look in looks[:12]}) == 12
+    assert looks[12].colour == looks[0].colour
+    assert len({(look.colour, look.mark) for look in looks}) == 36
+    assert len({(look.colour, look.line) for look in looks}) == 36
+
+
+def test_every_figure_shows_a_dozen_rows_in_a_dozen_colours(tmp_path: Path) -> None:
+    labels = [f"row {i}" for i in range(12)]
+    lines = [Line("A-v0", label, [run(1.0 * i, 5.0 + i)]) for i, label in enumerate(labels)]
+    draw_curves(lines, tmp_path / "curves.svg", {})
+    draw_front([Point("A-v0", label, 1.0, 1.0) for label in labels], tmp_path / "front.svg", {})
+    draw_aggregate([Bar("G", label, 1.0, None, None) for label in labels], tmp_path / "bars.svg")
+    for name in ("curves", "front", "bars"):
+        drawn = (tmp_path / f"{name}.svg").read_text()
+        assert [colour for colour in COLOURS if colour not in drawn] == [], name

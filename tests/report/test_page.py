@@ -19,7 +19,8 @@ from matplotlib.colors import to_rgb
 from spacil.envs.drawing.painting import Size
 from spacil.filming.encoding import mp4
 from spacil.report.charts import Chart, Series, action_traces, curves, front
-from spacil.report.comparison import COLOURS, Evaluated, Line, Point
+from spacil.report.comparison import Evaluated, Line, Point
+from spacil.report.looks import COLOURS
 from spacil.report.page import Clip, Page, Section, Table, html_of, write_page
 
 DESK, PHONE = (1280, 900), (390, 844)
@@ -84,6 +85,16 @@ def test_lines_share_places_and_dots_beside_them_keep_their_own() -> None:
 def test_a_series_may_bring_its_colour() -> None:
     chart = Chart("", "", "", [Series("a", [1.0], [1.0], colour="#123456"), Series("b", [], [])])
     assert [one["colour"] for one in chart.document()["series"]] == ["#123456", COLOURS[1]]
+
+
+def test_rows_of_one_colour_are_numbered_by_label() -> None:
+    names = [*map(str, range(14)), "0", "13"]
+    shown = Chart("", "", "", [Series(name, [1.0], [1.0]) for name in names]).document()["series"]
+    assert [one["num_alike"] for one in shown[:14]] == [0] * 12 + [1] * 2
+    colour = {"0": "#111111", "13": "#111111"}
+    again = [Series(name, [1.0], [1.0], colour=colour.get(name)) for name in ("0", "13", "0")]
+    shown = Chart("", "", "", again).document()["series"]
+    assert [one["num_alike"] for one in shown] == [0, 1, 0]  # a line and its dots look alike
 
 
 def test_code_is_set_as_code_and_a_link_as_its_name() -> None:
@@ -156,6 +167,26 @@ def test_every_chart_is_drawn_in_its_colours(opened: Browser) -> None:
     for chart in range(3):
         for colour in COLOURS[:2]:
             assert ink(opened, chart, colour) > 20, (chart, colour)
+
+
+def test_rows_of_one_colour_differ_in_lines_and_dots(opened: Browser) -> None:
+    drawn = opened.ask(
+        """[0, 1, 2, 12].map((num_alike) => {
+          const row = { label: "a", colour: "#123456", num_alike, is_joined: true };
+          const [line, dots] = [row, { ...row, is_joined: false }].map(
+            (one) => seriesOf({ x_label: "x", series: [one] }).columns[1]);
+          return [line.line, JSON.stringify(line.dash), dots.points.fill, dots.points.size];
+        })"""
+    )
+    solid, dashed, dotted, again = drawn
+    assert solid == again == ["solid", None, "#123456", 9]
+    assert (dashed[0], dotted[0]) == ("dashed", "dotted")
+    assert len({tuple(one[2:]) for one in (solid, dashed, dotted)}) == 3
+    assert len({one[1] for one in (solid, dashed, dotted)}) == 3
+    marker = opened.ask(
+        "plots[0].root.querySelector('.u-series + .u-series .u-marker').style.border"
+    )
+    assert marker.startswith("2px solid")
 
 
 def test_moving_over_a_chart_shows_its_values(opened: Browser) -> None:

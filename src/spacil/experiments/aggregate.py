@@ -1,14 +1,14 @@
 """One number for several tasks: scores that compare between tasks, pooled over all their runs.
 
 A return counts as (G - random) / (demonstrator - random): 0 is acting at random, 1 is the
-demonstrator. J counts as a ratio to the mean J of the task's baseline.
+demonstrator. J counts as a ratio to the mean J of the task's baseline, whose runs are a sample too.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from spacil.experiments.demonstrator import Demonstrator, share
+from spacil.experiments.demonstrator import share
 from spacil.experiments.statistics import Summary, interquartile_mean_over_tasks
 
 if TYPE_CHECKING:
@@ -17,52 +17,64 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """A setting over its tasks; keys are stable. Intervals are those of the IQM."""
+    """A setting over its tasks; keys are stable.
+
+    Intervals are those of the IQM; None where a task, or its baseline, has one run only.
+    """
 
     label: str
     tasks: tuple[str, ...]
     normalized_return: Summary | None
-    """None where a task has no known demonstrator or a run no random reference"""
+    """None where runs of a task have no known demonstrator or no random reference"""
     j_ratio: Summary | None
-    """To the baseline of each task; None where a task has none"""
+    """To the baseline of each task; None where a task has none, or one with J in another frame"""
 
 
-def aggregates_of(
-    rows: Sequence["Row"],
-    baselines: Mapping[str, "Row"],
-    demonstrators: Mapping[str, Demonstrator],
-) -> list[Aggregate]:
+def aggregates_of(rows: Sequence["Row"], baselines: Mapping[str, "Row"]) -> list[Aggregate]:
     """Every setting that is there on two tasks or more; `baselines` by task."""
     found = []
     for label in dict.fromkeys(row.label for row in rows):
         members = [row for row in rows if row.label == label]
         if len(members) < 2:
             continue
-        scores = [_scores(row, demonstrators.get(row.task)) for row in members]
-        ratios = [_ratios(row, baselines.get(row.task)) for row in members]
         tasks = tuple(row.task for row in members)
-        found.append(Aggregate(label, tasks, _pooled(scores), _pooled(ratios)))
+        returns = _normalized_return(members)
+        found.append(Aggregate(label, tasks, returns, _j_ratio(members, baselines)))
     return found
 
 
-def _scores(row: "Row", demonstrator: Demonstrator | None) -> list[float] | None:
+def _normalized_return(members: Sequence["Row"]) -> Summary | None:
+    scores = [known for row in members if (known := _scores(row)) is not None]
+    return interquartile_mean_over_tasks(scores) if len(scores) == len(members) else None
+
+
+def _scores(row: "Row") -> list[float] | None:
     shares = [
-        share(run.values["average_return"], run.values["random_return"], demonstrator)
+        share(run.values["average_return"], run.values["random_return"], row.demonstrator)
         for run in row.runs
     ]
     known = [one for one in shares if one is not None]
     return known if len(known) == len(shares) else None
 
 
-def _ratios(row: "Row", baseline: "Row | None") -> list[float] | None:
-    summary = None if baseline is None else baseline.summaries["smoothness_j_common"]
+def _j_ratio(members: Sequence["Row"], baselines: Mapping[str, "Row"]) -> Summary | None:
+    """Without an interval where a setting is its own baseline: its runs are not two samples."""
+    ours, theirs, is_its_own = [], [], False
+    for row in members:
+        baseline = baselines.get(row.task)
+        if baseline is None or not row.is_j_comparable(baseline):
+            return None
+        values, references = _js(row), _js(baseline)
+        if values is None or references is None or min(references) <= 0:
+            return None
+        ours.append(values)
+        theirs.append(references)
+        is_its_own |= baseline is row
+    summary = interquartile_mean_over_tasks(ours, theirs)
+    return replace(summary, low=None, high=None) if is_its_own else summary
+
+
+def _js(row: "Row") -> list[float] | None:
     values = [run.values["smoothness_j_common"] for run in row.runs]
     known = [value for value in values if value is not None]
-    if summary is None or summary.mean == 0 or len(known) < len(values):
-        return None
-    return [value / summary.mean for value in known]
-
-
-def _pooled(by_task: Sequence[list[float] | None]) -> Summary | None:
-    known = [scores for scores in by_task if scores is not None]
-    return interquartile_mean_over_tasks(known) if len(known) == len(by_task) else None
+    return known if len(known) == len(values) else None

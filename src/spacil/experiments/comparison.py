@@ -15,10 +15,10 @@ from typing import Any
 from spacil.errors import ConfigError
 from spacil.experiments.aggregate import Aggregate, aggregates_of
 from spacil.experiments.comparison_remarks import missing_seeds, notes_on
-from spacil.experiments.demonstrator import Demonstrator, demonstrator_of
+from spacil.experiments.demonstrator import Demonstrator
 from spacil.experiments.found_runs import find_runs
 from spacil.experiments.published import Printed, published_return, published_smoothness
-from spacil.experiments.run_demonstrator import time_to_95
+from spacil.experiments.run_demonstrator import demonstrator_of_run, time_to_95
 from spacil.experiments.run_groups import grouped, labels_of
 from spacil.experiments.run_record import RunRecord, Which
 from spacil.experiments.statistics import Improvement, Summary, improvement, summarize
@@ -64,10 +64,12 @@ class Row:
     """By seed"""
     summaries: Mapping[str, Summary | None]
     """None where some run has no such number"""
+    demonstrator: Demonstrator | None
+    """Whose episodes all its runs learned from; None where it is not one we know"""
     better_return: Improvement | None = None
     """P(a run's return is above that of a run of the baseline); None for the baseline itself"""
     smoother: Improvement | None = None
-    """P(a run's J, common frame, is below)"""
+    """P(a run's J, common frame, is below); None where the frames are different ones"""
 
     @property
     def seeds(self) -> list[int]:
@@ -76,6 +78,16 @@ class Row:
     @property
     def is_fresh(self) -> bool:
         return all(run.record.is_fresh for run in self.runs)
+
+    @property
+    def frames(self) -> set[str]:
+        """Hashes of the common frames that its J is in, where its folders say so."""
+        found = (run.record.frame_hash for run in self.runs)
+        return {frame for frame in found if frame is not None}
+
+    def is_j_comparable(self, other: "Row") -> bool:
+        """Whether no two runs say that their J is in different frames."""
+        return len(self.frames | other.frames) < 2
 
     @property
     def published_return(self) -> Printed | None:
@@ -93,7 +105,9 @@ class Comparison:
     rows: tuple[Row, ...]
     which: Which
     demonstrators: Mapping[str, Demonstrator]
-    """By task, where known"""
+    """By task, where known and some row learned from its episodes"""
+    baselines: Mapping[str, str]
+    """By task, where there is one: the label of the row that probabilities and ratios refer to"""
     aggregates: tuple[Aggregate, ...]
     """Settings over all their tasks, where they are there on several"""
     problems: tuple[str, ...]
@@ -106,12 +120,16 @@ class Comparison:
     def rows_of(self, task: str) -> list[Row]:
         return [row for row in self.rows if row.task == task]
 
+    def is_baseline(self, row: Row) -> bool:
+        return self.baselines.get(row.task) == row.label
+
     def document(self) -> dict[str, Any]:
         """Everything, JSON-able; every number with its run, command and commit."""
         return {
             "which": self.which,
             "rows": [_row_document(row) for row in self.rows],
             "aggregates": [asdict(aggregate) for aggregate in self.aggregates],
+            "baselines": dict(self.baselines),
             "demonstrators": {task: asdict(found) for task, found in self.demonstrators.items()},
             "problems": list(self.problems),
             "notes": list(self.notes),
@@ -153,7 +171,6 @@ def compare(
     groups, twice = grouped(records)
     labels = labels_of(groups)
     tasks = dict.fromkeys(group[0].task for group in groups)
-    known = {task: found for task in tasks if (found := demonstrator_of(task)) is not None}
     rows = [_row(group, label, which) for group, label in zip(groups, labels, strict=True)]
     baselines = {task: row for task in tasks if (row := _baseline(rows, task, baseline))}
     if not baselines and rows and baseline != BASELINE:
@@ -163,8 +180,9 @@ def compare(
     return Comparison(
         tuple(rows),
         which,
-        known,
-        tuple(aggregates_of(rows, baselines, known)),
+        {row.task: row.demonstrator for row in rows if row.demonstrator is not None},
+        {task: row.label for task, row in baselines.items()},
+        tuple(aggregates_of(rows, baselines)),
         (*problems, *twice, *missing_seeds(rows)),
         tuple(notes_on(rows)),
     )
@@ -177,7 +195,14 @@ def _row(group: Sequence[RunRecord], label: str, which: Which) -> Row:
         values = [run.values[name] for run in runs]
         known = [value for value in values if value is not None]
         summaries[name] = summarize(known) if len(known) == len(values) else None
-    return Row(group[0].task, label, group[0].algorithm, runs, summaries)
+    return Row(
+        group[0].task, label, group[0].algorithm, runs, summaries, _demonstrator_of_all(group)
+    )
+
+
+def _demonstrator_of_all(group: Sequence[RunRecord]) -> Demonstrator | None:
+    first, *others = (demonstrator_of_run(record) for record in group)
+    return first if all(other is first for other in others) else None
 
 
 def _values(record: RunRecord, which: Which) -> dict[str, float | None]:
@@ -210,7 +235,7 @@ def _beside(row: Row, baseline: Row | None) -> Row:
     return replace(
         row,
         better_return=probability("average_return", 1),
-        smoother=probability("smoothness_j_common", -1),
+        smoother=probability("smoothness_j_common", -1) if row.is_j_comparable(baseline) else None,
     )
 
 

@@ -29,8 +29,13 @@ def notes_on(rows: Sequence["Row"]) -> list[str]:
         for row in rows
         if not row.is_fresh
     ]
+    notes += _notes_on_thresholds(rows)
     for of_task in _by_task(rows):
-        notes += [*_notes_on_frames(of_task), *_notes_on_episodes(of_task)]
+        notes += [
+            *_notes_on_frames(of_task),
+            *_notes_on_demonstrators(of_task),
+            *_notes_on_episodes(of_task),
+        ]
     for row in rows:
         hashes = {run.record.demonstrations for run in row.runs}
         if len(hashes) > 1:
@@ -61,6 +66,30 @@ def _notes_on_frames(of_task: Sequence["Row"]) -> list[str]:
             "--demos measures it in a frame of your choice"
         )
     return notes
+
+
+def _notes_on_demonstrators(of_task: Sequence["Row"]) -> list[str]:
+    """The demonstrator that stands above all rows is not that of every row."""
+    known = next((row.demonstrator for row in of_task if row.demonstrator is not None), None)
+    strangers = [row.label for row in of_task if row.demonstrator is None]
+    if known is None or not strangers:
+        return []
+    return [
+        f"{of_task[0].task}: the demonstrator shown recorded the bundled episodes; "
+        f"{', '.join(strangers)} learned from others, with J in another frame than its "
+        f"{known.frame_hash[:8]}, and neither a share of its return nor a time to reach it"
+    ]
+
+
+def _notes_on_thresholds(rows: Sequence["Row"]) -> list[str]:
+    """95 % of a return counts from random actions, or from 0 where theirs is not known."""
+    return [
+        f"{row.task}, {row.label}: 95 % of the demonstrator's return counts from 0 here; elsewhere "
+        "from what random actions earn, where fresh episodes tell that it is less"
+        for row in rows
+        if row.demonstrator is not None
+        and not all(row.demonstrator.is_above(run.values["random_return"]) for run in row.runs)
+    ]
 
 
 def _notes_on_episodes(of_task: Sequence["Row"]) -> list[str]:

@@ -22,6 +22,8 @@ _SMOOTHNESS_HEADER = [
     "task", "setting", "J common", "95 % interval", "IQM", "J effective", "J own", "J raw",
     "P(smoother)", "paper J",
 ]  # fmt: skip
+_BASELINE = "baseline"
+"""What stands in place of a probability in the row that the others are compared with"""
 _OTHERWISE = (
     "smoothness_j_demo_states", "smoothness_j_ball", "smoothness_jeffreys", "action_fluctuation",
     "spectrum_score",
@@ -29,9 +31,10 @@ _OTHERWISE = (
 
 LEGEND = (
     "Mean ± standard deviation over seeds; 95 % bootstrap interval of the mean over seeds; IQM: "
-    "interquartile mean. P: probability that a run beats one of the baseline. J: mean local "
-    "Lipschitz constant of the mean action, lower is smoother; the paper's J is in units it does "
-    "not state. Over several tasks, a return counts from 0, random actions, to 1, the demonstrator."
+    "interquartile mean. P: probability that a run beats one of the row marked as the baseline. "
+    "J: mean local Lipschitz constant of the mean action, lower is smoother; the paper's J is in "
+    "units it does not state. Over several tasks, a return counts from 0, random actions, to 1, "
+    "the demonstrator."
 )
 
 
@@ -47,7 +50,8 @@ def as_latex(comparison: Comparison) -> str:
     """Tabulars for booktabs, and the remarks as comments."""
     remarks = [f"% {line}" for line in _remarks(comparison)]
     tables = [_latex(table) for table in _all_tables(comparison)]
-    return "\n\n".join([*tables, "\n".join([f"% {LEGEND}", *remarks])]) + "\n"
+    below = [f"% {LEGEND}", f"% {baseline_line(comparison)}", *remarks]
+    return "\n\n".join([*tables, "\n".join(below)]) + "\n"
 
 
 def as_csv(comparison: Comparison) -> str:
@@ -58,7 +62,7 @@ def as_csv(comparison: Comparison) -> str:
     header = ["task", "label", "algorithm", "seeds", "is_fresh"]
     header += [f"{name}_{field}" for name in MEASURES for field in fields]
     header += [f"{side}_{field}" for side in sides for field in ("probability", "low", "high")]
-    header += ["paper_return_mean", "paper_return_std", "paper_j_mean", "paper_j_std"]
+    header += ["paper_return_mean", "paper_return_std", "paper_j_mean", "paper_j_std", "baseline"]
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(header)
     for row in comparison.rows:
@@ -72,6 +76,7 @@ def as_csv(comparison: Comparison) -> str:
             cells += [getattr(found, field, None) for field in ("probability", "low", "high")]
         for printed in (row.published_return, row.published_smoothness):
             cells += [getattr(printed, field, None) for field in ("mean", "std")]
+        cells.append(comparison.baselines.get(row.task))
         writer.writerow(cells)
     return out.getvalue()
 
@@ -87,7 +92,20 @@ FORMS: Mapping[str, Callable[[Comparison], str]] = {
 def _document(comparison: Comparison, drawn: Callable[[Table], str]) -> str:
     parts = [drawn(table) for table in _all_tables(comparison)]
     remarks = "\n".join(f"- {line}" for line in _remarks(comparison))
-    return "\n\n".join([*parts, LEGEND, *([remarks] if remarks else [])]) + "\n"
+    below = [LEGEND, baseline_line(comparison), remarks]
+    return "\n\n".join([*parts, *filter(None, below)]) + "\n"
+
+
+def baseline_line(comparison: Comparison) -> str:
+    """Whom probabilities, and ratios over tasks, compare with."""
+    missing = [task for task in comparison.tasks if task not in comparison.baselines]
+    labels = set(comparison.baselines.values())
+    if not labels:
+        return "Baseline: none."
+    if len(labels) == 1 and not missing:
+        return f"Baseline: {labels.pop()}."
+    told = [f"{task} {comparison.baselines.get(task, 'none')}" for task in comparison.tasks]
+    return f"Baseline: {'; '.join(told)}."
 
 
 def _remarks(comparison: Comparison) -> list[str]:
@@ -109,8 +127,9 @@ def tables_of(comparison: Comparison) -> tuple[Table, ...]:
             j = number(demonstrator.smoothness_j)
             smoothness.append([task, "demonstrator", j, *[""] * (len(_SMOOTHNESS_HEADER) - 3)])
         for row in comparison.rows_of(task):
-            returns.append(_return_cells(row))
-            smoothness.append(_smoothness_cells(row))
+            is_baseline = comparison.is_baseline(row)
+            returns.append(_return_cells(row, is_baseline))
+            smoothness.append(_smoothness_cells(row, is_baseline))
             cells = (_spread(row.summaries[name]) for name in _OTHERWISE)
             otherwise.append([row.task, _name(row), *cells])
     header = ["task", "setting", *(MEASURES[name] for name in _OTHERWISE)]
@@ -146,7 +165,7 @@ def _name(row: Row) -> str:
     return row.label + ("" if row.is_fresh else " *")
 
 
-def _return_cells(row: Row) -> list[str]:
+def _return_cells(row: Row, is_baseline: bool) -> list[str]:
     summary = row.summaries["average_return"]
     episodes = row.summaries["return_std"]
     return [
@@ -157,14 +176,14 @@ def _return_cells(row: Row) -> list[str]:
         interval(summary),
         number(None if summary is None else summary.iqm),
         number(None if episodes is None else episodes.mean),
-        _probability(row.better_return),
+        _BASELINE if is_baseline else _probability(row.better_return),
         _spread(row.summaries["steps_to_95"]),
         _spread(row.summaries["seconds_to_95"]),
         _printed(row.published_return),
     ]
 
 
-def _smoothness_cells(row: Row) -> list[str]:
+def _smoothness_cells(row: Row, is_baseline: bool) -> list[str]:
     summary = row.summaries["smoothness_j_common"]
     others = ("smoothness_j_effective", "smoothness_j_own", "smoothness_j_raw")
     return [
@@ -174,7 +193,7 @@ def _smoothness_cells(row: Row) -> list[str]:
         interval(summary),
         number(None if summary is None else summary.iqm),
         *(_spread(row.summaries[name]) for name in others),
-        _probability(row.smoother),
+        _BASELINE if is_baseline else _probability(row.smoother),
         _printed(row.published_smoothness),
     ]
 
@@ -199,9 +218,11 @@ def interval(summary: Summary | None) -> str:
 
 
 def _probability(found: Improvement | None) -> str:
-    return (
-        "-" if found is None else f"{found.probability:.2f} ({found.low:.2f} to {found.high:.2f})"
-    )
+    if found is None:
+        return "-"
+    if found.low is None or found.high is None:
+        return f"{found.probability:.2f}"
+    return f"{found.probability:.2f} ({found.low:.2f} to {found.high:.2f})"
 
 
 def _printed(printed: "Printed | None") -> str:

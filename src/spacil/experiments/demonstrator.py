@@ -32,9 +32,13 @@ class Demonstrator:
 
         From 0, where returns are negative: 5 % of the amount below it.
         """
-        if random_return is None or random_return >= self.average_return:
+        if random_return is None or not self.is_above(random_return):
             return self.average_return - (1 - REACHED_SHARE) * abs(self.average_return)
         return random_return + REACHED_SHARE * (self.average_return - random_return)
+
+    def is_above(self, random_return: float | None) -> bool:
+        """Whether it is known to earn more than random actions do."""
+        return random_return is not None and self.average_return > random_return
 
 
 def share(g: float | None, random: float | None, known: Demonstrator | None) -> float | None:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spacil.report.comparison import COLOURS, Line, Point, band_of
+from spacil.report.comparison import Line, Point, band_of
+from spacil.report.looks import COLOURS
 
 MAX_TRACES = 3
 """Actions that are drawn over time, at most"""
@@ -50,6 +51,8 @@ class Chart:
         axis, columns = _aligned(self.series)
         if self.reference is not None:
             columns.append([self.reference] * len(axis))
+        colours = [one.colour or COLOURS[i % len(COLOURS)] for i, one in enumerate(self.series)]
+        num_alike = _num_alike([one.label for one in self.series], colours)
         return {
             "title": self.title,
             "x_label": self.x_label,
@@ -59,7 +62,8 @@ class Chart:
             "series": [
                 {
                     "label": one.label,
-                    "colour": one.colour or COLOURS[i % len(COLOURS)],
+                    "colour": colours[i],
+                    "num_alike": num_alike[i],
                     "is_joined": one.is_joined,
                     "has_band": one.low is not None and one.high is not None,
                 }
@@ -68,6 +72,15 @@ class Chart:
             "reference_label": None if self.reference is None else self.reference_label,
             "data": [axis, *columns],
         }
+
+
+def _num_alike(labels: Sequence[str], colours: Sequence[str]) -> list[int]:
+    """How many labels had a row's colour before its own: by that the page tells them apart."""
+    labels_of: dict[str, dict[str, int]] = {}
+    return [
+        (known := labels_of.setdefault(colour, {})).setdefault(label, len(known))
+        for label, colour in zip(labels, colours, strict=True)
+    ]
 
 
 def _aligned(series: Sequence[Series]) -> tuple[list[float], list[Values]]:

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spacil import storage
+from spacil.report.looks import Look, looks_of
 from spacil.report.plain_figures import finish_figure, plain_style, subplots
 
-COLOURS = ("#c8553d", "#1f6f8b", "#7d8491", "#d9a441", "#588157", "#6d597a")
 _COLUMNS_IN_A_ROW = 5
 DPI = 90
 
@@ -53,13 +53,13 @@ class Point:
 
 @dataclass(frozen=True)
 class Bar:
-    """A number over several tasks, with its interval."""
+    """A number over several tasks, with its interval; None where one seed has none."""
 
     panel: str
     label: str
     middle: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True)
@@ -90,15 +90,15 @@ def draw_curves(lines: Sequence[Line], path: Path, demonstrators: Mapping[str, f
     """One column per task: return above, J below; mean over seeds, shaded from worst to best."""
     tasks = list(dict.fromkeys(line.task for line in lines))
     figure, axes = subplots(2, len(tasks), figsize=(5 * len(tasks), 6), sharex="col", squeeze=False)
-    colours = _colours([line.label for line in lines])
+    looks = looks_of(line.label for line in lines)
     for column, task in enumerate(tasks):
         upper, lower = axes[:, column]
         for line in lines:
             if line.task == task:
                 seeds = "1 seed" if len(line.runs) == 1 else f"{len(line.runs)} seeds"
                 name = f"{line.label} ({seeds})"
-                _draw_band(upper, band_of(line.runs, "average_return"), colours[line.label], name)
-                _draw_band(lower, band_of(line.runs, "smoothness_j"), colours[line.label], name)
+                _draw_band(upper, band_of(line.runs, "average_return"), looks[line.label], name)
+                _draw_band(lower, band_of(line.runs, "smoothness_j"), looks[line.label], name)
         if task in demonstrators:
             upper.axhline(demonstrators[task], color="#444", linestyle="--", linewidth=1)
         upper.set_title(task, parse_math=False)
@@ -119,9 +119,9 @@ def draw_front(points: Sequence[Point], path: Path, demonstrators: Mapping[str, 
     figure, axes = subplots(
         num_rows, num_columns, figsize=(4.5 * num_columns, 4 * num_rows), squeeze=False
     )
-    colours = _colours([point.label for point in points])
+    looks = looks_of(point.label for point in points)
     for axis, task in zip(axes.flat, tasks, strict=False):
-        for label, colour in colours.items():
+        for label, look in looks.items():
             known = [
                 (point.smoothness_j, point.average_return)
                 for point in points
@@ -130,7 +130,8 @@ def draw_front(points: Sequence[Point], path: Path, demonstrators: Mapping[str, 
                 and point.average_return is not None
             ]
             if known:
-                axis.scatter(*zip(*known, strict=True), color=colour, label=label, s=28)
+                x, y = zip(*known, strict=True)
+                axis.scatter(x, y, color=look.colour, marker=look.mark, label=label, s=28)
         if task in demonstrators:
             axis.axhline(demonstrators[task], color="#444", linestyle="--", linewidth=1)
         axis.set_title(task, parse_math=False)
@@ -148,32 +149,30 @@ def draw_aggregate(bars: Sequence[Bar], path: Path) -> None:
     """Settings over several tasks: interquartile means with their intervals, one panel a number."""
     panels = list(dict.fromkeys(bar.panel for bar in bars))
     labels = list(dict.fromkeys(bar.label for bar in bars))
-    colours = _colours(labels)
+    looks = looks_of(labels)
     figure, axes = subplots(
         1, len(panels), figsize=(5 * len(panels), 1.2 + 0.5 * len(labels)), squeeze=False
     )
     for axis, panel in zip(axes.flat, panels, strict=True):
         for bar in bars:
             if bar.panel == panel:
-                place, colour = -labels.index(bar.label), colours[bar.label]
-                axis.plot([bar.low, bar.high], [place] * 2, color=colour, linewidth=8, alpha=0.35)
-                axis.plot([bar.middle], [place], color=colour, marker="o")
+                place, look = -labels.index(bar.label), looks[bar.label]
+                if bar.low is not None and bar.high is not None:
+                    ends = [bar.low, bar.high]
+                    axis.plot(ends, [place] * 2, color=look.colour, linewidth=8, alpha=0.35)
+                axis.plot([bar.middle], [place], color=look.colour, marker=look.mark)
         axis.set_title(panel, fontsize=10)
         axis.set_yticks([-i for i in range(len(labels))], labels, parse_math=False)
         axis.set_ylim(0.5 - len(labels), 0.5)
     finish_figure(figure, path, dpi=DPI)
 
 
-def _colours(labels: Sequence[str]) -> dict[str, str]:
-    names = list(dict.fromkeys(labels))
-    return {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
-
-
-def _draw_band(axis: Any, band: Band | None, colour: str, name: str) -> None:
+def _draw_band(axis: Any, band: Band | None, look: Look, name: str) -> None:
     if band is None:
         return
-    axis.plot(band.iterations, band.mean, color=colour, linewidth=1.4, label=name)
-    axis.fill_between(band.iterations, band.low, band.high, color=colour, alpha=0.15, linewidth=0)
+    x = band.iterations
+    axis.plot(x, band.mean, color=look.colour, linestyle=look.line, linewidth=1.4, label=name)
+    axis.fill_between(x, band.low, band.high, color=look.colour, alpha=0.15, linewidth=0)
 
 
 def main(source: str, picture: str) -> None:

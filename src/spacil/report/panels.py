@@ -12,16 +12,12 @@ from typing import Any
 
 from spacil import storage
 from spacil.report.comparison import DPI
+from spacil.report.looks import COLOURS, MARKS
 from spacil.report.plain_figures import finish_figure, plain_style, subplots
 
 _LEGEND_ROW, _HANDLE_WIDTH, _LETTER_WIDTH = 0.22, 0.6, 0.065
 """Height of a row of the legend, width of a mark and of a letter in it, inches"""
 _MARGIN = 0.05
-_MARKS = "os^"
-_COLOURS = (
-    "#c8553d", "#1f6f8b", "#7d8491", "#d9a441", "#588157", "#6d597a", "#b56576", "#2a9d8f",
-    "#8d5524", "#4361ee", "#9c89b8", "#222222",
-)  # fmt: skip
 
 
 @plain_style()
@@ -53,13 +49,13 @@ def draw_panels(panels: Sequence[Mapping[str, Any]], path: Path, columns: int = 
 
 def colours_of(labels: Iterable[str]) -> dict[str, str]:
     """One colour per label, the same in all panels of a figure."""
-    return {label: _COLOURS[i % len(_COLOURS)] for i, label in enumerate(dict.fromkeys(labels))}
+    return {label: COLOURS[i % len(COLOURS)] for i, label in enumerate(dict.fromkeys(labels))}
 
 
 def _looks(labels: Iterable[str]) -> dict[str, dict[str, str]]:
     """Colour and mark of each label; colours that come again have another mark."""
     return {
-        label: {"color": colour, "marker": _MARKS[i // len(_COLOURS) % len(_MARKS)]}
+        label: {"color": colour, "marker": MARKS[i // len(COLOURS) % len(MARKS)]}
         for i, (label, colour) in enumerate(colours_of(labels).items())
     }
 

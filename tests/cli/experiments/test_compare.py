@@ -9,7 +9,7 @@ import pytest
 from generated_runs import write_run
 from pictures import assert_drawn
 
-from spacil.report.comparison import COLOURS
+from spacil.report.looks import COLOURS
 
 Spacil = Callable[..., Any]
 
@@ -73,6 +73,19 @@ def test_several_tasks_get_a_figure_of_their_own(
     assert spacil("compare", runs, "-o", out).code == 0
     assert_drawn(out / "aggregate.png", (900, 198), COLOURS[:2])
     assert (out / "aggregate.svg").is_file()
+
+
+def test_a_number_without_an_interval_is_drawn_all_the_same(
+    spacil: Spacil, runs: Path, tmp_path: Path
+) -> None:
+    for algorithm in ("gail", "spacil"):
+        write_run(runs / f"walker-{algorithm}", algorithm, "Walker2d-v4", 0)
+    out = tmp_path / "out"
+    assert spacil("compare", runs, "-o", out).code == 0
+    assert_drawn(out / "aggregate.png", (900, 198), COLOURS[:2])
+    (gail, ours) = json.loads((out / "comparison.json").read_text())["aggregates"]
+    assert gail["normalized_return"]["low"] is None
+    assert ours["j_ratio"]["low"] is None
 
 
 def test_missing_runs_end_with_code_3_after_the_table(spacil: Spacil, runs: Path) -> None:

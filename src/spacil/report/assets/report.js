@@ -21,6 +21,22 @@ function xScale(chart) {
   return { time: false, ...(hasDots ? { range: padded } : {}) };
 }
 
+// Rows of one colour are told apart by their lines and by their dots: full, hollow, hollow and small.
+const LINES = [
+  { name: "solid" },
+  { name: "dashed", dash: [12, 4] },
+  { name: "dotted", dash: [2, 3] },
+];
+
+function lineOf(one) {
+  return LINES[one.num_alike % LINES.length];
+}
+
+function dotsOf(one) {
+  const time = one.num_alike % LINES.length;
+  return { show: true, size: time < 2 ? 9 : 6, fill: time === 0 ? one.colour : "#fff" };
+}
+
 // One series per column of the data: a row's mean, then the two edges of its band.
 function seriesOf(chart) {
   const columns = [{ label: chart.x_label, value: (u, v) => shown(v) }];
@@ -31,9 +47,11 @@ function seriesOf(chart) {
       label: one.label,
       stroke: one.colour,
       width: 2,
+      dash: lineOf(one).dash,
+      line: lineOf(one).name,
       spanGaps: true,
       value: (u, v) => shown(v),
-      ...(one.is_joined ? {} : { paths: () => null, points: { show: true, size: 9, fill: one.colour } }),
+      ...(one.is_joined ? {} : { paths: () => null, points: dotsOf(one) }),
     });
     if (one.has_band) {
       const low = columns.length;
@@ -66,6 +84,7 @@ function draw(element, chart) {
     bands,
     scales: { x: xScale(chart), y: { distr: chart.is_log_y ? LOGARITHMIC : LINEAR } },
     axes: [{ label: chart.x_label }, { label: chart.y_label, size: 70 }],
+    legend: { markers: { dash: (u, column) => u.series[column].line ?? "solid" } },
     cursor: { focus: { prox: 24 } },
     hooks: {
       setSeries: [
