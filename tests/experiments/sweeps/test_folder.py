@@ -15,6 +15,7 @@ from spacil.experiments.sweeps.folder import (
     open_sweep,
     read_sweep,
     seconds_left,
+    sweep_with,
 )
 from spacil.experiments.sweeps.plan import Grid, PlannedRun, assignment, planned_runs
 
@@ -147,6 +148,16 @@ def test_a_sweep_remembers_every_grid_once(tmp_path: Path) -> None:
     found = read_sweep(tmp_path / "s")
     assert (found.grids, found.fresh_episodes) == ((GRID, other), 7)
     assert open_sweep(tmp_path / "s", [], 150).grids == (GRID, other)
+
+
+def test_a_sweep_keeps_its_fresh_episodes_until_others_are_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    assert sweep_with(path, [GRID]).fresh_episodes == 150
+    assert open_sweep(path, [GRID], usual=20).fresh_episodes == 20
+    assert open_sweep(path, []).fresh_episodes == read_sweep(path).fresh_episodes == 20
+    assert sweep_with(path, [], 7) == SweepFolder(path, (GRID,), 7)
+    assert read_sweep(path).fresh_episodes == 20
+    assert open_sweep(path, [], 0).fresh_episodes == read_sweep(path).fresh_episodes == 0
 
 
 def test_a_folder_without_a_sweep_is_refused(tmp_path: Path) -> None:

@@ -34,6 +34,9 @@ FORMAT, FORMAT_VERSION = "spacil-sweep", 1
 BESIDE_RUNS = (MEASURED, RESULTS, DEMONSTRATIONS) = ("measured", "results", "demonstrations")
 """What named experiments keep in the folder, and may have put there before its first run"""
 
+FRESH_EPISODES = 150
+"""That end each run of a new sweep"""
+
 State = Literal["waiting", "running", "interrupted", "failed", "trained", "finished"]
 STATES: tuple[State, ...] = (
     "finished", "trained", "running", "interrupted", "waiting", "failed",
@@ -139,11 +142,15 @@ def has_fresh(fresh: FreshEvaluations | None, wanted: int) -> bool:
 
 
 def open_sweep(
-    path: Path, grids: Sequence[Grid], fresh_episodes: int, *, must_exist: bool = False
+    path: Path,
+    grids: Sequence[Grid],
+    fresh_episodes: int | None = None,
+    *,
+    usual: int = FRESH_EPISODES,
 ) -> SweepFolder:
     """The sweep in a folder with these grids added to its plan; a new one where there is none."""
     if not (path / PLAN).is_file():
-        if must_exist or not grids:
+        if not grids:
             raise RunDirError(f"{str(path)!r} holds no sweep ({PLAN} is missing)")
         make_folder(path)
         _refuse_other_folder(path)
@@ -151,19 +158,36 @@ def open_sweep(
         lock = os.open(path / PLAN_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         _wait_for(lock, path)
-        known = read_sweep(path).grids if (path / PLAN).is_file() else ()
-        sweep = SweepFolder(path, tuple(dict.fromkeys([*known, *grids])), fresh_episodes)
+        sweep = sweep_with(path, grids, fresh_episodes, usual=usual)
         document = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
             "spacil_version": __version__,
-            "fresh_episodes": fresh_episodes,
+            "fresh_episodes": sweep.fresh_episodes,
             **document_of(sweep.grids),
         }
         storage.write_json(path / PLAN, document)
         return sweep
     finally:
         os.close(lock)
+
+
+def sweep_with(
+    path: Path,
+    grids: Sequence[Grid],
+    fresh_episodes: int | None = None,
+    *,
+    usual: int = FRESH_EPISODES,
+) -> SweepFolder:
+    """The same, and nothing is written.
+
+    Without `fresh_episodes` it keeps the number that it has; a new one gets the `usual`.
+    """
+    known = SweepFolder(path, (), usual)
+    if (path / PLAN).is_file():
+        known = read_sweep(path)
+    wanted = known.fresh_episodes if fresh_episodes is None else fresh_episodes
+    return SweepFolder(path, tuple(dict.fromkeys([*known.grids, *grids])), wanted)
 
 
 def read_sweep(path: Path) -> SweepFolder:
