@@ -313,6 +313,57 @@ def test_a_sweep_names_its_unfinished_runs(tmp_path: Path) -> None:
     )
 
 
+def test_runs_in_a_sweeps_folder_that_it_did_not_plan_are_compared_too(tmp_path: Path) -> None:
+    grid = Grid(("gail",), ("Hopper-v4",), (0, 1), (assignment("iterations=20"),))
+    sweep = open_sweep(tmp_path / "sweep", [grid], 150)
+    first, second = sweep.runs()
+    write_run(sweep.run_dir(first))
+    stopped = write_run(sweep.run_dir(second), seed=1)
+    (stopped / "status.json").write_text('{"status": "interrupted", "reason": "SIGINT"}')
+    write_run(sweep.path / "spacil" / "Hopper-v4" / "by-hand" / "seed0", "spacil")
+    begun = write_run(sweep.path / "begun", "bc")
+    (begun / "status.json").write_text('{"status": "interrupted"}')
+    comparison = compare(sweep.path)
+    rows = {row.label: row.runs[0].record.is_planned for row in comparison.rows}
+    assert rows == {"gail": True, "spacil": False}
+    assert comparison.problems == (
+        f"{stopped}: interrupted: SIGINT",
+        f"{begun}: the run is not finished; resume it, or leave it out",
+    )
+
+
+def test_a_seed_that_a_sweep_did_not_plan_stands_in_the_row_of_its_setting(tmp_path: Path) -> None:
+    grid = Grid(("gail",), ("Hopper-v4",), (0,), (assignment("iterations=20"),))
+    sweep = open_sweep(tmp_path / "sweep", [grid], 150)
+    (run,) = sweep.runs()
+    for seed in (0, 7):
+        write_run(sweep.run_dir(run).with_name(f"seed{seed}"), seed=seed)
+    (row,) = compare(sweep.path).rows
+    assert row.seeds == [0, 7]
+    assert row.runs[1].record.command.endswith("--seed 7 --iterations 20")
+
+
+def test_a_sweep_is_one_wherever_it_lies(tmp_path: Path) -> None:
+    grid = Grid(("gail",), ("Hopper-v4",), (0, 1), (assignment("iterations=20"),))
+    sweep = open_sweep(tmp_path / "all" / "sweep", [grid], 150)
+    first, second = sweep.runs()
+    write_run(sweep.run_dir(first))
+    write_run(tmp_path / "all" / "other", "spacil")
+    comparison = compare(tmp_path / "all")
+    rows = {row.label: row.runs[0].record.is_planned for row in comparison.rows}
+    assert rows == {"gail": True, "spacil": False}
+    assert comparison.problems == (f"{sweep.run_dir(second)}: waiting",)
+
+
+def test_a_damaged_plan_is_named_and_its_runs_are_compared_without_it(tmp_path: Path) -> None:
+    (tmp_path / "sweep.json").write_text("{")
+    write_run(tmp_path / "gail" / "seed0")
+    comparison = compare(tmp_path)
+    assert [row.label for row in comparison.rows] == ["gail"]
+    (problem,) = comparison.problems
+    assert "sweep.json" in problem
+
+
 def test_a_sweep_may_plan_fewer_seeds_for_some_rows(tmp_path: Path) -> None:
     many, few = (Grid((a,), ("Hopper-v4",), s) for a, s in (("gail", (0, 1)), ("spacil", (0,))))
     sweep = open_sweep(tmp_path / "sweep", [many, few], 150)

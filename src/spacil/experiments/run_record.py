@@ -8,22 +8,26 @@ import functools
 import json
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from spacil import storage
 from spacil.config.algorithms import ALGORITHMS
 from spacil.config.defaults import default_config
-from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings
+from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings, implied_settings
+from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError, DataError
-from spacil.experiments.sweeps.plan import PRESET, PlannedRun
+from spacil.experiments.sweeps.plan import PRESET, PlannedRun, Value, flag_words
 from spacil.runs import metrics_log
 from spacil.runs.checkpoints.names import BEST, names_in
 from spacil.runs.evaluations import Row, read_evaluations
+from spacil.runs.inputs import DemoChoice, DemoInputs, read_inputs
 from spacil.runs.resuming import config_of_run, status_of_run
 
 _DOES_NOT_SET_APART = (FREE_TO_CHANGE_ON_RESUME - {"iterations"}) | {"seed"}
+_IN_MEMORY = "(in memory)"
+"""In place of a file: demonstrations that were only ever an object in Python"""
 
 Choices = Mapping[str, str]
 
@@ -52,11 +56,12 @@ class RunRecord:
     task: str
     seed: int
     settings: Mapping[str, Any]
-    """Every setting that makes it another run, without the seed"""
+    """Every setting that makes it another run, without the seed; of a run that no sweep planned
+    also what tells its demonstrations from the usual ones"""
     choices: Choices
     """What was chosen: by its sweep, or else what differs from the nearest preset"""
     is_planned: bool
-    """Whether a sweep says what was chosen; demonstrations are part of it then"""
+    """Whether a sweep says what was chosen"""
     command: str
     commit: str | None
     demonstrations: str | None
@@ -94,7 +99,15 @@ def read_run(path: Path, planned: PlannedRun | None = None) -> RunRecord:
     best, last = rows
     if best is None or last is None:
         raise DataError(f"{path}: eval.json holds no evaluation")
-    choices = _planned_choices(planned) if planned is not None else _deviations(config, settings)
+    if planned is not None:
+        choices, command = _planned_choices(planned), _planned_command(planned)
+    else:
+        demos = _demonstrations(path)
+        flags = _demonstration_flags(demos, config.task)
+        chosen = _deviations(config, settings) | flags
+        choices = {name: _text(value) for name, value in chosen.items()}
+        command = _command(config, chosen)
+        settings |= _other_data(demos, flags)
     document = _best_document(path)
     frame = document.get("common_frame") or {}
     return RunRecord(
@@ -105,7 +118,7 @@ def read_run(path: Path, planned: PlannedRun | None = None) -> RunRecord:
         settings=settings,
         choices=choices,
         is_planned=planned is not None,
-        command=_command(config.algorithm, config.task, config.run.seed, choices, planned),
+        command=command,
         commit=None if evaluations.identity is None else evaluations.identity.commit,
         demonstrations=document.get("demonstrations"),
         # Version 0.1 kept no frame; its fresh episodes say which one they were measured in.
@@ -127,18 +140,47 @@ def _planned_choices(planned: PlannedRun) -> Choices:
     return {name: text for name, _, text in (w.partition("=") for w in planned.words())}
 
 
-def _deviations(config: Any, settings: Mapping[str, Any]) -> Choices:
+def _deviations(config: TrainConfig, settings: Mapping[str, Any]) -> dict[str, Value]:
     """The preset that is nearest to a run's settings, and what differs from it."""
-    nearest: dict[str, str] | None = None
+    nearest: dict[str, Value] | None = None
     for preset in ALGORITHMS[config.algorithm].presets:
         base = _settings_of_preset(config.algorithm, config.task, preset)
         if base is None:
             continue
-        found: dict[str, str] = {PRESET: preset} if preset != "none" else {}
-        found |= {k: _text(v) for k, v in settings.items() if base.get(k) != v}
+        found: dict[str, Value] = {PRESET: preset} if preset != "none" else {}
+        found |= {k: _value(v) for k, v in settings.items() if base.get(k) != v}
+        implied = implied_settings([name for name, value in found.items() if value is not False])
+        # What would follow from these and is not so has to be said as well.
+        found |= {k: _value(settings[k]) for k, v in implied.items() if settings.get(k, v) != v}
         if nearest is None or len(found) < len(nearest):
             nearest = found
     return nearest or {}
+
+
+def _demonstrations(path: Path) -> DemoInputs | None:
+    inputs = read_inputs(path)
+    return None if inputs is None else inputs.demonstrations
+
+
+def _demonstration_flags(demos: DemoInputs | None, task: str) -> dict[str, Value]:
+    """How a run's demonstrations were chosen, where that is not the usual: all bundled ones."""
+    if demos is None:
+        return {}
+    usual = asdict(DemoChoice())
+    chosen = {k: v for k, v in asdict(demos.choice).items() if v != usual[k]}
+    sources = (_IN_MEMORY,) if demos.sources is None else demos.sources
+    return chosen if sources in ((), (task,)) else {"demos": sources} | chosen
+
+
+def _other_data(demos: DemoInputs | None, flags: Mapping[str, Value]) -> dict[str, Any]:
+    """What tells a run's data from the usual: its content, wherever the file lay.
+
+    With noise on the states every seed has its own content, and the flags are what seeds share.
+    """
+    if demos is None or not flags:
+        return {}
+    is_the_seeds_own = demos.choice.demo_noise > 0 or demos.content_hash is None
+    return dict(flags) if is_the_seeds_own else {"demonstrations": demos.content_hash}
 
 
 @functools.cache
@@ -149,16 +191,15 @@ def _settings_of_preset(algorithm: str, task: str, preset: Any) -> dict[str, Any
         return None
 
 
-def _command(
-    algorithm: str, task: str, seed: int, choices: Choices, planned: PlannedRun | None
-) -> str:
-    if planned is not None:
-        *words, _, _, _ = planned.train_words(Path("SWEEP"))  # all but where it was run
-    else:
-        flags = [(f"--{name.replace('_', '-')}", text.split()) for name, text in choices.items()]
-        chosen = [word for flag, values in flags for word in (flag, *values)]
-        words = ["train", algorithm, "--task", task, "--seed", str(seed), *chosen]
+def _planned_command(planned: PlannedRun) -> str:
+    *words, _, _, _ = planned.train_words(Path("SWEEP"))  # all but where it was run
     return shlex.join(["spacil", *words])
+
+
+def _command(config: TrainConfig, chosen: Mapping[str, Value]) -> str:
+    words = ["train", config.algorithm, "--task", config.task, "--seed", str(config.run.seed)]
+    flags = [word for name, value in chosen.items() for word in flag_words(name, value)]
+    return shlex.join(["spacil", *words, *flags])
 
 
 def _best_document(path: Path) -> dict[str, Any]:
@@ -182,7 +223,13 @@ def _curve(metrics: Path) -> tuple[CurvePoint, ...]:
     return tuple(points)
 
 
-def _text(value: object) -> str:
-    if isinstance(value, list | tuple):
+def _value(setting: Any) -> Value:
+    """A setting as a plan has it; in flat settings a tuple is a list."""
+    value: Value = tuple(setting) if isinstance(setting, list) else setting
+    return value
+
+
+def _text(value: Value) -> str:
+    if isinstance(value, tuple):
         return " ".join(map(str, value))
     return value if isinstance(value, str) else json.dumps(value)

@@ -74,6 +74,22 @@ def test_the_runs_of_an_experiment_can_be_listed(spacil: Spacil, paper_runs: Pat
     assert listed["states"] == {"finished": 10, "waiting": 2}
 
 
+def test_the_folder_of_an_experiment_keeps_its_fresh_episodes(
+    spacil: Spacil, tmp_path: Path
+) -> None:
+    folder = tmp_path / "sweep"
+    flags = ("--tasks", "Hopper-v4", "-o", folder, "--list", "--json")
+
+    def episodes(*more: object) -> int:
+        return int(spacil("experiment", "returns", *flags, *more).result["fresh_episodes"])
+
+    assert (episodes(), episodes("--quick"), episodes("--fresh-episodes", 7)) == (150, 20, 7)
+    open_sweep(folder, [Grid(("bc",), ("Reacher-v4",), (0,))], 50)
+    assert (episodes(), episodes("--quick"), episodes("--fresh-episodes", 7)) == (50, 50, 7)
+    refused = spacil("experiment", "returns", *flags, "--fresh-episodes", -1)
+    assert (refused.code, "expected 0 or more" in refused.err) == (2, True)
+
+
 def test_a_list_goes_as_far_as_is_known(spacil: Spacil, tmp_path: Path) -> None:
     flags = ("--tasks", "Hopper-v4", "-o", tmp_path / "none", "--list", "--json")
     listed = spacil("experiment", "demonstrators", *flags).result

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from generated_runs import write_run
 from tiny_runs import tiny
 
-from spacil.experiments.sweeps.folder import SweepFolder, read_sweep
+from spacil.experiments.sweeps.folder import SweepFolder, open_sweep, read_sweep
+from spacil.experiments.sweeps.plan import Grid, assignment
 from spacil.runs.evaluations import read_evaluations
 from spacil.runs.ownership import FolderLock
 
@@ -170,6 +172,16 @@ def test_the_list_of_a_shard_is_its_share_and_writes_nothing(
     parts = [names("--shard", f"{i}/4") for i in range(4)]
     assert sorted(name for part in parts for name in part) == sorted(names())
     assert not folder.exists()
+
+
+def test_a_sweep_that_goes_on_keeps_its_fresh_episodes(spacil: Spacil, tmp_path: Path) -> None:
+    grid = Grid(("gail",), ("Hopper-v4",), (0,), (assignment("iterations=20"),))
+    sweep = open_sweep(tmp_path / "sweep", [grid], 50)
+    write_run(sweep.run_dir(sweep.runs()[0]))
+    assert spacil("sweep", "-o", sweep.path, "--json").result["fresh_episodes"] == 50
+    listed = spacil("sweep", "-o", sweep.path, "--list", "--json", "--fresh-episodes", 151).result
+    assert (listed["fresh_episodes"], listed["states"]) == (151, {"trained": 1})
+    assert read_sweep(sweep.path).fresh_episodes == 50
 
 
 @pytest.mark.parametrize(

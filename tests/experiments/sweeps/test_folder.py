@@ -15,6 +15,7 @@ from spacil.experiments.sweeps.folder import (
     open_sweep,
     read_sweep,
     seconds_left,
+    sweep_with,
 )
 from spacil.experiments.sweeps.plan import Grid, PlannedRun, assignment, planned_runs
 
@@ -82,6 +83,49 @@ def test_a_failure_stays_listed_until_it_is_tried_again(sweep: SweepFolder) -> N
     assert sweep.state(RUN).state == "waiting"
 
 
+def test_a_finished_folder_outweighs_a_failure(sweep: SweepFolder) -> None:
+    sweep.record_failure(RUN, 70, "diverged")
+    write_run(sweep.run_dir(RUN))  # finished by hand since
+    assert sweep.state(RUN).state == "finished"
+    assert SweepFolder(sweep.path, sweep.grids, 151).state(RUN).state == "trained"
+
+
+def test_a_failure_of_fresh_episodes_is_one_although_the_run_is_trained(sweep: SweepFolder) -> None:
+    write_run(sweep.run_dir(RUN), fresh=None)
+    sweep.record_failure(RUN, 65, "no such demonstrations")
+    state = sweep.state(RUN)
+    assert (state.state, state.reason) == ("failed", "no such demonstrations")
+
+
+def test_a_failed_run_that_somebody_went_on_with_is_told_by_its_folder(sweep: SweepFolder) -> None:
+    owned_by(sweep, os.getpid(), socket.gethostname())
+    sweep.record_failure(RUN, -9, "killed")
+    assert sweep.state(RUN).state == "failed"
+    status = sweep.run_dir(RUN) / "status.json"
+    status.write_text('{"status": "interrupted", "reason": "SIGINT"}')
+    assert (sweep.state(RUN).state, sweep.state(RUN).reason) == ("interrupted", "SIGINT")
+
+
+@pytest.mark.parametrize(("status", "state"), [("finished", "finished"), ("interrupted", "failed")])
+def test_failures_of_an_earlier_version_yield_to_finished_folders(
+    sweep: SweepFolder, status: str, state: str
+) -> None:
+    run_dir = write_run(sweep.run_dir(RUN))
+    (run_dir / "status.json").write_text(json.dumps({"status": status}))
+    sweep.record_failure(RUN, 70, "diverged")
+    document = {"run": RUN.name, "exit_code": 70, "reason": "diverged"}
+    sweep.failure(RUN).write_text(json.dumps(document))
+    assert sweep.state(RUN).state == state
+
+
+def test_a_damaged_status_does_not_keep_a_failure_from_being_recorded(sweep: SweepFolder) -> None:
+    run_dir = write_run(sweep.run_dir(RUN))
+    (run_dir / "status.json").write_text("{")
+    sweep.record_failure(RUN, 74, "disk full")
+    assert sweep.failure(RUN).is_file()
+    assert sweep.state(RUN).state == "failed"
+
+
 def test_a_damaged_folder_is_a_failure_with_its_name(sweep: SweepFolder) -> None:
     run_dir = write_run(sweep.run_dir(RUN))
     (run_dir / "eval.json").write_text("{")
@@ -104,6 +148,16 @@ def test_a_sweep_remembers_every_grid_once(tmp_path: Path) -> None:
     found = read_sweep(tmp_path / "s")
     assert (found.grids, found.fresh_episodes) == ((GRID, other), 7)
     assert open_sweep(tmp_path / "s", [], 150).grids == (GRID, other)
+
+
+def test_a_sweep_keeps_its_fresh_episodes_until_others_are_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    assert sweep_with(path, [GRID]).fresh_episodes == 150
+    assert open_sweep(path, [GRID], usual=20).fresh_episodes == 20
+    assert open_sweep(path, []).fresh_episodes == read_sweep(path).fresh_episodes == 20
+    assert sweep_with(path, [], 7) == SweepFolder(path, (GRID,), 7)
+    assert read_sweep(path).fresh_episodes == 20
+    assert open_sweep(path, [], 0).fresh_episodes == read_sweep(path).fresh_episodes == 0
 
 
 def test_a_folder_without_a_sweep_is_refused(tmp_path: Path) -> None:

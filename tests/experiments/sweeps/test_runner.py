@@ -88,6 +88,39 @@ def test_only_what_may_end_otherwise_is_tried_again(
     assert {state.state for state in outcome.states.values()} == {"failed"}
 
 
+@pytest.mark.parametrize("code", [129, 130, 143, 152])
+def test_a_run_that_was_saved_and_stopped_is_interrupted_and_no_failure(
+    sweep: SweepFolder, code: int
+) -> None:
+    stopped, other = sweep.runs()
+
+    def attempt(run: PlannedRun, count: int) -> Ending:
+        write_run(sweep.run_dir(run))
+        if run == other:
+            return Ending(0)
+        status = sweep.run_dir(run) / "status.json"
+        status.write_text('{"status": "interrupted", "reason": "a signal"}')
+        return Ending(code)
+
+    engine = OneByOne(attempt)
+    outcome, said = swept(sweep, engine)
+    assert engine.starts == [stopped, other]
+    assert outcome.states[stopped].state == "interrupted"
+    assert not sweep.failure(stopped).exists()
+    assert f"interrupted: exit code {code}; the same command goes on" in said
+    assert outcome.exit_code == 3  # not all is there
+
+
+def test_the_failure_of_a_run_that_is_finished_meanwhile_is_forgotten(sweep: SweepFolder) -> None:
+    for run in sweep.runs():
+        sweep.record_failure(run, 70, "diverged")
+        write_run(sweep.run_dir(run))
+    engine = OneByOne(lambda run, count: Ending(0))
+    outcome, _ = swept(sweep, engine)
+    assert (engine.starts, outcome.exit_code) == ([], 0)
+    assert not any(sweep.failure(run).exists() for run in sweep.runs())
+
+
 def test_a_start_that_is_refused_is_an_attempt_with_its_reason(sweep: SweepFolder) -> None:
     def attempt(run: PlannedRun, count: int) -> Ending:
         raise RunDirError("the log cannot be opened")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 EXIT_INCOMPLETE = 3
 """Some runs failed or are missing; the tables hold the others"""
-FRESH_EPISODES, QUICK_EPISODES = 150, 20
+QUICK_FRESH_EPISODES = 20
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,9 @@ class NamedArguments:
     """Threads of each run. Results repeat bit for bit at one number only."""
     device: str = "cpu"
     """Where updates run: cpu, cuda or auto."""
-    fresh_episodes: int = 0
-    """Episodes that best and last policy play at the end of each run; 0: 150, or 20 if quick."""
+    fresh_episodes: int | None = None
+    """Episodes that best and last policy play at the end of each run, 0 for none; by default as
+    many as the sweep in the folder has, in a new one 150, or 20 if quick."""
     shard: str | None = None
     """i/n: train only this share of the runs, i from 0 to n - 1."""
     train: bool = True
@@ -77,6 +78,8 @@ def run(name: str, arguments: list[str]) -> int:
     from spacil.experiments.named.remarks import notes_on_episodes
     from spacil.experiments.sweeps.folder import RESULTS
 
+    if parsed.fresh_episodes is not None and parsed.fresh_episodes < 0:
+        raise ConfigError(f"--fresh-episodes is {parsed.fresh_episodes}, expected 0 or more")
     experiment, scope = named_experiment(name), _scope(parsed)
     folder = parsed.out or Path("sweeps") / ("quick" if parsed.quick else "paper")
     results = parsed.results or folder / RESULTS
@@ -134,13 +137,12 @@ def _refuse_others(name: str, results: Path) -> None:
 
 def _sweep(folder: Path, arms: "Sequence[Arm]", parsed: NamedArguments) -> "SweepFolder":
     """The folder with the arms in its plan; only read where nothing is to be run."""
-    from spacil.experiments.sweeps.folder import SweepFolder, open_sweep
+    from spacil.experiments.sweeps.folder import FRESH_EPISODES, open_sweep, sweep_with
 
-    episodes = parsed.fresh_episodes or (QUICK_EPISODES if parsed.quick else FRESH_EPISODES)
+    usual = QUICK_FRESH_EPISODES if parsed.quick else FRESH_EPISODES
     grids = [grid for arm in arms for grid in arm.grids()]
-    if parsed.list or not parsed.train:
-        return SweepFolder(folder, tuple(grids), episodes)
-    return open_sweep(folder, grids, episodes)
+    opened = sweep_with if parsed.list or not parsed.train else open_sweep
+    return opened(folder, grids, parsed.fresh_episodes, usual=usual)
 
 
 def _train(sweep: "SweepFolder", arms: "Sequence[Arm]", parsed: NamedArguments) -> int:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from spacil.experiments.sweeps.folder import RunState, SweepFolder
     from spacil.experiments.sweeps.plan import Grid, PlannedRun
 
-FRESH_EPISODES = 150
-
 _ABOUT = (
     "Run every combination of algorithms, tasks, settings and seeds, each in a run folder of its "
     "own. The same command goes on where it stopped; finished runs are never computed again."
@@ -53,8 +51,9 @@ class SweepArguments:
     """Threads of each run. Results repeat bit for bit at one number only."""
     device: str = "cpu"
     """Where updates run: cpu, cuda or auto."""
-    fresh_episodes: int = FRESH_EPISODES
-    """Episodes that best and last policy play at the end of each run; 0 for none."""
+    fresh_episodes: int | None = None
+    """Episodes that best and last policy play at the end of each run, 0 for none; by default as
+    many as the sweep has, 150 in a new one."""
     engine: Literal["local", "ray"] = "local"
     """Where runs are computed: in processes of this machine, or on the nodes of a Ray cluster
     (pip install 'spacil[ray]')."""
@@ -81,7 +80,7 @@ def run(arguments: list[str]) -> int:
     if arguments[:1] == ["status"]:
         return _status(parse(StatusArguments, arguments[1:], "spacil sweep status", _ABOUT_STATUS))
     parsed = parse(SweepArguments, arguments, "spacil sweep", _ABOUT)
-    from spacil.experiments.sweeps.folder import PLAN, SweepFolder, open_sweep, read_sweep
+    from spacil.experiments.sweeps.folder import open_sweep, read_sweep, sweep_with
     from spacil.experiments.sweeps.plan import planned_runs, share
 
     if parsed.out is None:
@@ -95,10 +94,9 @@ def run(arguments: list[str]) -> int:
     planned = planned_runs(grids)  # every mistake in the plan shows before anything is written
     if not parsed.list:
         sweep = open_sweep(parsed.out, grids, parsed.fresh_episodes)
-    elif grids and not (parsed.out / PLAN).is_file():
-        sweep = SweepFolder(parsed.out, tuple(grids), parsed.fresh_episodes)
     else:
-        sweep = read_sweep(parsed.out)
+        listed = grids or read_sweep(parsed.out).grids
+        sweep = sweep_with(parsed.out, listed, parsed.fresh_episodes)
     runs = share(planned or sweep.runs(), parsed.shard)
     if parsed.list:
         return show_states(sweep, runs, parsed.json, jobs=0)
@@ -184,7 +182,7 @@ def _check_counts(parsed: SweepArguments) -> None:
         ("--threads-per-job", parsed.threads_per_job, 1),
         ("--fresh-episodes", parsed.fresh_episodes, 0),
     ):
-        if value < least:
+        if value is not None and value < least:
             raise ConfigError(f"{flag} is {value}, expected {least} or more")
 
 

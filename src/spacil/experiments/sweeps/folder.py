@@ -5,10 +5,12 @@
     DIR/logs/<run>.log  DIR/failures/<run>.json     what a run printed; why it failed
 
 Run folders are the truth: no state of a run is kept anywhere else, except that a run may fail
-before it has a folder. Nothing here takes a lock of a run or changes one, so that the state of a
+before it has a folder. A failure is of the folder as it was then: it is the last word until somebody
+goes on with the run. Nothing here takes a lock of a run or changes one, so that the state of a
 sweep can be read from any machine at any time.
 """
 
+import contextlib
 import functools
 import os
 import socket
@@ -32,12 +34,17 @@ FORMAT, FORMAT_VERSION = "spacil-sweep", 1
 BESIDE_RUNS = (MEASURED, RESULTS, DEMONSTRATIONS) = ("measured", "results", "demonstrations")
 """What named experiments keep in the folder, and may have put there before its first run"""
 
+FRESH_EPISODES = 150
+"""That end each run of a new sweep"""
+
 State = Literal["waiting", "running", "interrupted", "failed", "trained", "finished"]
 STATES: tuple[State, ...] = (
     "finished", "trained", "running", "interrupted", "waiting", "failed",
 )  # fmt: skip
 """`trained`: the last iteration is done, the fresh episodes are not."""
 
+_STATUS_THEN = "status_then"
+"""In the file of a failure: status.json when the run failed, empty where there was none"""
 _TAIL_BYTES = 32_768
 _LOCK_SECONDS = 30.0
 
@@ -81,7 +88,9 @@ class SweepFolder:
 
     def record_failure(self, run: PlannedRun, exit_code: int, reason: str) -> None:
         make_folder(self.path / FAILURES)
-        document = {"run": run.name, "exit_code": exit_code, "reason": reason}
+        document: dict[str, Any] = {"run": run.name, "exit_code": exit_code, "reason": reason}
+        with contextlib.suppress(StorageError):  # a damaged status is a failure by itself
+            document[_STATUS_THEN] = _document(self.run_dir(run) / STATUS)
         storage.write_json(self.failure(run), document)
 
     def forget_failure(self, run: PlannedRun) -> None:
@@ -105,22 +114,23 @@ class SweepFolder:
     def _state(self, run: PlannedRun) -> RunState:
         run_dir = self.run_dir(run)
         progress = _progress(run_dir / "metrics.jsonl") | {"iterations": _iterations(run)}
-        status = _document(run_dir / STATUS).get("status")
+        told = _document(run_dir / STATUS)
+        status, reason = told.get("status"), str(told.get("reason", ""))
+        is_trained = status == "finished"
+        if is_trained and has_fresh(_fresh(run_dir), self.fresh_episodes):
+            return RunState("finished", **progress)
         failure = _document(self.failure(run))
-        if failure:
+        if failure and _is_last_word(failure, told):
             return RunState("failed", reason=str(failure.get("reason")), **progress)
         if status is None:
             return RunState("waiting", **progress)
-        reason = str(_document(run_dir / STATUS).get("reason", ""))
+        if is_trained:
+            return RunState("trained", **progress)
         if status == "running":
             words, host, is_alive = _owner(run_dir)
             if not is_alive:
                 return RunState("interrupted", reason=words, **progress)
             return RunState("running", reason=words, host=host, **progress)
-        if status == "finished":
-            fresh = read_evaluations(run_dir / "eval.json").fresh
-            is_whole = has_fresh(fresh, self.fresh_episodes)
-            return RunState("finished" if is_whole else "trained", **progress)
         return RunState(
             "failed" if status == "failed" else "interrupted", reason=reason, **progress
         )
@@ -132,11 +142,15 @@ def has_fresh(fresh: FreshEvaluations | None, wanted: int) -> bool:
 
 
 def open_sweep(
-    path: Path, grids: Sequence[Grid], fresh_episodes: int, *, must_exist: bool = False
+    path: Path,
+    grids: Sequence[Grid],
+    fresh_episodes: int | None = None,
+    *,
+    usual: int = FRESH_EPISODES,
 ) -> SweepFolder:
     """The sweep in a folder with these grids added to its plan; a new one where there is none."""
     if not (path / PLAN).is_file():
-        if must_exist or not grids:
+        if not grids:
             raise RunDirError(f"{str(path)!r} holds no sweep ({PLAN} is missing)")
         make_folder(path)
         _refuse_other_folder(path)
@@ -144,19 +158,36 @@ def open_sweep(
         lock = os.open(path / PLAN_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         _wait_for(lock, path)
-        known = read_sweep(path).grids if (path / PLAN).is_file() else ()
-        sweep = SweepFolder(path, tuple(dict.fromkeys([*known, *grids])), fresh_episodes)
+        sweep = sweep_with(path, grids, fresh_episodes, usual=usual)
         document = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
             "spacil_version": __version__,
-            "fresh_episodes": fresh_episodes,
+            "fresh_episodes": sweep.fresh_episodes,
             **document_of(sweep.grids),
         }
         storage.write_json(path / PLAN, document)
         return sweep
     finally:
         os.close(lock)
+
+
+def sweep_with(
+    path: Path,
+    grids: Sequence[Grid],
+    fresh_episodes: int | None = None,
+    *,
+    usual: int = FRESH_EPISODES,
+) -> SweepFolder:
+    """The same, and nothing is written.
+
+    Without `fresh_episodes` it keeps the number that it has; a new one gets the `usual`.
+    """
+    known = SweepFolder(path, (), usual)
+    if (path / PLAN).is_file():
+        known = read_sweep(path)
+    wanted = known.fresh_episodes if fresh_episodes is None else fresh_episodes
+    return SweepFolder(path, tuple(dict.fromkeys([*known.grids, *grids])), wanted)
 
 
 def read_sweep(path: Path) -> SweepFolder:
@@ -254,6 +285,17 @@ def _owner(run_dir: Path) -> tuple[str, str, bool]:
         stamp = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(newest))
         return f"{words}, last heard of at {stamp}", str(owner.get("host")), True
     return words, str(owner.get("host")), Path(f"/proc/{owner.get('pid')}").exists()
+
+
+def _fresh(run_dir: Path) -> FreshEvaluations | None:
+    return read_evaluations(run_dir / "eval.json").fresh
+
+
+def _is_last_word(failure: Mapping[str, Any], told: Mapping[str, Any]) -> bool:
+    """Whether nobody went on with a run since it failed: its status is the same as then."""
+    if _STATUS_THEN not in failure:  # of an earlier version
+        return told.get("status") != "finished"
+    return bool(failure[_STATUS_THEN] == told)
 
 
 def _flat(run: PlannedRun) -> str:

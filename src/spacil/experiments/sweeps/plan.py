@@ -80,12 +80,8 @@ class PlannedRun:
         """The words of the `spacil` command that starts this run in a sweep, or resumes it."""
         words = ["train", self.algorithm, "--task", self.task, "--seed", str(self.seed)]
         for name, value in self.choices:
-            flag = name.replace("_", "-")
-            if isinstance(value, bool):
-                words.append(f"--{flag}" if value else f"--no-{flag}")
-            else:
-                places = [word.replace(SWEEP_FOLDER, str(sweep_dir)) for word in words_of(value)]
-                words += [f"--{flag}", *places]
+            flag, *values = flag_words(name, value)
+            words += [flag, *(word.replace(SWEEP_FOLDER, str(sweep_dir)) for word in values)]
         return [*words, "--run-dir", str(sweep_dir / self.name), "--resume"]
 
     def config(self) -> TrainConfig:
@@ -228,6 +224,14 @@ def document_of(grids: Iterable[Grid]) -> dict[str, Any]:
 def words_of(value: Value) -> list[str]:
     """A value as words of the command line."""
     return [str(part) for part in value] if isinstance(value, tuple) else [str(value)]
+
+
+def flag_words(name: str, value: Value) -> list[str]:
+    """A setting as `spacil train` takes it: a flag and its words; yes and no are flags alone."""
+    flag = name.replace("_", "-")
+    if isinstance(value, bool):
+        return [f"--{flag}" if value else f"--no-{flag}"]
+    return [f"--{flag}", *words_of(value)]
 
 
 def _grid(document: object, source: str) -> Grid:

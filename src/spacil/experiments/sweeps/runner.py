@@ -18,17 +18,19 @@ from spacil.errors import RunDirError
 from spacil.experiments.sweeps.engine import Ending, Engine
 from spacil.experiments.sweeps.folder import RunState, SweepFolder
 from spacil.experiments.sweeps.plan import PlannedRun
-from spacil.runs.interruption import Interruption
+from spacil.runs.interruption import EXIT_CODES, Interruption
 from spacil.runs.ownership import FolderLock
 
 SWEEP_PARTIAL = 3
-"""Exit code of a sweep that ended while some of its runs failed"""
+"""Exit code of a sweep that ended while some of its runs failed or were stopped"""
 
 _POLL_SECONDS = 0.2
 _ASK_AGAIN_SECONDS = 2.0
 """Between two looks at a run that another process holds"""
 _TRY_AGAIN_CODES = (73, 75)
 """Run folder in use; out of memory or a preemption notice: worth a second attempt"""
+_STOPPED_CODES = frozenset(EXIT_CODES.values()) - {*_TRY_AGAIN_CODES}
+"""Saved and stopped by a signal of its own: no failure, and somebody's wish"""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class SweepOutcome:
     def exit_code(self) -> int:
         if self.signal_code:
             return self.signal_code
-        return SWEEP_PARTIAL if any(s.state == "failed" for s in self.states.values()) else 0
+        return 0 if all(s.state == "finished" for s in self.states.values()) else SWEEP_PARTIAL
 
 
 OnEvent = Callable[[Event], None]
@@ -110,6 +112,7 @@ class _Runner:
     def _start(self, run: PlannedRun) -> None:
         run_dir = self.sweep.run_dir(run)
         if self.sweep.state(run).state == "finished":
+            self.sweep.forget_failure(run)  # somebody else's, or of an earlier attempt
             return
         if _is_held(run_dir):
             if not self.engine.takes_over(run):
@@ -134,6 +137,7 @@ class _Runner:
         code = ending.code
         is_worth_another = code is None or code < 0 or code in _TRY_AGAIN_CODES
         if self.sweep.state(run).state == "finished":
+            self.sweep.forget_failure(run)
             self.on_event(Event(run, "finished"))
         elif _is_held(self.sweep.run_dir(run)):
             self.on_event(Event(run, f"{_said(ending)}; a process still holds it, waiting"))
@@ -141,6 +145,8 @@ class _Runner:
         elif is_worth_another and self.attempts[run] < self.engine.most_attempts:
             self.on_event(Event(run, f"{_said(ending)}; trying again"))
             self.queue.appendleft(run)
+        elif code in _STOPPED_CODES:
+            self.on_event(Event(run, f"interrupted: {_said(ending)}; the same command goes on"))
         else:
             reason = _reason(ending, self.sweep.log(run))
             self.sweep.record_failure(run, -1 if code is None else code, reason)
