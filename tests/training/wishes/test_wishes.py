@@ -24,9 +24,11 @@ from spacil.errors import ConfigError
 from spacil.measuring.evaluate import Evaluation, evaluate
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.file import load_policy, save_policy
+from spacil.runs.progress import Silent
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.loop import train
 from spacil.training.policy_learner import PolicyLearner
+from spacil.training.run import train_in_folder
 from spacil.training.wishes.batch_measures import measure_action_change
 from spacil.training.wishes.constraint import Constraint
 from spacil.training.wishes.smoothest import Smoothest
@@ -320,6 +322,50 @@ def test_a_fluctuation_target_may_be_a_fraction_of_somebodys_change(
     missing = learners(fluctuation_target=0.5, fluctuation_target_reference="gail-run")
     with pytest.raises(ConfigError, match="--fluctuation-target-reference gail-run: expected"):
         wanted(missing)
+
+
+@pytest.mark.parametrize(
+    ("target", "reference", "message"),
+    [
+        ("smoothness-target", "typo", "expected none, demonstrator, or a run folder"),
+        ("fluctuation-target", "typo", "expected none, demonstrator, or a run folder"),
+        ("smoothness-target", "run", "it lies in the folder of this run, which replaces it"),
+        ("fluctuation-target", "run/checkpoints", "it lies in the folder of this run"),
+    ],
+)
+def test_a_reference_is_refused_before_the_old_run_is_deleted(
+    train: Callable[..., Any], tmp_path: Path, target: str, reference: str, message: str
+) -> None:
+    run = tmp_path / "run"
+    assert train("spacil", "--run-dir", run, iterations=1, warm_start_steps=5).code == 0
+    before = load_policy(run).provenance
+    wish = (f"--{target}", "0.5", f"--{target}-reference", tmp_path / reference)
+    refused = train("spacil", "--run-dir", run, "--overwrite", *wish)
+    assert refused.code == 2 and message in refused.err
+    assert load_policy(run).provenance == before
+
+
+def test_what_demonstrations_rule_out_is_refused_before_the_old_run_is_deleted(
+    learners: Callable[..., PolicyLearner], tmp_path: Path
+) -> None:
+    train_in_folder(
+        make_config(iterations=1),
+        lambda: learners(iterations=1),
+        Silent(),
+        run_dir=tmp_path / "run",
+    )
+    before = load_policy(tmp_path / "run").provenance
+    assert DEMOS.rewards is not None
+    poor = replace(DEMOS, rewards=DEMOS.rewards - 10, metadata=DemoMetadata(REACHER))
+    with pytest.raises(ConfigError, match="no more than random actions"):
+        train_in_folder(
+            make_config(keep_return=0.9),
+            lambda: learners(poor, keep_return=0.9),
+            Silent(),
+            run_dir=tmp_path / "run",
+            overwrite=True,
+        )
+    assert load_policy(tmp_path / "run").provenance == before
 
 
 # --- what a user says

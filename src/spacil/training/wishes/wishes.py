@@ -70,7 +70,23 @@ class Wishes:
         common_frame: CommonFrame | None,
         eval_env: VectorEnv,
     ) -> None:
-        """Start the searches that are asked for and not under way; references are measured here."""
+        """Start the searches that are asked for and not under way."""
+        self.begin_by_references(demos, common_frame, eval_env)
+        if self.config.wish.penalty_weight == "auto" and self.rule is None:
+            assert demos is not None and common_frame is not None
+            self.rule = starting_rule(self.config, demos, common_frame, eval_env.spec)
+
+    def begin_by_references(
+        self,
+        demos: Demonstrations | None,
+        common_frame: CommonFrame | None,
+        eval_env: VectorEnv,
+    ) -> None:
+        """Start those that go by what somebody else reaches, which is measured here.
+
+        Whatever can be refused about a wish is refused here, and a new run asks before its folder
+        changes.
+        """
         config, wish, penalty = self.config, self.config.wish, self.config.policy_penalty
         if wish.smoothness_target > 0 and self.smoothness is None:
             j = target_j(config, demos, common_frame, eval_env)
@@ -78,9 +94,6 @@ class Wishes:
         if wish.fluctuation_target > 0 and self.fluctuation is None:
             change = target_fluctuation(config, demos, common_frame, eval_env)
             self.fluctuation = ChangeDual.starting(change, penalty.temporal_term.weight)
-        if wish.penalty_weight == "auto" and self.rule is None:
-            assert demos is not None and common_frame is not None
-            self.rule = starting_rule(config, demos, common_frame, eval_env.spec)
         if wish.wants_smoothest and self.smoothest is None:
             if demos is None or common_frame is None:
                 raise ConfigError("--smoothest is by the demonstrations: pass --demos")
