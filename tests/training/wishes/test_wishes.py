@@ -24,6 +24,7 @@ from spacil.errors import ConfigError
 from spacil.measuring.evaluate import Evaluation, evaluate
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.file import load_policy, save_policy
+from spacil.policies.open import open_policy
 from spacil.runs.progress import Silent
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.loop import train
@@ -211,6 +212,44 @@ def test_agents_hand_out_and_load_the_chosen_policy(tmp_path: Path) -> None:
     assert torch.equal(loaded.policy.mean(states), best.mean(states))
     agent.close()
     loaded.close()
+
+
+def test_a_saved_agent_acts_as_the_agent_does_also_when_it_was_saved_later(tmp_path: Path) -> None:
+    settings = tiny("spacil", **START, smoothest=True, iterations=6, evaluation_interval=1)
+    agent = spacil.SPaCIL(REACHER, **settings)
+    agent.learn(run_dir=tmp_path / "run")
+    learner = agent._learner
+    assert isinstance(learner, PolicyLearner) and learner.chosen is not None
+    with torch.no_grad():  # the newest policy is another one, whatever this run has chosen
+        learner.kept_policy.mean_net.weights_and_biases[-1][1].add_(0.5)
+    agent.save(tmp_path / "agent")
+    states = DEMOS.states[:5]
+    handed_out, newest = agent.policy.mean(states), learner.kept_policy.mean(states)
+    assert not torch.equal(handed_out, newest)
+    saved = load_policy(tmp_path / "agent")
+    assert torch.equal(saved.policy.mean(states), handed_out)
+    assert saved.provenance["iteration"] == learner.wishes.chosen.iteration  # type: ignore[union-attr]  # it has one
+    (version,) = (tmp_path / "agent" / "checkpoints" / "best").glob("iter-*")
+    assert torch.equal(load_policy(version).policy.mean(states), handed_out)
+    assert torch.equal(open_policy(str(tmp_path / "agent")).mean(states), handed_out)
+    loaded = spacil.SPaCIL.load(tmp_path / "agent")
+    assert isinstance(loaded._learner, PolicyLearner)
+    assert torch.equal(loaded.policy.mean(states), handed_out)
+    assert torch.equal(loaded._learner.kept_policy.mean(states), newest)
+    agent.close()
+    loaded.close()
+
+
+def test_the_last_policy_of_a_run_is_its_newest_one(tmp_path: Path) -> None:
+    settings = tiny("spacil", **START, smoothest=True, iterations=6, evaluation_interval=1)
+    agent = spacil.SPaCIL(REACHER, **settings).learn(run_dir=tmp_path / "run")
+    states = DEMOS.states[:5]
+    last = load_policy(tmp_path / "run", "last")
+    assert last.provenance["iteration"] == 6
+    assert torch.equal(last.policy.mean(states), agent._learner.kept_policy.mean(states))
+    folder = tmp_path / "run" / "checkpoints" / "iter-000006"
+    assert torch.equal(load_policy(folder).policy.mean(states), last.policy.mean(states))
+    agent.close()
 
 
 # --- the action change
