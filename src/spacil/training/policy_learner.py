@@ -172,7 +172,7 @@ class PolicyLearner:
         self._keep_lipschitz(plan)
         if plan.moves_policy:
             metrics |= self.wishes.after_batch(
-                self.policy, rollout, self.common_frame, self.streams
+                self.policy, rollout, self.common_frame, self.streams, self.counters.iteration
             )
         self.sync_acting_policy()
         self.counters.iteration += 1

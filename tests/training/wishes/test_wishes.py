@@ -407,6 +407,35 @@ def test_what_demonstrations_rule_out_is_refused_before_the_old_run_is_deleted(
     assert load_policy(tmp_path / "run").provenance == before
 
 
+# --- weights that are withheld
+
+
+@pytest.mark.parametrize(
+    "withheld", [{"penalty_start": 5}, {"penalty_start": 1, "penalty_ramp_iterations": 4}], ids=str
+)
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {},  # the rule
+        {"smoothness_target": 1e-3},
+        {"fluctuation_target": 1e-4},
+        {"keep_return": 0.9},
+        {"keep_return": 0.9, "fluctuation_target": 1e-4},
+    ],
+    ids=str,
+)
+def test_no_search_moves_while_its_weight_is_withheld(
+    learners: Callable[..., PolicyLearner], wish: dict[str, Any], withheld: dict[str, int]
+) -> None:
+    learner = learners(iterations=9, evaluation_interval=1, **wish, **withheld)
+    learner.wishes.begin(learner.demonstrations, learner.common_frame, learner.eval_env)
+    start = learner.wishes.weights
+    found = [start]
+    train(learner, lambda row: found.append(learner.wishes.weights))
+    assert found[:6] == [start] * 6  # before the sixth iteration, the first with all the weight
+    assert found[-1] != start
+
+
 # --- what a user says
 
 
@@ -433,6 +462,15 @@ def test_a_wish_that_is_not_made_changes_nothing() -> None:
         ("spacil", {"keep_return": 0.9, "penalty_weight": "auto"}, "auto: give one of the two"),
         ("airl", {"keep_return": 0.9, "penalty_weight": "auto", "penalty": "exact"}, "auto: give"),
         ("smooth", {"keep_return": 0.9, "penalty_weight": "auto"}, "auto: give one of the two"),
+        ("spacil", {"penalty_doubling": 10}, "doubling is for weights that stay as given"),
+        ("spacil", {"penalty_doubling": 10, "smoothest": True}, "for weights that stay as given"),
+        ("spacil", {"penalty_doubling": 10, "keep_return": 0.9}, "for weights that stay as given"),
+        ("spacil", {"penalty_doubling": 1, "smoothness_target": 1.0}, "weights that stay as given"),
+        (
+            "spacil",
+            {"penalty_doubling": 1, "fluctuation_target": 1.0, "penalty": "exact"},
+            "weights that stay as given",
+        ),
         ("spacil", {"smoothest": True, "lambda_policy": 0.0}, "expected a weight above 0"),
         ("spacil", {"select": "smoothest"}, "read with --smoothest or --keep-return only"),
         ("spacil", {"keep_return": 1.0}, "keep-return is 1.0, expected 0 to below 1"),
