@@ -73,6 +73,9 @@ class CloningLearner(Cloner):
         """The same."""
         return self.policy
 
+    def prepare(self) -> None:
+        """Nothing: the demonstrations have been read."""
+
     def iterate(self) -> dict[str, Any]:
         """One epoch."""
         return run_epoch(self)

@@ -98,6 +98,16 @@ def require_read(config: TrainConfig, names: Iterable[str]) -> None:
                 raise ConfigError(f"{_flag(name)} is read with {_flag(switch)} {value} only")
     if config.evaluation.select == "smoothest" and not config.wish.wants_smoothest:
         raise ConfigError("--select smoothest is read with --smoothest or --keep-return only")
+    if config.wish.keep_return and config.wish.penalty_weight == "auto":
+        raise ConfigError(
+            f"--keep-return {config.wish.keep_return} finds the weight, and so does "
+            "--penalty-weight auto: give one of the two"
+        )
+    if config.policy_penalty.penalty_doubling and config.wish.moves_a_weight:
+        raise ConfigError(
+            "--penalty-doubling is for weights that stay as given, e.g. with --penalty exact=0.01: "
+            "wishes and --penalty-weight auto find one, which the ladder would multiply"
+        )
     if algorithm.verb == "train" and config.wish.keep_return and config.wish.smoothness_target:
         raise ConfigError(
             "--keep-return is read with --smoothest, and --smoothness-target finds the weight by J "

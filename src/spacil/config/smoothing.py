@@ -29,7 +29,7 @@ class PolicyPenaltyConfig:
     bit for bit, and a warm start clones without them."""
     penalty_doubling: int = 0
     """From then on the weights double every so many iterations, a ladder from rough to smooth; 0:
-    they stay."""
+    they stay. For fixed weights: what finds one is not doubled."""
     penalty_sigma: Literal["fixed", "policy"] = "fixed"
     """Spread of the policies compared (sigma): fixed to 1, as in app:algo_hyper_params, or the
     policy's own, so that a wider policy counts as smoother."""

@@ -85,3 +85,8 @@ class WishConfig:
         """Whether a search starts from the weight of the first term."""
         is_auto = self.penalty_weight == "auto"
         return is_auto or self.smoothness_target > 0 or self.wants_smoothest
+
+    @property
+    def moves_a_weight(self) -> bool:
+        """Whether anything searches for one."""
+        return self.moves_spatial_weight or self.fluctuation_target > 0

@@ -53,6 +53,11 @@ def scaled_terms(config: PolicyPenaltyConfig, factor: float) -> tuple[str, ...]:
     return tuple(str(WeightedTerm(term.name, factor * term.weight)) for term in config.terms)
 
 
+def is_whole_at(config: PolicyPenaltyConfig, iteration: int) -> bool:
+    """Whether the policy penalty has all of its weight, its start and its ramp being over."""
+    return share_at(config, iteration) >= 1
+
+
 def share_at(config: PolicyPenaltyConfig, iteration: int) -> float:
     """What the policy penalty has of its weight: 0 before its start, then along ramp and ladder."""
     since_start = iteration - config.penalty_start

@@ -30,7 +30,9 @@ from spacil.envs.vector_env import EnvSpec, require_dims
 from spacil.errors import ConfigError, DataError
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs.checkpoints import checkpoint
+from spacil.runs.checkpoints.manifest import MANIFEST
 from spacil.runs.checkpoints.named_tensors import with_prefix
+from spacil.runs.checkpoints.names import BEST
 from spacil.runs.listing import named_runs
 from spacil.storage import sealed_file
 
@@ -146,22 +148,36 @@ def load_policy(source: str | Path, which: Which = "best") -> SavedPolicy:
         policy = build_policy(document, without_frame(tensors), path)
         frame = read_frame(tensors, document, path)
         return SavedPolicy(policy, document["task"], document.get("provenance", {}), frame)
-    return policy_of(checkpoint_of(path, which), path)
+    return policy_of(checkpoint_of(path, which), path, which)
 
 
-def policy_of(found: checkpoint.Checkpoint, source: Path) -> SavedPolicy:
-    """The policy in a checkpoint."""
+def policy_of(found: checkpoint.Checkpoint, source: Path, which: Which) -> SavedPolicy:
+    """The policy in a checkpoint: of the best one what is handed out, of others the newest."""
     document = found.document.get("policy")
     if not isinstance(document, dict):
         raise DataError(f"{source}: the checkpoint does not describe a policy")
+    is_best = source.parent.name == BEST if _is_checkpoint(source) else which == "best"
+    chosen = _chosen_iteration(found) if is_best else None
     provenance = {
-        "iteration": found.iteration,
+        "iteration": found.iteration if chosen is None else chosen,
         "content_hash": found.content_hash,
         **_run_of(found),
     }
-    policy = build_policy(document, with_prefix(found.tensors, "policy."), source)
+    name = "policy." if chosen is None else "chosen."
+    policy = build_policy(document, with_prefix(found.tensors, name), source)
     frame = read_frame(found.tensors, found.document, source)
     return SavedPolicy(policy, document["task"], provenance, frame)
+
+
+def _chosen_iteration(found: checkpoint.Checkpoint) -> int | None:
+    """Of the evaluated policy that --smoothest hands out, kept beside the newest; None without.
+
+    An agent is saved when its user says so, often later than the iteration it hands out.
+    """
+    match found.document.get("candidate"):
+        case {"iteration": int(iteration)} if with_prefix(found.tensors, "chosen."):
+            return iteration
+    return None
 
 
 def _run_of(found: checkpoint.Checkpoint) -> dict[str, Any]:
@@ -217,9 +233,13 @@ def _require_same_types(found: Mapping[str, Tensor], expected: Mapping[str, Tens
             raise ValueError(f"{name} is {found[name].dtype}, expected {tensor.dtype}")
 
 
+def _is_checkpoint(path: Path) -> bool:
+    return (path / MANIFEST).is_file()
+
+
 def checkpoint_of(path: Path, which: Which) -> checkpoint.Checkpoint:
     """The checkpoint in a checkpoint folder, or the `which` one of a run folder."""
-    if (path / "manifest.json").is_file():
+    if _is_checkpoint(path):
         return checkpoint.read(path)
     if not path.exists():
         close = difflib.get_close_matches(str(path), bundled_experts(), n=1)

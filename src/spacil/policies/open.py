@@ -81,7 +81,7 @@ def _from_text(text: str, which: Which) -> PolicySource:
     if path.is_file() or (not path.exists() and text in bundled_experts()):
         return _of_saved(load_policy(text), text)
     found = checkpoint_of(path, which)
-    saved = policy_of(found, path)
+    saved = policy_of(found, path, which)
     cost = _cost_of(found, saved.policy, path)
     return replace(_of_saved(saved, text), cost=cost)
 

@@ -142,6 +142,9 @@ class SmoothingLearner:
         """The round under way."""
         return f"round {self.counters.iteration + 1}"
 
+    def prepare(self) -> None:
+        """Nothing: the teacher has been opened, and wishes are plain numbers."""
+
     def iterate(self) -> Metrics:
         """One round: play, label, fit."""
         clock = Stopwatch()

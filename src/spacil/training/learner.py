@@ -59,6 +59,10 @@ class Learner(Protocol):
     @property
     def is_done(self) -> bool: ...
 
+    def prepare(self) -> None:
+        """Before a new run's folder changes: look up what it needs, refuse what it cannot do."""
+        ...
+
     def iterate(self) -> Metrics:
         """One iteration; returns what it has to report."""
         ...

@@ -140,6 +140,10 @@ class PolicyLearner:
 
     # --- the paper's iteration
 
+    def prepare(self) -> None:
+        """Measure what the run's wishes refer to."""
+        self.wishes.begin_by_references(self.demonstrations, self.common_frame, self.eval_env)
+
     def iterate(self) -> Metrics:
         """Sample, smooth policy update, value fit, smooth cost update (algo:Safe-FW)."""
         clock = Stopwatch()
@@ -168,7 +172,7 @@ class PolicyLearner:
         self._keep_lipschitz(plan)
         if plan.moves_policy:
             metrics |= self.wishes.after_batch(
-                self.policy, rollout, self.common_frame, self.streams
+                self.policy, rollout, self.common_frame, self.streams, self.counters.iteration
             )
         self.sync_acting_policy()
         self.counters.iteration += 1

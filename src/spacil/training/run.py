@@ -23,6 +23,7 @@ from spacil.demos.common_frame import (
     without_frame,
 )
 from spacil.demos.demonstrator import demonstrator_row
+from spacil.engine.torch_threads import torch_threads
 from spacil.errors import ConfigError, DivergedError, StorageError
 from spacil.plain_text import shown
 from spacil.policies.file import policy_document
@@ -45,6 +46,7 @@ from spacil.training.iteration_metrics import Metrics
 from spacil.training.learner import Learner
 from spacil.training.limits import mark_whole, memory_named, require_whole_iteration
 from spacil.training.loop import OnIteration, train
+from spacil.training.wishes.target_reference import refuse_own_reference
 from spacil.version import __version__
 
 _logger = logging.getLogger(__name__)
@@ -105,6 +107,8 @@ def train_recorded(
     if found is not None:
         restore(learner, found)
         repair(run.checkpoints, found.iteration)
+    else:
+        _prepare(learner, run.path)
     checkpoint.require_space(run.path, learner.tensors())
     run.begin()
     if inputs is not None:
@@ -141,6 +145,14 @@ def train_recorded(
         if log is not None:
             log.note(_closing(learner, outcome))
     return outcome
+
+
+def _prepare(learner: Learner, run_path: Path) -> None:
+    """All that can refuse a new run, before an overwritten one is deleted."""
+    refuse_own_reference(learner.config.wish, run_path)
+    config = learner.config
+    with memory_named(config), torch_threads(config.run.torch_threads):
+        learner.prepare()
 
 
 def completed(inputs: RunInputs, learner: Learner) -> RunInputs:

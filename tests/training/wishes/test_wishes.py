@@ -24,9 +24,12 @@ from spacil.errors import ConfigError
 from spacil.measuring.evaluate import Evaluation, evaluate
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.file import load_policy, save_policy
+from spacil.policies.open import open_policy
+from spacil.runs.progress import Silent
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.loop import train
 from spacil.training.policy_learner import PolicyLearner
+from spacil.training.run import train_in_folder
 from spacil.training.wishes.batch_measures import measure_action_change
 from spacil.training.wishes.constraint import Constraint
 from spacil.training.wishes.smoothest import Smoothest
@@ -211,6 +214,44 @@ def test_agents_hand_out_and_load_the_chosen_policy(tmp_path: Path) -> None:
     loaded.close()
 
 
+def test_a_saved_agent_acts_as_the_agent_does_also_when_it_was_saved_later(tmp_path: Path) -> None:
+    settings = tiny("spacil", **START, smoothest=True, iterations=6, evaluation_interval=1)
+    agent = spacil.SPaCIL(REACHER, **settings)
+    agent.learn(run_dir=tmp_path / "run")
+    learner = agent._learner
+    assert isinstance(learner, PolicyLearner) and learner.chosen is not None
+    with torch.no_grad():  # the newest policy is another one, whatever this run has chosen
+        learner.kept_policy.mean_net.weights_and_biases[-1][1].add_(0.5)
+    agent.save(tmp_path / "agent")
+    states = DEMOS.states[:5]
+    handed_out, newest = agent.policy.mean(states), learner.kept_policy.mean(states)
+    assert not torch.equal(handed_out, newest)
+    saved = load_policy(tmp_path / "agent")
+    assert torch.equal(saved.policy.mean(states), handed_out)
+    assert saved.provenance["iteration"] == learner.wishes.chosen.iteration  # type: ignore[union-attr]  # it has one
+    (version,) = (tmp_path / "agent" / "checkpoints" / "best").glob("iter-*")
+    assert torch.equal(load_policy(version).policy.mean(states), handed_out)
+    assert torch.equal(open_policy(str(tmp_path / "agent")).mean(states), handed_out)
+    loaded = spacil.SPaCIL.load(tmp_path / "agent")
+    assert isinstance(loaded._learner, PolicyLearner)
+    assert torch.equal(loaded.policy.mean(states), handed_out)
+    assert torch.equal(loaded._learner.kept_policy.mean(states), newest)
+    agent.close()
+    loaded.close()
+
+
+def test_the_last_policy_of_a_run_is_its_newest_one(tmp_path: Path) -> None:
+    settings = tiny("spacil", **START, smoothest=True, iterations=6, evaluation_interval=1)
+    agent = spacil.SPaCIL(REACHER, **settings).learn(run_dir=tmp_path / "run")
+    states = DEMOS.states[:5]
+    last = load_policy(tmp_path / "run", "last")
+    assert last.provenance["iteration"] == 6
+    assert torch.equal(last.policy.mean(states), agent._learner.kept_policy.mean(states))
+    folder = tmp_path / "run" / "checkpoints" / "iter-000006"
+    assert torch.equal(load_policy(folder).policy.mean(states), last.policy.mean(states))
+    agent.close()
+
+
 # --- the action change
 
 
@@ -322,6 +363,79 @@ def test_a_fluctuation_target_may_be_a_fraction_of_somebodys_change(
         wanted(missing)
 
 
+@pytest.mark.parametrize(
+    ("target", "reference", "message"),
+    [
+        ("smoothness-target", "typo", "expected none, demonstrator, or a run folder"),
+        ("fluctuation-target", "typo", "expected none, demonstrator, or a run folder"),
+        ("smoothness-target", "run", "it lies in the folder of this run, which replaces it"),
+        ("fluctuation-target", "run/checkpoints", "it lies in the folder of this run"),
+    ],
+)
+def test_a_reference_is_refused_before_the_old_run_is_deleted(
+    train: Callable[..., Any], tmp_path: Path, target: str, reference: str, message: str
+) -> None:
+    run = tmp_path / "run"
+    assert train("spacil", "--run-dir", run, iterations=1, warm_start_steps=5).code == 0
+    before = load_policy(run).provenance
+    wish = (f"--{target}", "0.5", f"--{target}-reference", tmp_path / reference)
+    refused = train("spacil", "--run-dir", run, "--overwrite", *wish)
+    assert refused.code == 2 and message in refused.err
+    assert load_policy(run).provenance == before
+
+
+def test_what_demonstrations_rule_out_is_refused_before_the_old_run_is_deleted(
+    learners: Callable[..., PolicyLearner], tmp_path: Path
+) -> None:
+    train_in_folder(
+        make_config(iterations=1),
+        lambda: learners(iterations=1),
+        Silent(),
+        run_dir=tmp_path / "run",
+    )
+    before = load_policy(tmp_path / "run").provenance
+    assert DEMOS.rewards is not None
+    poor = replace(DEMOS, rewards=DEMOS.rewards - 10, metadata=DemoMetadata(REACHER))
+    with pytest.raises(ConfigError, match="no more than random actions"):
+        train_in_folder(
+            make_config(keep_return=0.9),
+            lambda: learners(poor, keep_return=0.9),
+            Silent(),
+            run_dir=tmp_path / "run",
+            overwrite=True,
+        )
+    assert load_policy(tmp_path / "run").provenance == before
+
+
+# --- weights that are withheld
+
+
+@pytest.mark.parametrize(
+    "withheld", [{"penalty_start": 5}, {"penalty_start": 1, "penalty_ramp_iterations": 4}], ids=str
+)
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {},  # the rule
+        {"smoothness_target": 1e-3},
+        {"fluctuation_target": 1e-4},
+        {"keep_return": 0.9},
+        {"keep_return": 0.9, "fluctuation_target": 1e-4},
+    ],
+    ids=str,
+)
+def test_no_search_moves_while_its_weight_is_withheld(
+    learners: Callable[..., PolicyLearner], wish: dict[str, Any], withheld: dict[str, int]
+) -> None:
+    learner = learners(iterations=9, evaluation_interval=1, **wish, **withheld)
+    learner.wishes.begin(learner.demonstrations, learner.common_frame, learner.eval_env)
+    start = learner.wishes.weights
+    found = [start]
+    train(learner, lambda row: found.append(learner.wishes.weights))
+    assert found[:6] == [start] * 6  # before the sixth iteration, the first with all the weight
+    assert found[-1] != start
+
+
 # --- what a user says
 
 
@@ -345,6 +459,18 @@ def test_a_wish_that_is_not_made_changes_nothing() -> None:
         ("spacil", {"smoothest": True, "smoothness_target": 1.0}, "one of them finds the weight"),
         ("spacil", {"smoothest": True, "penalty_weight": "auto"}, "one of them finds the weight"),
         ("spacil", {"keep_return": 0.9, "smoothness_target": 1.0}, "give one of the two"),
+        ("spacil", {"keep_return": 0.9, "penalty_weight": "auto"}, "auto: give one of the two"),
+        ("airl", {"keep_return": 0.9, "penalty_weight": "auto", "penalty": "exact"}, "auto: give"),
+        ("smooth", {"keep_return": 0.9, "penalty_weight": "auto"}, "auto: give one of the two"),
+        ("spacil", {"penalty_doubling": 10}, "doubling is for weights that stay as given"),
+        ("spacil", {"penalty_doubling": 10, "smoothest": True}, "for weights that stay as given"),
+        ("spacil", {"penalty_doubling": 10, "keep_return": 0.9}, "for weights that stay as given"),
+        ("spacil", {"penalty_doubling": 1, "smoothness_target": 1.0}, "weights that stay as given"),
+        (
+            "spacil",
+            {"penalty_doubling": 1, "fluctuation_target": 1.0, "penalty": "exact"},
+            "weights that stay as given",
+        ),
         ("spacil", {"smoothest": True, "lambda_policy": 0.0}, "expected a weight above 0"),
         ("spacil", {"select": "smoothest"}, "read with --smoothest or --keep-return only"),
         ("spacil", {"keep_return": 1.0}, "keep-return is 1.0, expected 0 to below 1"),

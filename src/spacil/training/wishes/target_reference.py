@@ -7,6 +7,7 @@ from spacil.cloning.cloner import clone
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.config.train_config import TrainConfig
+from spacil.config.wishes import WishConfig
 from spacil.demos.common_frame import CommonFrame, recorded_evaluation
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.demonstrator import action_change_in
@@ -20,6 +21,21 @@ _logger = logging.getLogger(__name__)
 
 REFERENCE_EPISODE = 0
 """That of the untrained policy too; evaluations that count have later ones."""
+
+
+def refuse_own_reference(wish: WishConfig, run_path: Path) -> None:
+    """A run's target cannot be a fraction of what the run itself replaces."""
+    references = {
+        "--smoothness-target-reference": wish.smoothness_target_reference,
+        "--fluctuation-target-reference": wish.fluctuation_target_reference,
+    }
+    for flag, reference in references.items():
+        is_path = reference not in ("none", "demonstrator")
+        if is_path and Path(reference).resolve().is_relative_to(run_path.resolve()):
+            raise ConfigError(
+                f"{flag} {reference}: it lies in the folder of this run, which replaces it; choose "
+                "another --run-dir"
+            )
 
 
 def target_j(

@@ -1,7 +1,9 @@
 """The wishes of one run: which searches it needs, and when each of them hears of what.
 
 A search begins with the first iteration, hears of every batch or of every evaluation, and its
-weight is read before the next iteration. Without a wish nothing is measured, drawn or logged.
+weight is read before the next iteration. While --penalty-start or its ramp withholds some of that
+weight, what is seen says nothing about it, and no search hears of it. Without a wish nothing is
+measured, drawn or logged.
 """
 
 from collections.abc import Mapping
@@ -14,7 +16,7 @@ from spacil.envs.vector_env import VectorEnv
 from spacil.errors import ConfigError
 from spacil.measuring.evaluate import Evaluation
 from spacil.nets.policy import GaussianPolicy
-from spacil.penalties.weights import FoundWeights
+from spacil.penalties.weights import FoundWeights, is_whole_at
 from spacil.runs.checkpoints.saved_state import optional_record_from
 from spacil.seeding import Streams
 from spacil.training.iteration_metrics import Metrics
@@ -70,7 +72,23 @@ class Wishes:
         common_frame: CommonFrame | None,
         eval_env: VectorEnv,
     ) -> None:
-        """Start the searches that are asked for and not under way; references are measured here."""
+        """Start the searches that are asked for and not under way."""
+        self.begin_by_references(demos, common_frame, eval_env)
+        if self.config.wish.penalty_weight == "auto" and self.rule is None:
+            assert demos is not None and common_frame is not None
+            self.rule = starting_rule(self.config, demos, common_frame, eval_env.spec)
+
+    def begin_by_references(
+        self,
+        demos: Demonstrations | None,
+        common_frame: CommonFrame | None,
+        eval_env: VectorEnv,
+    ) -> None:
+        """Start those that go by what somebody else reaches, which is measured here.
+
+        Whatever can be refused about a wish is refused here, and a new run asks before its folder
+        changes.
+        """
         config, wish, penalty = self.config, self.config.wish, self.config.policy_penalty
         if wish.smoothness_target > 0 and self.smoothness is None:
             j = target_j(config, demos, common_frame, eval_env)
@@ -78,9 +96,6 @@ class Wishes:
         if wish.fluctuation_target > 0 and self.fluctuation is None:
             change = target_fluctuation(config, demos, common_frame, eval_env)
             self.fluctuation = ChangeDual.starting(change, penalty.temporal_term.weight)
-        if wish.penalty_weight == "auto" and self.rule is None:
-            assert demos is not None and common_frame is not None
-            self.rule = starting_rule(config, demos, common_frame, eval_env.spec)
         if wish.wants_smoothest and self.smoothest is None:
             if demos is None or common_frame is None:
                 raise ConfigError("--smoothest is by the demonstrations: pass --demos")
@@ -108,8 +123,14 @@ class Wishes:
         rollout: RolloutBatch,
         common_frame: CommonFrame | None,
         streams: Streams,
+        num_done: int,
     ) -> Metrics:
-        """Measure the updated policy on the batch, and move the dual variables."""
+        """Measure the updated policy on the batch, and move the dual variables.
+
+        `num_done` iterations came before this one.
+        """
+        if not is_whole_at(self.config.policy_penalty, num_done):
+            return {}
         num_states, metrics = self.config.wish.smoothness_target_states, dict[str, Any]()
         if self.smoothness is not None:
             assert common_frame is not None
@@ -143,31 +164,35 @@ class Wishes:
         `moves_weight`: whether a longer run would have made this evaluation too, and the policy
         has moved; by others only the targets' biases are corrected, and policies chosen.
         """
+        is_heard = is_whole_at(self.config.policy_penalty, iteration - 1)
         metrics: Metrics = {}
         if score is not None:
             metrics["imitation_score"] = score
         if self.rule is not None:
             assert score is not None and evaluation.smoothness_j is not None
-            if moves_weight:
+            if moves_weight and is_heard:
                 self.rule = self.rule.after_evaluation(score, evaluation.smoothness_j)
             metrics |= {
                 "score_threshold": self.rule.threshold,
                 "rule_target_j": self.rule.target_j,
                 "next_lambda_policy": self.rule.weight,
             }
-        metrics |= self._targets_after(evaluation)
+        metrics |= self._targets_after(evaluation, is_heard=is_heard)
         if self.smoothest is not None:
             assert score is not None
-            metrics |= self._smoothest_after(evaluation, score, iteration, moves_weight)
+            metrics |= self._smoothest_after(
+                evaluation, score, iteration, is_regular=moves_weight, is_heard=is_heard
+            )
         if self.fluctuation is not None:
             metrics["next_lambda_temporal"] = self.weights.temporal
         return metrics
 
-    def _targets_after(self, evaluation: Evaluation) -> Metrics:
+    def _targets_after(self, evaluation: Evaluation, *, is_heard: bool) -> Metrics:
         metrics: Metrics = {}
         if self.smoothness is not None:
             assert evaluation.smoothness_j is not None
-            self.smoothness = self.smoothness.after_evaluation(evaluation.smoothness_j)
+            if is_heard:
+                self.smoothness = self.smoothness.after_evaluation(evaluation.smoothness_j)
             found = verdict(self.smoothness, evaluation.smoothness_j)
             metrics |= {
                 "smoothness_target": self.smoothness.target,
@@ -177,7 +202,8 @@ class Wishes:
             }
         change = evaluation.action_fluctuation
         if self.fluctuation is not None and change is not None:
-            self.fluctuation = self.fluctuation.after_evaluation(change)
+            if is_heard:
+                self.fluctuation = self.fluctuation.after_evaluation(change)
             found = verdict(self.fluctuation, change, "the action change")
             metrics |= {
                 "fluctuation_target": self.fluctuation.target,
@@ -188,17 +214,23 @@ class Wishes:
         return metrics
 
     def _smoothest_after(
-        self, evaluation: Evaluation, score: float, iteration: int, moves_weight: bool
+        self,
+        evaluation: Evaluation,
+        score: float,
+        iteration: int,
+        *,
+        is_regular: bool,
+        is_heard: bool,
     ) -> Metrics:
         assert self.smoothest is not None and self.constraint is not None
         average_return, j = evaluation.average_return, evaluation.smoothness_j
         assert j is not None
         former = self.constraint
-        if moves_weight:
+        if is_regular:
             self.constraint = former.after_evaluation(average_return)
         slack = self.constraint.slack(average_return, score)
         excess = self._excess(evaluation.action_fluctuation)
-        if moves_weight and not self.constraint.has_outgrown(former):
+        if is_regular and is_heard and not self.constraint.has_outgrown(former):
             self._heed(slack, is_calm=excess == 0)
         is_chosen = self._choose(Candidate(iteration, average_return, score, j, excess))
         assert self.chosen is not None
