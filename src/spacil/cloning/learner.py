@@ -89,8 +89,14 @@ class CloningLearner(Cloner):
         return f"iteration {self.counters.iteration + 1}"
 
     def after_evaluation(self, evaluation: Evaluation, episodes: EpisodeTotals) -> dict[str, Any]:
-        """Nothing of cloning follows an evaluation."""
-        return {}
+        """The best is the policy of the lowest held-out loss, whatever it earns.
+
+        That is the one evaluated, so it is new where it was chosen after the last best evaluation.
+        """
+        is_best = self.best is None or self.counters.chosen_iteration > self.best.iteration
+        if is_best:
+            self.best = Best(evaluation.average_return, self.counters.iteration)
+        return {"is_best": is_best}
 
     def close(self) -> None:
         self.eval_env.close()
