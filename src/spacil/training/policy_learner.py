@@ -175,9 +175,11 @@ class PolicyLearner:
         self._keep_policy()
         if self.kept is not None and plan.lipschitz_bound is not None:
             keep_lipschitz(self.kept.policy.mean_net, plan.lipschitz_bound)
+        steps_before = self.counters.env_steps // self.env.num_envs
         self.counters.env_steps += rollout.num_steps
         progress = {"iteration": self.counters.iteration, "env_steps": self.counters.env_steps}
-        return progress | self.open_episodes.count(rollout) | metrics | clock.seconds
+        finished = self.open_episodes.count(rollout, steps_before)
+        return progress | finished | metrics | clock.seconds
 
     def _plan(self) -> IterationPlan:
         """What the next iteration does; a search for the weight begins with the first."""
