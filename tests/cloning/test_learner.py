@@ -13,6 +13,7 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_user_settings
 from spacil.demos.file import load_demos
 from spacil.errors import ConfigError
+from spacil.policies.file import load_policy
 
 
 @pytest.fixture
@@ -68,6 +69,25 @@ def test_a_cloning_run_is_read_like_any_other(
     for name in ("config.json", "metrics.jsonl", "eval.json", "learning_curve.png"):
         assert (run_dir / name).is_file()
     assert trained["last"]["env_steps"] == 0
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_best_of_a_run_is_the_policy_of_the_lowest_held_out_loss_whatever_it_earns(
+    tiny: Callable[..., Any], state_of: Callable[..., Any], tmp_path: Path, seed: int
+) -> None:
+    settings = {"iterations": 20, "holdout_fraction": 0.2, "clone_learning_rate": 0.01}
+    demos = load_demos("Reacher-v4").first(8)
+    agent = library.BC("Reacher-v4", demos, **tiny("bc", seed=seed, **settings))
+    agent.learn(run_dir=tmp_path)
+    states = demos.states[:20].numpy()
+    best = load_policy(tmp_path, "best").policy
+    assert np.array_equal(best.predict(states), agent.policy.predict(states))
+    rows = [row for row in state_of(tmp_path).metrics if "is_best" in row]
+    chosen = [row["chosen_iteration"] for row in rows]
+    is_new = [now > before for before, now in zip([0, *chosen], chosen, strict=False)]
+    assert [row["is_best"] for row in rows] == is_new
+    assert False in is_new
+    agent.close()
 
 
 def test_an_agent_is_saved_and_loaded(

@@ -67,6 +67,34 @@ def test_the_summary_is_worked_out_by_hand() -> None:
     assert report.fraction_out_of_bounds is None
 
 
+# --- the scale of states ------------------------------------------------------------------------
+
+
+def _with_state_std(*std: float) -> Demonstrations:
+    signs = np.tile([[1.0], [-1.0]], (60, 1))
+    return Demonstrations.from_arrays([signs * std + 3.0] * 3, [signs[:, :1]] * 3)
+
+
+def test_a_state_dim_in_small_units_is_named_with_the_remedy() -> None:
+    finding = _only(check_demonstrations(_with_state_std(1.0, 0.005, 0.0), None), "small_scale")
+    assert (finding.severity, finding.column) == ("warning", 1)
+    assert "state dim 1 (0.005) vary" in finding.message
+    assert "rescale" in finding.message
+
+
+def test_a_constant_dim_and_one_above_the_floor_are_no_finding() -> None:
+    report = check_demonstrations(_with_state_std(1.0, 0.011, 0.0), None)
+    assert not {"small_scale", "no_live_state"} & set(_checks(report))
+
+
+def test_demonstrations_without_any_dim_that_is_seen_are_refused() -> None:
+    report = check_demonstrations(_with_state_std(0.005, 0.001), None)
+    finding = _only(report, "no_live_state")
+    assert finding.severity == "error"
+    assert "up to 0.005" in finding.message
+    assert not report.is_usable
+
+
 # --- row 1: non-finite values -------------------------------------------------------------------
 
 

@@ -280,6 +280,16 @@ def test_the_time_limit_of_a_registered_env_truncates(seeds):
     assert [int(result.truncated[0]) for result in results] == [0] * 199 + [1]
 
 
+def test_the_time_limit_of_a_wrapper_is_the_horizon_and_no_part_of_the_identity(seeds):
+    def limited():
+        inner = gymnasium.wrappers.TimeLimit(Drift(), 30)
+        return gymnasium.wrappers.TimeLimit(gymnasium.wrappers.OrderEnforcing(inner), 20)
+
+    env = GymnasiumVectorEnv(limited, "Drift", 1, seeds)
+    assert env.spec.horizon == 20
+    assert env.spec.fingerprint == GymnasiumVectorEnv(Drift, "Drift", 1, seeds).spec.fingerprint
+
+
 def test_paused_envs_are_not_stepped(seeds):
     env = GymnasiumVectorEnv(Drift, "Drift", 3, seeds)
     states = env.reset()

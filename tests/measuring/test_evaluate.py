@@ -5,9 +5,15 @@ import torch
 from countdown import countdown
 
 from spacil.demos.common_frame import CommonFrame
+from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.vector_env import EnvSpec, VectorEnv
 from spacil.errors import DataError
-from spacil.measuring.evaluate import evaluate, evaluate_afresh, num_evaluation_envs
+from spacil.measuring.evaluate import (
+    evaluate,
+    evaluate_afresh,
+    expected_length,
+    num_evaluation_envs,
+)
 from spacil.nets.policy import GaussianPolicy
 
 
@@ -23,7 +29,16 @@ def test_as_many_envs_as_whole_episodes_make_the_steps_asked_for() -> None:
     assert num_evaluation_envs(20_000, 50) == 400
     assert num_evaluation_envs(101, 50) == 3
     assert num_evaluation_envs(1, 50) == 1
-    assert num_evaluation_envs(2_500, None) == 3
+    assert num_evaluation_envs(2_500, expected_length(None)) == 3
+
+
+def test_without_a_known_time_limit_an_episode_is_as_long_as_the_longest_demonstrated_one() -> None:
+    lengths = (20, 30)
+    states = [torch.zeros(length, 1).numpy() for length in lengths]
+    demos = Demonstrations.from_arrays(states, states)
+    assert expected_length(None, demos) == 30
+    assert expected_length(50, demos) == 50
+    assert expected_length(None, demos.subsample(10)) == expected_length(None) == 1_000
 
 
 def test_return_and_length_are_means_over_episodes(policy: GaussianPolicy) -> None:

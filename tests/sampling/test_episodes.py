@@ -1,11 +1,12 @@
 """The player of whole episodes: who plays, who waits, and what its callers keep."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from countdown import countdown
+from countdown import Countdown, countdown
 from torch import Tensor
 
 from spacil.engine.torch_threads import one_torch_thread
@@ -102,6 +103,28 @@ def test_every_env_plays_one_whole_episode_per_wave() -> None:
     # Each episode of n steps acts on the states n, n - 1, ..., 1.
     expected = sorted(left for length in lengths for left in range(1, int(length) + 1))
     assert sorted(episodes.states[:, 0].tolist()) == expected
+
+
+@pytest.mark.parametrize(
+    ("terminates", "truncates", "expected"),
+    [(True, False, True), (False, True, False), (True, True, False)],
+)
+def test_how_an_episode_ended_is_what_the_env_says_whether_or_not_its_time_limit_is_known(
+    terminates: bool, truncates: bool, expected: bool
+) -> None:
+    class OwnClock(Countdown):
+        def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+            states, reward, is_over, _, info = super().step(action)
+            return states, reward, is_over and terminates, is_over and truncates, info
+
+    env = make_vector_env(lambda: OwnClock(5), 2, ResetSeeds(0, "test"))
+    assert env.spec.horizon is None
+    episodes = play_for_totals(env, stand_still, 0, 3)
+    assert episodes.is_terminated.tolist() == [expected] * 3
+
+
+def test_an_episode_that_is_cut_has_not_terminated() -> None:
+    assert not play_for_totals(countdown(1, longest=0), stand_still, 0, 1).is_terminated.any()
 
 
 def test_totals_are_those_of_the_trajectories() -> None:

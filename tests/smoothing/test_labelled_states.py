@@ -47,7 +47,7 @@ def test_episodes_of_several_lengths_follow_each_other_step_by_step() -> None:
     lengths = np.array([3, 1, 4])
     # Three go on in the first step, then the first and the last, then the last alone.
     states = torch.tensor([[0.0], [10.0], [20.0], [1.0], [21.0], [2.0], [22.0], [23.0]])
-    episodes = EpisodeTotals(np.zeros(3), lengths, states, np.zeros(3))
+    episodes = EpisodeTotals(np.zeros(3), lengths, states, np.zeros(3), np.zeros(3, dtype=bool))
     data = LabelledStates.none(1, 1).with_episodes(episodes, -states)
     successors = torch.arange(8) + data.ahead
     followed = {

@@ -19,8 +19,8 @@ SPEC = EnvSpec("Point-v0", 1, 1, *BOUNDS, horizon=4, dt=None)
 def episodes(places: list[float], lengths: list[int]) -> EpisodeTotals:
     """Each episode stays at its place, one wave: step by step, those that are still going on."""
     rows = [place for t in range(4) for place, n in zip(places, lengths, strict=True) if t < n]
-    nothing = np.zeros(len(lengths))
-    return EpisodeTotals(nothing, np.array(lengths), torch.tensor(rows).unsqueeze(1), nothing)
+    nothing, ends = np.zeros(len(lengths)), np.array(lengths)
+    return EpisodeTotals(nothing, ends, torch.tensor(rows).unsqueeze(1), nothing, ends < 4)
 
 
 def test_two_episodes_of_a_teacher_say_how_far_apart_alike_ones_are() -> None:
@@ -51,13 +51,13 @@ def test_episodes_astray_are_counted_beyond_the_teachers_and_left_out_of_the_dis
     num_fine = 10 - num_astray
     places = [9.0] * num_astray + [0.0] * num_fine
     lengths = [2 if is_fall else 4] * num_astray + [4] * num_fine
-    score = beside(of_teacher).score(episodes(places, lengths), SPEC)
-    of_fine = beside(0.0).score(episodes([0.0] * 10, [4] * 10), SPEC)
+    score = beside(of_teacher).score(episodes(places, lengths))
+    of_fine = beside(0.0).score(episodes([0.0] * 10, [4] * 10))
     assert of_fine.chance == 0
     assert score.value == pytest.approx(of_fine.value + beyond)
     assert score.chance == pytest.approx(min(beyond, math.sqrt(2 * pooled * (1 - pooled) / 10)))
 
 
 def test_a_student_that_is_always_astray_is_as_far_as_it_goes() -> None:
-    score = beside(0.0).score(episodes([9.0, 9.0], [4, 4]), SPEC)
+    score = beside(0.0).score(episodes([9.0, 9.0], [4, 4]))
     assert score.value == pytest.approx(1 + 9.0, rel=0.1)

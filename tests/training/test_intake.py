@@ -183,3 +183,15 @@ def test_choices_beyond_the_data_are_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         checked_demonstrations(load_demos("Reacher-v4"), config_for(), "Reacher-v4", **choice)
+
+
+def test_a_state_dim_too_small_to_be_seen_is_told_before_training(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    demos = load_demos("Reacher-v4")
+    scale = torch.ones(demos.num_states)
+    scale[6] = 1e-3
+    small = dataclasses.replace(demos, observations=demos.observations * scale)
+    checked_demonstrations(small, config_for(), "Reacher-v4", allow_env_mismatch=True)
+    assert "state dim 6" in caplog.text
+    assert "rescale them" in caplog.text

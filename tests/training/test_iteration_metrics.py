@@ -3,10 +3,17 @@
 from dataclasses import replace
 
 import pytest
+import torch
 
 from spacil.adversaries.descent import DiscriminatorReport
 from spacil.errors import DivergedError
-from spacil.training.iteration_metrics import Counters, cost_metrics, policy_metrics
+from spacil.training.iteration_metrics import (
+    Counters,
+    OpenEpisodes,
+    cost_metrics,
+    policy_metrics,
+)
+from spacil.types import RolloutBatch
 from spacil.updates.trust_region import TrustRegionReport
 
 REFUSED = TrustRegionReport(
@@ -23,6 +30,33 @@ REFUSED = TrustRegionReport(
 )
 ACCEPTED = replace(REFUSED, is_accepted=True, line_search_reason="accepted")
 SATURATED = DiscriminatorReport(0.1, 1.0, 1.0, 1.0, 3.0, True, None)
+
+
+def batch(rewards: list[list[float]], is_cut: list[list[bool]]) -> RolloutBatch:
+    """[T, N] each; an episode that ends is truncated."""
+    shape = (len(rewards), len(rewards[0]))
+    cut = torch.tensor(is_cut)
+    return RolloutBatch(
+        torch.zeros(*shape, 1),
+        torch.zeros(*shape, 1),
+        torch.tensor(rewards, dtype=torch.float64),
+        torch.zeros(shape, dtype=torch.bool),
+        cut,
+        torch.zeros(int(cut.sum()), 1),
+        torch.zeros(shape[1], 1),
+    )
+
+
+def test_an_episode_that_began_with_a_part_of_its_time_gone_has_no_part_in_the_means() -> None:
+    # A time limit of 4 steps; env 0 begins at 0, env 1 at 2: its first episode has two rewards.
+    episodes = OpenEpisodes(2)
+    episodes.lengths[:] = [0, 2]
+    first = episodes.count(batch([[1.0, 1.0]] * 2, [[False, False], [False, True]]), 0)
+    assert first == {"episodes_finished": 1, "train_return": None, "train_length": None}
+    second = episodes.count(batch([[1.0, 5.0]] * 2, [[False, False], [True, False]]), 2)
+    assert second == {"episodes_finished": 1, "train_return": 4.0, "train_length": 4.0}
+    third = episodes.count(batch([[1.0, 5.0]] * 2, [[False, False], [False, True]]), 4)
+    assert third == {"episodes_finished": 1, "train_return": 20.0, "train_length": 4.0}
 
 
 def test_a_hundred_refused_steps_in_a_row_are_borne_and_one_more_is_not() -> None:

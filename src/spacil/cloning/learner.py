@@ -16,7 +16,13 @@ from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds, VectorEnv
-from spacil.measuring.evaluate import Best, Evaluation, best_from, num_evaluation_envs
+from spacil.measuring.evaluate import (
+    Best,
+    Evaluation,
+    best_from,
+    expected_length,
+    num_evaluation_envs,
+)
 from spacil.measuring.frames import frame_of_run
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs.checkpoints.named_tensors import (
@@ -51,9 +57,10 @@ class CloningLearner(Cloner):
         probe = make_vector_env(env_source, 1, seeds, num_threads=1)
         probe.close()
         super().__init__(config, probe.spec, demonstrations)
+        episode_length = expected_length(probe.spec.horizon, demonstrations)
         self.eval_env: VectorEnv = make_vector_env(
             env_source,
-            num_evaluation_envs(config.evaluation.evaluation_steps, probe.spec.horizon),
+            num_evaluation_envs(config.evaluation.evaluation_steps, episode_length),
             seeds,
             config.run.simulation_threads,
             config.run.env_timeout,
@@ -85,8 +92,14 @@ class CloningLearner(Cloner):
         return f"iteration {self.counters.iteration + 1}"
 
     def after_evaluation(self, evaluation: Evaluation, episodes: EpisodeTotals) -> dict[str, Any]:
-        """Nothing of cloning follows an evaluation."""
-        return {}
+        """The best is the policy of the lowest held-out loss, whatever it earns.
+
+        That is the one evaluated, so it is new where it was chosen after the last best evaluation.
+        """
+        is_best = self.best is None or self.counters.chosen_iteration > self.best.iteration
+        if is_best:
+            self.best = Best(evaluation.average_return, self.counters.iteration)
+        return {"is_best": is_best}
 
     def close(self) -> None:
         self.eval_env.close()

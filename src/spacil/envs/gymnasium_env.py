@@ -13,6 +13,7 @@ from typing import Any, NoReturn, Self
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
+from gymnasium.wrappers import TimeLimit
 from numpy.typing import NDArray
 
 from spacil.envs.env_source import Env, EnvFactory
@@ -202,7 +203,7 @@ def _described(env: Env, task_name: str) -> EnvSpec:
     if not np.issubdtype(actions.dtype, np.floating):
         raise ConfigError(f"{task_name}: actions are {actions.dtype}, expected a Box of floats")
     low, high = _inner_bounds(actions)
-    horizon = env.spec.max_episode_steps if env.spec is not None else None
+    registered = env.spec.max_episode_steps if env.spec is not None else None
     dt = getattr(env.unwrapped, "dt", None)
     num_states = observations.shape[0]
     return EnvSpec(
@@ -211,7 +212,7 @@ def _described(env: Env, task_name: str) -> EnvSpec:
         num_actions=actions.shape[0],
         action_low=low,
         action_high=high,
-        horizon=horizon,
+        horizon=registered or _wrapped_time_limit(env),
         dt=float(dt) if isinstance(dt, int | float) else None,
         fingerprint=fingerprint(
             env.spec.id if env.spec is not None else None,
@@ -219,10 +220,20 @@ def _described(env: Env, task_name: str) -> EnvSpec:
             num_states,
             low,
             high,
-            horizon,
+            registered,  # a wrapper's limit joined later: runs of before would not be resumed
         ),
         restores_exactly=False,
     )
+
+
+def _wrapped_time_limit(env: Env) -> int | None:
+    """The shortest limit among the wrappers; an env that was never registered has no recipe."""
+    limits: list[int] = []
+    while isinstance(env, gymnasium.Wrapper):
+        if isinstance(env, TimeLimit):
+            limits.append(env._max_episode_steps)
+        env = env.env
+    return min(limits, default=None)
 
 
 def _flat_box(space: gymnasium.Space[Any], what: str) -> Box:

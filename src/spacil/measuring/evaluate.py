@@ -8,6 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from spacil.demos.common_frame import CommonFrame
+from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
 from spacil.measuring.frames import frames_of_policy
@@ -54,9 +55,21 @@ def best_from(document: Any) -> Best | None:
     return optional_record_from(Best, document, "best evaluation")
 
 
-def num_evaluation_envs(evaluation_steps: int, horizon: int | None) -> int:
+def num_evaluation_envs(evaluation_steps: int, episode_length: int) -> int:
     """Envs, one whole episode each, that give about `evaluation_steps` state-action pairs."""
-    return max(1, math.ceil(evaluation_steps / (horizon or DEFAULT_EPISODE_LIMIT)))
+    return max(1, math.ceil(evaluation_steps / episode_length))
+
+
+def expected_length(horizon: int | None, demonstrations: Demonstrations | None = None) -> int:
+    """Steps of an episode that goes well: the time limit, else the longest demonstrated episode.
+
+    An env may keep its time without telling. Thinned episodes no longer say how long they were.
+    """
+    if horizon:
+        return horizon
+    if demonstrations is None or demonstrations.metadata.is_thinned:
+        return DEFAULT_EPISODE_LIMIT
+    return min(int(demonstrations.episode_lengths.max()), DEFAULT_EPISODE_LIMIT)
 
 
 def evaluate(

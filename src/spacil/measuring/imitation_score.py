@@ -75,7 +75,7 @@ def imitation_score(
 ) -> float:
     """Of raw states [B, S] that mean actions visited; lower is more alike.
 
-    `early_fraction` of their episodes ended before the time limit.
+    `early_fraction` of their episodes terminated before the time was up.
     """
     live = states.float()[:, demonstrated.is_live]
     distance = marginal_distance(quantiles(live), demonstrated.quantiles, demonstrated.std)

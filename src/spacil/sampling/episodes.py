@@ -27,12 +27,6 @@ DEFAULT_EPISODE_LIMIT = 1_000
 """Steps after which an episode of an env without a time limit is cut."""
 
 
-def ended_early(lengths: NDArray[np.int64], horizon: int | None) -> BoolArray:
-    """Which episodes, by their lengths, ended before the time limit that they are played with."""
-    is_early: BoolArray = lengths < (horizon or DEFAULT_EPISODE_LIMIT)
-    return is_early
-
-
 @dataclass(frozen=True)
 class WaveStep:
     """One step of all envs of a wave. Actor and env may reuse what they returned: copy to keep."""
@@ -149,6 +143,8 @@ class EpisodeTotals:
     """[sum of lengths, S] float32, every state acted on, wave by wave in the order of time"""
     action_changes: FloatArray
     """[episodes], mean length of the executed a_{t+1} - a_t; nan for an episode of one step"""
+    is_terminated: BoolArray
+    """[episodes], ended by the task before the time was up, whoever keeps the time"""
 
 
 def play_for_totals(
@@ -164,17 +160,20 @@ def play_for_totals(
         np.concatenate([part.lengths for part in parts]),
         torch.cat([part.states for part in parts]),
         np.concatenate([part.action_changes for part in parts]),
+        np.concatenate([part.is_terminated for part in parts]),
     )
 
 
 def _wave_totals(env: VectorEnv, act: Actor, episode: int, num_wanted: int) -> EpisodeTotals:
     returns, changes = np.zeros(env.num_envs), np.zeros(env.num_envs)
+    is_terminated = np.zeros(env.num_envs, dtype=np.bool_)
     visited: list[Tensor] = []
     last_actions: Tensor | None = None
 
     def add(step: WaveStep) -> None:
-        nonlocal returns, changes, last_actions
+        nonlocal returns, changes, is_terminated, last_actions
         returns += step.result.rewards
+        is_terminated |= step.result.terminated & ~step.result.truncated
         visited.append(step.states[torch.from_numpy(step.is_active)])
         actions = step.executed_actions.double()
         if last_actions is not None:
@@ -185,5 +184,9 @@ def _wave_totals(env: VectorEnv, act: Actor, episode: int, num_wanted: int) -> E
     lengths = play_wave(env, act, env.reset(episode), num_wanted, add)
     num_changes = np.where(lengths > 1, lengths - 1, np.nan)
     return EpisodeTotals(
-        returns[:num_wanted], lengths, torch.cat(visited), changes[:num_wanted] / num_changes
+        returns[:num_wanted],
+        lengths,
+        torch.cat(visited),
+        changes[:num_wanted] / num_changes,
+        is_terminated[:num_wanted],
     )

@@ -24,7 +24,7 @@ from spacil.engine.adam import Adam
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import FloatArray, ResetSeeds, VectorEnv
 from spacil.errors import ConfigError
-from spacil.measuring.evaluate import Best, Evaluation, num_evaluation_envs
+from spacil.measuring.evaluate import Best, Evaluation, expected_length, num_evaluation_envs
 from spacil.measuring.frames import frame_of_run
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.source import PolicySource
@@ -88,7 +88,7 @@ class SmoothingLearner:
         self.teacher = teacher_for(teacher, spec, self.env_states)
         self.eval_env: VectorEnv = make_vector_env(
             env_source,
-            num_evaluation_envs(config.evaluation.evaluation_steps, spec.horizon),
+            num_evaluation_envs(config.evaluation.evaluation_steps, expected_length(spec.horizon)),
             ResetSeeds(run.seed, "eval"),
             run.simulation_threads,
             run.env_timeout,
@@ -241,7 +241,7 @@ class SmoothingLearner:
         assert self.references is not None and self.likeness is not None
         assert evaluation.smoothness_j is not None
         self.labelled = self.labelled.with_episodes(episodes, self._labels(episodes.states))
-        score = self.likeness.score(episodes, self.env.spec)
+        score = self.likeness.score(episodes)
         judged = Judged(
             self.counters.iteration,
             self.references.share(evaluation.average_return),

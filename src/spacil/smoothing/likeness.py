@@ -3,7 +3,7 @@
     score = distance of the state marginals (`measuring/imitation_score.py`)
           + fraction of episodes that go astray, beyond the teacher's
 
-An episode is astray that ends early, or that goes where the teacher hardly goes. One of the latter
+An episode is astray that terminates, or that goes where the teacher hardly goes. One of the latter
 kind, with a thousand states, would outweigh fourteen that are fine. So the distance is that of the
 other episodes, and those astray are counted. How many of them are chance is told apart:
 weights should not move by one fall in fifteen, and a student should not be handed out with it.
@@ -24,7 +24,7 @@ from spacil.measuring.imitation_score import (
     score_threshold,
 )
 from spacil.policies.source import PolicySource
-from spacil.sampling.episodes import EpisodeTotals, ended_early
+from spacil.sampling.episodes import EpisodeTotals
 from spacil.seeding import stream
 
 SCORE_TOLERANCE = 0.04
@@ -65,7 +65,7 @@ class Likeness:
         visited = DemonstratedStates.of(played.states, early_fraction=0.0)
         distances = _distances(played, episode_of_step, visited)
         astray_from = max(ASTRAY_FACTOR * float(np.median(distances)), LEAST_ASTRAY)
-        is_astray = ended_early(played.lengths, spec.horizon) | (distances > astray_from)
+        is_astray = played.is_terminated | (distances > astray_from)
         bounds = torch.from_numpy(spec.action_low), torch.from_numpy(spec.action_high)
         with torch.no_grad():
             actions = teacher.mean(played.states.to(teacher.dtype)).clamp(*bounds)
@@ -78,11 +78,11 @@ class Likeness:
             float(actions.var(0, correction=0).sum()),
         )
 
-    def score(self, played: EpisodeTotals, spec: EnvSpec) -> Score:
+    def score(self, played: EpisodeTotals) -> Score:
         """Of a student's episodes, one in each env."""
         episode_of_step = _episode_of_step(played)
         distances = _distances(played, episode_of_step, self.visited)
-        is_astray = ended_early(played.lengths, spec.horizon) | (distances > self.astray_from)
+        is_astray = played.is_terminated | (distances > self.astray_from)
         is_kept = torch.from_numpy(~is_astray | is_astray.all())[episode_of_step]
         distance = _distance(played.states[is_kept], self.visited)
         astray, teachers = float(is_astray.mean()), self.visited.early_fraction

@@ -53,21 +53,30 @@ class OpenEpisodes:
         self.returns: FloatArray = np.zeros(num_envs)
         self.lengths: NDArray[np.int64] = np.zeros(num_envs, dtype=np.int64)
 
-    def count(self, rollout: RolloutBatch) -> Metrics:
-        """Go through a batch; the returns of the episodes that ended in it."""
+    def count(self, rollout: RolloutBatch, steps_before: int) -> Metrics:
+        """Go through a batch, begun after so many steps per env; the episodes that ended in it.
+
+        One that is longer than the run began with a part of its time gone (`stagger`): what it
+        would have earned there is not known, so it has no part in the means.
+        """
+        num_finished = 0
         finished_returns: list[float] = []
         finished_lengths: list[int] = []
         is_cut = (rollout.terminated | rollout.truncated).numpy()
-        for rewards, cut in zip(rollout.env_rewards.numpy(), is_cut, strict=True):
+        for step, (rewards, cut) in enumerate(
+            zip(rollout.env_rewards.numpy(), is_cut, strict=True), start=steps_before + 1
+        ):
             self.returns += rewards
             self.lengths += 1
             if cut.any():
-                finished_returns += self.returns[cut].tolist()
-                finished_lengths += self.lengths[cut].tolist()
+                is_whole = cut & (self.lengths <= step)
+                num_finished += int(cut.sum())
+                finished_returns += self.returns[is_whole].tolist()
+                finished_lengths += self.lengths[is_whole].tolist()
                 self.returns[cut] = 0
                 self.lengths[cut] = 0
         return {
-            "episodes_finished": len(finished_returns),
+            "episodes_finished": num_finished,
             "train_return": float(np.mean(finished_returns)) if finished_returns else None,
             "train_length": float(np.mean(finished_lengths)) if finished_lengths else None,
         }

@@ -22,7 +22,7 @@ from spacil.engine.device import resolve_device
 from spacil.engine.recorder import Recorder
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, VectorEnv
-from spacil.measuring.evaluate import Best, Evaluation, num_evaluation_envs
+from spacil.measuring.evaluate import Best, Evaluation, expected_length, num_evaluation_envs
 from spacil.measuring.frames import frame_of_run
 from spacil.nets.lipschitz import keep_lipschitz
 from spacil.nets.policy import GaussianPolicy
@@ -75,10 +75,10 @@ class PolicyLearner:
                 "time. No run on it can be repeated or resumed bit for bit",
                 self.env.spec.task,
             )
-        horizon = self.env.spec.horizon
+        episode_length = expected_length(self.env.spec.horizon, demonstrations)
         self.eval_env: VectorEnv = make_vector_env(
             env_source,
-            num_evaluation_envs(config.evaluation.evaluation_steps, horizon),
+            num_evaluation_envs(config.evaluation.evaluation_steps, episode_length),
             ResetSeeds(run.seed, "eval"),
             run.simulation_threads,
             run.env_timeout,
@@ -179,9 +179,11 @@ class PolicyLearner:
         self._keep_policy()
         if self.kept is not None and plan.lipschitz_bound is not None:
             keep_lipschitz(self.kept.policy.mean_net, plan.lipschitz_bound)
+        steps_before = self.counters.env_steps // self.env.num_envs
         self.counters.env_steps += rollout.num_steps
         progress = {"iteration": self.counters.iteration, "env_steps": self.counters.env_steps}
-        return progress | self.open_episodes.count(rollout) | metrics | clock.seconds
+        finished = self.open_episodes.count(rollout, steps_before)
+        return progress | finished | metrics | clock.seconds
 
     def _plan(self) -> IterationPlan:
         """What the next iteration does; a search for the weight begins with the first."""
@@ -232,7 +234,7 @@ class PolicyLearner:
         """Let what searches for a weight hear of it; how alike, and how smooth the cost is."""
         score = None
         if self.demonstrated is not None:
-            score = score_of(episodes, self.env.spec, self.demonstrated)
+            score = score_of(episodes, self.demonstrated)
         num_done = self.counters.iteration
         is_regular = num_done % self.config.evaluation.evaluation_interval == 0
         metrics = self.wishes.after_evaluation(

@@ -25,6 +25,7 @@ from spacil.demos.check.findings import (
     count,
     episode_findings,
     nonfinite_findings,
+    scale_findings,
     scarcity_findings,
 )
 from spacil.demos.demonstrations import Demonstrations
@@ -95,7 +96,7 @@ def check_demonstrations(
 
     `reset_states` [K, S], some tens of starts of the task, help to tell another task's states.
     """
-    findings = episode_findings(demos) + scarcity_findings(demos)
+    findings = episode_findings(demos) + scarcity_findings(demos) + scale_findings(demos)
     findings += nonfinite_findings(demos) + variation_findings(demos)
     out_of_bounds = None
     if reset_states is not None and spec is not None:

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.selection import episode_of_step, first_steps
+from spacil.nets.normalizer import STD_FLOOR
 
 Severity = Literal["error", "warning", "note"]
 
@@ -19,6 +20,9 @@ FEW_EPISODES = 3
 """Three demonstrations must train; with fewer the result depends on luck."""
 FEW_PAIRS = 100
 """So many state-action pairs a discriminator can learn by heart."""
+_ROUNDING = 1e-7
+"""Of numbers near 1 in float32: a dim that varies no more is constant"""
+_MOST_DIMS_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,32 @@ def scarcity_findings(demos: Demonstrations) -> list[Finding]:
         )
         findings.append(Finding("warning", "lost_successors", message))
     return findings
+
+
+def scale_findings(demos: Demonstrations) -> list[Finding]:
+    """State dims that vary too little to be read: a policy sees zeros in their place."""
+    if demos.num_steps == 0:
+        return []
+    std, floor = demos.state_std, STD_FLOOR
+    if bool((std <= floor).all()):
+        message = (
+            f"{demos.source}: no state dim varies by more than {floor:g} (standard deviations up "
+            f"to {float(std.max()):.3g}), and dims that vary less are masked: a policy would see "
+            "nothing. Rescale the observations, of demonstrations and env alike"
+        )
+        return [Finding("error", "no_live_state", message)]
+    is_small = (std <= floor) & (std > _ROUNDING * (1 + demos.state_mean.abs()))
+    dims = torch.nonzero(is_small).flatten().tolist()
+    if not dims:
+        return []
+    shown = ", ".join(f"{dim} ({float(std[dim]):.2g})" for dim in dims[:_MOST_DIMS_NAMED])
+    rest = f", ... ({len(dims)} in all)" if len(dims) > _MOST_DIMS_NAMED else ""
+    message = (
+        f"{demos.source}: state {'dim' if len(dims) == 1 else 'dims'} {shown}{rest} vary, with a "
+        f"standard deviation of at most {floor:g}, and are masked: neither policy nor J sees them. "
+        "If they matter, rescale them, in demonstrations and env alike"
+    )
+    return [Finding("warning", "small_scale", message, column=dims[0])]
 
 
 def nonfinite_findings(demos: Demonstrations) -> list[Finding]:

@@ -3,9 +3,8 @@
 from spacil.config.train_config import TrainConfig
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.selection import episode_of_step
-from spacil.envs.vector_env import EnvSpec
 from spacil.measuring.imitation_score import DemonstratedStates, imitation_score, score_threshold
-from spacil.sampling.episodes import EpisodeTotals, ended_early
+from spacil.sampling.episodes import EpisodeTotals
 from spacil.seeding import stream
 
 
@@ -22,14 +21,14 @@ def demonstrated_states(
     return DemonstratedStates.of(demonstrations.states, num_ended / demonstrations.num_episodes)
 
 
-def score_of(episodes: EpisodeTotals, spec: EnvSpec, demonstrated: DemonstratedStates) -> float:
-    """The imitation score of episodes with mean actions; their rewards are not looked at."""
-    return imitation_score(episodes.states, early_fraction(episodes, spec), demonstrated)
+def score_of(episodes: EpisodeTotals, demonstrated: DemonstratedStates) -> float:
+    """The imitation score of episodes with mean actions; their rewards are not looked at.
 
-
-def early_fraction(episodes: EpisodeTotals, spec: EnvSpec) -> float:
-    """Of the episodes, those that ended before the time limit."""
-    return float(ended_early(episodes.lengths, spec.horizon).mean())
+    Terminations are compared with demonstrated terminations: a length says how an episode ended
+    only where the time limit is known.
+    """
+    early_fraction = float(episodes.is_terminated.mean())
+    return imitation_score(episodes.states, early_fraction, demonstrated)
 
 
 def threshold_of(demonstrations: Demonstrations, seed: int) -> float:
