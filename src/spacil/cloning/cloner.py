@@ -36,7 +36,7 @@ from spacil.engine.device import resolve_device
 from spacil.envs.vector_env import EnvSpec
 from spacil.errors import DivergedError
 from spacil.nets.policy import GaussianPolicy
-from spacil.penalties.policy_terms import PenaltyRows, build_terms, draw_terms
+from spacil.penalties.policy_terms import PenaltyRows, build_terms, draw_terms, refuse_undiscounted
 from spacil.penalties.weights import terms_at
 from spacil.seeding import Streams, stream
 from spacil.updates.objectives import total, with_penalties
@@ -81,6 +81,7 @@ class Cloner:
     """What changes while cloning: a student in training, and the best policy it has been."""
 
     def __init__(self, config: TrainConfig, spec: EnvSpec, demonstrations: Demonstrations) -> None:
+        refuse_undiscounted(config.policy_penalty)
         refuse_misfits(demonstrations, spec)
         self.config = config
         self.demonstrations = demonstrations
