@@ -166,7 +166,7 @@ def run_epoch(cloner: Cloner) -> dict[str, Any]:
         heldout_imitation=None if heldout is None else heldout["imitation"],
         heldout_loss=heldout_loss,
         chosen_iteration=cloner.counters.chosen_iteration,
-        lambda_policy=terms[0].weight if terms else 0.0,
+        lambda_policy=cloner.config.policy_penalty.first_weight_among(terms),
         policy_std=float(cloner.student.log_std.detach().exp().mean()),
     )
     return {
