@@ -158,7 +158,8 @@ class _Patient:
         moved = self._played(lambda: shaken).action_signal.action_fluctuation
         half = torch.from_numpy(self.env.spec.action_high - self.env.spec.action_low).double() / 2
         size = float(torch.linalg.vector_norm(torch.where(half.isfinite(), half, 1.0)))
-        return checks.about_noise(clean.action_signal.action_fluctuation, moved, NOISE_LEVEL, size)
+        change = clean.action_signal.action_fluctuation
+        return checks.about_noise(change, moved, NOISE_LEVEL, size, frame.source)
 
     def _delay(self, act: Actor, clean: PlayedEpisodes) -> Finding:
         random = reference_actors(self.env.spec, stream(self.seed, "random-policy"))["random"]
@@ -214,7 +215,7 @@ def _drivers(source: PolicySource, states: Tensor, frame: CommonFrame, names: li
     lens = make_lens(source, frame.std.to(source.dtype), frame, source.action_bounds)
     shares, mean_j = slope_shares(lens, states)
     ranked = sorted(zip(names, shares.tolist(), strict=True), key=lambda pair: -pair[1])
-    return checks.about_drivers(dict(ranked), mean_j)
+    return checks.about_drivers(dict(ranked), mean_j, frame.source)
 
 
 def slope_shares(lens: Lens, raw_states: Tensor) -> tuple[Tensor, float]:
