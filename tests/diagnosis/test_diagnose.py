@@ -1,6 +1,7 @@
 """Policies that are jerky for one known reason each, and the finding that names it."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -158,3 +159,14 @@ def test_a_gaussian_whose_mean_does_not_move_is_told_from_no_gaussian() -> None:
     still = about_sampling(0.0, 0.3, 0.0, 0.0)
     assert still.severity == "note"
     assert "does not move" in still.message
+
+
+def test_a_run_of_an_env_object_says_why_its_env_cannot_be_made_again(
+    tiny: Callable[..., Any], tmp_path: Path
+) -> None:
+    agent = spacil.TRPO(point_mass.make_point_mass, **tiny("trpo", iterations=1))
+    agent.learn(run_dir=tmp_path / "run")
+    agent.close()
+    for use in (spacil.diagnose, spacil.smooth):
+        with pytest.raises(ConfigError, match="trained in Python on an env object"):
+            use(tmp_path / "run")

@@ -7,7 +7,6 @@ for finding in spacil.diagnose(model, "Hopper-v5").findings:
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,7 +16,7 @@ from spacil.config.general import RunConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.diagnosis import findings as checks
 from spacil.diagnosis.findings import Finding
-from spacil.envs.registry import built_in_task, make_vector_env, task_name, task_named_in_file
+from spacil.envs.registry import built_in_task, make_vector_env, task_name
 from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
 from spacil.errors import ConfigError, DataError
 from spacil.functional.spectral import batch_jacobian
@@ -29,7 +28,7 @@ from spacil.measuring.report import PlayedEpisodes
 from spacil.measuring.robustness import with_action_delay, with_noise
 from spacil.policies.file import Which
 from spacil.policies.open import open_policy
-from spacil.policies.source import PolicySource, check_is_function, check_widths
+from spacil.policies.source import PolicySource, check_is_function, check_widths, task_of
 from spacil.sampling.episodes import Actor, MakeActor, Trajectory, all_states, play
 from spacil.seeding import stream
 from spacil.smoothness.action_signal import amplitude_spectrum
@@ -77,10 +76,7 @@ def diagnose(
         raise ConfigError(f"--episodes is {episodes}, expected 1 or more")
     source = open_policy(policy, which)
     if env is None:
-        if source.task is None:
-            raise ConfigError(f"{source.name}: does not say which task it is for: pass --task")
-        is_file = isinstance(policy, str | Path)
-        env = task_named_in_file(source.task, policy) if is_file else source.task
+        env = task_of(source, policy)
     vector_env = make_vector_env(
         env,
         min(episodes, EVALUATION_ENVS),
