@@ -23,12 +23,12 @@ from torch import Tensor
 
 from spacil import paper
 from spacil.demos.file import load_demos
-from spacil.functional.ball import StepRule
+from spacil.functional.ball import StepRule, random_offset
 from spacil.nets.mlp import MLP
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.file import load_policy
 from spacil.seeding import stream
-from spacil.smoothness.estimators import ascend_in_ball, live_start
+from spacil.smoothness.estimators import ascend_in_ball
 from spacil.smoothness.metric import local_lipschitz
 
 ASSETS = Path(__file__).parent.parent / "src" / "spacil" / "data" / "assets"
@@ -69,7 +69,7 @@ def measure(task: str, num_states: int, repeats: int, seed: int) -> list[Measure
     states = _demonstrated_states(policy, task, num_states, seed)
     exact = local_lipschitz(policy.mean_of_normalized, states)
     rows = []
-    offset = live_start(states, RADIUS, "sphere", stream(seed, "ball"), policy.normalizer.mask)
+    offset = random_offset(states, RADIUS, "sphere", stream(seed, "ball"), policy.normalizer.mask)
     for rule in RULES:
         for num_steps in NUM_STEPS:
 

@@ -138,6 +138,12 @@ def test_the_number_of_arguments_says_which_states_it_reads(function: Any, rows:
     assert POLICY_PENALTIES[register_penalty(function)].rows == rows
 
 
+def test_weights_by_keyword_are_no_states() -> None:
+    kind = POLICY_PENALTIES[register_penalty(lambda m, s, *, weights: 0, "weighted")]
+    assert (kind.rows, kind.reads_weights) == ("all", True)
+    assert not POLICY_PENALTIES[register_penalty(magnitude)].reads_weights
+
+
 @pytest.mark.parametrize("function", [lambda: 0, lambda m: 0, lambda m, s, n, x: 0])
 def test_a_function_of_other_arguments_is_refused(function: Any) -> None:
     with pytest.raises(ConfigError, match=r"expected \(mean_action, states\) or"):

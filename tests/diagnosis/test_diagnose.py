@@ -1,6 +1,7 @@
 """Policies that are jerky for one known reason each, and the finding that names it."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,14 @@ import torch
 
 import spacil
 from spacil.diagnosis.diagnose import diagnose, input_names
-from spacil.diagnosis.findings import Finding, about_delay, about_drivers, about_frequencies
+from spacil.diagnosis.findings import (
+    Finding,
+    about_delay,
+    about_drivers,
+    about_frequencies,
+    about_noise,
+    about_sampling,
+)
 from spacil.envs.registry import TASKS
 from spacil.envs.state_names import state_names
 from spacil.errors import ConfigError
@@ -118,7 +126,7 @@ def test_delay_and_frequency_are_judged_by_their_numbers() -> None:
     assert about_frequencies(0.1, 2.0, 125.0).severity == "fine"
     assert "15.6 Hz at a control rate of 125 Hz" in about_frequencies(0.5, 2.0, 125.0).message
     assert about_frequencies(None, None, None).severity == "fine"
-    few = about_drivers({"a": 0.9, "b": 0.05, "c": 0.03, "d": 0.02}, 1.0)
+    few = about_drivers({"a": 0.9, "b": 0.05, "c": 0.03, "d": 0.02}, 1.0, "ten demos")
     assert few.remedy is not None and "a 90%" in few.message
 
 
@@ -136,3 +144,29 @@ def test_an_env_of_ones_own_has_numbered_inputs() -> None:
     env: Any = make_vector_env(point_mass.make_point_mass, 1, ResetSeeds(0, "x"))
     assert input_names(env.spec) == ["observation 0", "observation 1"]
     env.close()
+
+
+def test_a_number_in_standard_deviations_says_whose_they_are() -> None:
+    noise = about_noise(0.1, 0.2, 0.1, 1.0, "the states it visited")
+    drivers = about_drivers({"a": 1.0}, 1.0, "the states it visited")
+    for finding in (noise, drivers):
+        assert "of the states it visited" in finding.message
+        assert finding.evidence["frame"] == "the states it visited"
+
+
+def test_a_gaussian_whose_mean_does_not_move_is_told_from_no_gaussian() -> None:
+    assert "no Gaussian of a known spread" in about_sampling(0.1, None, 0.0, 0.0).message
+    still = about_sampling(0.0, 0.3, 0.0, 0.0)
+    assert still.severity == "note"
+    assert "does not move" in still.message
+
+
+def test_a_run_of_an_env_object_says_why_its_env_cannot_be_made_again(
+    tiny: Callable[..., Any], tmp_path: Path
+) -> None:
+    agent = spacil.TRPO(point_mass.make_point_mass, **tiny("trpo", iterations=1))
+    agent.learn(run_dir=tmp_path / "run")
+    agent.close()
+    for use in (spacil.diagnose, spacil.smooth):
+        with pytest.raises(ConfigError, match="trained in Python on an env object"):
+            use(tmp_path / "run")

@@ -11,8 +11,6 @@ import spacil
 from spacil.config.defaults import default_config
 from spacil.config.flat import flat_settings, with_user_settings
 from spacil.errors import ConfigError
-from spacil.measuring.evaluate import Best
-from spacil.training.evaluation import is_better
 from spacil.training.wishes.weight_rule import WeightRule
 
 TASK = "Reacher-v4"
@@ -119,16 +117,6 @@ def test_the_last_policy_is_the_best_unless_something_else_selects(new_agent: Ne
     rows: list[dict[str, Any]] = []
     new_agent().learn(4, callback=lambda agent, row: rows.append(row))
     assert [row["is_best"] for row in rows if "is_best" in row] == [True, True]
-
-
-@pytest.mark.parametrize(
-    ("select", "is_it"), [("last", True), ("return", False), ("imitation", True)]
-)
-def test_a_selection_looks_at_what_it_says(select: str, is_it: bool) -> None:
-    best = Best(average_return=10.0, iteration=1, imitation_score=0.5)
-    assert is_better(select, Best(9.0, 2, 0.4), best) is is_it
-    if select != "last":
-        assert not is_better(select, Best(10.0, 2, 0.5), best)
 
 
 # --- what a user says, holds

@@ -8,7 +8,7 @@ from spacil.functional.ball import random_offset
 from spacil.functional.gaussian import jeffreys_divergence, log_prob
 from spacil.functional.spectral import batch_jacobian
 from spacil.nets.mlp import MLP
-from spacil.smoothness.estimators import ascend_in_ball, live_start
+from spacil.smoothness.estimators import ascend_in_ball
 from spacil.smoothness.metric import local_lipschitz
 
 RADIUS = 0.01
@@ -89,7 +89,8 @@ def test_no_rule_exceeds_the_exact_constant_by_more_than_curvature(num_steps: in
 def test_starts_keep_to_live_dims_without_getting_shorter() -> None:
     states = make_states(50)
     live = torch.tensor([1.0, 0.0] * 5 + [2.0], dtype=torch.float64)
-    start = live_start(states, RADIUS, "sphere", torch.Generator().manual_seed(3), live)
+    generator = torch.Generator().manual_seed(3)
+    start = random_offset(states, RADIUS, "sphere", generator, live != 0)
     assert start[:, live == 0].abs().max() == 0
     assert torch.allclose(start.norm(dim=-1), torch.full((50,), RADIUS, dtype=torch.float64))
 

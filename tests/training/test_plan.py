@@ -44,8 +44,17 @@ def test_an_untrained_start_moves_everything_at_once() -> None:
         terms=(WeightedTerm("exact", 0.03),),
         value=config.value,
         discriminator_steps=config.discriminator.discriminator_steps,
+        lambda_policy=0.03,
     )
     assert plan_iteration(config, 77) == plan
+
+
+def test_the_logged_weight_is_that_of_the_first_penalty_and_of_no_other() -> None:
+    without_weight = plan_iteration(config_of(penalty=("exact=0", "cats=0.5")), 0)
+    assert weights(without_weight) == {"cats": 0.5}
+    assert without_weight.lambda_policy == 0
+    wished = plan_iteration(config_of(penalty=()), 0, FoundWeights(temporal=0.3))
+    assert wished.found_weights == {"lambda_policy": 0, "lambda_temporal": 0.3}
 
 
 def test_a_warm_start_clones_once_and_lets_the_policy_wait() -> None:

@@ -34,9 +34,9 @@ from spacil.demos.selection import episode_of_step
 from spacil.engine.adam import Adam
 from spacil.engine.device import resolve_device
 from spacil.envs.vector_env import EnvSpec
-from spacil.errors import DivergedError
+from spacil.errors import ConfigError, DivergedError
 from spacil.nets.policy import GaussianPolicy
-from spacil.penalties.policy_terms import PenaltyRows, build_terms, draw_terms
+from spacil.penalties.policy_terms import PenaltyRows, build_terms, draw_terms, refuse_undiscounted
 from spacil.penalties.weights import terms_at
 from spacil.seeding import Streams, stream
 from spacil.updates.objectives import total, with_penalties
@@ -81,6 +81,8 @@ class Cloner:
     """What changes while cloning: a student in training, and the best policy it has been."""
 
     def __init__(self, config: TrainConfig, spec: EnvSpec, demonstrations: Demonstrations) -> None:
+        refuse_undiscounted(config.policy_penalty)
+        refuse_doubling(config)
         refuse_misfits(demonstrations, spec)
         self.config = config
         self.demonstrations = demonstrations
@@ -125,6 +127,16 @@ class Cloner:
         )
 
 
+def refuse_doubling(config: TrainConfig) -> None:
+    """A ladder of weights has no one weight at which its policies could be compared."""
+    if config.policy_penalty.penalty_doubling:
+        raise ConfigError(
+            f"--penalty-doubling {config.policy_penalty.penalty_doubling}: bc hands out the policy "
+            "of the lowest held-out loss at one weight, which would undo the ladder; give that "
+            "weight, --penalty exact=W"
+        )
+
+
 def clone(
     demonstrations: Demonstrations, spec: EnvSpec, config: TrainConfig | None = None
 ) -> GaussianPolicy:
@@ -154,7 +166,7 @@ def run_epoch(cloner: Cloner) -> dict[str, Any]:
         heldout_imitation=None if heldout is None else heldout["imitation"],
         heldout_loss=heldout_loss,
         chosen_iteration=cloner.counters.chosen_iteration,
-        lambda_policy=terms[0].weight if terms else 0.0,
+        lambda_policy=cloner.config.policy_penalty.first_weight_among(terms),
         policy_std=float(cloner.student.log_std.detach().exp().mean()),
     )
     return {

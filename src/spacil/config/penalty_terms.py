@@ -30,6 +30,8 @@ class PenaltyKind:
     """What it draws at random for each state, once per iteration"""
     has_printed_scale: bool = False
     """Whether the paper's printed scales have a meaning for it"""
+    reads_weights: bool = True
+    """Whether states may count unequally in it, as `penalty_discount` asks for"""
 
     @property
     def is_replayable(self) -> bool:
@@ -164,7 +166,8 @@ def register_penalty(function: Callable[..., Any], name: str | None = None) -> s
 
     `function(mean_action, states)` returns a number to add to the policy's loss: `states` [B, S]
     are normalised, `mean_action` maps them to mean actions [B, A] with gradients. With a third
-    parameter it gets the states one step later in the same episode.
+    parameter it gets the states one step later in the same episode; with a keyword-only one,
+    `weights`, those of the states [B], of mean 1 and all 1 without `penalty_discount`.
     """
     name = str(getattr(function, "__name__", type(function).__name__)) if name is None else name
     if not re.fullmatch(r"[^\s=]+", name):
@@ -174,12 +177,20 @@ def register_penalty(function: Callable[..., Any], name: str | None = None) -> s
         raise ConfigError(
             f"a penalty named {name!r} exists already: give your function another name"
         )
-    num_parameters = len(inspect.signature(function).parameters)
+    parameters = inspect.signature(function).parameters
+    reads_weights = _is_keyword_only(parameters.get("weights"))
+    num_parameters = len(parameters) - reads_weights
     if num_parameters not in (2, 3):
         raise ConfigError(
             f"penalty {name!r} takes {num_parameters} arguments, expected (mean_action, states) "
             "or (mean_action, states, next_states)"
         )
     rows: Literal["all", "with_successor"] = "with_successor" if num_parameters == 3 else "all"
-    POLICY_PENALTIES[name] = PenaltyKind(1.0, "a function of your own", function, rows)
+    POLICY_PENALTIES[name] = PenaltyKind(
+        1.0, "a function of your own", function, rows, reads_weights=reads_weights
+    )
     return name
+
+
+def _is_keyword_only(parameter: inspect.Parameter | None) -> bool:
+    return parameter is not None and parameter.kind is inspect.Parameter.KEYWORD_ONLY

@@ -1,5 +1,6 @@
 """Settings of the two smoothness penalties."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -71,6 +72,11 @@ class PolicyPenaltyConfig:
     def first_weight(self) -> float:
         """Of the term a wish starts its search from; 0 without one."""
         return self.terms[0].weight if self.terms else 0.0
+
+    def first_weight_among(self, terms: Sequence[WeightedTerm]) -> float:
+        """Of the same term among `terms`, those of an iteration; 0 where it has none."""
+        first = self.terms[0].name if self.terms else None
+        return next((term.weight for term in terms if term.name == first), 0.0)
 
     @property
     def temporal_term(self) -> WeightedTerm:

@@ -7,7 +7,6 @@ for finding in spacil.diagnose(model, "Hopper-v5").findings:
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,7 +16,7 @@ from spacil.config.general import RunConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.diagnosis import findings as checks
 from spacil.diagnosis.findings import Finding
-from spacil.envs.registry import built_in_task, make_vector_env, task_name, task_named_in_file
+from spacil.envs.registry import built_in_task, make_vector_env, task_name
 from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
 from spacil.errors import ConfigError, DataError
 from spacil.functional.spectral import batch_jacobian
@@ -29,7 +28,7 @@ from spacil.measuring.report import PlayedEpisodes
 from spacil.measuring.robustness import with_action_delay, with_noise
 from spacil.policies.file import Which
 from spacil.policies.open import open_policy
-from spacil.policies.source import PolicySource, check_is_function, check_widths
+from spacil.policies.source import PolicySource, check_is_function, check_widths, task_of
 from spacil.sampling.episodes import Actor, MakeActor, Trajectory, all_states, play
 from spacil.seeding import stream
 from spacil.smoothness.action_signal import amplitude_spectrum
@@ -77,10 +76,7 @@ def diagnose(
         raise ConfigError(f"--episodes is {episodes}, expected 1 or more")
     source = open_policy(policy, which)
     if env is None:
-        if source.task is None:
-            raise ConfigError(f"{source.name}: does not say which task it is for: pass --task")
-        is_file = isinstance(policy, str | Path)
-        env = task_named_in_file(source.task, policy) if is_file else source.task
+        env = task_of(source, policy)
     vector_env = make_vector_env(
         env,
         min(episodes, EVALUATION_ENVS),
@@ -158,7 +154,8 @@ class _Patient:
         moved = self._played(lambda: shaken).action_signal.action_fluctuation
         half = torch.from_numpy(self.env.spec.action_high - self.env.spec.action_low).double() / 2
         size = float(torch.linalg.vector_norm(torch.where(half.isfinite(), half, 1.0)))
-        return checks.about_noise(clean.action_signal.action_fluctuation, moved, NOISE_LEVEL, size)
+        change = clean.action_signal.action_fluctuation
+        return checks.about_noise(change, moved, NOISE_LEVEL, size, frame.source)
 
     def _delay(self, act: Actor, clean: PlayedEpisodes) -> Finding:
         random = reference_actors(self.env.spec, stream(self.seed, "random-policy"))["random"]
@@ -214,7 +211,7 @@ def _drivers(source: PolicySource, states: Tensor, frame: CommonFrame, names: li
     lens = make_lens(source, frame.std.to(source.dtype), frame, source.action_bounds)
     shares, mean_j = slope_shares(lens, states)
     ranked = sorted(zip(names, shares.tolist(), strict=True), key=lambda pair: -pair[1])
-    return checks.about_drivers(dict(ranked), mean_j)
+    return checks.about_drivers(dict(ranked), mean_j, frame.source)
 
 
 def slope_shares(lens: Lens, raw_states: Tensor) -> tuple[Tensor, float]:

@@ -51,17 +51,20 @@ def about_sampling(
     mean_change: float | None, sampled_change: float | None, mean_return: float, sampled: float
 ) -> Finding:
     """What acting with samples instead of means does to motion and return."""
-    if sampled_change is None or not mean_change:
+    if sampled_change is None:
         return Finding(
             "sampled_actions", "fine", "no Gaussian of a known spread: nothing is sampled"
         )
-    factor = sampled_change / mean_change
     evidence = {
         "fluctuation_mean": mean_change,
         "fluctuation_sampled": sampled_change,
         "return_mean": mean_return,
         "return_sampled": sampled,
     }
+    if not mean_change:
+        words = "its mean action does not move: whatever moves in samples is its Gaussian"
+        return Finding("sampled_actions", "note", words, evidence=evidence)
+    factor = sampled_change / mean_change
     words = f"samples of its Gaussian move the actions {factor:.1f} times as much as its mean"
     if factor < SAMPLED_FACTOR:
         return Finding("sampled_actions", "fine", words, evidence=evidence)
@@ -76,18 +79,19 @@ def about_sampling(
 
 
 def about_noise(
-    clean: float | None, noisy: float | None, level: float, half_range: float
+    clean: float | None, noisy: float | None, level: float, half_range: float, frame: str
 ) -> Finding:
     """How much of a sensor's noise arrives at the motors; `half_range` of all of them together.
 
-    A policy that hardly moves may move twice as much and still hardly move.
+    A policy that hardly moves may move twice as much and still hardly move. `frame` says whose
+    standard deviations the noise is measured in.
     """
-    evidence = {"level": level, "fluctuation": clean, "fluctuation_noisy": noisy}
+    evidence = {"level": level, "fluctuation": clean, "fluctuation_noisy": noisy, "frame": frame}
     if not clean or noisy is None:
         return Finding("sensor_noise", "fine", "the actions do not move", evidence=evidence)
     words = (
-        f"noise of {level:g} standard deviations on every input multiplies the action change "
-        f"by {noisy / clean:.1f}"
+        f"noise of {level:g} standard deviations (of {frame}) on every input multiplies the "
+        f"action change by {noisy / clean:.1f}"
     )
     if noisy / clean < NOISE_FACTOR or noisy < NOISE_CHANGE * half_range:
         return Finding("sensor_noise", "fine", words, evidence=evidence)
@@ -173,18 +177,19 @@ def about_inputs(
     )
 
 
-def about_drivers(shares: Mapping[str, float], mean_j: float) -> Finding:
-    """`shares`: of the squared slopes, by input, largest first."""
+def about_drivers(shares: Mapping[str, float], mean_j: float, frame: str) -> Finding:
+    """`shares`: of the squared slopes, by input, largest first; `frame`: whose units J is in."""
     top = dict(list(shares.items())[:FEW_INPUTS])
     words = ", ".join(f"{name} {share:.0%}" for name, share in top.items())
-    evidence = {"mean_j": mean_j, "share_by_input": dict(shares)}
+    evidence = {"mean_j": mean_j, "frame": frame, "share_by_input": dict(shares)}
+    j = f"J is {mean_j:.3g} (per standard deviation of {frame})"
     if sum(top.values()) < FEW_INPUTS_SHARE or len(shares) <= FEW_INPUTS:
-        text = f"J is {mean_j:.3g}; the steepest inputs are {words}"
+        text = f"{j}; the steepest inputs are {words}"
         return Finding("inputs_that_drive", "note", text, evidence=evidence)
     return Finding(
         "inputs_that_drive",
         "note",
-        f"J is {mean_j:.3g}, and most of it comes from a few inputs: {words}",
+        f"{j}, and most of it comes from a few inputs: {words}",
         "Look at these sensors first: filter them, or give the policy a smoother estimate",
         evidence,
     )

@@ -22,8 +22,7 @@ from spacil.filming.film import Film, develop
 from spacil.filming.footage import Footage, play_side_by_side
 from spacil.policies.file import Which, bundled_experts
 from spacil.policies.open import open_policy
-from spacil.policies.source import PolicySource
-from spacil.runs.inputs import task_to_play
+from spacil.policies.source import PolicySource, known_task
 
 DEFAULT_SECONDS = 8.0
 MAX_SECONDS = 300.0
@@ -173,9 +172,7 @@ def _common_task(opened: Sequence[PolicySource], policies: Sequence[object]) -> 
     """The one task that all policies are from."""
     tasks: dict[str, str] = {}
     for source, policy in zip(opened, policies, strict=True):
-        if source.task is not None:
-            is_file = isinstance(policy, str | Path)
-            task = task_to_play(source.task, str(policy)) if is_file else source.task
+        if (task := known_task(source, policy)) is not None:
             tasks.setdefault(task, source.name)
     if not tasks:
         raise ConfigError(f"{opened[0].name}: does not say which task it is for: pass --task")

@@ -24,7 +24,8 @@ def random_offset(
 
     Never zero: a divergence from the state to itself has zero gradient, so ascent from a zero
     offset would not move. Drawn on the CPU, so that every device starts from the same bits.
-    `mask` [S], 0 or 1: dims that nothing reads take no part of the radius.
+    `mask` [S], 0 or 1: dims that nothing reads take no part of the radius, and would lengthen the
+    offset that a ratio is divided by.
     """
     noise = torch.randn(like.shape, generator=generator, dtype=like.dtype).to(like.device)
     if mask is not None:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from spacil import paper
 from spacil.demos.common_frame import CommonFrame
-from spacil.functional.ball import StepRule
+from spacil.functional.ball import StepRule, random_offset
 from spacil.functional.finite_differences import RELATIVE_STEP, differentiable
 from spacil.functional.spectral import BatchFunction
 from spacil.measuring.report import (
@@ -29,7 +29,7 @@ from spacil.sampling.episodes import Trajectory
 from spacil.smoothness.action_signal import amplitude_spectrum
 from spacil.smoothness.certificate import Certificate, certify
 from spacil.smoothness.cost_metric import CostFunction, cost_gradients
-from spacil.smoothness.estimators import BallMaximum, ascend_in_ball, live_start
+from spacil.smoothness.estimators import BallMaximum, ascend_in_ball
 from spacil.smoothness.metric import (
     CHUNK,
     Frames,
@@ -123,7 +123,8 @@ def ball_estimates(
 ) -> BallEstimates:
     """The paper's J with each step rule from the same starts on the sphere, and the exact one."""
     states = lens.normalize(raw_states)
-    start = live_start(states, radius, "sphere", generator, lens.frames.own_scale)
+    is_live = lens.frames.own_scale != 0
+    start = random_offset(states, radius, "sphere", generator, is_live)
 
     def ascend(step_rule: StepRule, std: Tensor | float = 1.0) -> BallMaximum:
         return ascend_in_ball(

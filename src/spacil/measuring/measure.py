@@ -35,8 +35,7 @@ from spacil.measuring.options import SmoothnessOptions
 from spacil.measuring.report import SmoothnessReport
 from spacil.policies.file import Which
 from spacil.policies.open import open_policy
-from spacil.policies.source import PolicySource, check_widths
-from spacil.runs.inputs import task_to_play
+from spacil.policies.source import PolicySource, check_widths, known_task
 
 
 @dataclass(frozen=True)
@@ -77,9 +76,8 @@ def measure_smoothness(
         raise ConfigError(f"which is {which!r}, expected best or last")
     options = SmoothnessOptions(episodes, seed, sampled, robustness, attack_radius, max_states)
     source = open_policy(policy, which)
-    if env is None and states is None and source.task is not None:
-        is_file = isinstance(policy, str | Path)
-        env = task_to_play(source.task, str(policy)) if is_file else source.task
+    if env is None and states is None:
+        env = known_task(source, policy)
     fixed = None if states is None else FixedStates(_as_states(states), "states")
     return measure(source, find_ground(source, fixed, demonstrations, env), env, options).report
 

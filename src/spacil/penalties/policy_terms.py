@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from spacil.config.penalty_terms import PenaltyKind, WeightedTerm
+from spacil.config.smoothing import PolicyPenaltyConfig
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError
 from spacil.functional.gaussian import log_prob
@@ -110,6 +111,17 @@ def rows_of_batch(
     return rows_for
 
 
+def refuse_undiscounted(config: PolicyPenaltyConfig) -> None:
+    """`penalty_discount` says nothing to a function that does not read the weights of states."""
+    for term in config.terms:
+        if config.penalty_discount and not term.kind.reads_weights:
+            raise ConfigError(
+                f"--penalty-discount does not reach the penalty {term.name!r}, a function of your "
+                "own: give it a keyword-only parameter, (mean_action, states, *, weights), or "
+                "leave the discount out"
+            )
+
+
 def draw_terms(
     terms: Sequence[WeightedTerm],
     rows_for: Callable[[PenaltyKind], PenaltyRows],
@@ -166,7 +178,7 @@ def _build(
     kind = WeightedTerm(name, 0).kind
     if not isinstance(kind.build, str):
         read = rows if kind.rows == "with_successor" else replace(rows, successors=None)
-        return OwnPenalty(kind.build, subject.mean_in_stds, read)
+        return OwnPenalty(kind.build, subject.mean_in_stds, read, kind.reads_weights)
     return _imported(kind.build)(subject, rows, config)
 
 
@@ -214,13 +226,19 @@ class OwnPenalty:
     function: Callable[..., Tensor]
     mean_action: Callable[[Tensor], Tensor]
     rows: PenaltyRows
+    reads_weights: bool = False
 
     def __call__(self) -> Tensor:
-        if not len(self.rows.states):
-            return self.rows.states.new_zeros(())
-        read = [states for states in (self.rows.states, self.rows.successors) if states is not None]
+        rows = self.rows
+        if not len(rows.states):
+            return rows.states.new_zeros(())
+        read = [states.detach() for states in (rows.states, rows.successors) if states is not None]
+        weights = {}
+        if self.reads_weights:
+            alike = rows.states.new_ones(len(rows.states))
+            weights = {"weights": alike if rows.weights is None else rows.weights.detach()}
         with torch.enable_grad():
-            value = self.function(self.mean_action, *(states.detach() for states in read))
+            value = self.function(self.mean_action, *read, **weights)
         if not isinstance(value, Tensor) or value.numel() != 1:
             name = getattr(self.function, "__name__", "penalty")
             raise ConfigError(f"penalty {name!r} returned {value!r}, expected one number")

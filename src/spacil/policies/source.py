@@ -6,6 +6,7 @@ keeps its device, its mode and its gradients.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import torch
@@ -13,8 +14,9 @@ from torch import Tensor, nn
 
 from spacil.demos.common_frame import CommonFrame
 from spacil.envs.vector_env import require_dims
-from spacil.errors import DataError, SpacilError
+from spacil.errors import ConfigError, DataError, SpacilError
 from spacil.functional.spectral import BatchFunction
+from spacil.runs.inputs import task_to_play
 from spacil.smoothness.cost_metric import CostFunction
 
 Kind = Literal["spacil", "module", "stable-baselines3", "onnx", "callable"]
@@ -137,3 +139,21 @@ def check_is_function(source: PolicySource, states: Tensor) -> int:
             f"{float((alone - first).abs().max()):.3g}): each row must be computed on its own"
         )
     return first.shape[1]
+
+
+def known_task(source: PolicySource, policy: object) -> str | None:
+    """The task that a policy says it is for; `policy` is what it was opened from.
+
+    A run of an env object says that its env cannot be made again from a name.
+    """
+    if source.task is None or not isinstance(policy, str | Path):
+        return source.task
+    return task_to_play(source.task, policy)
+
+
+def task_of(source: PolicySource, policy: object) -> str:
+    """The same, where one is needed."""
+    task = known_task(source, policy)
+    if task is None:
+        raise ConfigError(f"{source.name}: does not say which task it is for: pass --task")
+    return task

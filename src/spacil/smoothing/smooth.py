@@ -15,14 +15,14 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_user_settings
 from spacil.config.train_config import TrainConfig
 from spacil.engine.torch_threads import torch_threads
-from spacil.envs.registry import make_vector_env, task_name, task_named_in_file
+from spacil.envs.registry import make_vector_env, task_name
 from spacil.envs.vector_env import ResetSeeds
 from spacil.errors import ConfigError, RetryableError
 from spacil.measuring.evaluate import EVALUATION_ENVS
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.file import Which, save_policy
 from spacil.policies.open import open_policy
-from spacil.policies.source import PolicySource
+from spacil.policies.source import PolicySource, task_of
 from spacil.runs.progress import Progress, Silent, progress_for
 from spacil.smoothing.comparison import Comparison, Traces, compare
 from spacil.smoothing.learner import SmoothingLearner
@@ -145,14 +145,6 @@ def smooth_in_folder(
     document = storage.without_non_finite(result.as_document() | {"run_dir": None})
     storage.write_json(outcome.path / RESULT_FILE, document)
     return result
-
-
-def task_of(teacher: PolicySource, policy: object) -> str:
-    """The task that a policy was trained on, where it says."""
-    if teacher.task is None:
-        raise ConfigError(f"{teacher.name}: does not say which task it is for: pass --task")
-    is_file = isinstance(policy, str | Path)
-    return task_named_in_file(teacher.task, policy) if is_file else teacher.task
 
 
 def _result(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from spacil.functional.ball import Start, StepRule, maximize_in_ball, random_offset
+from spacil.functional.ball import StepRule, maximize_in_ball
 from spacil.functional.gaussian import jeffreys_divergence
 from spacil.functional.spectral import BatchFunction
 
@@ -61,17 +61,3 @@ def ascend_in_ball(
             divergence=jeffreys_divergence(centre, moved, std),
             offset_length=length,
         )
-
-
-def live_start(
-    states: Tensor, radius: float, start: Start, generator: torch.Generator, live: Tensor
-) -> Tensor:
-    """A random start that keeps to the dims where `live` [S] is not zero.
-
-    An offset along a masked dim moves nothing, yet it lengthens the offset one divides by.
-    """
-    offset = random_offset(states, radius, start, generator)
-    length = torch.linalg.vector_norm(offset, dim=-1, keepdim=True)
-    kept = torch.where(live != 0, offset, 0.0)
-    rescaled: Tensor = torch.nn.functional.normalize(kept, dim=-1) * length
-    return rescaled

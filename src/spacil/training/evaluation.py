@@ -3,6 +3,7 @@
 import time
 from dataclasses import asdict
 
+from spacil.errors import ConfigError
 from spacil.measuring.evaluate import Best, evaluate, evaluation_of, play_mean_actions
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.learner import Learner
@@ -33,12 +34,15 @@ def evaluate_if_due(learner: Learner) -> Metrics:
 
 def is_better(select: str, found: Best, best: Best) -> bool:
     """Whether a new evaluation takes the place of the best one."""
-    if select == "last":
-        return True
-    if select == "return":
-        return found.average_return > best.average_return
-    assert found.imitation_score is not None and best.imitation_score is not None
-    return found.imitation_score < best.imitation_score
+    match select:
+        case "last":
+            return True
+        case "return":
+            return found.average_return > best.average_return
+        case "imitation":
+            assert found.imitation_score is not None and best.imitation_score is not None
+            return found.imitation_score < best.imitation_score
+    raise ConfigError(f"--select {select}: no way to choose between two evaluations")
 
 
 def evaluate_at_start(learner: Learner) -> Metrics:

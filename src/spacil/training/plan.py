@@ -32,6 +32,8 @@ class IterationPlan:
     """The policy penalties that have weight"""
     value: ValueConfig
     discriminator_steps: int
+    lambda_policy: float = 0.0
+    """Weight of the config's first penalty, the one that a wish moves; 0 where it has none"""
     anchor_weight: float = 0.0
     """Of the demonstrated actions inside the policy step"""
     temporal_term: str | None = None
@@ -40,11 +42,6 @@ class IterationPlan:
     """Of the squared change of the action, in the reward"""
     lipschitz_bound: float | None = None
     """That the policy is kept within; None: none"""
-
-    @property
-    def lambda_policy(self) -> float:
-        """Weight of the first penalty, the one that a wish moves; 0 without any."""
-        return self.terms[0].weight if self.terms else 0.0
 
     @property
     def found_weights(self) -> dict[str, float]:
@@ -84,12 +81,14 @@ def plan_iteration(
         value = replace(value, value_epochs=CRITIC_EPOCH_FACTOR * value.value_epochs)
         steps *= DISCRIMINATOR_STEP_FACTOR
     share, bound = share_at(config.policy_penalty, num_done), config.policy_step.policy_lipschitz
+    terms = terms_at(config.policy_penalty, num_done, found)
     return IterationPlan(
         begins_with_clone=starts_from_clone and num_done == 0,
         moves_policy=moves_policy,
         # A clone is a function of the states as the demonstrations normalise them.
         moves_normalizer=not starts_from_clone,
-        terms=terms_at(config.policy_penalty, num_done, found),
+        terms=terms,
+        lambda_policy=config.policy_penalty.first_weight_among(terms),
         value=value,
         discriminator_steps=steps,
         temporal_term=None if found.temporal is None else config.policy_penalty.temporal_term.name,

@@ -27,6 +27,7 @@ from spacil.measuring.frames import frame_of_run
 from spacil.nets.lipschitz import keep_lipschitz
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.value import ValueNet
+from spacil.penalties.policy_terms import refuse_undiscounted
 from spacil.sampling.episodes import EpisodeTotals
 from spacil.sampling.rollout import collect
 from spacil.seeding import Streams
@@ -62,6 +63,7 @@ class PolicyLearner:
         demonstrations: Demonstrations | None,
         common_frame: CommonFrame | None = None,
     ) -> None:
+        refuse_undiscounted(config.policy_penalty)
         run, num_envs = config.run, config.sampling.num_envs
         self.config = config
         self.device = resolve_device(run.device)

@@ -103,8 +103,9 @@ def run(arguments: list[str]) -> int:
     )
     from spacil.errors import ConfigError
     from spacil.policies.open import open_policy
+    from spacil.policies.source import task_of
     from spacil.runs.progress import Silent, progress_for
-    from spacil.smoothing.smooth import Interrupted, smooth_in_folder, task_of
+    from spacil.smoothing.smooth import Interrupted, smooth_in_folder
 
     if parsed.episodes < 1:
         raise ConfigError(f"--episodes is {parsed.episodes}, expected 1 or more")
