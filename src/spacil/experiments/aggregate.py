@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from spacil.experiments.demonstrator import share
+from spacil.experiments.settings_over_tasks import Setting
 from spacil.experiments.statistics import Summary, interquartile_mean_over_tasks
 
 if TYPE_CHECKING:
@@ -24,23 +25,27 @@ class Aggregate:
 
     label: str
     tasks: tuple[str, ...]
+    row_labels: tuple[str, ...]
+    """What its row is called on each of the tasks"""
     normalized_return: Summary | None
     """None where runs of a task have no known demonstrator or no random reference"""
     j_ratio: Summary | None
     """To the baseline of each task; None where a task has none, or one with J in another frame"""
 
 
-def aggregates_of(rows: Sequence["Row"], baselines: Mapping[str, "Row"]) -> list[Aggregate]:
+def aggregates_of(settings: Sequence[Setting], baselines: Mapping[str, "Row"]) -> list[Aggregate]:
     """Every setting that is there on two tasks or more; `baselines` by task."""
-    found = []
-    for label in dict.fromkeys(row.label for row in rows):
-        members = [row for row in rows if row.label == label]
-        if len(members) < 2:
-            continue
-        tasks = tuple(row.task for row in members)
-        returns = _normalized_return(members)
-        found.append(Aggregate(label, tasks, returns, _j_ratio(members, baselines)))
-    return found
+    return [
+        Aggregate(
+            setting.label,
+            setting.tasks,
+            tuple(row.label for row in setting.rows),
+            _normalized_return(setting.rows),
+            _j_ratio(setting.rows, baselines),
+        )
+        for setting in settings
+        if len(setting.rows) > 1
+    ]
 
 
 def _normalized_return(members: Sequence["Row"]) -> Summary | None:

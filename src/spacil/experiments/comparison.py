@@ -14,13 +14,14 @@ from typing import Any
 
 from spacil.errors import ConfigError
 from spacil.experiments.aggregate import Aggregate, aggregates_of
-from spacil.experiments.comparison_remarks import missing_seeds, notes_on
+from spacil.experiments.comparison_remarks import missing_seeds, notes_on, notes_over_tasks
 from spacil.experiments.demonstrator import Demonstrator
 from spacil.experiments.found_runs import find_runs
 from spacil.experiments.published import Printed, published_return, published_smoothness
 from spacil.experiments.run_demonstrator import demonstrator_of_run, time_to_95
 from spacil.experiments.run_groups import grouped, labels_of
 from spacil.experiments.run_record import RunRecord, Which
+from spacil.experiments.settings_over_tasks import settings_over_tasks
 from spacil.experiments.statistics import Improvement, Summary, improvement, summarize
 
 BASELINE = "gail"
@@ -177,14 +178,15 @@ def compare(
         names = dict.fromkeys(name for row in rows for name in (row.algorithm, row.label))
         raise ConfigError(f"baseline {baseline!r} is no row: expected one of {', '.join(names)}")
     rows = [_beside(row, baselines.get(row.task)) for row in rows]
+    settings = settings_over_tasks(rows)
     return Comparison(
         tuple(rows),
         which,
         {row.task: row.demonstrator for row in rows if row.demonstrator is not None},
         {task: row.label for task, row in baselines.items()},
-        tuple(aggregates_of(rows, baselines)),
+        tuple(aggregates_of(settings, baselines)),
         (*problems, *twice, *missing_seeds(rows)),
-        tuple(notes_on(rows)),
+        (*notes_on(rows), *notes_over_tasks(settings)),
     )
 
 

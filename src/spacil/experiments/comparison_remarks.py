@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from spacil.experiments.settings_over_tasks import BUDGETS, Setting
+
 if TYPE_CHECKING:
     from spacil.experiments.comparison import Row
 
@@ -41,6 +43,30 @@ def notes_on(rows: Sequence["Row"]) -> list[str]:
         if len(hashes) > 1:
             notes.append(f"{row.task}, {row.label}: seeds learned from different demonstrations")
     return notes
+
+
+def notes_over_tasks(settings: Sequence[Setting]) -> list[str]:
+    """What is one setting under several labels or budgets, and what is several under one label."""
+    notes = []
+    for setting in settings:
+        if not setting.has_equal_budgets:
+            told = "; ".join(f"{row.task} {row.label} ({_budget(row)})" for row in setting.rows)
+            notes.append(f"over tasks, {setting.label} has a budget for each: {told}")
+        elif len({row.label for row in setting.rows}) > 1:
+            told = "; ".join(f"{row.task} {row.label}" for row in setting.rows)
+            notes.append(f"over tasks, {setting.label} is {told}")
+    for label in dict.fromkeys(row.label for setting in settings for row in setting.rows):
+        same = [[row.task for row in one.rows if row.label == label] for one in settings]
+        tasks = [", ".join(found) for found in same if found]
+        if len(tasks) > 1:
+            apart = " and ".join(tasks)
+            notes.append(f"over tasks, {label} is another setting on {apart}, which are not pooled")
+    return notes
+
+
+def _budget(row: "Row") -> str:
+    settings = row.runs[0].record.settings
+    return " ".join(f"{name}={settings[name]}" for name in BUDGETS if name in settings)
 
 
 def _by_task(rows: Sequence["Row"]) -> list[list["Row"]]:
