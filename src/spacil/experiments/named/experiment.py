@@ -90,6 +90,8 @@ class NamedExperiment:
 
     stages: tuple[Stage, ...]
     analyse: Callable[[Gathered], Outcome]
+    prepare: Callable[[Scope, Path], None] | None = None
+    """Makes files in the sweep's folder that runs of a later stage read, from finished runs"""
     measure: Measure[RunRecord] | None = None
     """At a finished run: takes time, so its result is kept"""
     measured_runs: Callable[[Sequence[ArmRuns]], list[RunRecord]] = all_runs
@@ -110,10 +112,12 @@ def gather(sweep: SweepFolder, arms: Sequence[Arm], scope: Scope) -> Gathered:
     found, problems = [], []
     for arm in arms:
         records, missing = [], dict[str, list[int]]()
+        awaited = ", ".join(arm.missing_files(sweep.path))
         for run in arm.runs():
             run_dir, state = sweep.run_dir(run), sweep.state(run)
             if state.state not in ("finished", "trained"):
-                reason = f" ({state.reason})" if state.reason else ""
+                why = state.reason or (f"for {awaited}" if awaited else "")
+                reason = f" ({why})" if why else ""
                 missing.setdefault(f"{state.state}{reason}", []).append(run.seed)
                 continue
             try:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from generated_arms import gathered_from
 
-from spacil.errors import ConfigError, DataError, RunDirError
+from spacil.errors import ConfigError, DataError
 from spacil.experiments.named.experiment import Gathered, measured_at
 from spacil.experiments.named.paper import cost_smoothness, demonstrators, lambda_grid, perturbation
 from spacil.experiments.named.plan import Scope
@@ -136,8 +136,56 @@ def test_the_corners_of_the_cost_are_runs_of_the_grid(tmp_path: Path) -> None:
 
 
 def test_imitators_wait_for_the_smooth_demonstrator(tmp_path: Path) -> None:
-    with pytest.raises(RunDirError, match="the smooth demonstrator of Hopper-v4 is not trained"):
-        demonstrators.imitators(Scope(tasks=(TASK,)), tmp_path)
+    scope = Scope(tasks=(TASK, "HalfCheetah-v4"), seeds=(0, 1))
+    recorded = f"demonstrations/{TASK}-smooth.safetensors"
+    (tmp_path / "demonstrations").mkdir()
+    (tmp_path / recorded).touch()
+    arms = demonstrators.imitators(scope, tmp_path)
+    awaited = "demonstrations/HalfCheetah-v4-smooth.safetensors"
+    waiting = [arm for arm in arms if arm.missing_files(tmp_path)]
+    places = {(arm.task, arm.group, *arm.missing_files(tmp_path)) for arm in waiting}
+    assert places == {("HalfCheetah-v4", demonstrators.SMOOTH, awaited)}
+    assert len(waiting) == len(demonstrators.METHODS)
+    gathered = gathered_from(tmp_path, arms, lambda arm, run: None, scope)
+    place = f"HalfCheetah-v4, {demonstrators.SMOOTH}, gail"
+    assert f"{place}: seeds 0, 1 waiting (for {awaited})" in gathered.problems
+
+
+def test_a_teacher_of_other_settings_has_a_file_of_its_own(tmp_path: Path) -> None:
+    def name(**how: Any) -> str:
+        (teacher,) = demonstrators.teachers(Scope(tasks=(TASK,), **how), tmp_path)
+        return demonstrators.recorded_name(teacher)
+
+    usual = f"demonstrations/{TASK}-smooth.safetensors"  # in the names of runs that exist
+    assert name() == name(changes=(("discriminator_steps", 5),)) == usual
+    fewer, other = (("iterations", 20),), (("gamma", 0.9),)
+    names = {usual, name(is_quick=True), name(changes=fewer), name(changes=other)}
+    assert len(names) == 4
+    (imitator,) = {
+        arm.setting.choices["demos"]
+        for arm in demonstrators.imitators(Scope(tasks=(TASK,), is_quick=True), tmp_path)
+        if arm.group == demonstrators.SMOOTH
+    }
+    assert imitator == ("{sweep}/" + name(is_quick=True),)
+
+
+def test_only_trained_teachers_are_recorded_and_each_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scope, recorded = Scope(), list[str]()
+
+    def record(run_dir: Path, task: str) -> str:
+        recorded.append(task)
+        return task
+
+    monkeypatch.setattr(demonstrators, "_recorded", record)
+    monkeypatch.setattr(demonstrators, "save_demos", lambda demos, path: path.write_text(demos))
+    hopper, _ = demonstrators.teachers(scope, tmp_path)
+    gathered_from(tmp_path, [hopper], lambda arm, run: (3000.0, 0.5))
+    for _ in range(2):
+        demonstrators.record_teachers(scope, tmp_path)
+    assert recorded == [TASK]
+    assert (tmp_path / demonstrators.recorded_name(hopper)).read_text() == TASK
 
 
 def test_imitators_are_compared_with_their_own_demonstrator(tmp_path: Path) -> None:
