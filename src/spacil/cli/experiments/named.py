@@ -220,11 +220,12 @@ def _measured(
     wanted = experiment.measured_runs(gathered.arms) if experiment.measure is not None else []
     runs = {record.path: record for record in wanted}
     count = len(runs) + len(gathered.files)
+    how = experiment.measured_with(gathered.scope) if experiment.measured_with else None
 
     def kept(subject: "Subject", measure: "Measure[Subject] | None") -> None:
         assert measure is not None
         print(f"measuring {len(found) + 1} of {count}: {subject.path}", file=sys.stderr)
-        found[subject.path] = measured_at(subject, folder, name, measure, gathered.scope)
+        found[subject.path] = measured_at(subject, folder, name, measure, gathered.scope, how)
 
     for record in runs.values():
         kept(record, experiment.measure)

@@ -1,5 +1,8 @@
 """Experiments that measure at finished runs: perturbation, the cost's constants, demonstrators."""
 
+import itertools
+import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -112,6 +115,62 @@ def test_what_was_measured_is_kept_until_the_run_changes(
     assert again(record, Scope(is_quick=True)) == {"count": 2}
     other = replace(record, best={**record.best, "average_return": 1.0})
     assert again(other, Scope()) == {"count": 3}
+
+
+Counts = Callable[[dict[str, Any] | None], dict[str, Any]]
+
+
+@pytest.fixture
+def measured_counts(spacil_runs: Gathered, tmp_path: Path) -> Counts:
+    """What is known of a run, measured with something: the count of measurements at its time."""
+    count = itertools.count(1)
+
+    def measured(how: dict[str, Any] | None) -> dict[str, Any]:
+        def measure(of: RunRecord, _: Scope) -> dict[str, Any]:
+            return {"count": next(count)}
+
+        return measured_at(spacil_runs.records[0], tmp_path, "some", measure, Scope(), how)
+
+    return measured
+
+
+def test_what_was_measured_with_other_numbers_is_measured_again(measured_counts: Counts) -> None:
+    few, many = {"episodes": 4, "levels": [0.1]}, {"episodes": 50, "levels": [0.1]}
+    assert measured_counts(few) == measured_counts(few) == {"count": 1}
+    assert measured_counts(many) == measured_counts(many) == {"count": 2}
+
+
+def test_a_measurement_of_an_earlier_version_is_taken_as_it_is_and_remembered(
+    measured_counts: Counts,
+) -> None:
+    assert measured_counts(None) == measured_counts({"episodes": 50}) == {"count": 1}
+    assert measured_counts({"episodes": 4}) == {"count": 2}
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"policy": 1}'])
+def test_a_damaged_measurement_is_made_again(
+    measured_counts: Counts, tmp_path: Path, content: str
+) -> None:
+    measured_counts(None)
+    (path,) = (tmp_path / "measured").rglob("*.json")
+    path.write_text(content)
+    assert measured_counts(None) == measured_counts(None) == {"count": 2}
+
+
+@pytest.mark.parametrize("module", [perturbation, cost_smoothness, demonstrators])
+def test_what_is_measured_with_is_kept_as_json_has_it(module: Any) -> None:
+    for scope in (Scope(), Scope(is_quick=True)):
+        how = module.measured_with(scope)
+        assert json.loads(json.dumps(how)) == how
+    assert module.measured_with(Scope()) != module.measured_with(Scope(is_quick=True))
+
+
+def test_runs_beside_the_measured_one_of_a_task_are_named(spacil_runs: Gathered) -> None:
+    (chosen,) = perturbation.best_of_each_task(spacil_runs.arms)
+    (other,) = [record for record in spacil_runs.records if record is not chosen]
+    measured = {chosen.path: {"episodes": 20, "draws": [draw(0.0, 4000.0, 1.0, 2.0)]}}
+    notes = perturbation.analyse(replace(spacil_runs, measured=measured)).notes
+    assert f"{TASK}: the run of the highest return; not {other.path}" in notes
 
 
 def test_constants_of_the_cost_stand_beside_g_and_j(tmp_path: Path) -> None:

@@ -106,6 +106,11 @@ def _recorded(run_dir: Path, task: str) -> Demonstrations:
         env.close()
 
 
+def measured_with(scope: Scope) -> Document:
+    episodes = QUICK_EPISODES if scope.is_quick else EPISODES
+    return {"episodes": episodes, "numbers": list(NUMBERS)}
+
+
 def measure(record: RunRecord, scope: Scope) -> Document:
     """Return, J in the frame of the bundled demonstrations and action change of the last policy."""
     which: Which = "best" if record.algorithm == "trpo" else "last"
@@ -113,7 +118,7 @@ def measure(record: RunRecord, scope: Scope) -> Document:
         record.path,
         which=which,
         demonstrations=record.task,
-        episodes=QUICK_EPISODES if scope.is_quick else EPISODES,
+        episodes=measured_with(scope)["episodes"],
     )
     assert report.played is not None
     return {
@@ -197,4 +202,5 @@ DEMONSTRATORS = NamedExperiment(
     prepare=record_teachers,
     analyse=analyse,
     measure=measure,
+    measured_with=measured_with,
 )
