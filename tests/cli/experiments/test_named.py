@@ -2,17 +2,20 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from generated_arms import gathered_from
+from generated_runs import write_run
 
-from spacil.experiments.named.paper import returns
+from spacil.experiments.named.paper import demonstrators, returns
 from spacil.experiments.named.plan import Scope
 from spacil.experiments.named.table import NAMED, named_experiment, page_of
-from spacil.experiments.sweeps.folder import open_sweep
-from spacil.experiments.sweeps.plan import Grid
+from spacil.experiments.sweeps.folder import SweepFolder, open_sweep
+from spacil.experiments.sweeps.plan import Grid, PlannedRun
+from spacil.experiments.sweeps.runner import SweepOutcome
 from spacil.policies.file import load_expert, save_policy
 
 Spacil = Callable[..., Any]
@@ -90,10 +93,50 @@ def test_the_folder_of_an_experiment_keeps_its_fresh_episodes(
     assert (refused.code, "expected 0 or more" in refused.err) == (2, True)
 
 
-def test_a_list_goes_as_far_as_is_known(spacil: Spacil, tmp_path: Path) -> None:
+def test_a_list_holds_runs_that_wait_for_others(spacil: Spacil, tmp_path: Path) -> None:
     flags = ("--tasks", "Hopper-v4", "-o", tmp_path / "none", "--list", "--json")
     listed = spacil("experiment", "demonstrators", *flags).result
-    assert {run["algorithm"] for run in listed["runs"]} == {"trpo"}  # imitators come later
+    assert listed["states"] == {"waiting": 1 + 2 * 2 * 3}
+    assert {run["algorithm"] for run in listed["runs"]} == {"trpo", "gail", "spacil"}
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.fixture
+def trained(monkeypatch: pytest.MonkeyPatch) -> list[PlannedRun]:
+    """The runs that are asked for, in order; each is made up at once."""
+    asked: list[PlannedRun] = []
+
+    def run_sweep(sweep: SweepFolder, runs: list[PlannedRun], *_: object) -> SweepOutcome:
+        for run in runs:
+            if not sweep.run_dir(run).exists():
+                asked.append(run)
+                write_run(sweep.run_dir(run), run.algorithm, run.task, run.seed)
+        return SweepOutcome(sweep.states(runs), 0)
+
+    monkeypatch.setattr("spacil.experiments.sweeps.runner.run_sweep", run_sweep)
+    return asked
+
+
+def test_a_share_goes_on_where_the_demonstrator_is_there_and_says_what_waits(
+    spacil: Spacil,
+    tmp_path: Path,
+    trained: list[PlannedRun],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    numbers = {"G": 1.0, "J": 1.0, "action_change": 1.0}
+    experiment = replace(demonstrators.DEMONSTRATORS, measure=lambda record, scope: numbers)
+    monkeypatch.setattr("spacil.cli.experiments.named.named_experiment", lambda name: experiment)
+    monkeypatch.setattr(demonstrators, "_recorded", lambda run_dir, task: task)
+    monkeypatch.setattr(demonstrators, "save_demos", lambda demos, path: path.write_text(demos))
+    flags = ("--seeds", 0, "-o", tmp_path / "sweep", "--shard")
+    shares = [spacil("experiment", "demonstrators", *flags, f"{i}/2") for i in (0, 1, 0)]
+    assert [share.code for share in shares] == [3, 3, 0]
+    awaited = "demonstrations/HalfCheetah-v4-smooth.safetensors"
+    assert f"gail: seed 0 waiting (for {awaited})" in shares[0].out
+    assert awaited not in shares[1].out  # its demonstrator is trained by then
+    teachers = [run.task for run in trained if run.algorithm == "trpo"]
+    assert teachers == ["Hopper-v4", "HalfCheetah-v4"]
+    assert len(trained) == len(set(trained)) == 2 + 2 * 2 * 2
 
 
 def test_without_any_finished_run_there_is_no_page(spacil: Spacil, tmp_path: Path) -> None:

@@ -89,13 +89,16 @@ def run(name: str, arguments: list[str]) -> int:
     elif not experiment.stages:
         gathered = _without_runs(scope)
     elif parsed.list:
-        arms = _known_arms(experiment, scope, folder)
+        arms = experiment.stages[-1](scope, folder)
         return _list(_sweep(folder, arms, parsed), arms, parsed)
     else:
         for stage in experiment.stages:
+            if experiment.prepare is not None and parsed.train:
+                experiment.prepare(scope, folder)
             arms = stage(scope, folder)
-            sweep = _sweep(folder, arms, parsed)
-            code = _train(sweep, arms, parsed) if parsed.train else 0
+            ready = [arm for arm in arms if not arm.missing_files(folder)]
+            sweep = _sweep(folder, ready, parsed)
+            code = _train(sweep, arms, ready, parsed) if parsed.train else 0
             if code not in (0, EXIT_INCOMPLETE):
                 return code
         gathered = gather(sweep, arms, scope)
@@ -145,14 +148,18 @@ def _sweep(folder: Path, arms: "Sequence[Arm]", parsed: NamedArguments) -> "Swee
     return opened(folder, grids, parsed.fresh_episodes, usual=usual)
 
 
-def _train(sweep: "SweepFolder", arms: "Sequence[Arm]", parsed: NamedArguments) -> int:
+def _train(
+    sweep: "SweepFolder", arms: "Sequence[Arm]", ready: "Sequence[Arm]", parsed: NamedArguments
+) -> int:
+    """Compute this machine's share of all arms, as far as they are ready."""
     from spacil.cli.experiments.overview import overview_for
     from spacil.experiments.sweeps.engine import JobOptions
     from spacil.experiments.sweeps.local import local_engine
     from spacil.experiments.sweeps.plan import share
     from spacil.experiments.sweeps.runner import run_sweep
 
-    runs = share(_checked_runs(arms), parsed.shard)
+    can_run = set(_checked_runs(ready))
+    runs = [run for run in share(_checked_runs(arms), parsed.shard) if run in can_run]
     options = JobOptions(parsed.jobs, parsed.threads_per_job, parsed.device)
     engine = local_engine(sweep, options)
     with overview_for(sweep, runs, engine.capacity) as overview:
@@ -166,18 +173,6 @@ def _checked_runs(arms: "Sequence[Arm]") -> "list[Any]":
     from spacil.experiments.sweeps.plan import planned_runs
 
     return planned_runs(grid for arm in arms for grid in arm.grids())
-
-
-def _known_arms(experiment: "NamedExperiment", scope: "Scope", folder: Path) -> "Sequence[Arm]":
-    """Those of the last stage that can be planned: a later one may need runs of an earlier one."""
-    first, *later = experiment.stages
-    arms = first(scope, folder)
-    for stage in later:
-        try:
-            arms = stage(scope, folder)
-        except RunDirError:
-            break
-    return arms
 
 
 def _list(sweep: "SweepFolder", arms: "Sequence[Arm]", parsed: NamedArguments) -> int:
@@ -225,11 +220,12 @@ def _measured(
     wanted = experiment.measured_runs(gathered.arms) if experiment.measure is not None else []
     runs = {record.path: record for record in wanted}
     count = len(runs) + len(gathered.files)
+    how = experiment.measured_with(gathered.scope) if experiment.measured_with else None
 
     def kept(subject: "Subject", measure: "Measure[Subject] | None") -> None:
         assert measure is not None
         print(f"measuring {len(found) + 1} of {count}: {subject.path}", file=sys.stderr)
-        found[subject.path] = measured_at(subject, folder, name, measure, gathered.scope)
+        found[subject.path] = measured_at(subject, folder, name, measure, gathered.scope, how)
 
     for record in runs.values():
         kept(record, experiment.measure)

@@ -14,6 +14,8 @@ from spacil.experiments.run_record import RunRecord, read_run
 from spacil.experiments.sweeps.folder import MEASURED, SweepFolder
 from spacil.runs.location import make_folder, safe_folder_name
 
+_WITH = "measured_with"
+
 
 @dataclass(frozen=True)
 class ArmRuns:
@@ -90,8 +92,13 @@ class NamedExperiment:
 
     stages: tuple[Stage, ...]
     analyse: Callable[[Gathered], Outcome]
+    prepare: Callable[[Scope, Path], None] | None = None
+    """Makes files in the sweep's folder that runs of a later stage read, from finished runs"""
     measure: Measure[RunRecord] | None = None
     """At a finished run: takes time, so its result is kept"""
+    measured_with: Callable[[Scope], Document] | None = None
+    """What its numbers depend on besides the policy, such as the number of episodes: where it
+    changes, all is measured again. As JSON has it: lists, no tuples"""
     measured_runs: Callable[[Sequence[ArmRuns]], list[RunRecord]] = all_runs
     """Which runs are measured"""
     reads: tuple[str, ...] = ()
@@ -110,10 +117,12 @@ def gather(sweep: SweepFolder, arms: Sequence[Arm], scope: Scope) -> Gathered:
     found, problems = [], []
     for arm in arms:
         records, missing = [], dict[str, list[int]]()
+        awaited = ", ".join(arm.missing_files(sweep.path))
         for run in arm.runs():
             run_dir, state = sweep.run_dir(run), sweep.state(run)
             if state.state not in ("finished", "trained"):
-                reason = f" ({state.reason})" if state.reason else ""
+                why = state.reason or (f"for {awaited}" if awaited else "")
+                reason = f" ({why})" if why else ""
                 missing.setdefault(f"{state.state}{reason}", []).append(run.seed)
                 continue
             try:
@@ -133,20 +142,40 @@ def _missing(arm: Arm, state: str, seeds: Sequence[int]) -> str:
 
 
 def measured_at(
-    subject: Subject, folder: Path, name: str, measure: Measure[Subject], scope: Scope
+    subject: Subject,
+    folder: Path,
+    name: str,
+    measure: Measure[Subject],
+    scope: Scope,
+    measured_with: Document | None = None,
 ) -> Document:
     """What an experiment measures at a run or file, from an earlier call where it is there.
 
-    The document knows which policy it measured: a run that was trained again is measured again.
+    The document knows which policy it measured, and with what; one of an earlier version does not
+    know the latter, and is taken to be alike. A run that was trained again is measured again, and
+    so is one whose document is damaged.
     """
     parts = [*subject.path.parts[-4:], "quick"] if scope.is_quick else subject.path.parts[-4:]
     path = folder / MEASURED / name / f"{safe_folder_name('--'.join(parts))}.json"
     policy = storage.document_hash(storage.without_non_finite(subject.fingerprint))
-    if path.is_file():
-        match storage.read_json(path):
-            case {"policy": known, "measured": dict() as measured} if known == policy:
-                return measured
-    measured = storage.without_non_finite(measure(subject, scope))
-    make_folder(path.parent)
-    storage.write_json(path, {"policy": policy, "run": subject.path.name, "measured": measured})
+    known = _kept(path)
+    is_of_it = known.get("policy") == policy and known.get(_WITH, measured_with) == measured_with
+    measured = known.get("measured") if is_of_it else None
+    if not isinstance(measured, dict):
+        measured = storage.without_non_finite(measure(subject, scope))
+    document = {"policy": policy, "run": subject.path.name, "measured": measured}
+    if measured_with is not None:
+        document[_WITH] = measured_with
+    if document != known:
+        make_folder(path.parent)
+        storage.write_json(path, document)
     return dict(measured)
+
+
+def _kept(path: Path) -> Document:
+    """The document of an earlier call; empty where there is none, or none that can be read."""
+    try:
+        document = storage.read_json(path) if path.is_file() else None
+    except storage.DamagedFileError:
+        return {}
+    return document if isinstance(document, dict) else {}

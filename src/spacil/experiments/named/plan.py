@@ -9,7 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from spacil.errors import ConfigError
-from spacil.experiments.sweeps.plan import Choice, Grid, PlannedRun, Value, is_read
+from spacil.experiments.sweeps.plan import (
+    SWEEP_FOLDER,
+    Choice,
+    Grid,
+    PlannedRun,
+    Value,
+    is_read,
+    words_of,
+)
 
 FIVE_TASKS = ("Reacher-v4", "Hopper-v4", "Walker2d-v4", "HalfCheetah-v4", "Ant-v4")
 UNTRAINED: Mapping[str, int] = {
@@ -31,6 +39,8 @@ QUICK: Mapping[str, Value] = {
     "evaluation_steps": 1_000,
 }
 """What `--quick` changes in every run that reads it"""
+
+_IN_SWEEP = f"{SWEEP_FOLDER}/"
 
 
 @dataclass(frozen=True)
@@ -78,6 +88,12 @@ class Arm:
     def runs(self) -> list[PlannedRun]:
         return [run for grid in self.grids() for run in grid.runs()]
 
+    def missing_files(self, folder: Path) -> list[str]:
+        """What its runs read from the sweep's folder and is not there yet: they wait for it."""
+        words = [word for value in self.setting.choices.values() for word in words_of(value)]
+        names = [word.removeprefix(_IN_SWEEP) for word in words if word.startswith(_IN_SWEEP)]
+        return [name for name in names if not (folder / name).exists()]
+
 
 @dataclass(frozen=True)
 class Scope:
@@ -103,7 +119,7 @@ class Scope:
 
 
 Stage = Callable[[Scope, Path], list[Arm]]
-"""The arms to run, given the folder of the sweep with all earlier stages finished in it"""
+"""The arms to run, given the folder of the sweep with what earlier stages left in it"""
 
 
 def with_budget(setting: Setting, task: str) -> Setting:

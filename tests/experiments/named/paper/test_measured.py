@@ -1,5 +1,8 @@
 """Experiments that measure at finished runs: perturbation, the cost's constants, demonstrators."""
 
+import itertools
+import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -7,7 +10,7 @@ from typing import Any
 import pytest
 from generated_arms import gathered_from
 
-from spacil.errors import ConfigError, DataError, RunDirError
+from spacil.errors import ConfigError, DataError
 from spacil.experiments.named.experiment import Gathered, measured_at
 from spacil.experiments.named.paper import cost_smoothness, demonstrators, lambda_grid, perturbation
 from spacil.experiments.named.plan import Scope
@@ -114,6 +117,62 @@ def test_what_was_measured_is_kept_until_the_run_changes(
     assert again(other, Scope()) == {"count": 3}
 
 
+Counts = Callable[[dict[str, Any] | None], dict[str, Any]]
+
+
+@pytest.fixture
+def measured_counts(spacil_runs: Gathered, tmp_path: Path) -> Counts:
+    """What is known of a run, measured with something: the count of measurements at its time."""
+    count = itertools.count(1)
+
+    def measured(how: dict[str, Any] | None) -> dict[str, Any]:
+        def measure(of: RunRecord, _: Scope) -> dict[str, Any]:
+            return {"count": next(count)}
+
+        return measured_at(spacil_runs.records[0], tmp_path, "some", measure, Scope(), how)
+
+    return measured
+
+
+def test_what_was_measured_with_other_numbers_is_measured_again(measured_counts: Counts) -> None:
+    few, many = {"episodes": 4, "levels": [0.1]}, {"episodes": 50, "levels": [0.1]}
+    assert measured_counts(few) == measured_counts(few) == {"count": 1}
+    assert measured_counts(many) == measured_counts(many) == {"count": 2}
+
+
+def test_a_measurement_of_an_earlier_version_is_taken_as_it_is_and_remembered(
+    measured_counts: Counts,
+) -> None:
+    assert measured_counts(None) == measured_counts({"episodes": 50}) == {"count": 1}
+    assert measured_counts({"episodes": 4}) == {"count": 2}
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"policy": 1}'])
+def test_a_damaged_measurement_is_made_again(
+    measured_counts: Counts, tmp_path: Path, content: str
+) -> None:
+    measured_counts(None)
+    (path,) = (tmp_path / "measured").rglob("*.json")
+    path.write_text(content)
+    assert measured_counts(None) == measured_counts(None) == {"count": 2}
+
+
+@pytest.mark.parametrize("module", [perturbation, cost_smoothness, demonstrators])
+def test_what_is_measured_with_is_kept_as_json_has_it(module: Any) -> None:
+    for scope in (Scope(), Scope(is_quick=True)):
+        how = module.measured_with(scope)
+        assert json.loads(json.dumps(how)) == how
+    assert module.measured_with(Scope()) != module.measured_with(Scope(is_quick=True))
+
+
+def test_runs_beside_the_measured_one_of_a_task_are_named(spacil_runs: Gathered) -> None:
+    (chosen,) = perturbation.best_of_each_task(spacil_runs.arms)
+    (other,) = [record for record in spacil_runs.records if record is not chosen]
+    measured = {chosen.path: {"episodes": 20, "draws": [draw(0.0, 4000.0, 1.0, 2.0)]}}
+    notes = perturbation.analyse(replace(spacil_runs, measured=measured)).notes
+    assert f"{TASK}: the run of the highest return; not {other.path}" in notes
+
+
 def test_constants_of_the_cost_stand_beside_g_and_j(tmp_path: Path) -> None:
     scope = Scope(tasks=(TASK,), seeds=(0, 1), groups=("printed",))
     arms = cost_smoothness.arms(scope, tmp_path)
@@ -136,8 +195,56 @@ def test_the_corners_of_the_cost_are_runs_of_the_grid(tmp_path: Path) -> None:
 
 
 def test_imitators_wait_for_the_smooth_demonstrator(tmp_path: Path) -> None:
-    with pytest.raises(RunDirError, match="the smooth demonstrator of Hopper-v4 is not trained"):
-        demonstrators.imitators(Scope(tasks=(TASK,)), tmp_path)
+    scope = Scope(tasks=(TASK, "HalfCheetah-v4"), seeds=(0, 1))
+    recorded = f"demonstrations/{TASK}-smooth.safetensors"
+    (tmp_path / "demonstrations").mkdir()
+    (tmp_path / recorded).touch()
+    arms = demonstrators.imitators(scope, tmp_path)
+    awaited = "demonstrations/HalfCheetah-v4-smooth.safetensors"
+    waiting = [arm for arm in arms if arm.missing_files(tmp_path)]
+    places = {(arm.task, arm.group, *arm.missing_files(tmp_path)) for arm in waiting}
+    assert places == {("HalfCheetah-v4", demonstrators.SMOOTH, awaited)}
+    assert len(waiting) == len(demonstrators.METHODS)
+    gathered = gathered_from(tmp_path, arms, lambda arm, run: None, scope)
+    place = f"HalfCheetah-v4, {demonstrators.SMOOTH}, gail"
+    assert f"{place}: seeds 0, 1 waiting (for {awaited})" in gathered.problems
+
+
+def test_a_teacher_of_other_settings_has_a_file_of_its_own(tmp_path: Path) -> None:
+    def name(**how: Any) -> str:
+        (teacher,) = demonstrators.teachers(Scope(tasks=(TASK,), **how), tmp_path)
+        return demonstrators.recorded_name(teacher)
+
+    usual = f"demonstrations/{TASK}-smooth.safetensors"  # in the names of runs that exist
+    assert name() == name(changes=(("discriminator_steps", 5),)) == usual
+    fewer, other = (("iterations", 20),), (("gamma", 0.9),)
+    names = {usual, name(is_quick=True), name(changes=fewer), name(changes=other)}
+    assert len(names) == 4
+    (imitator,) = {
+        arm.setting.choices["demos"]
+        for arm in demonstrators.imitators(Scope(tasks=(TASK,), is_quick=True), tmp_path)
+        if arm.group == demonstrators.SMOOTH
+    }
+    assert imitator == ("{sweep}/" + name(is_quick=True),)
+
+
+def test_only_trained_teachers_are_recorded_and_each_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scope, recorded = Scope(), list[str]()
+
+    def record(run_dir: Path, task: str) -> str:
+        recorded.append(task)
+        return task
+
+    monkeypatch.setattr(demonstrators, "_recorded", record)
+    monkeypatch.setattr(demonstrators, "save_demos", lambda demos, path: path.write_text(demos))
+    hopper, _ = demonstrators.teachers(scope, tmp_path)
+    gathered_from(tmp_path, [hopper], lambda arm, run: (3000.0, 0.5))
+    for _ in range(2):
+        demonstrators.record_teachers(scope, tmp_path)
+    assert recorded == [TASK]
+    assert (tmp_path / demonstrators.recorded_name(hopper)).read_text() == TASK
 
 
 def test_imitators_are_compared_with_their_own_demonstrator(tmp_path: Path) -> None:

@@ -54,9 +54,14 @@ def arms(scope: Scope, _: Path) -> list[Arm]:
     return narrowed(found, scope)
 
 
+def measured_with(scope: Scope) -> Document:
+    episodes = QUICK_EPISODES if scope.is_quick else EPISODES
+    return {"episodes": episodes, "constants": list(CONSTANTS)}
+
+
 def measure(record: RunRecord, scope: Scope) -> Document:
     """Mean local Lipschitz constants of the run's last cost, at the states of its policy."""
-    episodes = QUICK_EPISODES if scope.is_quick else EPISODES
+    episodes = measured_with(scope)["episodes"]
     cost = measure_smoothness(record.path, which="last", episodes=episodes).cost
     found = {} if cost is None else asdict(cost)
     return {name: (found.get(name) or {}).get("mean") for name in CONSTANTS}
@@ -117,4 +122,9 @@ def _panel(gathered: Gathered, name: str) -> Panel:
     return Panel("", "J of the policy, common frame", f"constant {CONSTANTS[name]}", series)
 
 
-COST_SMOOTHNESS = NamedExperiment(stages=(arms,), analyse=analyse, measure=measure)
+COST_SMOOTHNESS = NamedExperiment(
+    stages=(arms,),
+    analyse=analyse,
+    measure=measure,
+    measured_with=measured_with,
+)

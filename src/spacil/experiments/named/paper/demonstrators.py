@@ -8,13 +8,14 @@ run's own frame is that of the demonstrations it was given, and two frames canno
 from pathlib import Path
 from typing import Any
 
-from spacil import paper
+from spacil import paper, storage
 from spacil.config.general import RunConfig
+from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import save_demos
 from spacil.demos.recording import record_demonstrations
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds
-from spacil.errors import ConfigError, RunDirError
+from spacil.errors import ConfigError
 from spacil.experiments.comparison_text import number
 from spacil.experiments.demonstrator import demonstrator_of
 from spacil.experiments.named.experiment import Gathered, NamedExperiment
@@ -43,23 +44,24 @@ NUMBERS = ("G", "J", "action_change")
 
 
 def teachers(scope: Scope, _: Path) -> list[Arm]:
-    found = []
-    for task in scope.tasks_or(tuple(TEACHER_ITERATIONS)):
-        choices: dict[str, Any] = {"lambda_policy": LAMBDA_POLICY}
-        if task in TEACHER_ITERATIONS:
-            choices["iterations"] = TEACHER_ITERATIONS[task]
-        found.append(Arm(Setting(TEACHER, "trpo", choices), task, (TEACHER_SEED,), TEACHER))
+    found = [_teacher(task) for task in scope.tasks_or(tuple(TEACHER_ITERATIONS))]
     return narrowed(found, Scope(is_quick=scope.is_quick, changes=scope.changes))
 
 
+def _teacher(task: str) -> Arm:
+    choices: dict[str, Any] = {"lambda_policy": LAMBDA_POLICY}
+    if task in TEACHER_ITERATIONS:
+        choices["iterations"] = TEACHER_ITERATIONS[task]
+    return Arm(Setting(TEACHER, "trpo", choices), task, (TEACHER_SEED,), TEACHER)
+
+
 def imitators(scope: Scope, folder: Path) -> list[Arm]:
-    """The teachers once more, and who learns from either; records the smooth demonstrations."""
+    """The teachers once more, and who learns from either demonstrator."""
     known = teachers(scope, folder)
     found = []
     for teacher in known:
-        (run,) = teacher.runs()
-        demos = _recorded(folder / run.name, folder, teacher.task)
-        for group, data in ((ROUGH, {}), (SMOOTH, {"demos": (demos,)})):
+        smooth = f"{SWEEP_FOLDER}/{recorded_name(teacher)}"
+        for group, data in ((ROUGH, {}), (SMOOTH, {"demos": (smooth,)})):
             for method in METHODS:
                 choices = {**method.choices, **data}
                 setting = Setting(method.label, method.algorithm, choices)
@@ -68,14 +70,29 @@ def imitators(scope: Scope, folder: Path) -> list[Arm]:
     return [*known, *narrowed(found, scope)]
 
 
-def _recorded(run_dir: Path, folder: Path, task: str) -> str:
-    """The smooth demonstrations as a setting: as many episodes as the bundled ones have."""
-    name = f"{DEMONSTRATIONS}/{task}-smooth.safetensors"
-    path, as_setting = folder / name, f"{SWEEP_FOLDER}/{name}"
-    if path.is_file():
-        return as_setting
-    if not is_run_folder(run_dir) or status_of_run(run_dir) != "finished":
-        raise RunDirError(f"{run_dir}: the smooth demonstrator of {task} is not trained yet")
+def recorded_name(teacher: Arm) -> str:
+    """The file of a teacher's demonstrations: its task's; changed settings have one of their own.
+
+    So nobody learns from another teacher than the one that the table puts beside it.
+    """
+    (run,), (usual,) = teacher.runs(), _teacher(teacher.task).runs()
+    changed = "" if run == usual else f"-{storage.document_hash(run.name)[:6]}"
+    return f"{DEMONSTRATIONS}/{teacher.task}-smooth{changed}.safetensors"
+
+
+def record_teachers(scope: Scope, folder: Path) -> None:
+    """The demonstrations of every teacher that is trained, where they are not there yet."""
+    for teacher in teachers(scope, folder):
+        (run,) = teacher.runs()
+        path, run_dir = folder / recorded_name(teacher), folder / run.name
+        if path.is_file() or not is_run_folder(run_dir) or status_of_run(run_dir) != "finished":
+            continue
+        make_folder(path.parent)
+        save_demos(_recorded(run_dir, teacher.task), path)
+
+
+def _recorded(run_dir: Path, task: str) -> Demonstrations:
+    """Of a teacher's best policy: as many episodes as the bundled ones have."""
     column = paper.settings_for(task)
     if column is None:
         raise ConfigError(f"--tasks {task}: expected some of {', '.join(paper.TASKS)}")
@@ -84,12 +101,14 @@ def _recorded(run_dir: Path, folder: Path, task: str) -> str:
     env = make_vector_env(task, num_episodes, ResetSeeds(0, "demos"), threads)
     try:
         provenance = {"policy": dict(saved.provenance), "seed": 0, "noise": 0.0, "actions": "mean"}
-        demos = record_demonstrations(env, saved.policy.mean, num_episodes, provenance)
+        return record_demonstrations(env, saved.policy.mean, num_episodes, provenance)
     finally:
         env.close()
-    make_folder(path.parent)
-    save_demos(demos, path)
-    return as_setting
+
+
+def measured_with(scope: Scope) -> Document:
+    episodes = QUICK_EPISODES if scope.is_quick else EPISODES
+    return {"episodes": episodes, "numbers": list(NUMBERS)}
 
 
 def measure(record: RunRecord, scope: Scope) -> Document:
@@ -99,7 +118,7 @@ def measure(record: RunRecord, scope: Scope) -> Document:
         record.path,
         which=which,
         demonstrations=record.task,
-        episodes=QUICK_EPISODES if scope.is_quick else EPISODES,
+        episodes=measured_with(scope)["episodes"],
     )
     assert report.played is not None
     return {
@@ -179,4 +198,10 @@ def _panel(gathered: Gathered, task: str) -> Panel:
     return Panel(task, x_label, "return G", series, reference, reference_label=label)
 
 
-DEMONSTRATORS = NamedExperiment(stages=(teachers, imitators), analyse=analyse, measure=measure)
+DEMONSTRATORS = NamedExperiment(
+    stages=(teachers, imitators),
+    prepare=record_teachers,
+    analyse=analyse,
+    measure=measure,
+    measured_with=measured_with,
+)

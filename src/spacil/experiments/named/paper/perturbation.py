@@ -50,6 +50,18 @@ def best_of_each_task(found: Sequence[ArmRuns]) -> list[RunRecord]:
     return list(best.values())
 
 
+def measured_with(scope: Scope) -> Document:
+    levels, draws, episodes = (
+        (QUICK_LEVELS, QUICK_DRAWS, QUICK_EPISODES) if scope.is_quick else (LEVELS, DRAWS, EPISODES)
+    )
+    return {
+        "levels": list(levels),
+        "draws": draws,
+        "episodes": episodes,
+        "most_states": MOST_STATES,
+    }
+
+
 def measure(record: RunRecord, scope: Scope) -> Document:
     """The best policy of a run."""
     return _disturbed(load_policy(record.path, "best"), record.path, scope)
@@ -66,25 +78,23 @@ def _disturbed(saved: SavedPolicy, source: Path, scope: Scope) -> Document:
     if frame is None or task not in bundled_demos():
         raise DataError(f"{source}: {task} has no bundled demonstrations to measure J on")
     states = load_demos(task).states.float()
-    levels, draws, episodes = (
-        (QUICK_LEVELS, QUICK_DRAWS, QUICK_EPISODES) if scope.is_quick else (LEVELS, DRAWS, EPISODES)
-    )
+    how = measured_with(scope)
     threads = RunConfig().simulation_threads
-    env = make_vector_env(task, episodes, ResetSeeds(0, "evaluate"), threads)
+    env = make_vector_env(task, how["episodes"], ResetSeeds(0, "evaluate"), threads)
     try:
         found = measure_parameter_noise(
             saved.policy,
             env,
-            states[:: -(-len(states) // MOST_STATES)],
+            states[:: -(-len(states) // how["most_states"])],
             frame,
-            levels,
-            draws,
-            episodes,
+            how["levels"],
+            how["draws"],
+            how["episodes"],
             seed=0,
         )
     finally:
         env.close()
-    return {"episodes": episodes, "draws": [asdict(one) for one in found]}
+    return {"episodes": how["episodes"], "draws": [asdict(one) for one in found]}
 
 
 def analyse(gathered: Gathered) -> Outcome:
@@ -116,10 +126,21 @@ def analyse(gathered: Gathered) -> Outcome:
             ],
         },
         panels=[_panel(task, levels) for task in tasks],
-        notes=[*map(_about, gathered.files), *_not_measured(tasks)],
+        notes=[*_left_out(gathered), *map(_about, gathered.files), *_not_measured(tasks)],
         problems=gathered.problems,
         records=records,
     )
+
+
+def _left_out(gathered: Gathered) -> list[str]:
+    """Runs beside a better one of their task, which is the one that is measured."""
+    notes = []
+    for task in gathered.tasks:
+        of_task = [record for record in gathered.records if record.task == task]
+        left_out = [str(record.path) for record in of_task if record.path not in gathered.measured]
+        if left_out and len(left_out) < len(of_task):
+            notes.append(f"{task}: the run of the highest return; not {', '.join(left_out)}")
+    return notes
 
 
 def _about(file: PolicyFile) -> str:
@@ -213,6 +234,7 @@ PERTURBATION = NamedExperiment(
     stages=(arms,),
     analyse=analyse,
     measure=measure,
+    measured_with=measured_with,
     measured_runs=best_of_each_task,
     measure_file=measure_file,
 )
