@@ -12,6 +12,7 @@ import torch
 from tiny_runs import tiny
 
 import spacil
+from spacil.cli.training.train import _parse as parse_train
 from spacil.config.defaults import default_config
 from spacil.config.flat import flat_settings, from_flat_settings, with_user_settings
 from spacil.config.train_config import TrainConfig
@@ -449,8 +450,41 @@ def test_a_wish_for_the_smoothest_takes_the_place_of_the_rule(wish: dict[str, An
 
 def test_a_wish_that_is_not_made_changes_nothing() -> None:
     default = default_config("spacil", REACHER)
-    assert with_user_settings(default, {"smoothest": False, "keep_return": 0.0}) == default
+    nothing = {
+        "smoothest": False,
+        "keep_return": 0.0,
+        "smoothness_target": 0.0,
+        "fluctuation_target": 0.0,
+    }
+    assert with_user_settings(default, nothing) == default
     assert Wishes(default).document() == {"dual": None}
+
+
+def test_a_wish_that_is_not_made_is_no_other_ones_concern() -> None:
+    settings = {"keep_return": 0.98, "smoothness_target": 0.0}
+    config = with_user_settings(default_config("spacil", REACHER), settings)
+    assert config == with_user_settings(default_config("spacil", REACHER), {"keep_return": 0.98})
+
+
+@pytest.mark.parametrize(
+    ("flags", "settings"),
+    [
+        ("--keep-return 0", {}),
+        ("--smoothness-target=0 --no-smoothest", {}),
+        ("--keep_return=0.9 --smoothness-target 0.0", {"keep_return": 0.9}),
+        ("--smoothest", {"smoothest": True}),
+        ("--smoothest --keep-return 0", {"smoothest": True}),
+        ("--smoothness-target 1 --no-smoothest", {"smoothness_target": 1.0}),
+        (
+            "--penalty-weight auto --lambda-policy 0.2",
+            {"penalty_weight": "auto", "lambda_policy": 0.2},
+        ),
+    ],
+)
+def test_flags_imply_what_keywords_do(flags: str, settings: dict[str, Any]) -> None:
+    default = default_config("spacil", REACHER)
+    config, _ = parse_train(default, flags.split(), has_task=True)
+    assert config == with_user_settings(default, settings)
 
 
 @pytest.mark.parametrize(
