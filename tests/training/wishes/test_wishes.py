@@ -194,6 +194,20 @@ def test_the_return_to_keep_is_the_demonstrators_or_else_the_best_one_seen(
     assert [row["share_reference"] for row in best_seen] == [returns[0], max(returns)]
 
 
+def test_rewards_that_are_not_finite_count_as_none(
+    learners: Callable[..., PolicyLearner], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert DEMOS.rewards is not None
+    rewards = DEMOS.rewards.clone()
+    rewards[3] = float("nan")
+    broken = replace(DEMOS, rewards=rewards, metadata=DemoMetadata(REACHER))
+    learner = learners(broken, iterations=2, keep_return=0.9)
+    row = train_all(learner)[-1]
+    assert "some that are not finite: --keep-return 0.9 is of the best return" in caplog.text
+    assert row["share_reference"] == row["average_return"]
+    json.dumps(learner.document(), allow_nan=False)
+
+
 def test_a_demonstrator_no_better_than_chance_has_no_return_to_keep(
     learners: Callable[..., PolicyLearner],
 ) -> None:
