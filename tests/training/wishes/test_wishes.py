@@ -12,6 +12,7 @@ import torch
 from tiny_runs import tiny
 
 import spacil
+from spacil.cli.training.summary import wish_lines, wish_outcome
 from spacil.cli.training.train import _parse as parse_train
 from spacil.config.defaults import default_config
 from spacil.config.flat import flat_settings, from_flat_settings, with_user_settings
@@ -540,6 +541,26 @@ def test_wishes_that_mean_nothing_are_refused(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         with_user_settings(default_config(algorithm, REACHER), settings)
+
+
+def test_the_summary_counts_the_chosen_policys_share_by_the_last_reference() -> None:
+    wishes = Wishes(make_config(keep_return=0.9))
+    wishes.smoothest = Smoothest.starting(0.1, 0.1)
+    wishes.constraint = Constraint(0.9, 0.1, 0.0, follows_best=True)
+    rows = []
+    for iteration, (earned, j) in enumerate([(1000.0, 0.5), (1090.0, 0.9)], 1):
+        seen = Evaluation(earned, 0.0, 0.0, 0.0, 8, 100.0, j, j, j, j, j, 0.1)
+        found = wishes.after_evaluation(seen, 0.05, iteration, moves_weight=True)
+        rows.append({"iteration": iteration, "lambda_policy": 0.1, **found})
+    outcome = wish_outcome(rows)
+    assert outcome["smoothest_iteration"] == 1
+    share = 1000 / 1090
+    assert outcome["smoothest"]["return_share"] == pytest.approx(share)
+    assert outcome["smoothest"]["constraint_slack"] == pytest.approx((share - 0.9) / 0.1)
+    assert "share 91.7%" in wish_lines(outcome)[0]
+    new = ("smoothest_slack", "smoothest_return_share")
+    before = [{key: value for key, value in row.items() if key not in new} for row in rows]
+    assert wish_outcome(before)["smoothest"]["return_share"] == 1  # rows of earlier runs
 
 
 def test_the_command_line_says_what_became_of_the_wishes(
