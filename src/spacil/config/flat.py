@@ -8,7 +8,7 @@ import dataclasses
 import difflib
 import functools
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from spacil.config.algorithms import ALGORITHMS, READ_WITH
@@ -39,8 +39,8 @@ FIXED_BY: Mapping[str, tuple[str, ...]] = {
 }
 """What finds a weight -> the settings that say it instead. A number that a user gives is used."""
 
-_SMOOTHEST = ("smoothest", "keep_return")
-"""Either asks for the smoothest policy, and for handing out that one; False and 0 for nothing."""
+_WISHES = ("smoothest", "keep_return", "smoothness_target", "fluctuation_target")
+"""A wish of False or 0 is none, and implies nothing."""
 
 _INSTEAD_OF: Mapping[str, str] = {
     "warm_start_epochs": "warm_start_steps",
@@ -49,8 +49,9 @@ _INSTEAD_OF: Mapping[str, str] = {
 """Two ways to say one thing: the one that a user names takes the place of the default."""
 
 
-def implied_settings(named: Collection[str]) -> dict[str, Any]:
-    """What follows for other settings when a user names these."""
+def implied_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What follows for other settings when a user gives these."""
+    named = [name for name, value in settings.items() if name not in _WISHES or value]
     implied: dict[str, Any] = {
         setting: "fixed"
         for setting, by in FIXED_BY.items()
@@ -64,9 +65,7 @@ def implied_settings(named: Collection[str]) -> dict[str, Any]:
 
 def with_implied(settings: Mapping[str, Any]) -> dict[str, Any]:
     """A user's settings in their long form, and what follows from them."""
-    # A wish that is not made, smoothest=False, implies nothing.
-    named = [name for name, value in settings.items() if name not in _SMOOTHEST or value]
-    return implied_settings(named) | without_short_form(settings)
+    return implied_settings(settings) | without_short_form(settings)
 
 
 def with_user_settings(config: TrainConfig, settings: Mapping[str, Any]) -> TrainConfig:

@@ -12,6 +12,8 @@ import torch
 from tiny_runs import tiny
 
 import spacil
+from spacil.cli.training.summary import wish_lines, wish_outcome
+from spacil.cli.training.train import _parse as parse_train
 from spacil.config.defaults import default_config
 from spacil.config.flat import flat_settings, from_flat_settings, with_user_settings
 from spacil.config.train_config import TrainConfig
@@ -191,6 +193,20 @@ def test_the_return_to_keep_is_the_demonstrators_or_else_the_best_one_seen(
     best_seen = evaluated(train_all(learners(silent, iterations=4, keep_return=0.9)))
     returns = [row["average_return"] for row in best_seen]
     assert [row["share_reference"] for row in best_seen] == [returns[0], max(returns)]
+
+
+def test_rewards_that_are_not_finite_count_as_none(
+    learners: Callable[..., PolicyLearner], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert DEMOS.rewards is not None
+    rewards = DEMOS.rewards.clone()
+    rewards[3] = float("nan")
+    broken = replace(DEMOS, rewards=rewards, metadata=DemoMetadata(REACHER))
+    learner = learners(broken, iterations=2, keep_return=0.9)
+    row = train_all(learner)[-1]
+    assert "some that are not finite: --keep-return 0.9 is of the best return" in caplog.text
+    assert row["share_reference"] == row["average_return"]
+    json.dumps(learner.document(), allow_nan=False)
 
 
 def test_a_demonstrator_no_better_than_chance_has_no_return_to_keep(
@@ -449,8 +465,41 @@ def test_a_wish_for_the_smoothest_takes_the_place_of_the_rule(wish: dict[str, An
 
 def test_a_wish_that_is_not_made_changes_nothing() -> None:
     default = default_config("spacil", REACHER)
-    assert with_user_settings(default, {"smoothest": False, "keep_return": 0.0}) == default
+    nothing = {
+        "smoothest": False,
+        "keep_return": 0.0,
+        "smoothness_target": 0.0,
+        "fluctuation_target": 0.0,
+    }
+    assert with_user_settings(default, nothing) == default
     assert Wishes(default).document() == {"dual": None}
+
+
+def test_a_wish_that_is_not_made_is_no_other_ones_concern() -> None:
+    settings = {"keep_return": 0.98, "smoothness_target": 0.0}
+    config = with_user_settings(default_config("spacil", REACHER), settings)
+    assert config == with_user_settings(default_config("spacil", REACHER), {"keep_return": 0.98})
+
+
+@pytest.mark.parametrize(
+    ("flags", "settings"),
+    [
+        ("--keep-return 0", {}),
+        ("--smoothness-target=0 --no-smoothest", {}),
+        ("--keep_return=0.9 --smoothness-target 0.0", {"keep_return": 0.9}),
+        ("--smoothest", {"smoothest": True}),
+        ("--smoothest --keep-return 0", {"smoothest": True}),
+        ("--smoothness-target 1 --no-smoothest", {"smoothness_target": 1.0}),
+        (
+            "--penalty-weight auto --lambda-policy 0.2",
+            {"penalty_weight": "auto", "lambda_policy": 0.2},
+        ),
+    ],
+)
+def test_flags_imply_what_keywords_do(flags: str, settings: dict[str, Any]) -> None:
+    default = default_config("spacil", REACHER)
+    config, _ = parse_train(default, flags.split(), has_task=True)
+    assert config == with_user_settings(default, settings)
 
 
 @pytest.mark.parametrize(
@@ -492,6 +541,26 @@ def test_wishes_that_mean_nothing_are_refused(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         with_user_settings(default_config(algorithm, REACHER), settings)
+
+
+def test_the_summary_counts_the_chosen_policys_share_by_the_last_reference() -> None:
+    wishes = Wishes(make_config(keep_return=0.9))
+    wishes.smoothest = Smoothest.starting(0.1, 0.1)
+    wishes.constraint = Constraint(0.9, 0.1, 0.0, follows_best=True)
+    rows = []
+    for iteration, (earned, j) in enumerate([(1000.0, 0.5), (1090.0, 0.9)], 1):
+        seen = Evaluation(earned, 0.0, 0.0, 0.0, 8, 100.0, j, j, j, j, j, 0.1)
+        found = wishes.after_evaluation(seen, 0.05, iteration, moves_weight=True)
+        rows.append({"iteration": iteration, "lambda_policy": 0.1, **found})
+    outcome = wish_outcome(rows)
+    assert outcome["smoothest_iteration"] == 1
+    share = 1000 / 1090
+    assert outcome["smoothest"]["return_share"] == pytest.approx(share)
+    assert outcome["smoothest"]["constraint_slack"] == pytest.approx((share - 0.9) / 0.1)
+    assert "share 91.7%" in wish_lines(outcome)[0]
+    new = ("smoothest_slack", "smoothest_return_share")
+    before = [{key: value for key, value in row.items() if key not in new} for row in rows]
+    assert wish_outcome(before)["smoothest"]["return_share"] == 1  # rows of earlier runs
 
 
 def test_the_command_line_says_what_became_of_the_wishes(

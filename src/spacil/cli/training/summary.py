@@ -81,10 +81,24 @@ def wish_outcome(metrics: Rows) -> dict[str, Any]:
         rows = [row for row in metrics if mark in row]
         found |= {key: rows[-1].get(key) for key in keys} if rows else {}
     if "smoothest_iteration" in found:
-        chosen = [r for r in metrics if r.get("iteration") == found["smoothest_iteration"]]
-        keys = ("constraint_slack", "is_constraint_met", "return_share", "imitation_score")
-        found["smoothest"] = {key: chosen[-1].get(key) for key in keys} if chosen else {}
+        found["smoothest"] = _smoothest(metrics, found["smoothest_iteration"])
     return found
+
+
+def _smoothest(metrics: Rows, iteration: int) -> dict[str, Any]:
+    """What the chosen policy is worth by the last evaluation's reference, which may have moved."""
+    chosen = [row for row in metrics if row.get("iteration") == iteration]
+    if not chosen:
+        return {}
+    keys = ("constraint_slack", "is_constraint_met", "return_share", "imitation_score")
+    worth = {key: chosen[-1].get(key) for key in keys}
+    last = [row for row in metrics if "smoothest_slack" in row]  # not in runs of before
+    if last:
+        slack = last[-1]["smoothest_slack"]
+        worth["constraint_slack"] = slack
+        worth["is_constraint_met"] = slack is not None and slack >= 0
+        worth["return_share"] = last[-1].get("smoothest_return_share")
+    return worth
 
 
 def wish_lines(result: Mapping[str, Any]) -> list[str]:

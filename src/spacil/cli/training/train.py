@@ -1,8 +1,9 @@
 """`spacil train ALGORITHM --task NAME`: learn a policy and keep the run."""
 
+import itertools
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from spacil.cli.arguments import parse, value_of
 from spacil.cli.output import JsonTarget
@@ -17,7 +18,7 @@ from spacil.config.flat import (
     refuse_unread,
     require_read,
     with_settings,
-    with_user_settings,
+    without_short_form,
 )
 from spacil.config.train_config import ConfigGroups, TrainConfig
 from spacil.errors import ConfigError
@@ -94,12 +95,10 @@ def _parse(
     default: TrainConfig, arguments: list[str], *, has_task: bool
 ) -> tuple[TrainConfig, TrainArguments]:
     """Defaults depend on task, preset and file, so these were read first; then flags win."""
-    flags = {word.split("=")[0] for word in arguments if word.startswith("--")}
-    given = {flag[2:].replace("-", "_").removeprefix("no_") for flag in flags}
-    named = sorted(given & {SHORT_FORM, *group_of_setting()})
+    given = _given(arguments)
+    named = sorted(given.keys() & {SHORT_FORM, *group_of_setting()})
     refuse_unread(default.algorithm, named)
-    is_denied = {flag[5:].replace("-", "_") for flag in flags if flag.startswith("--no-")}
-    default = with_settings(default, implied_settings(given - is_denied))
+    default = with_settings(default, implied_settings(given))
     groups = {group.name: getattr(default, group.name) for group in fields(ConfigGroups)}
     parsed = parse(
         TrainArguments,
@@ -113,9 +112,31 @@ def _parse(
     if parsed.lambda_policy is not None:
         if "penalty" in given:
             raise ConfigError("--lambda-policy is short for --penalty exact=W: give one of the two")
-        config = with_user_settings(config, {SHORT_FORM: parsed.lambda_policy})
+        config = with_settings(config, without_short_form({SHORT_FORM: parsed.lambda_policy}))
     require_read(config, named)
     return config, parsed
+
+
+def _given(arguments: list[str]) -> dict[str, Any]:
+    """The flags by name, with their first value as far as it can be told before the full parse."""
+    given: dict[str, Any] = {}
+    for word, following in itertools.pairwise([*arguments, ""]):
+        if word.startswith("--"):
+            flag, _, value = word[2:].partition("=")
+            name = flag.replace("-", "_")
+            if name.startswith("no_"):
+                given[name.removeprefix("no_")] = False
+            else:
+                given[name] = _number_or_word(value or following)
+    return given
+
+
+def _number_or_word(text: str) -> float | str | bool:
+    """True for a flag without a value: the end, or another flag, comes after it."""
+    try:
+        return float(text)
+    except ValueError:
+        return True if text == "" or text.startswith("--") else text
 
 
 def _train(config: TrainConfig, parsed: TrainArguments) -> int:

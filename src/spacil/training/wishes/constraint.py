@@ -12,6 +12,7 @@ the best return of a regular evaluation so far, which moves with the run.
 """
 
 import logging
+import math
 from dataclasses import dataclass, replace
 
 from spacil.config.train_config import TrainConfig
@@ -85,14 +86,15 @@ def starting_constraint(
     if not keep:
         return Constraint(0.0, threshold)
     random = random_return(eval_env, config.run.seed)
-    if demonstrations.returns is None:
+    returns = demonstrations.returns
+    reference = math.nan if returns is None else float(returns.mean())
+    if not math.isfinite(reference):
         _logger.warning(
-            "the demonstrations hold no rewards: --keep-return %g is of the best return that the "
-            "run has seen",
+            "the demonstrations hold no rewards, or some that are not finite: --keep-return %g is "
+            "of the best return that the run has seen",
             keep,
         )
         return Constraint(keep, threshold, random, follows_best=True)
-    reference = float(demonstrations.returns.mean())
     if reference <= random:
         raise ConfigError(
             f"--keep-return {keep}: the demonstrator earns {reference:.4g}, no more than random "

@@ -105,7 +105,7 @@ class ChangeLimit(Smoothest):
         return cls(MAX_LOG_WEIGHT, math.log(weight * min_factor), MAX_LOG_WEIGHT)
 
     def after_evaluation_with(self, weight: float, slack: float | None) -> Self:
-        """With the weight that was in use when the slack was found."""
+        """With the slack, and the weight that the next iteration would have without it."""
         if slack is None or slack >= 0:
             return self.after_evaluation(slack)
         used = min(self.log_weight, math.log(weight))

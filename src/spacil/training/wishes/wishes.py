@@ -238,6 +238,7 @@ class Wishes:
             "return_share": self.constraint.share(average_return),
             "share_reference": self.constraint.reference_return,
             "random_return": self.constraint.random_return,
+            "smoothest_return_share": self.constraint.share(self.chosen.average_return),
         }
         return {
             "score_threshold": self.constraint.threshold,
@@ -247,6 +248,7 @@ class Wishes:
             "is_constraint_met": slack is not None and slack >= 0,
             "next_lambda_policy": self.smoothest.weight,
             "smoothest_iteration": self.chosen.iteration,
+            "smoothest_slack": self.constraint.slack(self.chosen.average_return, self.chosen.score),
             "is_smoothest": is_chosen,
         }
 
