@@ -261,8 +261,8 @@ def test_imitators_are_compared_with_their_own_demonstrator(tmp_path: Path) -> N
     }
     outcome = demonstrators.analyse(replace(gathered, measured=measured))
     rows = {row[1]: row for row in outcome.tables[0].rows}
-    # There is one smooth demonstrator, so that its ratios have no interval.
-    assert rows["spacil from the smooth demonstrator"][-2:] == ["0.50", "0.25 (0.25 to 0.25)"]
-    assert rows["gail from the smooth demonstrator"][-2:] == ["2.00", "-"]
+    ratios = ["0.50 (0.50 to 0.50)", "0.25 (0.25 to 0.25)"]
+    assert rows["spacil from the smooth demonstrator"][-2:] == ratios
+    assert rows["gail from the smooth demonstrator"][-2:] == ["2.00 (2.00 to 2.00)", "-"]
     assert rows["gail from the rough demonstrator"][-2].startswith("0.28")  # of 3.57
     assert rows["smooth demonstrator"][2] == "1"

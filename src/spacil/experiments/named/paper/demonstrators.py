@@ -5,6 +5,7 @@ penalty, then recorded. J of all is measured in one frame, that of the bundled d
 run's own frame is that of the demonstrations it was given, and two frames cannot be compared.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from spacil.experiments.named.outcome import Document, Outcome, Panel, Series, T
 from spacil.experiments.named.plan import Arm, Scope, Setting, narrowed, with_budget
 from spacil.experiments.named.rows import ratio_text, spread
 from spacil.experiments.run_record import RunRecord, Which
-from spacil.experiments.statistics import ratio_of_means, summarize
+from spacil.experiments.statistics import Ratio, ratio_of_means, summarize
 from spacil.experiments.sweeps.folder import DEMONSTRATIONS
 from spacil.experiments.sweeps.plan import SWEEP_FOLDER
 from spacil.measuring.measure import measure_smoothness
@@ -142,7 +143,7 @@ def analyse(gathered: Gathered) -> Outcome:
             teacher = _teacher_j(gathered, task, arm.arm.group)
             gail = gathered.arm(task, "gail", arm.arm.group)
             theirs = [gathered.measured[r.path]["J"] for r in gail.records] if gail else None
-            to_teacher = None if teacher is None else ratio_of_means(columns["J"], [teacher])
+            to_teacher = None if teacher is None else _ratio_to(columns["J"], teacher)
             to_gail = ratio_of_means(columns["J"], theirs) if theirs and gail is not arm else None
             rows.append(
                 {"task": task, "group": arm.arm.group, "setting": arm.label, **columns}
@@ -170,6 +171,12 @@ def analyse(gathered: Gathered) -> Outcome:
         problems=gathered.problems,
         records=gathered.records,
     )
+
+
+def _ratio_to(values: Sequence[float], number: float) -> Ratio:
+    """Of a mean over seeds to the number of one policy, which is no sample of anything."""
+    found = summarize([value / number for value in values])
+    return Ratio(found.mean, found.low, found.high)
 
 
 def _teacher_j(gathered: Gathered, task: str, group: str) -> float | None:
