@@ -149,7 +149,7 @@ def _deviations(config: TrainConfig, settings: Mapping[str, Any]) -> dict[str, V
             continue
         found: dict[str, Value] = {PRESET: preset} if preset != "none" else {}
         found |= {k: _value(v) for k, v in settings.items() if base.get(k) != v}
-        implied = implied_settings([name for name, value in found.items() if value is not False])
+        implied = implied_settings(found)
         # What would follow from these and is not so has to be said as well.
         found |= {k: _value(settings[k]) for k, v in implied.items() if settings.get(k, v) != v}
         if nearest is None or len(found) < len(nearest):
