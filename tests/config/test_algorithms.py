@@ -206,6 +206,33 @@ def test_a_step_s_settings_are_read_with_that_step() -> None:
         with_user_settings(config, {"ppo_clip": 0.3})
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "unread", "reader"),
+    [
+        ("spacil", {"cost_penalty_estimator": "pgd"}, {"cost_penalty_form": "both"}),
+        ("spacil", {"cost_penalty_mixing": "none"}, {"cost_penalty_form": "gp"}),
+        ("spacil", {"ball_num_steps": 5}, {"penalty": "pgd=0.1"}),
+        ("spacil", {"ball_radius": 0.1}, {"policy_penalty_scale": "paper-mean"}),
+        ("spacil", {"caps_noise_std": 0.1}, {"penalty": "caps"}),
+        ("spacil", {"smoothness_target_states": 9}, {"fluctuation_target": 1.0}),
+        ("spacil", {"warm_start_steps": 0, "warm_start_iterations": 2}, {"warm_start_epochs": 3}),
+        ("gail", {"cost_weight": "by-pairs"}, {"lambda_cost": 0.1}),
+        ("gail", {"cost_penalty_mixing": "none"}, {"lambda_cost": 0.1, "cost_penalty_form": "gp"}),
+        ("gail", {"penalty_state_fraction": 0.5}, {"lambda_cost": 0.1}),
+        ("bc", {"gamma": 0.9}, {"penalty_discount": True}),
+        ("smooth", {"select": "last"}, None),
+    ],
+)
+def test_a_setting_that_nothing_reads_beside_the_others_is_refused(
+    algorithm: str, unread: dict[str, Any], reader: dict[str, Any] | None
+) -> None:
+    config, flag = default_config(algorithm, "Reacher-v4"), list(unread)[-1].replace("_", "-")
+    with pytest.raises(ConfigError, match=f"--{flag} is read with .* only"):
+        with_user_settings(config, unread)
+    if reader is not None:
+        with_user_settings(config, unread | reader)
+
+
 def test_a_misspelt_setting_is_met_with_the_nearest_names() -> None:
     config = default_config("gail", "Reacher-v4")
     with pytest.raises(ConfigError, match="unknown setting 'maxkl': did you mean max_kl"):

@@ -42,7 +42,7 @@ def files_in(folder: Path) -> dict[str, bytes]:
         ("discriminator_learning_rate", 0.003, 0.01),
         ("lambda_cost", 0.0, 0.1),
         ("cost_penalty_form", "r1", "gp"),
-        ("penalty_state_fraction", 0.25, 0.5),
+        ("gae_lambda", 0.95, 0.5),
         ("evaluation_steps", 100, 150),
     ],
 )
@@ -65,7 +65,7 @@ def test_a_changed_policy_penalty_is_refused_with_what_it_was(train: Train, tmp_
     before = files_in(run_dir)
     for name, now, told in (
         ("lambda_policy", 0.1, "penalty: ['exact=0.03'] -> ['exact=0.1']"),
-        ("ball_radius", 0.1, "ball_radius: 0.01 -> 0.1"),
+        ("penalty_start", 3, "penalty_start: 0 -> 3"),
     ):
         refusal = train(*plain, "--resume", iterations=1, **{name: now})
         assert refusal.code == 2

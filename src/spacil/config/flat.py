@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from spacil.config.algorithms import ALGORITHMS, READ_WITH
 from spacil.config.penalty_terms import words_of
+from spacil.config.read_with import READERS
 from spacil.config.train_config import ConfigGroups, TrainConfig
 from spacil.errors import ConfigError
 
@@ -95,6 +96,9 @@ def require_read(config: TrainConfig, names: Iterable[str]) -> None:
             switch, value = READ_WITH[group]
             if getattr(getattr(config, groups[switch]), switch) != value:
                 raise ConfigError(f"{_flag(name)} is read with {_flag(switch)} {value} only")
+        reader = READERS.get(name)
+        if reader is not None and not reader.is_there(config):
+            raise ConfigError(f"{_flag(name)} is read with {reader.words} only")
     if config.evaluation.select == "smoothest" and not config.wish.wants_smoothest:
         raise ConfigError("--select smoothest is read with --smoothest or --keep-return only")
     if config.wish.keep_return and config.wish.penalty_weight == "auto":

@@ -18,7 +18,7 @@ class ReturnsConfig:
     action_rate_weight: float = 0.0
     """What a step's reward loses for the squared change of the executed action since the step
     before: the reward shaping that others smooth with. It follows --penalty-start,
-    -ramp-iterations and -doubling."""
+    its ramp and its doubling."""
 
     def __post_init__(self) -> None:
         require(0 < self.gamma <= 1, "gamma", self.gamma, "in (0, 1]")
