@@ -108,9 +108,3 @@ def test_other_demonstrations_are_another_setting(tmp_path: Path) -> None:
     assert compare(tmp_path).aggregates == ()
     also_own = write("Reacher-v4", ("/yours/Reacher-v4-smooth.npz",), DemoChoice())
     assert readings_of(read_run(own)) & readings_of(read_run(also_own))
-
-
-def test_damaged_inputs_do_not_keep_a_run_from_its_comparison(tmp_path: Path) -> None:
-    path = write_run(tmp_path / "a")
-    (path / "inputs.json").write_text("{")
-    assert demonstration_words(read_run(path)) == {}

@@ -13,11 +13,12 @@ def missing_seeds(rows: Sequence["Row"]) -> list[str]:
     """Seeds that other rows of the task have; a sweep plans its own and names what is missing."""
     problems = []
     for of_task in _by_task(rows):
+        if any(run.record.is_planned for row in of_task for run in row.runs):
+            continue
         wanted = {seed for row in of_task for seed in row.seeds}
         for row in of_task:
-            is_planned = all(run.record.is_planned for run in row.runs)
             missing = sorted(wanted - set(row.seeds))
-            if missing and not is_planned:
+            if missing:
                 listed = ", ".join(map(str, missing))
                 problems.append(f"{row.task}, {row.label}: no run of seed {listed}")
     return problems

@@ -144,7 +144,7 @@ def _deviations(config: TrainConfig, settings: Mapping[str, Any]) -> dict[str, V
     """The preset that is nearest to a run's settings, and what differs from it."""
     nearest: dict[str, Value] | None = None
     for preset in ALGORITHMS[config.algorithm].presets:
-        base = _settings_of_preset(config.algorithm, config.task, preset)
+        base = settings_of_preset(config.algorithm, config.task, preset)
         if base is None:
             continue
         found: dict[str, Value] = {PRESET: preset} if preset != "none" else {}
@@ -184,10 +184,11 @@ def _other_data(demos: DemoInputs | None, flags: Mapping[str, Value]) -> dict[st
 
 
 @functools.cache
-def _settings_of_preset(algorithm: str, task: str, preset: Any) -> dict[str, Any] | None:
+def settings_of_preset(algorithm: str, task: str, preset: Any) -> Mapping[str, Any] | None:
+    """By name; None where a printed preset has no weights for the task."""
     try:
         return flat_settings(default_config(algorithm, task, preset))
-    except ConfigError:  # the paper prints no weights for this task
+    except ConfigError:
         return None
 
 

@@ -6,20 +6,16 @@ settings apart only where one task has several. A row's label says only what set
 rivals of the same task, so that labels tell nothing here.
 """
 
-import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spacil.config.algorithms import ALGORITHMS, Preset
-from spacil.config.defaults import default_config
-from spacil.config.flat import flat_settings
-from spacil.errors import ConfigError, SpacilError
-from spacil.experiments.run_record import RunRecord
+from spacil.experiments.run_record import RunRecord, settings_of_preset
 from spacil.experiments.sweeps.plan import DEMONSTRATION_FLAGS, PRESET
-from spacil.runs.inputs import DemoChoice, DemoInputs, read_inputs
+from spacil.runs.inputs import DemoChoice, read_inputs
 
 if TYPE_CHECKING:
     from spacil.experiments.comparison import Row
@@ -96,7 +92,7 @@ def readings_of(record: RunRecord, left_out: Sequence[str] = ()) -> frozenset[Re
     given = demonstration_words(record).items()
     found = []
     for preset in ALGORITHMS[record.algorithm].presets:
-        base = _settings_of_preset(record.algorithm, record.task, preset)
+        base = settings_of_preset(record.algorithm, record.task, preset)
         if base is not None:
             differences = {(k, _text(v)) for k, v in values.items() if base.get(k) != v}
             found.append(Reading(record.algorithm, preset, frozenset({*differences, *given})))
@@ -108,33 +104,19 @@ def demonstration_words(record: RunRecord) -> dict[str, str]:
 
     Files count by their names without the task's, so that those of several tasks compare.
     """
-    inputs = _demonstrations_of(record)
-    if inputs is None:
+    inputs = read_inputs(record.path)
+    demonstrations = None if inputs is None else inputs.demonstrations
+    if demonstrations is None:
         chosen = {k: text for k, text in record.choices.items() if k in DEMONSTRATION_FLAGS}
         sources = chosen.pop("demos", record.task).split("+")
     else:
         default = asdict(DemoChoice())
-        choice = asdict(inputs.choice)
+        choice = asdict(demonstrations.choice)
         chosen = {k: str(value) for k, value in choice.items() if value != default[k]}
-        sources = ["in memory"] if inputs.sources is None else list(inputs.sources)
+        known = demonstrations.sources
+        sources = ["in memory"] if known is None else list(known)
     names = "+".join(Path(source).name.replace(record.task, "TASK") for source in sources)
     return chosen if names == "TASK" else chosen | {"demos": names}
-
-
-def _demonstrations_of(record: RunRecord) -> DemoInputs | None:
-    try:
-        inputs = read_inputs(record.path)
-    except SpacilError:  # its numbers are not in there
-        return None
-    return None if inputs is None else inputs.demonstrations
-
-
-@functools.cache
-def _settings_of_preset(algorithm: str, task: str, preset: Preset) -> Mapping[str, Any] | None:
-    try:
-        return flat_settings(default_config(algorithm, task, preset))
-    except ConfigError:  # the paper prints no weights for this task
-        return None
 
 
 def _text(value: object) -> str:

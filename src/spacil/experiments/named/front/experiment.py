@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from spacil.experiments.named.experiment import ArmRuns, Gathered, NamedExperiment, gather
-from spacil.experiments.named.front.filters import measure, runs_of_gail
+from spacil.experiments.named.front.filters import measure, measured_with, runs_of_gail
 from spacil.experiments.named.front.ladder import (
     METHODS,
     base,
@@ -112,4 +112,5 @@ FRONT = NamedExperiment(
     analyse=analyse,
     measure=measure,
     measured_runs=runs_of_gail,
+    measured_with=measured_with,
 )

@@ -56,5 +56,10 @@ def measure(record: RunRecord, scope: Scope) -> Document:
     return {"episodes": episodes, "filters": found}
 
 
+def measured_with(scope: Scope) -> Document:
+    episodes = QUICK_EPISODES if scope.is_quick else EPISODES
+    return {"episodes": episodes, "averages": list(AVERAGES), "cutoffs": list(CUTOFFS)}
+
+
 def runs_of_gail(arms: Sequence[ArmRuns]) -> list[RunRecord]:
     return [record for arm in arms if arm.label == GAIL for record in arm.records]
