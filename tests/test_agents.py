@@ -337,6 +337,19 @@ def test_missing_demonstrations_are_asked_for_by_keyword() -> None:
         library.GAIL("Pendulum-v1")
 
 
+@pytest.mark.parametrize(
+    "arrays", [np.zeros((50, 11)), [np.zeros((50, 11))], {"observations": np.zeros((50, 11))}]
+)
+def test_arrays_for_demonstrations_are_refused_with_what_makes_a_record_of_them(
+    tiny: Tiny, arrays: Any
+) -> None:
+    message = rf"from a {type(arrays).__name__}: .*spacil\.Demonstrations\.from_arrays\(obs"
+    with pytest.raises(ConfigError, match=message):
+        library.SPaCIL("Reacher-v4", demonstrations=arrays, **tiny("spacil"))
+    with pytest.raises(ConfigError, match=message):
+        library.load_demos(arrays)
+
+
 @pytest.mark.parametrize("agent_type", [library.GAIL, library.SPaCIL, library.BC])
 def test_the_evaluation_of_the_untrained_policy_changes_nothing_that_follows(
     tiny: Tiny, tmp_path: Path, agent_type: type[Any]

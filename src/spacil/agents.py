@@ -12,6 +12,7 @@ from spacil.config.flat import with_settings, with_user_settings
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.file import require_name
 from spacil.envs.registry import task_name
 from spacil.envs.vector_env import refuse_copy, require_own_process
 from spacil.errors import ConfigError, DataError, keywords_for_flags
@@ -260,4 +261,7 @@ def _demo_inputs(
         return None
     if isinstance(source, Demonstrations):
         return DemoInputs(None, choice)
-    return DemoInputs(full_names([] if source is None else [source]), choice)
+    if source is None:
+        return DemoInputs((), choice)
+    require_name(source)
+    return DemoInputs(full_names([source]), choice)

@@ -96,6 +96,17 @@ def test_a_non_finite_number_is_refused_with_its_place(
     assert "--drop-nonfinite" in message
 
 
+def test_nan_is_refused_where_demonstrations_are_measured_against(
+    good_demos: Demonstrations, saved: Saved, spacil: Callable[..., Any], finished_run: Path
+) -> None:
+    file = saved(with_values(good_demos, "observations", (ROW, 1), float("nan")))
+    message = f"{file}: 1 non-finite value in observations, first nan at episode 2, step 17"
+    for command in (("evaluate", "--demos"), ("smoothness", "--demos"), ("smoothness", "--states")):
+        refused = spacil(command[0], finished_run, command[1], file, "--episodes", 1)
+        assert (refused.code, refused.out) == (65, "")
+        assert message in refused.err
+
+
 def test_episodes_with_nan_are_dropped_on_request_and_that_is_recorded(
     good_demos: Demonstrations, saved: Saved, train: Callable[..., Any], tmp_path: Path
 ) -> None:

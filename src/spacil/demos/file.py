@@ -35,6 +35,7 @@ def load_demos(source: str | Path) -> Demonstrations:
 
     `load_demos("Hopper-v4")` loads the bundled ones of a task.
     """
+    require_name(source)
     bundled = bundled_demos()
     if isinstance(source, str) and source in bundled:
         with as_file(bundled[source]) as path:
@@ -47,6 +48,16 @@ def load_demos(source: str | Path) -> Demonstrations:
         raise DataError(f"no demonstrations '{source}': no such file; bundled tasks: {names}")
     name = _format_of_folder(path) if is_folder else _format_of_file(path)
     return _FORMATS[name].load(path)
+
+
+def require_name(source: object) -> None:
+    """Refuse what names no file, folder or task; arrays in its place are a frequent slip."""
+    if not isinstance(source, str | os.PathLike):
+        raise ConfigError(
+            f"demonstrations cannot be loaded from a {type(source).__name__}: pass a file, a "
+            "task's name, or for arrays the record that spacil.Demonstrations.from_arrays("
+            "observations, executed_actions) makes of one array per episode each"
+        )
 
 
 def save_demos(demos: Demonstrations, target: str | Path, form: str | None = None) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from spacil.demos.check.findings import require_finite
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import load_demos
 from spacil.demos.formats.npz_archive import read_arrays
@@ -35,7 +36,9 @@ def demonstrated_states(demos: Demonstrations) -> FixedStates:
 def load_states(path: Path) -> FixedStates:
     """From an npz file with an array `states`, `observations` or `obs`; or from demonstrations."""
     if path.suffix.lower() != ".npz":
-        return demonstrated_states(load_demos(path))
+        demos = load_demos(path)
+        require_finite(demos)
+        return demonstrated_states(demos)
     arrays, others = read_arrays(path, _NAMES)
     if not arrays:
         raise DataError(

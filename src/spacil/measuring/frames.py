@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from spacil.demos.check.findings import require_finite
 from spacil.demos.common_frame import CommonFrame, bundled_frame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.vector_env import require_dims
@@ -44,8 +45,12 @@ def frame_facts(frame: CommonFrame | None, own_scale: Tensor) -> FrameFacts | No
 def choose_frame(
     given: Demonstrations | None, kept: CommonFrame | None, task: str | None
 ) -> CommonFrame | None:
-    """That of demonstrations a user names, the one kept with the policy, or the bundled one."""
+    """That of demonstrations a user names, the one kept with the policy, or the bundled one.
+
+    Given ones have to be finite: without some of their episodes they would be another frame.
+    """
     if given is not None:
+        require_finite(given)
         return CommonFrame.of(given, given.source)
     return kept if kept is not None else bundled_frame(task)
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,31 @@ def test_the_demonstrator_stands_beside_the_policy(spacil: Spacil, finished_run:
     shown = spacil(*command).out
     assert re.search(r"policy +demonstrator", shown)
     assert re.search(rf"return G +-\d+\.\d+ +{beside['average_return']:.3f}", shown)
+
+
+def test_the_bundled_demonstrator_does_not_stand_beside_a_run_on_other_episodes(
+    spacil: Spacil, tiny: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    bundled = library.load_demos("Reacher-v4")
+    own, run = replace(bundled.first(3), rewards=None), tmp_path / "run"
+    agent = library.GAIL("Reacher-v4", own, **tiny(iterations=1))
+    agent.learn(run_dir=run)
+    agent.save(tmp_path / "agent")
+    for source in (run, tmp_path / "agent"):
+        command = ("evaluate", source, "--episodes", 1, "--json")
+        assert spacil(*command).result["demonstrator"] is None
+        assert spacil(*command, "--demos", "Reacher-v4").result["demonstrator"] is None
+
+
+def test_the_bundled_demonstrator_stands_beside_a_run_on_its_episodes_without_rewards(
+    spacil: Spacil, tiny: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    bundled = library.load_demos("Reacher-v4")
+    assert bundled.returns is not None
+    agent = library.GAIL("Reacher-v4", replace(bundled, rewards=None), **tiny(iterations=1))
+    agent.learn(run_dir=tmp_path / "run")
+    beside = spacil("evaluate", tmp_path / "run", "--episodes", 1, "--json").result["demonstrator"]
+    assert beside["average_return"] == pytest.approx(float(bundled.returns.mean()))
 
 
 def test_the_table_and_a_file_hold_the_same_numbers(

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+import spacil as library
+
 Spacil = Callable[..., Any]
 Train = Callable[..., Any]
 
@@ -27,6 +29,54 @@ def test_the_config_of_a_run_makes_the_same_run_again(
     assert (first.code, again.code) == (0, 0)
     assert config_in(tmp_path / "b") == config_in(tmp_path / "a")
     assert again.result["last"] == first.result["last"]
+
+
+def demonstrations_in(run: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((run / "inputs.json").read_text())["demonstrations"]
+    return found
+
+
+@pytest.fixture
+def own_demos(tmp_path: Path) -> Path:
+    """Demonstrations in a file of one's own."""
+    file = tmp_path / "mine.demos.safetensors"
+    library.save_demos(library.load_demos("Reacher-v4").first(4), file)
+    return file
+
+
+def test_the_config_of_a_run_brings_its_demonstrations_and_flags_win(
+    train: Train, spacil: Spacil, own_demos: Path, tmp_path: Path
+) -> None:
+    given = ("--demos", own_demos, "--num-demos", 3, "--demo-every", 2, "--drop-nonfinite")
+    first = train("gail", "--run-dir", tmp_path / "a", *given, iterations=1)
+    command = ("train", "--config", tmp_path / "a" / "config.json", "--quiet", "--json")
+    again = spacil(*command, "--run-dir", tmp_path / "b")
+    assert (first.code, again.code) == (0, 0)
+    assert demonstrations_in(tmp_path / "b") == demonstrations_in(tmp_path / "a")
+    assert again.result["last"] == first.result["last"]
+
+    own = ("--demos", "Reacher-v4", "--num-demos", 2, "--no-drop-nonfinite")
+    assert spacil(*command, "--run-dir", tmp_path / "c", *own).code == 0
+    chosen = demonstrations_in(tmp_path / "c")
+    assert (chosen["sources"], chosen["num_demos"]) == (["Reacher-v4"], 2)
+    assert (chosen["demo_every"], chosen["drop_nonfinite"]) == (2, False)
+
+
+def test_demonstrations_that_are_not_found_again_are_asked_for(
+    train: Train, spacil: Spacil, tiny: Callable[..., dict[str, Any]], own_demos: Path
+) -> None:
+    folder = own_demos.parent
+    assert train("gail", "--run-dir", folder / "a", "--demos", own_demos, iterations=1).code == 0
+    in_memory = library.load_demos(own_demos)
+    library.GAIL("Reacher-v4", in_memory, **tiny(iterations=1)).learn(run_dir=folder / "b")
+    moved = own_demos.rename(folder / "moved.demos.safetensors")
+    for run, reason in (("a", f"no longer at {own_demos}"), ("b", "demonstrations in memory")):
+        command = ("train", "--config", folder / run / "config.json", "--quiet")
+        refused = spacil(*command, "--run-dir", folder / "again")
+        assert refused.code == 2
+        assert reason in refused.err and "with --demos" in refused.err
+        assert not (folder / "again").exists()
+        assert spacil(*command, "--run-dir", folder / f"{run}2", "--demos", moved).code == 0
 
 
 def test_flags_win_over_the_file_and_the_file_over_the_preset(

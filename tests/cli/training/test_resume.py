@@ -208,11 +208,23 @@ def test_a_finished_run_has_nothing_left_to_do(spacil: Spacil, finished_run: Pat
     done = spacil("resume", finished_run)
     assert done.code == 0
     assert "learned, last" in done.out
-    assert "all 3 iterations are done: --iterations N goes on" in done.err
-    fewer = spacil("resume", finished_run, "--iterations", 2, "--quiet")
-    assert "all 3 iterations are done: --iterations N goes on" in fewer.err
+    assert "all 3 iterations are done: --iterations 4 or more goes on" in done.err
+    assert spacil("resume", finished_run, "--iterations", 3, "--quiet").code == 0
     assert len(rows_of(finished_run)) == 4
     assert (finished_run / "metrics.jsonl").read_bytes() == before
+
+
+def test_fewer_iterations_than_are_done_are_refused_before_anything_is_written(
+    spacil: Spacil, finished_run: Path
+) -> None:
+    def files() -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in finished_run.rglob("*") if path.is_file()}
+
+    before = files()
+    refused = spacil("resume", finished_run, "--iterations", 2)
+    assert (refused.code, refused.out) == (2, "")
+    assert "--iterations is 2, but 3 iterations are done: --iterations 4 or more" in refused.err
+    assert files() == before
 
 
 def test_a_run_of_version_0_1_is_resumed_with_the_bundled_demonstrations(

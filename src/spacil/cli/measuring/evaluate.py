@@ -65,7 +65,7 @@ def run(arguments: list[str]) -> int:
         check=lambda spec: require_fit(saved.policy, spec, parsed.source),
     )
     facts = frame_facts(frame, saved.policy.normalizer.scale)
-    demonstrator = demonstrator_of(parsed.source, task, frame)
+    demonstrator = demonstrator_of(parsed.source, task, saved.common_frame, frame)
     algorithm = saved.provenance.get("algorithm")
     document = identity(task=task, algorithm=algorithm, seed=parsed.seed) | {
         "source": str(parsed.source),
@@ -79,17 +79,26 @@ def run(arguments: list[str]) -> int:
 
 
 def demonstrator_of(
-    source: Path, task: str, frame: "CommonFrame | None"
+    source: Path, task: str, kept: "CommonFrame | None", frame: "CommonFrame | None"
 ) -> "DemonstratorRow | None":
-    """Whom the policy learned from, as its run remembers it; else the task's bundled one."""
+    """Whom the policy learned from, as its run remembers it; else the bundled one, if it is that.
+
+    `kept`: the frame of the demonstrations it learned from; `frame`: the one it is measured in.
+    """
+    from spacil.demos.common_frame import bundled_frame
     from spacil.demos.demonstrator import demonstrator_row
-    from spacil.demos.file import bundled_demos, load_demos
+    from spacil.demos.file import load_demos
     from spacil.runs.inputs import read_inputs
 
     inputs = read_inputs(source)
     if inputs is not None and inputs.demonstrator is not None:
         return inputs.demonstrator
-    return demonstrator_row(load_demos(task), frame) if task in bundled_demos() else None
+    bundled = bundled_frame(task)
+    if bundled is None:
+        return None
+    # Where nothing says which demonstrations it had, it is taken to have had the bundled ones.
+    is_its_own = inputs is None if kept is None else kept.is_same_as(bundled)
+    return demonstrator_row(load_demos(task), frame) if is_its_own else None
 
 
 def _print(document: dict[str, Any], facts: "FrameFacts | None") -> None:

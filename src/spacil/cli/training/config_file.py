@@ -2,10 +2,11 @@
 
 A file is the config.json of a run, or a part of one written by hand: any settings, and beside them
 `algorithm`, `task` and `preset`. The order is defaults, preset, file, flags; the last one wins.
+The inputs.json beside a run's config.json says which demonstrations the run had.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,36 @@ def read_config_file(path: Path | None) -> ConfigFile:
         if value is not None and not isinstance(value, str):
             raise ConfigError(f"--config {path}: {key} is {value!r}, expected a name")
     return ConfigFile(**names, settings=settings, name=f"--config {path}")
+
+
+def demo_flags_beside(path: Path, *, has_sources: bool) -> dict[str, Any]:
+    """What the run of a config.json was given about demonstrations, by flag; empty if not known.
+
+    `has_sources`: the user names demonstrations, so those of the run need not be found again.
+    """
+    from spacil.runs.inputs import read_inputs
+
+    inputs = read_inputs(path.parent)
+    if inputs is None or inputs.demonstrations is None:
+        return {}
+    demos = inputs.demonstrations
+    sources = () if has_sources else _found_again(demos.sources, path)
+    return {"demos": sources, **asdict(demos.choice)}
+
+
+def _found_again(sources: tuple[str, ...] | None, path: Path) -> tuple[str, ...]:
+    if sources is None:
+        raise ConfigError(
+            f"--config {path}: its run was trained in Python on demonstrations in memory: save "
+            "them with spacil.save_demos and name the file with --demos"
+        )
+    for source in sources:  # a file is named by its full path, all else is a name
+        if Path(source).is_absolute() and not Path(source).exists():
+            raise ConfigError(
+                f"--config {path}: the demonstrations of its run are no longer at {source}: name "
+                "them with --demos"
+            )
+    return sources
 
 
 def chosen_algorithm(typed: str | None, file: ConfigFile) -> str:

@@ -50,17 +50,17 @@ def run(arguments: list[str]) -> int:
         raise RunDirError(f"{parsed.run} {what}{inside}")
     config, inputs = config_of_run(parsed.run), read_inputs(parsed.run)
     _check_verb(config.algorithm, parsed.run)
+    num_done = _num_done(parsed.run)
     if parsed.iterations is not None:
         config = with_settings(config, {"iterations": parsed.iterations})
+        _check_iterations(parsed.iterations, num_done)
     _check_task(parsed, config, inputs)
-    num_done, num_wanted = _num_done(parsed.run), config.run.iterations
+    num_wanted = config.run.iterations
     # The last iteration may be recorded and not yet saved: a run that was killed there goes on.
     if num_done > num_wanted or (
         num_done == num_wanted and status_of_run(parsed.run) == "finished"
     ):
-        print(
-            f"spacil: all {num_done} iterations are done: --iterations N goes on", file=sys.stderr
-        )
+        print(f"spacil: all {num_done} iterations are done: {_way_on(num_done)}", file=sys.stderr)
     session = Session(
         config,
         _demonstrations(parsed, config, inputs),
@@ -86,6 +86,18 @@ def _num_done(path: Path) -> int:
 
     rows = metrics_log.read(path / "metrics.jsonl")
     return int(rows[-1]["iteration"]) if rows else 0
+
+
+def _check_iterations(num_wanted: int, num_done: int) -> None:
+    """What was learned is not taken back: fewer iterations than are done is a slip."""
+    if num_wanted < num_done:
+        raise ConfigError(
+            f"--iterations is {num_wanted}, but {num_done} iterations are done: {_way_on(num_done)}"
+        )
+
+
+def _way_on(num_done: int) -> str:
+    return f"--iterations {num_done + 1} or more goes on"
 
 
 def _check_task(parsed: ResumeArguments, config: "TrainConfig", inputs: "RunInputs | None") -> None:

@@ -7,7 +7,11 @@ from typing import Any, get_args
 
 from spacil.cli.arguments import parse, value_of
 from spacil.cli.output import JsonTarget
-from spacil.cli.training.config_file import chosen_algorithm, read_config_file
+from spacil.cli.training.config_file import (
+    chosen_algorithm,
+    demo_flags_beside,
+    read_config_file,
+)
 from spacil.cli.training.settings_help import help_text, usage
 from spacil.config.algorithms import ALGORITHMS, Preset
 from spacil.config.defaults import default_config
@@ -30,7 +34,8 @@ class TrainArguments(ConfigGroups):
     """Task name (see `spacil tasks`), any Gymnasium id with Box spaces, or an env of your own:
     module:Env-v0, with module.py in this folder or on PYTHONPATH."""
     config: Path | None = None
-    """Settings from a JSON file: a run's config.json, or a part of one. Flags win."""
+    """Settings from a JSON file: a run's config.json, or a part of one. The demonstrations are
+    those of the run. Flags win."""
     preset: Preset = "none"
     """none; fast (spacil: fewer iterations; others: a start from a clone and larger steps);
     gail-like (spacil without its policy penalty, to compare with); plain (spacil from an untrained
@@ -88,11 +93,14 @@ def run(arguments: list[str]) -> int:
     if wants_help:
         print(help_text(default, TrainArguments, is_whole="--help-all" in rest))
         return 0
-    return _train(*_parse(default, rest, has_task=task is not None))
+    demo_flags: dict[str, Any] = {}
+    if path is not None and ALGORITHMS[algorithm].needs_demonstrations:
+        demo_flags = demo_flags_beside(Path(path), has_sources="demos" in _given(rest))
+    return _train(*_parse(default, demo_flags, rest, has_task=task is not None))
 
 
 def _parse(
-    default: TrainConfig, arguments: list[str], *, has_task: bool
+    default: TrainConfig, demo_flags: dict[str, Any], arguments: list[str], *, has_task: bool
 ) -> tuple[TrainConfig, TrainArguments]:
     """Defaults depend on task, preset and file, so these were read first; then flags win."""
     given = _given(arguments)
@@ -105,7 +113,7 @@ def _parse(
         arguments,
         f"spacil train {default.algorithm}",
         ALGORITHMS[default.algorithm].summary,
-        TrainArguments(task=default.task, **groups) if has_task else None,
+        TrainArguments(task=default.task, **groups, **demo_flags) if has_task else None,
     )
     chosen = {group.name: getattr(parsed, group.name) for group in fields(ConfigGroups)}
     config = TrainConfig(algorithm=default.algorithm, task=parsed.task, **chosen)

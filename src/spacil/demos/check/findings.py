@@ -12,6 +12,7 @@ from torch import Tensor
 
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.selection import episode_of_step, first_steps
+from spacil.errors import DataError
 from spacil.nets.normalizer import STD_FLOOR
 
 Severity = Literal["error", "warning", "note"]
@@ -138,6 +139,13 @@ def nonfinite_findings(demos: Demonstrations) -> list[Finding]:
         for name, tensor, rows_per_episode, severity in subjects
         if tensor is not None and not tensor.isfinite().all()
     ]
+
+
+def require_finite(demos: Demonstrations) -> None:
+    """Refuse observations or actions with NaN or infinity, in the words of training."""
+    errors = [found.message for found in nonfinite_findings(demos) if found.severity == "error"]
+    if errors:
+        raise DataError("\n".join(errors))
 
 
 def _nonfinite_finding(
