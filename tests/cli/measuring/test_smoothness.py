@@ -78,7 +78,31 @@ def test_fixed_states_alone_need_no_task(spacil: Spacil, tmp_path: Path) -> None
     assert done.code == 0
     assert "by finite differences" in done.out and "(50 states)" in done.out
     assert "no common frame: pass --demos" in done.out
-    assert "only an MLP of linear layers with tanh or ReLU can be certified" in done.out
+    assert "nn.Sequential of linear layers with tanh or ReLU can be certified\n" in done.out
+
+
+def test_a_module_that_calls_a_sequential_is_certified_by_that_part(
+    spacil: Spacil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wrapped_for_cli.py").write_text(
+        "from torch import nn\n"
+        "class Model(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.net = nn.Sequential(nn.Linear(11, 8), nn.Tanh(), nn.Linear(8, 2))\n"
+        "    def forward(self, states):\n"
+        "        return self.net(states)\n"
+        "model = Model()\n"
+    )
+    np.savez("states.npz", states=np.random.default_rng(0).normal(size=(50, 11)))
+    try:
+        whole = spacil("smoothness", "wrapped_for_cli:model", "--states", "states.npz")
+        part = spacil("smoothness", "wrapped_for_cli:model.net", "--states", "states.npz")
+    finally:
+        sys.modules.pop("wrapped_for_cli", None)
+    assert "pass that part, such as my_model:model.net" in whole.out
+    assert "layer product" in part.out
 
 
 def test_a_dead_policy_is_called_inactive(

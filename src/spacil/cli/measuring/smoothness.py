@@ -135,7 +135,7 @@ def _print_certificate(report: "SmoothnessReport") -> None:
     found = report.certificate
     _title("certificate: no two states can break these bounds on |dmu| / |ds|")
     if found is None:
-        print("none: only an MLP of linear layers with tanh or ReLU can be certified")
+        print(_why_not_certified(report.kind))
         return
     _table(
         ["", "bound", "layer product", "bound / largest J"],
@@ -149,6 +149,12 @@ def _print_certificate(report: "SmoothnessReport") -> None:
             ["own frame", found.own_bound, found.own_layer_product, found.own_looseness],
         ],
     )
+
+
+def _why_not_certified(kind: str) -> str:
+    words = "none: only a plain nn.Sequential of linear layers with tanh or ReLU can be certified"
+    remedy = "; if forward does nothing but call one, pass that part, such as my_model:model.net"
+    return words + remedy if kind == "module" else words
 
 
 def _print_cost(report: "SmoothnessReport") -> None:
