@@ -123,6 +123,7 @@ def test_a_dead_policy_is_called_inactive(
     ("flags", "code", "complaint"),
     [
         (["missing.onnx"], DataError.exit_code, "no such file"),
+        ([REACHER, "--attack-radius", 0.1], 2, "--attack-radius is read with --robustness only"),
         (["missing-folder"], DataError.exit_code, "no such file or folder"),
         (["nowhere_module:act"], ConfigError.exit_code, "cannot import"),
         (
