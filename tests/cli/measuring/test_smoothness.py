@@ -112,6 +112,12 @@ def test_demonstrations_in_place_of_a_policy_are_recognised(spacil: Spacil, tmp_
     assert f"look like demonstrations: `spacil demos check {tmp_path / 'good.npz'}`" in refused.err
 
 
+def test_the_heading_does_not_name_a_kind_as_if_it_were_the_algorithm(spacil: Spacil) -> None:
+    for source, words in (("Reacher-v4", "bundled expert"), (REACHER, "saved by spacil")):
+        done = spacil("smoothness", source, "--episodes", 1, "--max-states", 10)
+        assert done.out.startswith(f"{source} ({words}) on Reacher-v4, seed 0")
+
+
 def test_a_dead_policy_is_called_inactive(
     spacil: Spacil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,7 +67,7 @@ def run(arguments: list[str]) -> int:
 
 def _print(report: "SmoothnessReport", drawn: list[Path]) -> None:
     where = f" on {shown(report.task)}" if report.task else ""
-    print(f"{report.source} ({report.kind}){where}, seed {report.seed}")
+    print(f"{report.source} ({_kind_in_words(report)}){where}, seed {report.seed}")
     if report.is_inactive:
         print(
             f"INACTIVE: its actions spread by {report.action_spread:.2%} of the half range. "
@@ -81,6 +81,16 @@ def _print(report: "SmoothnessReport", drawn: list[Path]) -> None:
     _print_robustness(report)
     for picture in drawn:
         print(f"picture: {picture}")
+
+
+def _kind_in_words(report: "SmoothnessReport") -> str:
+    """Where a policy is from: the kind `spacil` must not read as the algorithm that trained it."""
+    from spacil.policies.file import bundled_experts
+
+    if report.kind != "spacil":
+        return report.kind
+    is_bundled = report.source in bundled_experts() and not Path(report.source).exists()
+    return "bundled expert" if is_bundled else "saved by spacil"
 
 
 def _print_local(report: "SmoothnessReport") -> None:
