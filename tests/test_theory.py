@@ -139,6 +139,15 @@ def test_a_gibbs_mean_stays_under_its_bound_where_q_is_rough() -> None:
         assert steepest(mean, states) <= 1 / tau  # |Q| has slope 1 in s
 
 
+def test_a_figure_of_an_unknown_kind_is_refused_before_anything_is_computed(
+    spacil: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spacil.experiments.theory.measure", None)
+    refused = spacil("experiment", "theory", "--figure", tmp_path / "theory.xyz")
+    assert refused.code == 2
+    assert "theory.xyz: expected a file name that ends in .png, .pdf, .svg" in refused.err
+
+
 def test_the_command_prints_the_numbers_and_draws_the_figure(
     spacil: Callable[..., Any], tmp_path: Path, panels: dict[str, list[Any]]
 ) -> None:

@@ -168,7 +168,10 @@ def test_arrays_that_do_not_fit_are_refused_in_words(
 
 def test_a_file_without_actions_says_what_it_has(tmp_path: Path) -> None:
     path = _npz(tmp_path / "a.npz", observations=np.zeros((3, 2)), x=np.zeros(3))
-    with pytest.raises(DataError, match=r"has no executed_actions .*it has"):
+    with pytest.raises(DataError, match=r"has no executed_actions .*it has observations, x$"):
+        load_demos(path)
+    path = _npz(tmp_path / "b.npz", xs=np.zeros((3, 2)), us=np.zeros(3))
+    with pytest.raises(DataError, match=r"has no observations .*it has us, xs$"):
         load_demos(path)
 
 

@@ -119,13 +119,20 @@ def test_every_walker_has_as_many_names_as_numbers(task: str) -> None:
     assert names is not None and len(names) == len(set(names)) == TASKS[task].num_states
 
 
+def test_a_check_that_could_not_be_measured_is_not_called_fine() -> None:
+    worse_than_random = about_delay({1: 80.0}, -5.0, 0.0)
+    too_short = about_frequencies(None, None, None)
+    no_change = about_noise(None, None, 0.1, 1.0, "ten demos")
+    for finding in (worse_than_random, too_short, no_change):
+        assert (finding.severity, finding.is_measured) == ("note", False)
+        assert finding.message.startswith("not known: ")
+
+
 def test_delay_and_frequency_are_judged_by_their_numbers() -> None:
     assert about_delay({1: 95.0, 2: 50.0}, 100.0, 0.0).severity == "fine"
     assert about_delay({1: 80.0, 2: 50.0}, 100.0, 0.0).severity == "warning"
-    assert about_delay({1: 80.0}, -5.0, 0.0).severity == "fine"  # worse than random: no share
     assert about_frequencies(0.1, 2.0, 125.0).severity == "fine"
     assert "15.6 Hz at a control rate of 125 Hz" in about_frequencies(0.5, 2.0, 125.0).message
-    assert about_frequencies(None, None, None).severity == "fine"
     few = about_drivers({"a": 0.9, "b": 0.05, "c": 0.03, "d": 0.02}, 1.0, "ten demos")
     assert few.remedy is not None and "a 90%" in few.message
 

@@ -226,6 +226,8 @@ def test_nowhere_to_measure_and_impossible_settings_are_refused() -> None:
         measure_smoothness(module, torch.zeros(2, 11), episodes=0)
     with pytest.raises(ConfigError, match=r"^attack_radius is -1"):
         measure_smoothness(module, torch.zeros(2, 11), attack_radius=-1.0)
+    with pytest.raises(ConfigError, match=r"^attack_radius is read with robustness only"):
+        measure_smoothness(module, torch.zeros(2, 11), attack_radius=0.1)
     with pytest.raises(DataError, match="2 action dims"):
         measure_smoothness(module, env="Hopper-v4", demonstrations=None)
 

@@ -15,6 +15,7 @@ FAR_STDS, FAR_SHARE = 5.0, 0.01
 RAW_SPREAD = 10.0
 FEW_INPUTS, FEW_INPUTS_SHARE = 3, 0.5
 
+_TOO_SHORT = "not known: the episodes are too short"
 _SMOOTH = "`spacil smooth` makes a smooth policy of this one in minutes"
 
 
@@ -28,6 +29,8 @@ class Finding:
     remedy: str | None = None
     """None where nothing is wrong"""
     evidence: Mapping[str, Any] = field(default_factory=dict)
+    is_measured: bool = True
+    """False where nothing could be measured, so that nothing is known: a note, never fine"""
 
 
 def about_saturation(at_bound: float, switches: float) -> Finding:
@@ -87,7 +90,9 @@ def about_noise(
     standard deviations the noise is measured in.
     """
     evidence = {"level": level, "fluctuation": clean, "fluctuation_noisy": noisy, "frame": frame}
-    if not clean or noisy is None:
+    if clean is None or noisy is None:
+        return _not_measured("sensor_noise", _TOO_SHORT, evidence)
+    if not clean:
         return Finding("sensor_noise", "fine", "the actions do not move", evidence=evidence)
     words = (
         f"noise of {level:g} standard deviations (of {frame}) on every input multiplies the "
@@ -112,8 +117,11 @@ def about_delay(returns: Mapping[int, float], clean: float, lowest: float) -> Fi
     evidence = {"return": clean, "return_by_delay": {str(k): v for k, v in returns.items()}}
     lost = {steps: 1 - share for steps, share in shares.items()}
     words = ", ".join(f"{steps} steps {1 - loss:.0%}" for steps, loss in lost.items())
-    if not lost or lost[min(lost)] <= DELAY_LOSS:
-        text = f"return kept when actions arrive late: {words or 'not known'}"
+    if not lost:
+        text = "not known: the policy earns no more than random actions, so it has none to lose"
+        return _not_measured("delay", text, evidence)
+    if lost[min(lost)] <= DELAY_LOSS:
+        text = f"return kept when actions arrive late: {words}"
         return Finding("delay", "fine", text, evidence=evidence)
     return Finding(
         "delay",
@@ -130,7 +138,7 @@ def about_frequencies(fast: float | None, hertz: float | None, rate: float | Non
     is; `rate`: control steps per second."""
     evidence = {"share_above_quarter_nyquist": fast, "strongest_hz": hertz, "control_hz": rate}
     if fast is None:
-        return Finding("frequency", "fine", "the episodes are too short", evidence=evidence)
+        return _not_measured("frequency", _TOO_SHORT, evidence)
     where = "" if rate is None else f" ({rate / 8:.3g} Hz at a control rate of {rate:.3g} Hz)"
     words = f"{fast:.0%} of the actions' power lies above a quarter of Nyquist{where}"
     if fast < FAST_POWER:
@@ -193,3 +201,7 @@ def about_drivers(shares: Mapping[str, float], mean_j: float, frame: str) -> Fin
         "Look at these sensors first: filter them, or give the policy a smoother estimate",
         evidence,
     )
+
+
+def _not_measured(check: str, why: str, evidence: Mapping[str, Any]) -> Finding:
+    return Finding(check, "note", why, evidence=evidence, is_measured=False)

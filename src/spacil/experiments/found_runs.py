@@ -36,7 +36,10 @@ def find_runs(sources: Iterable[Path]) -> Found:
 def _candidates(source: Path, problems: list[str]) -> list[Candidate]:
     """The runs of every sweep in a folder, and the other ones that lie there."""
     if not source.is_dir():
-        problems.append(f"{source}: there is no such folder")
+        words = "there is no such folder"
+        if source.exists():
+            words = "is a file, expected a run folder, a folder of runs, or a sweep"
+        problems.append(f"{source}: {words}")
         return []
     if (source / CONFIG).is_file() and not (source / PLAN).is_file():
         return [(source, None)]

@@ -32,3 +32,5 @@ class SmoothnessOptions:
             raise ConfigError(f"--seed is {self.seed}, expected 0 or more")
         if self.attack_radius is not None and not self.attack_radius > 0:
             raise ConfigError(f"--attack-radius is {self.attack_radius}, expected above 0")
+        if self.attack_radius is not None and not self.robustness:
+            raise ConfigError("--attack-radius is read with --robustness only: add it")

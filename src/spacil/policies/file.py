@@ -38,6 +38,7 @@ from spacil.storage import sealed_file
 
 FORMAT = "spacil-policy"
 FORMAT_VERSION = 1
+_DEMONSTRATION_ENDINGS = (".npz", ".h5", ".hdf5", ".csv")
 SUFFIX = ".policy.safetensors"
 
 Which = Literal["best", "last"]
@@ -144,11 +145,21 @@ def load_policy(source: str | Path, which: Which = "best") -> SavedPolicy:
             "measures it, and spacil smooth distils it into one that can be saved and exported"
         )
     if path.is_file():
+        _refuse_demonstrations(path)
         tensors, document = sealed_file.load(path, FORMAT, FORMAT_VERSION)
         policy = build_policy(document, without_frame(tensors), path)
         frame = read_frame(tensors, document, path)
         return SavedPolicy(policy, document["task"], document.get("provenance", {}), frame)
     return policy_of(checkpoint_of(path, which), path, which)
+
+
+def _refuse_demonstrations(path: Path) -> None:
+    """By the ending alone: no policy is ever saved under one of these."""
+    if path.suffix.lower() in _DEMONSTRATION_ENDINGS:
+        raise DataError(
+            f"{path}: not a policy file; these look like demonstrations: "
+            f"`spacil demos check {path}` reads them"
+        )
 
 
 def policy_of(found: checkpoint.Checkpoint, source: Path, which: Which) -> SavedPolicy:

@@ -181,9 +181,10 @@ def _only_axis(space: Any, noun: str, name: str) -> int:
 
 
 def certifiable_weights(module: nn.Module) -> tuple[Tensor, ...] | None:
-    """The weights of an MLP of linear layers, tanh and ReLU; None for anything else.
+    """The weights of a plain Sequential of linear layers, tanh and ReLU; None for anything else.
 
-    By exact type: a subclass may compute something else, and a bound must not guess.
+    By exact type: what a module of another class computes is not known from its layers, even where
+    its `forward` only calls a Sequential, and a bound must not guess.
     """
     layers = list(_flattened(module))
     if not all(type(layer) is nn.Linear or type(layer) in _SLOPES_WITHIN_0_1 for layer in layers):

@@ -5,14 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spacil.errors import ConfigError
 from spacil.report.learning_curve import RETURN_COLOUR, SMOOTHNESS_COLOUR
-from spacil.report.plain_figures import plain_style, save_figure, subplots
+from spacil.report.plain_figures import plain_style, require_picture_name, save_figure, subplots
 
 if TYPE_CHECKING:
     from spacil.demos.demonstrations import Demonstrations
 
-SUFFIXES = (".png", ".pdf", ".svg")
 MAX_ACTIONS_DRAWN = 12
 _COLUMNS = 3
 
@@ -20,8 +18,7 @@ _COLUMNS = 3
 @plain_style()
 def draw_demonstrations(demos: "Demonstrations", path: Path) -> None:
     """Returns and lengths over the episodes, then one histogram per action."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise ConfigError(f"{path}: expected a file name that ends in {', '.join(SUFFIXES)}")
+    require_picture_name(path)
     num_drawn = min(demos.num_actions, MAX_ACTIONS_DRAWN)
     num_rows = 1 + -(-num_drawn // _COLUMNS)
     figure, axes = subplots(num_rows, _COLUMNS, figsize=(11, 2.6 * num_rows), squeeze=False)

@@ -13,6 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from spacil import storage
+from spacil.errors import ConfigError
+
+SUFFIXES = (".png", ".pdf", ".svg")
+"""Kinds of files that a figure of the user's own name may be"""
 
 _asked_for = os.environ.pop("MPLBACKEND", None)
 try:
@@ -55,6 +59,12 @@ def finish_figure(figure: Any, path: Path, *, dpi: int = 120, below: float = 0.0
     figure.tight_layout(rect=(0, below, 1, 1))
     save_figure(figure, path, dpi)
     return path
+
+
+def require_picture_name(path: Path) -> None:
+    """Refuse a kind of file that no figure is written as: worth asking before computing."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise ConfigError(f"{path}: expected a file name that ends in {', '.join(SUFFIXES)}")
 
 
 def save_figure(figure: Any, path: Path, dpi: int) -> None:

@@ -9,6 +9,7 @@ import pytest
 from generated_runs import write_run
 from pictures import assert_drawn
 
+from spacil.errors import RunDirError, StorageError
 from spacil.report.looks import COLOURS
 
 Spacil = Callable[..., Any]
@@ -61,6 +62,28 @@ def test_a_folder_gets_every_format_and_the_figures(
         assert COLOURS[0] in (out / name).read_text()
     document = json.loads((out / "comparison.json").read_text())
     assert [row["label"] for row in document["rows"]] == ["gail", "spacil"]
+
+
+def test_a_file_in_the_way_of_the_folder_is_named_before_anything_is_shown(
+    spacil: Spacil, runs: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    for out in (tmp_path / "notes.txt", tmp_path / "notes.txt" / "deeper"):
+        refused = spacil("compare", runs, "-o", out)
+        assert (refused.code, refused.out) == (StorageError.exit_code, "")
+        assert "notes.txt' is a file, expected a folder" in refused.err
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("command", ["compare", "report"])
+def test_a_file_in_place_of_a_run_is_called_one(
+    spacil: Spacil, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "metrics.jsonl").write_text("{}")
+    refused = spacil(command, "metrics.jsonl")
+    assert refused.code == RunDirError.exit_code
+    assert "metrics.jsonl: is a file, expected a run folder" in refused.err
 
 
 def test_several_tasks_get_a_figure_of_their_own(

@@ -21,6 +21,7 @@ from spacil.runs.ownership import FolderLock
 Spacil = Callable[..., Any]
 
 EPISODES = 4
+BC = ("--algorithms", "bc", "--tasks", "Reacher-v4")
 
 pytestmark = pytest.mark.timeout(900)  # real processes, each with a start of its own
 
@@ -89,7 +90,7 @@ def test_a_killed_sweep_goes_on_and_computes_nothing_twice(spacil: Spacil, tmp_p
 
 def test_a_failed_run_is_listed_with_its_reason(spacil: Spacil, tmp_path: Path) -> None:
     flags = ("--algorithms", "bc", "--tasks", "Reacher-v4", "--set", "iterations=1")
-    demos = ("--set", f"demos=Reacher-v4,{tmp_path / 'missing.npz'}", "--set", "policy_hidden=8")
+    demos = ("--set", "demos=Reacher-v4,{sweep}/missing.npz", "--set", "policy_hidden=8")
     steps = ("--set", "evaluation_steps=50", "--fresh-episodes", 0, "-o", tmp_path / "sweep")
     ended = spacil("sweep", *flags, *demos, *steps)
     assert ended.code == 3
@@ -194,6 +195,11 @@ def test_a_sweep_that_goes_on_keeps_its_fresh_episodes(spacil: Spacil, tmp_path:
         (("plan.json", "--tasks", "Hopper-v4", "-o", "x"), "leave out --tasks"),
         (("--set", "gamma=1", "max_kl=2", "-o", "x"), "own --set, e.g. --set max_kl=2"),
         (("status", "nowhere"), "holds no sweep"),
+        (("--algorithms", "bc", "--tasks", "Reecher-v4", "-o", "x"), "did you mean Reacher-v4"),
+        (("--algorithms", "trpo", "--tasks", "Reecher-v4", "-o", "x", "--list"), "unknown task"),
+        (("--algorithms", "bc", "--tasks", "Pendulum-v1", "-o", "x"), "no demonstrations are"),
+        ((*BC, "--set", "demos=missing.npz", "-o", "x"), "no demonstrations 'missing.npz'"),
+        ((*BC, "--set", "demos=Hopper-v4", "-o", "x"), "Hopper-v4"),
     ],
 )
 def test_a_sweep_that_cannot_start_says_why(
@@ -205,9 +211,17 @@ def test_a_sweep_that_cannot_start_says_why(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     refusal = spacil("sweep", *flags)
-    assert refusal.code in (2, 73)
+    assert refusal.code in (2, 65, 73)
     assert message in refusal.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_finished_run_needs_its_demonstrations_no_more(spacil: Spacil, tmp_path: Path) -> None:
+    gone = f"demos={tmp_path / 'gone.npz'}"
+    grid = Grid(("bc",), ("Reacher-v4",), (0,), (assignment(gone),))
+    sweep = open_sweep(tmp_path / "sweep", [grid], 0)
+    write_run(sweep.run_dir(sweep.runs()[0]))
+    assert spacil("sweep", *BC, "--set", gone, "-o", sweep.path).code == 0
 
 
 def test_a_plan_may_be_a_toml_file(spacil: Spacil, tmp_path: Path) -> None:

@@ -78,7 +78,44 @@ def test_fixed_states_alone_need_no_task(spacil: Spacil, tmp_path: Path) -> None
     assert done.code == 0
     assert "by finite differences" in done.out and "(50 states)" in done.out
     assert "no common frame: pass --demos" in done.out
-    assert "only an MLP of linear layers with tanh or ReLU can be certified" in done.out
+    assert "nn.Sequential of linear layers with tanh or ReLU can be certified\n" in done.out
+
+
+def test_a_module_that_calls_a_sequential_is_certified_by_that_part(
+    spacil: Spacil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wrapped_for_cli.py").write_text(
+        "from torch import nn\n"
+        "class Model(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.net = nn.Sequential(nn.Linear(11, 8), nn.Tanh(), nn.Linear(8, 2))\n"
+        "    def forward(self, states):\n"
+        "        return self.net(states)\n"
+        "model = Model()\n"
+    )
+    np.savez("states.npz", states=np.random.default_rng(0).normal(size=(50, 11)))
+    try:
+        whole = spacil("smoothness", "wrapped_for_cli:model", "--states", "states.npz")
+        part = spacil("smoothness", "wrapped_for_cli:model.net", "--states", "states.npz")
+    finally:
+        sys.modules.pop("wrapped_for_cli", None)
+    assert "pass that part, such as my_model:model.net" in whole.out
+    assert "layer product" in part.out
+
+
+def test_demonstrations_in_place_of_a_policy_are_recognised(spacil: Spacil, tmp_path: Path) -> None:
+    np.savez(tmp_path / "good.npz", observations=np.zeros((3, 11)), actions=np.zeros((3, 2)))
+    refused = spacil("smoothness", tmp_path / "good.npz")
+    assert refused.code == DataError.exit_code
+    assert f"look like demonstrations: `spacil demos check {tmp_path / 'good.npz'}`" in refused.err
+
+
+def test_the_heading_does_not_name_a_kind_as_if_it_were_the_algorithm(spacil: Spacil) -> None:
+    for source, words in (("Reacher-v4", "bundled expert"), (REACHER, "saved by spacil")):
+        done = spacil("smoothness", source, "--episodes", 1, "--max-states", 10)
+        assert done.out.startswith(f"{source} ({words}) on Reacher-v4, seed 0")
 
 
 def test_a_dead_policy_is_called_inactive(
@@ -99,6 +136,7 @@ def test_a_dead_policy_is_called_inactive(
     ("flags", "code", "complaint"),
     [
         (["missing.onnx"], DataError.exit_code, "no such file"),
+        ([REACHER, "--attack-radius", 0.1], 2, "--attack-radius is read with --robustness only"),
         (["missing-folder"], DataError.exit_code, "no such file or folder"),
         (["nowhere_module:act"], ConfigError.exit_code, "cannot import"),
         (

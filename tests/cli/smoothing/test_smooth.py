@@ -124,11 +124,25 @@ def test_train_does_not_offer_smooth(spacil: Spacil) -> None:
     assert "Distil a given policy" not in spacil("train", "--help").out
 
 
+def test_diagnose_does_not_count_what_it_could_not_measure(
+    spacil: Spacil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "still.py").write_text(
+        "import numpy as np\ndef worst(states):\n    return np.ones((len(states), 2), np.float32)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    done = spacil("diagnose", "still:worst", "--task", "Reacher-v4", "--episodes", "2")
+    assert done.code == 0, done.err
+    assert "note  delay: not known" in done.out
+    assert "of 6 checks found something; 1 could not be measured" in done.out
+
+
 def test_diagnose_prints_findings_with_remedies_and_json(spacil: Spacil, tmp_path: Path) -> None:
     target = tmp_path / "findings.json"
     done = spacil("diagnose", "Reacher-v4", "--episodes", "2", "--json", target)
     assert done.code == 0, done.err
     assert "checks found something" in done.out and "saturation" in done.out
     document = json.loads(target.read_text())
-    assert {"check", "severity", "message", "remedy", "evidence"} == set(document["findings"][0])
+    keys = {"check", "severity", "message", "remedy", "evidence", "is_measured"}
+    assert keys == set(document["findings"][0])
     assert document["task"] == "Reacher-v4"

@@ -131,6 +131,7 @@ def test_a_setting_that_nobody_reads_is_refused() -> None:
         ({"algorithms": ["gail"], "tasks": "Hopper-v4", "seeds": 0, "x": 1}, "unknown entries"),
         ({"algorithms": ["gail"], "seeds": 0}, "tasks is None"),
         ({"algorithms": ["sac"], "tasks": "Hopper-v4", "seeds": 0}, "--algorithms sac"),
+        ({"algorithms": ["smooth"], "tasks": "Hopper-v4", "seeds": 0}, "--algorithms smooth"),
         ({"algorithms": ["gail"], "tasks": "a", "seeds": 0, "set": 3}, "set is 3"),
     ],
 )

@@ -8,7 +8,7 @@ import tyro
 
 from spacil.cli.arguments import parse
 from spacil.cli.output import identity
-from spacil.errors import ConfigError, RunDirError
+from spacil.errors import ConfigError, RunDirError, StorageError
 
 if TYPE_CHECKING:
     from spacil.experiments.comparison import Comparison
@@ -47,6 +47,8 @@ def run(arguments: list[str]) -> int:
 
     if not parsed.sources:
         raise ConfigError("compare needs run folders or a sweep")
+    if parsed.out is not None:
+        _refuse_file(parsed.out)
     comparison = compare(parsed.sources, which=parsed.which, baseline=parsed.baseline)
     if not comparison.rows:
         raise RunDirError("no run to compare:\n  " + "\n  ".join(comparison.problems))
@@ -62,6 +64,17 @@ def run(arguments: list[str]) -> int:
         if parsed.format == "table":
             print("\n".join(f"written: {path}" for path in written))
     return EXIT_INCOMPLETE if comparison.problems else 0
+
+
+def _refuse_file(folder: Path) -> None:
+    """Where a file is in the way of a folder, itself or above it: known before computing."""
+    from spacil import storage
+
+    with storage.os_errors_as(StorageError, "find", folder):
+        present = [path for path in (folder, *folder.parents) if path.exists()]
+        is_blocked = bool(present) and not present[0].is_dir()
+    if is_blocked:
+        raise StorageError(f"-o {folder}: {str(present[0])!r} is a file, expected a folder")
 
 
 def _write(comparison: "Comparison", document: object, folder: Path) -> list[Path]:

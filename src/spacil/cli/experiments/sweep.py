@@ -92,6 +92,7 @@ def run(arguments: list[str]) -> int:
         load_ray()  # a machine without it learns so before anything is written
     grids = _grids(parsed)
     planned = planned_runs(grids)  # every mistake in the plan shows before anything is written
+    _refuse_missing_inputs(planned, sweep_with(parsed.out, grids, parsed.fresh_episodes))
     if not parsed.list:
         sweep = open_sweep(parsed.out, grids, parsed.fresh_episodes)
     else:
@@ -101,6 +102,14 @@ def run(arguments: list[str]) -> int:
     if parsed.list:
         return show_states(sweep, runs, parsed.json, jobs=0)
     return _run(sweep, runs, parsed)
+
+
+def _refuse_missing_inputs(planned: "Sequence[PlannedRun]", sweep: "SweepFolder") -> None:
+    """Finished runs read nothing any more, so their demonstrations may be gone."""
+    from spacil.experiments.sweeps.inputs import refuse_missing_inputs
+
+    states = sweep.states(planned)
+    refuse_missing_inputs([r for r in planned if states[r].state != "finished"], sweep.path)
 
 
 def _status(parsed: StatusArguments) -> int:

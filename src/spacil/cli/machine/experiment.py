@@ -32,7 +32,7 @@ class ExpertsArguments:
 @dataclass(frozen=True)
 class TheoryArguments:
     figure: Path | None = None
-    """Draw slopes against bounds into this PNG file."""
+    """Draw slopes against bounds into this file (.png, .pdf, .svg)."""
     json: JsonTarget = None
 
 
@@ -100,6 +100,10 @@ def _print_experts(rows: "Sequence[ExpertEvaluation]") -> None:
 def _theory(parsed: TheoryArguments) -> int:
     from spacil.experiments.theory import measure
 
+    if parsed.figure is not None:
+        from spacil.report.plain_figures import require_picture_name
+
+        require_picture_name(parsed.figure)
     panels = {name: [asdict(slope) for slope in slopes] for name, slopes in measure().items()}
     if parsed.figure is not None:
         from spacil.report.theory_figure import draw_theory

@@ -67,7 +67,7 @@ def run(arguments: list[str]) -> int:
 
 def _print(report: "SmoothnessReport", drawn: list[Path]) -> None:
     where = f" on {shown(report.task)}" if report.task else ""
-    print(f"{report.source} ({report.kind}){where}, seed {report.seed}")
+    print(f"{report.source} ({_kind_in_words(report)}){where}, seed {report.seed}")
     if report.is_inactive:
         print(
             f"INACTIVE: its actions spread by {report.action_spread:.2%} of the half range. "
@@ -81,6 +81,16 @@ def _print(report: "SmoothnessReport", drawn: list[Path]) -> None:
     _print_robustness(report)
     for picture in drawn:
         print(f"picture: {picture}")
+
+
+def _kind_in_words(report: "SmoothnessReport") -> str:
+    """Where a policy is from: the kind `spacil` must not read as the algorithm that trained it."""
+    from spacil.policies.file import bundled_experts
+
+    if report.kind != "spacil":
+        return report.kind
+    is_bundled = report.source in bundled_experts() and not Path(report.source).exists()
+    return "bundled expert" if is_bundled else "saved by spacil"
 
 
 def _print_local(report: "SmoothnessReport") -> None:
@@ -135,7 +145,7 @@ def _print_certificate(report: "SmoothnessReport") -> None:
     found = report.certificate
     _title("certificate: no two states can break these bounds on |dmu| / |ds|")
     if found is None:
-        print("none: only an MLP of linear layers with tanh or ReLU can be certified")
+        print(_why_not_certified(report.kind))
         return
     _table(
         ["", "bound", "layer product", "bound / largest J"],
@@ -149,6 +159,12 @@ def _print_certificate(report: "SmoothnessReport") -> None:
             ["own frame", found.own_bound, found.own_layer_product, found.own_looseness],
         ],
     )
+
+
+def _why_not_certified(kind: str) -> str:
+    words = "none: only a plain nn.Sequential of linear layers with tanh or ReLU can be certified"
+    remedy = "; if forward does nothing but call one, pass that part, such as my_model:model.net"
+    return words + remedy if kind == "module" else words
 
 
 def _print_cost(report: "SmoothnessReport") -> None:

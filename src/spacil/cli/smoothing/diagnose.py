@@ -63,4 +63,11 @@ def _print(found: "Diagnosis") -> None:
         if finding.remedy is not None:
             lines = textwrap.wrap(finding.remedy, 90)
             print("\n".join(f"      {'->' if i == 0 else '  '} {t}" for i, t in enumerate(lines)))
-    print(f"\n{len(found.warnings)} of {len(found.findings)} checks found something")
+    print(f"\n{_count(found)}")
+
+
+def _count(found: "Diagnosis") -> str:
+    num_measured = sum(finding.is_measured for finding in found.findings)
+    words = f"{len(found.warnings)} of {num_measured} checks found something"
+    num_others = len(found.findings) - num_measured
+    return f"{words}; {num_others} could not be measured" if num_others else words

@@ -31,7 +31,7 @@ def import_d4rl(path: Path) -> Demonstrations:
     """Demonstrations from an HDF5 file of anyone in this layout."""
     found, notes = read_foreign(READER, path)
     document = found.pop(SEAL, None)
-    arrays = by_field_name(found, ALIASES, str(path))
+    arrays = by_field_name(found, ALIASES, str(path), notes["ignored"])
     if "raw_actions" in arrays:
         arrays["actions"] = arrays.pop("raw_actions")
     change = {"operation": "import_d4rl", "file": path.name}

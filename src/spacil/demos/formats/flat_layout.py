@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spacil.errors import DataError
+from spacil.plain_text import shown
 
 Arrays = dict[str, NDArray[Any]]
 EpisodeRows = Sequence[NDArray[Any]]
@@ -48,9 +49,15 @@ _PER_STEP = (
 
 
 def by_field_name(
-    found: Mapping[str, NDArray[Any]], aliases: Mapping[str, str], path: str
+    found: Mapping[str, NDArray[Any]],
+    aliases: Mapping[str, str],
+    path: str,
+    others: Sequence[str] = (),
 ) -> Arrays:
-    """The arrays under the record's names; a file must not say one thing twice."""
+    """The arrays under the record's names; a file must not say one thing twice.
+
+    `others`: the names of the file's other arrays, for somebody who has to find the right ones.
+    """
     arrays: Arrays = {}
     for name, array in found.items():
         field = aliases[name]
@@ -62,7 +69,8 @@ def by_field_name(
         arrays["executed_actions"] = arrays.pop("actions")
     for field, names in (("observations", "obs, states"), ("executed_actions", "actions, acts")):
         if field not in arrays:
-            raise DataError(f"{path}: has no {field} (or {names}); it has {sorted(found)}")
+            held = shown(", ".join(sorted([*found, *others])) or "no arrays")
+            raise DataError(f"{path}: has no {field} (or {names}); it has {held}")
     return arrays
 
 

@@ -28,7 +28,8 @@ def import_npz(path: Path) -> Demonstrations:
     _require_zip(path)
     found, notes = read_foreign(READER, path)
     document = found.pop(SEAL, None)
-    episodes = per_episode(by_field_name(found, ALIASES, str(path)), str(path))
+    arrays = by_field_name(found, ALIASES, str(path), notes["ignored"])
+    episodes = per_episode(arrays, str(path))
     change = {"operation": "import_npz", "file": path.name}
     if notes["ignored"]:
         change["ignored_arrays"] = notes["ignored"]

@@ -25,6 +25,8 @@ Value = str | int | float | bool | tuple[str | int | float, ...]
 Choice = tuple[str, Value]
 """A setting and the value that it has in one run"""
 
+TRAINED = tuple(name for name, row in ALGORITHMS.items() if row.verb == "train")
+"""The algorithms that a sweep can run: each of its runs is a `spacil train`"""
 PRESET = "preset"
 SWEEP_FOLDER = "{sweep}"
 """In a value: the folder of the sweep. What lies in it moves with it, and so do the names of runs
@@ -109,12 +111,12 @@ class Grid:
             if not getattr(self, name):
                 raise ConfigError(f"a sweep needs --{name}: one or more")
         for algorithm in self.algorithms:
-            if algorithm not in ALGORITHMS:
-                known = ", ".join(ALGORITHMS)
+            if algorithm not in TRAINED:
+                known = ", ".join(TRAINED)
                 raise ConfigError(f"--algorithms {algorithm}: expected some of {known}")
         for name, _ in self.values:
             if not any(is_read(algorithm, name) for algorithm in self.algorithms):
-                readers = ", ".join(row for row in ALGORITHMS if is_read(row, name))
+                readers = ", ".join(row for row in TRAINED if is_read(row, name))
                 raise ConfigError(
                     f"--set {name}: no algorithm of this sweep reads it; it is for {readers}"
                 )
