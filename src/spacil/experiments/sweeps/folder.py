@@ -5,9 +5,9 @@
     DIR/logs/<run>.log  DIR/failures/<run>.json     what a run printed; why it failed
 
 Run folders are the truth: no state of a run is kept anywhere else, except that a run may fail
-before it has a folder. A failure is of the folder as it was then: it is the last word until somebody
-goes on with the run. Nothing here takes a lock of a run or changes one, so that the state of a
-sweep can be read from any machine at any time.
+before it has a folder. A failure is of the folder as it was then: it is the last word until
+somebody goes on with the run. Nothing here takes a lock of a run or changes one, so that the state
+of a sweep can be read from any machine at any time.
 """
 
 import contextlib
