@@ -25,6 +25,7 @@ DRAWS_FROM_EVERY_STREAM: dict[str, Any] = {
     "penalty_ramp_iterations": 2,
     "penalty_state_fraction": 0.5,
     "penalty": ("pgd=0.03",),
+    "cost_penalty_form": "response",
     "cost_penalty_estimator": "pgd",
     "fisher_state_fraction": 0.5,
 }

@@ -498,7 +498,7 @@ def test_a_wish_that_is_not_made_is_no_other_ones_concern() -> None:
 )
 def test_flags_imply_what_keywords_do(flags: str, settings: dict[str, Any]) -> None:
     default = default_config("spacil", REACHER)
-    config, _ = parse_train(default, flags.split(), has_task=True)
+    config, _ = parse_train(default, {}, flags.split(), has_task=True)
     assert config == with_user_settings(default, settings)
 
 
