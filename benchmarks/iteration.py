@@ -48,7 +48,7 @@ from spacil.runs.metrics_log import MetricsLog
 from spacil.training import advantages
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.policy_learner import PolicyLearner
-from spacil.training.run import state_to_save
+from spacil.training.saved_run import state_to_save
 from spacil.updates import trpo, trust_region
 from spacil.updates.trust_region import OldPolicy
 

@@ -29,7 +29,8 @@ from spacil.training.intake import demonstrations_for
 from spacil.training.iteration_metrics import Metrics
 from spacil.training.learner import make_learner
 from spacil.training.loop import train
-from spacil.training.run import restore, saved_config, state_to_save, train_recorded
+from spacil.training.run import train_recorded
+from spacil.training.saved_run import restore, saved_config, state_to_save
 
 Callback = Callable[["Agent", Metrics], bool | None]
 """Called after each iteration with the agent and its metrics; return False to stop."""

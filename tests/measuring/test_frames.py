@@ -1,5 +1,6 @@
 """One policy, one frame, one J: whoever measures it."""
 
+import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -125,17 +126,61 @@ def test_demonstrations_of_ones_own_define_the_frame_and_others_can_be_named(
     assert named["average_return"] == kept["average_return"]
 
 
-def test_the_demonstrators_j_is_shown_beside_unedited_demonstrations_only(
-    spacil: Spacil, tiny_flags: Callable[..., list[str]], tmp_path: Path
+BUNDLED_J = load_demos("Reacher-v4").metadata.provenance["evaluation"]["smoothness_j"]
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        (),
+        ("--demo-every", 20),
+        ("--num-demos", 3),
+        ("--num-demos", 2, "--demo-every", 10, "--demo-offset", 3, "--demo-noise", 0.1),
+    ],
+)
+def test_train_evaluate_and_compare_agree_on_the_demonstrators_j(
+    spacil: Spacil, train: Spacil, tmp_path: Path, flags: tuple[object, ...]
 ) -> None:
-    command = ["train", "bc", "--task", "Reacher-v4", "--quiet", *tiny_flags("bc", iterations=1)]
+    run = tmp_path / "run"
+    trained = train("bc", "--run-dir", run, *flags, iterations=1).result["demonstrator"]
+    evaluated = spacil("evaluate", run, "--episodes", 1, "--json").result["demonstrator"]
+    compared = spacil("compare", run, "--format", "json").result["demonstrators"]["Reacher-v4"]
+    assert trained == evaluated
+    assert trained["smoothness_j"] == compared["smoothness_j"] == BUNDLED_J
+    assert trained["smoothness_j_effective"] == compared["smoothness_j_effective"] > 0
+    assert trained["action_fluctuation"] == pytest.approx(compared["action_fluctuation"], rel=0.2)
 
-    def row(*flags: object) -> list[str]:
-        shown = spacil(*command, *flags, "--run-dir", tmp_path / str(len(flags))).out
-        return next(line.split() for line in shown.splitlines() if "demonstrator" in line)
 
-    assert "-" not in row()[3:]
-    assert row("--num-demos", 3)[3:6] == ["-", "-", "-"]  # the action change is known
+def test_a_thinned_run_of_before_has_the_demonstrators_j_too(
+    spacil: Spacil, train: Spacil, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    trained = train("bc", "--run-dir", run, "--demo-every", 5, iterations=1).result["demonstrator"]
+    document = json.loads((run / "inputs.json").read_text())
+    before = document["demonstrator"] | dict.fromkeys(("smoothness_j", "action_fluctuation"))
+    (run / "inputs.json").write_text(json.dumps(document | {"demonstrator": before}))
+    evaluated = spacil("evaluate", run, "--episodes", 1, "--json").result["demonstrator"]
+    assert evaluated == trained
+
+
+def test_the_demonstrators_j_does_not_stand_beside_a_j_in_another_frame(
+    spacil: Spacil, train: Spacil, tmp_path: Path
+) -> None:
+    bundled = load_demos("Reacher-v4")
+    library.save_demos(bundled.first(4), tmp_path / "four.safetensors")
+    whole, part = tmp_path / "whole", tmp_path / "part"
+    assert train("bc", "--run-dir", whole, iterations=1).code == 0
+    own = ("bc", "--run-dir", part, "--demos", tmp_path / "four.safetensors")
+    # Its file is an edited one, and its frame none that anybody measured the demonstrator in.
+    assert train(*own, iterations=1).result["demonstrator"]["smoothness_j"] is None
+    for run, other in ((whole, tmp_path / "four.safetensors"), (part, "Reacher-v4")):
+        command = ("evaluate", run, "--episodes", 1, "--json")
+        kept = spacil(*command).result["demonstrator"]
+        moved = spacil(*command, "--demos", other).result["demonstrator"]
+        assert moved.keys() == kept.keys()
+        assert (moved["smoothness_j"], moved["smoothness_j_effective"]) == (None, None)
+        for key in ("average_return", "smoothness_j_own", "action_fluctuation"):
+            assert moved[key] == kept[key]
 
 
 def test_a_resumed_run_keeps_the_frame_of_its_checkpoint(train: Spacil, tmp_path: Path) -> None:

@@ -4,8 +4,9 @@ from typing import Any
 
 import torch
 
-from spacil.demos.common_frame import CommonFrame, recorded_evaluation
+from spacil.demos.common_frame import CommonFrame, bundled_frame, recorded_evaluation
 from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.file import load_demos
 from spacil.demos.selection import episode_of_step, sum_groups
 
 DEMONSTRATOR_KEYS = (
@@ -18,21 +19,39 @@ DEMONSTRATOR_KEYS = (
 )
 """As in the evaluations of a run"""
 
+IN_THE_COMMON_FRAME = ("smoothness_j", "smoothness_j_effective")
+"""Those that stand beside numbers of the same frame only"""
+
 
 def demonstrator_row(
-    demos: Demonstrations | None, frame: CommonFrame | None
+    demos: Demonstrations | None, frame: CommonFrame | None, task: str
 ) -> dict[str, float | None] | None:
-    """Return and smoothness; J only where it was recorded in the run's frame, the action change
-    only where no steps were left out. None: not known."""
+    """Return and smoothness, beside a run on these demonstrations in this common frame.
+
+    Whoever is shown in part, thinned or under noise stays as smooth as before: J is the one of the
+    whole record, where that is known and its J is in this frame. None: not known.
+    """
     if demos is None or frame is None or demos.returns is None:
         return None
-    measured: dict[str, Any] = dict(recorded_evaluation(demos, frame))
+    whole = _whole_record(demos, frame, task)
+    measured: dict[str, Any] = dict(recorded_evaluation(whole, frame))
     row: dict[str, float | None] = {key: measured.get(key) for key in DEMONSTRATOR_KEYS}
+    change = action_change_in(demos)
     return row | {
         "average_return": float(demos.returns.mean()),
         "return_std": float(demos.returns.std(correction=0)),
-        "action_fluctuation": action_change_in(demos),
+        "action_fluctuation": action_change_in(whole) if change is None else change,
     }
+
+
+def _whole_record(demos: Demonstrations, frame: CommonFrame, task: str) -> Demonstrations:
+    """What these are a part of, as far as it is known.
+
+    A run's frame is that of all it was given, so that of the bundled episodes says that these are
+    from them.
+    """
+    bundled = bundled_frame(task)
+    return load_demos(task) if bundled is not None and bundled.is_same_as(frame) else demos
 
 
 def action_change_in(demos: Demonstrations) -> float | None:

@@ -18,7 +18,7 @@ from spacil.errors import SpacilError
 from spacil.runs.checkpoints import checkpoint
 from spacil.training.intake import demonstrations_for
 from spacil.training.learner import Learner, make_learner
-from spacil.training.run import restore, state_to_save
+from spacil.training.saved_run import restore, state_to_save
 
 MIN_SPEED_SHARE = 0.3
 """As a share of bare `mj_step` calls; 0.6 to 0.9 is usual."""

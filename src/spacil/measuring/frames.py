@@ -1,5 +1,6 @@
 """Which frames a policy's J is measured in, and which demonstrations define the common one."""
 
+import logging
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -10,7 +11,10 @@ from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.vector_env import require_dims
 from spacil.nets.normalizer import CLIP
 from spacil.nets.policy import GaussianPolicy
+from spacil.plain_text import shown
 from spacil.smoothness.metric import Frames, common_constants
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,14 @@ def choose_frame(
     """
     if given is not None:
         require_finite(given)
+        if task is not None and given.metadata.task not in (None, task):
+            _logger.warning(
+                "%s: demonstrations of %s, and the policy plays %s: J is per standard deviation of "
+                "the states of the former",
+                shown(given.source),
+                shown(given.metadata.task),
+                shown(task),
+            )
         return CommonFrame.of(given, given.source)
     return kept if kept is not None else bundled_frame(task)
 

@@ -82,6 +82,30 @@ def test_the_table_and_a_file_hold_the_same_numbers(
     assert f"{numbers['smoothness_j_common']:.3f}" in shown.out
 
 
+def test_one_episode_has_no_spread(spacil: Spacil, finished_run: Path) -> None:
+    one = spacil("evaluate", finished_run, "--episodes", 1).out
+    assert one.startswith("Reacher-v4: 1 episode, seed 0\n")
+    for noun in ("std over episodes", "of the mean, low", "of the mean, high"):
+        assert re.search(rf"{noun} +- ", one)
+    two = spacil("evaluate", finished_run, "--episodes", 2).out
+    assert re.search(r"of the mean, low +-\d", two)
+
+
+def test_demonstrations_of_another_task_are_refused_by_size_or_told(
+    spacil: Spacil, finished_run: Path, tmp_path: Path
+) -> None:
+    command = ("evaluate", finished_run, "--episodes", 1, "--json", "--demos")
+    refused = spacil(*command, "Hopper-v4")  # 11 state dims as well
+    assert (refused.code, refused.out) == (65, "")
+    assert "3 action dims, the policy has 2" in refused.err
+    demos = library.load_demos("Reacher-v4")
+    renamed = replace(demos, metadata=replace(demos.metadata, task="Reacher-v5"))
+    library.save_demos(renamed, tmp_path / "five.safetensors")
+    shown = spacil(*command, tmp_path / "five.safetensors")
+    assert shown.code == 0
+    assert "demonstrations of Reacher-v5, and the policy plays Reacher-v4: J is per" in shown.err
+
+
 def test_best_and_last_are_the_policies_of_their_iterations(
     spacil: Spacil, finished_run: Path
 ) -> None:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class EvaluateArguments:
     source: Annotated[Path, tyro.conf.Positional]
-    """A run folder, a saved agent, a checkpoint folder or a policy file."""
+    """A run folder, a saved agent, a checkpoint folder, a policy file, or a task's name for its
+    bundled expert."""
     episodes: int = 100
     """Whole episodes, mean actions."""
     which: Literal["best", "last"] = "best"
@@ -42,6 +43,7 @@ def run(arguments: list[str]) -> int:
         "Return G and smoothness J of a trained policy, with mean actions and fresh seeds.",
     )
     from spacil.demos.file import load_demos
+    from spacil.envs.vector_env import require_dims
     from spacil.errors import ConfigError
     from spacil.measuring.evaluate import evaluate_afresh
     from spacil.measuring.frames import choose_frame, frame_facts
@@ -54,6 +56,9 @@ def run(arguments: list[str]) -> int:
     saved = load_policy(parsed.source, parsed.which)
     task = parsed.task or task_to_play(saved.task, parsed.source)
     demos = None if parsed.demos is None else load_demos(parsed.demos)
+    if demos is not None:
+        ours = (saved.policy.num_states, saved.policy.num_actions)
+        require_dims(demos.source, (demos.num_states, demos.num_actions), ours, "the policy")
     frame = choose_frame(demos, saved.common_frame, task)
     result = evaluate_afresh(
         saved.policy,
@@ -86,26 +91,34 @@ def demonstrator_of(
     `kept`: the frame of the demonstrations it learned from; `frame`: the one it is measured in.
     """
     from spacil.demos.common_frame import bundled_frame
-    from spacil.demos.demonstrator import demonstrator_row
+    from spacil.demos.demonstrator import IN_THE_COMMON_FRAME, demonstrator_row
     from spacil.demos.file import load_demos
     from spacil.runs.inputs import read_inputs
 
-    inputs = read_inputs(source)
-    if inputs is not None and inputs.demonstrator is not None:
-        return inputs.demonstrator
-    bundled = bundled_frame(task)
-    if bundled is None:
-        return None
+    inputs, bundled, known = read_inputs(source), bundled_frame(task), None
     # Where nothing says which demonstrations it had, it is taken to have had the bundled ones.
-    is_its_own = inputs is None if kept is None else kept.is_same_as(bundled)
-    return demonstrator_row(load_demos(task), frame) if is_its_own else None
+    if bundled is not None and (inputs is None if kept is None else kept.is_same_as(bundled)):
+        known = demonstrator_row(load_demos(task), frame, task)
+    remembered = None if inputs is None else inputs.demonstrator
+    if remembered is None:
+        return known
+    if kept is None or frame is None or not kept.is_same_as(frame):
+        return {**remembered, **dict.fromkeys(IN_THE_COMMON_FRAME)}
+    # Folders of before remember no J of demonstrations that were thinned.
+    return {
+        key: known[key] if value is None and known is not None else value
+        for key, value in remembered.items()
+    }
 
 
 def _print(document: dict[str, Any], facts: "FrameFacts | None") -> None:
     from spacil.cli.table import print_table
 
     task, num_episodes = shown(document["task"]), document["num_episodes"]
-    print(f"{task}: {num_episodes} episodes, seed {document['seed']}")
+    noun = "episode" if num_episodes == 1 else "episodes"
+    print(f"{task}: {num_episodes} {noun}, seed {document['seed']}")
+    if num_episodes == 1:  # which says nothing about the spread of others
+        document = {**document, **dict.fromkeys(("return_std", "return_low", "return_high"))}
     beside: dict[str, float | None] | None = document["demonstrator"]
     rows = [
         [noun, document[key], *([] if beside is None else [beside.get(same)])]

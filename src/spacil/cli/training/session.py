@@ -35,9 +35,8 @@ class Session:
     def train(self, run_dir: Path | None, *, resume: bool, overwrite: bool = False) -> int:
         """Train in a folder, show the result; returns the exit code."""
         from spacil.demos.common_frame import CommonFrame
-        from spacil.demos.demonstrator import demonstrator_row
         from spacil.runs import metrics_log
-        from spacil.runs.inputs import RunInputs
+        from spacil.runs.inputs import RunInputs, read_inputs
         from spacil.runs.progress import Silent, progress_for
         from spacil.runs.run_log import RunLog
         from spacil.training.intake import found_demonstrations
@@ -45,16 +44,16 @@ class Session:
         from spacil.training.run import Outcome, train_in_folder
 
         with RunLog() as log:
-            config, found, frame, used = self.config, None, None, None
+            config, found = self.config, None
             if self.demos is not None:
                 found, config = found_demonstrations(config, config.task, self.demos.sources)
 
             def start() -> Learner:
-                nonlocal frame, used
-                if found is not None and self.demos is not None:
-                    intake = _checked(found, self.demos, config)
-                    used, frame = intake.used, CommonFrame.of(intake.given)
-                return make_learner(config, config.task, used, frame)
+                if found is None or self.demos is None:
+                    return make_learner(config, config.task, None)
+                intake = _checked(found, self.demos, config)
+                frame = CommonFrame.of(intake.given)
+                return make_learner(config, config.task, intake.used, frame)
 
             outcome: Outcome = train_in_folder(
                 config,
@@ -66,7 +65,8 @@ class Session:
                 inputs=RunInputs(config.task, True, self.demos),
                 log=log,
             )
-        demonstrator = demonstrator_row(used, frame)
+        inputs = read_inputs(outcome.path)
+        demonstrator = None if inputs is None else inputs.demonstrator
         metrics = metrics_log.read(outcome.path / "metrics.jsonl")
         picture = draw(config, outcome.path, demonstrator, metrics)
         result = result_of(config, outcome, demonstrator, metrics)
