@@ -199,20 +199,55 @@ def test_of_two_that_keep_it_the_calmer_one_is_preferred_to_the_smooth_one() -> 
 # --- what is left for an action change
 
 
-def test_a_change_may_take_all_the_weight_it_asks_for_until_it_costs_too_much() -> None:
-    limit = ChangeLimit.starting(0.03, 0.1)
-    assert limit.weight > 50
-    kept = limit.after_evaluation_with(8.0, 0.5)
-    assert kept.weight == limit.weight  # it holds nothing back, and has nowhere to rise
-    missed = kept.after_evaluation_with(8.0, -1.0)
-    assert missed.weight == pytest.approx(8.0 * math.exp(-2 * 0.4))  # from where the search was
-    again = missed.after_evaluation_with(8.0, -1.0)
-    assert again.weight == pytest.approx(missed.weight * math.exp(-2 * 0.4))  # its own, not 8.0
-    assert missed.after_evaluation_with(3.0, 0.1).weight > missed.weight
+def test_a_limit_on_a_change_rises_from_the_first_weight_in_steps_twice_as_long() -> None:
+    limit = ChangeLimit.starting(0.03)
+    assert limit.weight == pytest.approx(0.03)
+    kept = limit.after_evaluation_with(0.03, 1.0)
+    assert kept.weight == pytest.approx(0.03 * math.exp(2 * 0.2))
+    again = kept.after_evaluation_with(kept.weight, 0.4)
+    assert again.weight == pytest.approx(kept.weight * math.exp(2 * 0.4 * 0.4))
+    missed = again.after_evaluation_with(again.weight, -0.5)
+    assert missed.weight == pytest.approx(again.weight * math.exp(-2 * 0.4 * 0.5))
 
 
-def test_a_limit_on_a_change_ends_at_a_tenth_of_the_first_weight() -> None:
-    limit = ChangeLimit.starting(0.03, 0.1).after_evaluation_with(1.0, 0.1)
+def test_a_limit_on_a_change_does_not_creep_where_the_constraint_is_just_kept() -> None:
+    limit = ChangeLimit.starting(0.03)
+    narrow = limit.after_evaluation_with(0.03, 0.01)
+    assert narrow.weight == pytest.approx(0.03 * math.exp(2 * 0.1))
+    # After two falls a rise is a quarter as long, here too.
+    high = replace(narrow, log_weight=math.log(8.0))
+    fallen = high.after_evaluation_with(8.0, -1.0).after_evaluation_with(8.0, -1.0)
+    again = fallen.after_evaluation_with(8.0, 0.01)
+    assert again.weight == pytest.approx(fallen.weight * math.exp(2 * 0.05))
+
+
+def test_a_limit_comes_down_from_the_weight_that_the_search_has() -> None:
+    limit = ChangeLimit.starting(0.03)
     for _ in range(20):
-        limit = limit.after_evaluation_with(1.0, -2.0)
-    assert limit.weight == pytest.approx(0.003)
+        limit = limit.after_evaluation_with(0.2, 1.0)  # the target is met with less
+    missed = limit.after_evaluation_with(0.2, -1.0)
+    assert missed.weight == pytest.approx(0.2 * math.exp(-2 * 0.4))
+    again = missed.after_evaluation_with(0.2, -1.0)
+    assert again.weight == pytest.approx(missed.weight * math.exp(-2 * 0.4))  # its own, not 0.2
+
+
+def test_a_limit_on_a_change_does_not_fall_below_the_first_weight() -> None:
+    limit = ChangeLimit.starting(0.03).after_evaluation_with(0.03, 0.01)
+    for _ in range(20):
+        limit = limit.after_evaluation_with(0.001, -2.0)
+    assert limit.weight == pytest.approx(0.03)
+    assert limit.after_evaluation_with(0.03, 1.0).weight == pytest.approx(0.03 * math.exp(2 * 0.2))
+
+
+def test_a_weight_that_waits_does_not_rise_and_gives_way_twice_as_fast() -> None:
+    search = Smoothest.starting(0.1, 0.1)
+    assert search.yielded(-1.0).weight == search.weight  # the policy is young
+    waiting = search.yielded(0.5)
+    assert waiting.weight == search.weight
+    fallen = waiting.yielded(-1.0)
+    assert fallen.weight == pytest.approx(0.1 * math.exp(-2 * 0.4))
+    assert fallen.yielded(-0.5).weight == fallen.weight  # it recovers
+    assert fallen.yielded(0.5).weight == fallen.weight  # and does not come back
+    for _ in range(10):
+        fallen = fallen.yielded(-1.0)
+    assert fallen.weight == pytest.approx(0.01)

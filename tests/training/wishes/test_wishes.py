@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -34,7 +35,7 @@ from spacil.training.policy_learner import PolicyLearner
 from spacil.training.run import train_in_folder
 from spacil.training.wishes.batch_measures import measure_action_change
 from spacil.training.wishes.constraint import Constraint
-from spacil.training.wishes.smoothest import Smoothest
+from spacil.training.wishes.smoothest import GAIN, Smoothest
 from spacil.training.wishes.target_reference import target_fluctuation
 from spacil.training.wishes.wishes import Wishes
 from spacil.types import RolloutBatch
@@ -274,7 +275,7 @@ def test_the_last_policy_of_a_run_is_its_newest_one(tmp_path: Path) -> None:
 def test_what_must_be_kept_comes_before_the_action_change_and_that_before_j(
     learners: Callable[..., PolicyLearner],
 ) -> None:
-    learner = learners(iterations=12, keep_return=0.5, fluctuation_target=1e-4)
+    learner = learners(iterations=24, keep_return=0.5, fluctuation_target=1e-4)
     learner.wishes.constraint = Constraint(0.5, 0.1, -1e6, -1e3)  # kept by anything
     rows: list[Metrics] = []
     train(learner, lambda row: rows.append(row) or row["iteration"] < 6)
@@ -283,8 +284,12 @@ def test_what_must_be_kept_comes_before_the_action_change_and_that_before_j(
     assert kept["lambda_policy"] == rows[0]["lambda_policy"]  # J waits for the action change
     learner.wishes.constraint = Constraint(0.5, 0.1, -1e6, 1e9)  # and by nothing
     train(learner, rows.append)
+    # J's weight gives way as well, twice as fast as if it had not waited.
+    missed = [row for row in evaluated(rows) if row["constraint_slack"] < 0]
+    fall = math.log(missed[0]["next_lambda_policy"] / kept["lambda_policy"])
+    assert fall == pytest.approx(2 * GAIN * missed[0]["constraint_slack"])
+    assert missed[-1]["next_lambda_policy"] == pytest.approx(0.1 * kept["lambda_policy"])
     assert rows[-1]["lambda_temporal"] < kept["lambda_temporal"]
-    assert rows[-1]["lambda_policy"] < kept["lambda_policy"]  # it gives way as well
     assert not rows[-1]["is_fluctuation_target_met"]
     assert rows[-1]["next_lambda_temporal"] == learner.wishes.weights.temporal
 
@@ -445,6 +450,8 @@ def test_no_search_moves_while_its_weight_is_withheld(
 ) -> None:
     learner = learners(iterations=9, evaluation_interval=1, **wish, **withheld)
     learner.wishes.begin(learner.demonstrations, learner.common_frame, learner.eval_env)
+    if learner.wishes.constraint is not None:
+        learner.wishes.constraint = Constraint(0.5, 0.1, -1e6, -1e3)  # kept by anything
     start = learner.wishes.weights
     found = [start]
     train(learner, lambda row: found.append(learner.wishes.weights))

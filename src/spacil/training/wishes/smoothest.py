@@ -18,7 +18,8 @@ to a tenth of the first one; where a score decides, which may ask for too much, 
 it, so that the policy is as smooth as without the wish.
 
 With a fluctuation target the same law bounds the weight that the target may take (`ChangeLimit`):
-first comes the constraint, then the action change, then J.
+first comes the constraint, then the action change, then J. So until the target is met J's weight
+does not rise, and what it gave way (`yielded`) it does not get back, as the other does.
 """
 
 import math
@@ -58,6 +59,8 @@ class Smoothest:
 
     pace = 1.0
     """On every step"""
+    least_rise = 0.0
+    """While the constraint is kept, however narrowly"""
 
     @classmethod
     def starting(cls, weight: float, min_factor: float) -> Self:
@@ -76,7 +79,8 @@ class Smoothest:
         seen = replace(self, last_slack=slack, was_kept=self.was_kept or slack >= 0)
         if slack >= 0:
             faster = replace(seen, largest_rise=min(REGAIN * self.largest_rise, RISE))
-            return faster._moved(log_step(slack, GAIN, self.largest_rise, 0.0))
+            rise = max(GAIN * slack, self.least_rise)
+            return faster._moved(min(rise, self.largest_rise))
         if self.last_slack is None or slack > RECOVERING * self.last_slack:
             return seen
         violation = min(slack, -LEAST_VIOLATION)
@@ -84,6 +88,15 @@ class Smoothest:
             return seen._moved(log_step(violation, GAIN, 0.0, FALL_OF_THE_YOUNG))
         slower = replace(seen, largest_rise=max(self.largest_rise / 2, LEAST_RISE))
         return slower._moved(log_step(violation, GAIN, 0.0, FALL))
+
+    def yielded(self, slack: float | None) -> Self:
+        """The same for a weight that waits for another search.
+
+        It does not rise, and gives way in steps twice as long; not for a policy that is young.
+        """
+        heard = self.after_evaluation(slack)
+        fall = min(heard.log_weight - self.log_weight, 0.0) if self.was_kept else 0.0
+        return replace(heard, log_weight=self.log_weight)._moved(2 * fall)
 
     def _moved(self, step: float) -> Self:
         moved = self.log_weight + self.pace * step
@@ -93,23 +106,29 @@ class Smoothest:
 class ChangeLimit(Smoothest):
     """The most weight that the search for an action change may take, by the same slack.
 
-    None is withheld until the constraint is missed. Then the limit comes down from the weight that
-    the search has, and goes on as above, in steps twice as long: the action change answers less to
-    its weight than J does.
+    It starts at the first weight, which is also the least, and moves in steps twice as long,
+    because the action change answers less to its weight than J does. A target alone raises that
+    weight fourfold from one evaluation to the next, which is past what the constraint allows before
+    the mean policy shows it. Near the constraint the limit does not creep: what misses it is not
+    handed out.
     """
 
     pace = 2.0
+    least_rise = 0.1
 
     @classmethod
-    def starting(cls, weight: float, min_factor: float) -> Self:
-        return cls(MAX_LOG_WEIGHT, math.log(weight * min_factor), MAX_LOG_WEIGHT)
+    def starting(cls, weight: float, min_factor: float = 1.0) -> Self:
+        first = math.log(weight)
+        return cls(first, first + math.log(min_factor), MAX_LOG_WEIGHT)
 
     def after_evaluation_with(self, weight: float, slack: float | None) -> Self:
         """With the slack, and the weight that the next iteration would have without it."""
         if slack is None or slack >= 0:
             return self.after_evaluation(slack)
-        used = min(self.log_weight, math.log(weight))
-        return replace(self, log_weight=used).after_evaluation(slack)
+        used = replace(self, log_weight=min(self.log_weight, math.log(weight)))
+        if used.log_weight <= self.log_lowest:  # nothing of it to take back: it was not too fast
+            return replace(used, log_weight=self.log_lowest, last_slack=slack)
+        return used.after_evaluation(slack)
 
 
 @dataclass(frozen=True)

@@ -103,8 +103,7 @@ class Wishes:
             factor = MIN_FACTOR_BY_RETURN if wish.keep_return else MIN_FACTOR_BY_SCORE
             self.smoothest = Smoothest.starting(penalty.first_weight, factor)
             if self.fluctuation is not None:
-                first = penalty.temporal_term.weight
-                self.change_limit = ChangeLimit.starting(first, MIN_FACTOR_BY_RETURN)
+                self.change_limit = ChangeLimit.starting(penalty.temporal_term.weight)
 
     @property
     def weights(self) -> FoundWeights:
@@ -253,16 +252,10 @@ class Wishes:
         }
 
     def _heed(self, slack: float | None, *, is_calm: bool) -> None:
-        """Move the weights by what the constraint leaves.
-
-        Until the action change is there, J's weight does not rise; it gives way all the same,
-        though not for a policy that is young.
-        """
+        """Move the weights by what the constraint leaves: the action change comes before J."""
         assert self.smoothest is not None
-        limit, temporal = self.change_limit, self.weights.temporal
-        gives_way = limit is not None and limit.was_kept and slack is not None and slack < 0
-        if is_calm or gives_way:
-            self.smoothest = self.smoothest.after_evaluation(slack)
+        limit, temporal, spatial = self.change_limit, self.weights.temporal, self.smoothest
+        self.smoothest = spatial.after_evaluation(slack) if is_calm else spatial.yielded(slack)
         if limit is not None and temporal is not None:
             self.change_limit = limit.after_evaluation_with(temporal, slack)
 
