@@ -10,7 +10,7 @@ from spacil.cli.output import identity
 from spacil.experiments.named.experiment import Gathered
 from spacil.experiments.named.front import page as front_page
 from spacil.experiments.named.front.experiment import ladders
-from spacil.experiments.named.front.methods import GAIL
+from spacil.experiments.named.front.runs import GAIL
 from spacil.experiments.named.outcome import Outcome
 from spacil.experiments.named.paper import claims, curves, perturbation, returns
 from spacil.experiments.named.plan import Arm, Scope

@@ -48,7 +48,7 @@ def as_markdown(comparison: Comparison) -> str:
 
 def as_latex(comparison: Comparison) -> str:
     """Tabulars for booktabs, and the remarks as comments."""
-    remarks = [f"% {line}" for line in _remarks(comparison)]
+    remarks = [f"% {line}" for line in remarks_on(comparison)]
     tables = [_latex(table) for table in _all_tables(comparison)]
     below = [f"% {LEGEND}", f"% {baseline_line(comparison)}", *remarks]
     return "\n\n".join([*tables, "\n".join(below)]) + "\n"
@@ -91,7 +91,7 @@ FORMS: Mapping[str, Callable[[Comparison], str]] = {
 
 def _document(comparison: Comparison, drawn: Callable[[Table], str]) -> str:
     parts = [drawn(table) for table in _all_tables(comparison)]
-    remarks = "\n".join(f"- {line}" for line in _remarks(comparison))
+    remarks = "\n".join(f"- {line}" for line in remarks_on(comparison))
     below = [LEGEND, baseline_line(comparison), remarks]
     return "\n\n".join([*parts, *filter(None, below)]) + "\n"
 
@@ -108,7 +108,8 @@ def baseline_line(comparison: Comparison) -> str:
     return f"Baseline: {'; '.join(told)}."
 
 
-def _remarks(comparison: Comparison) -> list[str]:
+def remarks_on(comparison: Comparison) -> list[str]:
+    """What is missing, and what a reader must know, a line each."""
     problems = [f"missing: {problem}" for problem in comparison.problems]
     return [*problems, *(f"note: {note}" for note in comparison.notes)]
 

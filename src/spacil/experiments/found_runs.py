@@ -9,6 +9,7 @@ from spacil.errors import SpacilError
 from spacil.experiments.run_record import RunRecord, read_run
 from spacil.experiments.sweeps.folder import PLAN, read_sweep
 from spacil.experiments.sweeps.plan import PlannedRun
+from spacil.plain_text import MAX_MESSAGE, shown
 from spacil.runs.resuming import CONFIG
 
 Found = tuple[list[RunRecord], list[str]]
@@ -30,7 +31,8 @@ def find_runs(sources: Iterable[Path]) -> Found:
             except SpacilError as error:
                 words = str(error)
                 problems.append(words if str(path) in words else f"{path}: {words}")
-    return list(records.values()), problems
+    # Names of folders and reasons in files may be anything; each problem stays one line.
+    return list(records.values()), [shown(problem, MAX_MESSAGE) for problem in problems]
 
 
 def _candidates(source: Path, problems: list[str]) -> list[Candidate]:

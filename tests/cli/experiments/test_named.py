@@ -10,6 +10,7 @@ import pytest
 from generated_arms import gathered_from
 from generated_runs import write_run
 
+from spacil.experiments.named.front import experiment as front
 from spacil.experiments.named.paper import demonstrators, returns
 from spacil.experiments.named.plan import Scope
 from spacil.experiments.named.table import NAMED, named_experiment, page_of
@@ -137,6 +138,49 @@ def test_a_share_goes_on_where_the_demonstrator_is_there_and_says_what_waits(
     teachers = [run.task for run in trained if run.algorithm == "trpo"]
     assert teachers == ["Hopper-v4", "HalfCheetah-v4"]
     assert len(trained) == len(set(trained)) == 2 + 2 * 2 * 2
+
+
+FRONT = ("experiment", "front", "--set", "evaluation_interval=2")
+
+
+def test_a_front_is_extended_on_another_machine(
+    spacil: Spacil, tmp_path: Path, trained: list[PlannedRun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = replace(front.FRONT, stages=(front.ladders,), measure=None)
+    monkeypatch.setattr("spacil.cli.experiments.named.named_experiment", lambda name: experiment)
+    results = ("--results", tmp_path / "pages")
+    narrowed = ("--groups", "whole", "--tasks", "Hopper-v4", "--seeds")
+    spacil(*FRONT, *narrowed, 0, "-o", tmp_path / "here", *results)
+    assert {(run.task, run.seed) for run in trained} == {("Hopper-v4", 0)}
+    trained.clear()
+    spacil(*FRONT, *narrowed, "0-1", "-o", tmp_path / "there", *results, "--extend")
+    assert {(run.task, run.seed) for run in trained} == {("Hopper-v4", 1)}
+    document = json.loads((tmp_path / "pages" / "front.json").read_text())
+    assert {row["seed"] for row in document["runs"]} == {0, 1}
+    assert document["num_runs"] == 2 * (6 + 8)
+    page = (tmp_path / "pages" / "front.md").read_text()
+    assert "14 of the runs are from the document that was extended" in page
+    assert "HalfCheetah-v4, every-20th, exact: seeds 0, 1 waiting" in page
+    # Nothing is left of it to run; what a call narrows to does not narrow the page.
+    trained.clear()
+    flags = ("-o", tmp_path / "new", *results, "--extend")
+    spacil(*FRONT, *narrowed, "0-1", "--methods", "exact", *flags)
+    assert not trained
+    assert document["runs"] == json.loads((tmp_path / "pages" / "front.json").read_text())["runs"]
+
+
+def test_what_cannot_be_extended_is_refused(spacil: Spacil, tmp_path: Path) -> None:
+    def refused(*arguments: object) -> str:
+        done = spacil(*arguments, "--extend", "--results", tmp_path, "-o", tmp_path / "runs")
+        assert done.code in (2, 74)
+        return str(done.err)
+
+    assert "is made of run folders only" in refused("experiment", "mixing")
+    assert "leave it out the first time" in refused(*FRONT)
+    (tmp_path / "front.json").write_text('{"experiment": "front", "methods": []}')
+    assert "does not hold its runs" in refused(*FRONT)
+    (tmp_path / "front.json").write_text('{"experiment": "front", "runs": [], "commits": []}')
+    assert "'exactly': this experiment has 'gail-like'" in refused(*FRONT, "--methods", "exactly")
 
 
 def test_without_any_finished_run_there_is_no_page(spacil: Spacil, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ and writes NAME.md, NAME.json, NAME.png and NAME.svg. Everything is kept: the sa
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,7 +21,7 @@ from spacil.experiments.named.table import NAMED, named_experiment, page_of
 if TYPE_CHECKING:
     from spacil.experiments.named.experiment import Gathered, Measure, NamedExperiment, Subject
     from spacil.experiments.named.outcome import Outcome
-    from spacil.experiments.named.plan import Arm, Scope
+    from spacil.experiments.named.plan import Arm, Extended, Scope
     from spacil.experiments.sweeps.folder import SweepFolder
 
 EXIT_INCOMPLETE = 3
@@ -65,6 +65,10 @@ class NamedArguments:
     """i/n: train only this share of the runs, i from 0 to n - 1."""
     train: bool = True
     """Compute missing runs; --no-train measures and reports what is there."""
+    extend: bool = False
+    """Count the runs that the document in --results has as done, wherever their folders are, and
+    add to it: --tasks, --seeds, --groups and --methods say what is run, the page keeps the rest
+    (front)."""
     list: bool = False
     """Print the runs with their states and stop."""
     json: JsonTarget = None
@@ -75,37 +79,42 @@ def run(name: str, arguments: list[str]) -> int:
     prog = f"spacil experiment {name}"
     parsed = parse(NamedArguments, arguments, prog, about[0].upper() + about[1:] + ".")
     from spacil.experiments.named.experiment import gather
+    from spacil.experiments.named.plan import require_known
     from spacil.experiments.named.remarks import notes_on_episodes
-    from spacil.experiments.sweeps.folder import RESULTS
+    from spacil.experiments.sweeps.folder import RESULTS, sweep_with
 
     if parsed.fresh_episodes is not None and parsed.fresh_episodes < 0:
         raise ConfigError(f"--fresh-episodes is {parsed.fresh_episodes}, expected 0 or more")
-    experiment, scope = named_experiment(name), _scope(parsed)
+    experiment = named_experiment(name)
     folder = parsed.out or Path("sweeps") / ("quick" if parsed.quick else "paper")
     results = parsed.results or folder / RESULTS
     _refuse_others(name, results)
+    scope = _scope(parsed)
+    if parsed.extend:
+        scope = replace(scope, extended=_extended(name, experiment, results))
+        known = experiment.stages[-1](scope.of_page, folder)
+        require_known(known, tasks=scope.tasks, groups=scope.groups, methods=scope.methods)
     if parsed.runs or parsed.policies:
         gathered = _given(name, experiment, parsed)
     elif not experiment.stages:
         gathered = _without_runs(scope)
     elif parsed.list:
-        arms = experiment.stages[-1](scope, folder)
-        return _list(_sweep(folder, arms, parsed), arms, parsed)
+        arms = _to_run(experiment.stages[-1](scope.of_page, folder), scope, parsed)
+        return _list(_sweep(sweep_with, folder, arms, parsed), arms, parsed)
     else:
         for stage in experiment.stages:
             if experiment.prepare is not None and parsed.train:
                 experiment.prepare(scope, folder)
-            arms = stage(scope, folder)
-            ready = [arm for arm in arms if not arm.missing_files(folder)]
-            sweep = _sweep(folder, ready, parsed)
-            code = _train(sweep, arms, ready, parsed) if parsed.train else 0
+            arms = stage(scope.of_page, folder)
+            code = _train(folder, _to_run(arms, scope, parsed), parsed) if parsed.train else 0
             if code not in (0, EXIT_INCOMPLETE):
                 return code
-        gathered = gather(sweep, arms, scope)
-        if not gathered.records:
+        gathered = gather(_sweep(sweep_with, folder, arms, parsed), arms, scope.of_page)
+        if not gathered.records and not gathered.kept:
             raise RunDirError("no finished run to report on:\n  " + "\n  ".join(gathered.problems))
     outcome = experiment.analyse(_measured(name, experiment, gathered, folder, results))
-    outcome = replace(outcome, notes=[*outcome.notes, *notes_on_episodes(outcome.records)])
+    notes = notes_on_episodes(outcome.records, outcome.kept)
+    outcome = replace(outcome, notes=[*outcome.notes, *notes])
     written = _write(name, outcome, shlex.join(["spacil", "experiment", name, *arguments]), results)
     document = identity(experiment=name) | {"written": [str(path) for path in written]}
     document |= {"problems": [*outcome.problems]}
@@ -138,26 +147,59 @@ def _refuse_others(name: str, results: Path) -> None:
         raise StorageError(f"{str(page)!r} is no result of experiment {name}: choose --results")
 
 
-def _sweep(folder: Path, arms: "Sequence[Arm]", parsed: NamedArguments) -> "SweepFolder":
-    """The folder with the arms in its plan; only read where nothing is to be run."""
-    from spacil.experiments.sweeps.folder import FRESH_EPISODES, open_sweep, sweep_with
+def _extended(name: str, experiment: "NamedExperiment", results: Path) -> "Extended":
+    """The runs of the document that an earlier call wrote."""
+    from spacil import storage
+    from spacil.experiments.named.plan import Extended
+
+    if not experiment.can_be_extended:
+        raise ConfigError(f"--extend: the page of {name} is made of run folders only")
+    source = results / f"{page_of(name)}.json"
+    if not source.is_file():
+        raise ConfigError(f"--extend: there is no {str(source)!r} yet; leave it out the first time")
+    document = storage.read_json(source)
+    try:
+        rows = {row["run"]: row for row in document["runs"]}
+        return Extended(rows, tuple(document["commits"]))
+    except (KeyError, TypeError):
+        raise StorageError(
+            f"--extend: {str(source)!r} does not hold its runs; it is from an earlier version"
+        ) from None
+
+
+def _to_run(arms: "Sequence[Arm]", scope: "Scope", parsed: NamedArguments) -> "Sequence[Arm]":
+    from spacil.experiments.named.plan import still_to_run
+
+    return still_to_run(arms, scope) if parsed.extend else arms
+
+
+def _sweep(
+    opened: "Callable[..., SweepFolder]",
+    folder: Path,
+    arms: "Sequence[Arm]",
+    parsed: NamedArguments,
+) -> "SweepFolder":
+    """The folder with the arms in its plan, as `opened` by reading or by writing it."""
+    from spacil.experiments.sweeps.folder import FRESH_EPISODES
 
     usual = QUICK_FRESH_EPISODES if parsed.quick else FRESH_EPISODES
     grids = [grid for arm in arms for grid in arm.grids()]
-    opened = sweep_with if parsed.list or not parsed.train else open_sweep
     return opened(folder, grids, parsed.fresh_episodes, usual=usual)
 
 
-def _train(
-    sweep: "SweepFolder", arms: "Sequence[Arm]", ready: "Sequence[Arm]", parsed: NamedArguments
-) -> int:
+def _train(folder: Path, arms: "Sequence[Arm]", parsed: NamedArguments) -> int:
     """Compute this machine's share of all arms, as far as they are ready."""
     from spacil.cli.experiments.overview import overview_for
     from spacil.experiments.sweeps.engine import JobOptions
+    from spacil.experiments.sweeps.folder import open_sweep
     from spacil.experiments.sweeps.local import local_engine
     from spacil.experiments.sweeps.plan import share
     from spacil.experiments.sweeps.runner import run_sweep
 
+    ready = [arm for arm in arms if not arm.missing_files(folder)]
+    if not ready:
+        return 0
+    sweep = _sweep(open_sweep, folder, ready, parsed)
     can_run = set(_checked_runs(ready))
     runs = [run for run in share(_checked_runs(arms), parsed.shard) if run in can_run]
     options = JobOptions(parsed.jobs, parsed.threads_per_job, parsed.device)

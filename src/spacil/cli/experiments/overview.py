@@ -46,7 +46,8 @@ def summary_line(states: "Mapping[PlannedRun, RunState]", jobs: int) -> str:
     left = seconds_left(states, jobs) if jobs else None
     is_open = any(state.state not in ("finished", "failed") for state in states.values())
     time_left = f"; about {duration(left)} left" if is_open and left is not None else ""
-    return f"{len(states)} runs: {', '.join(parts) or 'none'}{time_left}"
+    noun = "run" if len(states) == 1 else "runs"
+    return f"{len(states)} {noun}: {', '.join(parts) or 'none'}{time_left}"
 
 
 class PlainOverview:

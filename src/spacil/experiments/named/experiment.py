@@ -23,6 +23,8 @@ class ArmRuns:
 
     arm: Arm
     records: tuple[RunRecord, ...]
+    kept: tuple[Mapping[str, Any], ...] = ()
+    """Rows of an extended document, of runs that have no finished folder here"""
 
     @property
     def task(self) -> str:
@@ -55,6 +57,11 @@ class Gathered:
         return list({record.path: record for arm in self.arms for record in arm.records}.values())
 
     @property
+    def kept(self) -> list[Mapping[str, Any]]:
+        """Rows of runs that only an extended document knows."""
+        return [row for arm in self.arms for row in arm.kept]
+
+    @property
     def tasks(self) -> list[str]:
         return list(dict.fromkeys(arm.task for arm in self.arms))
 
@@ -62,7 +69,7 @@ class Gathered:
         """The finished runs of one setting; None where it was not asked for or has none."""
         for found in self.arms:
             if (found.task, found.label, found.arm.group) == (task, label, group):
-                return found if found.records else None
+                return found if found.records or found.kept else None
         return None
 
 
@@ -107,20 +114,29 @@ class NamedExperiment:
     """Documents in the results folder that no experiment wrote"""
     page: str = ""
     """Name of its files, where it is not the experiment's"""
+    can_be_extended: bool = False
+    """Whether its document holds of each run all that the analysis reads, as rows under `runs`"""
     measure_file: Measure[PolicyFile] | None = None
     """The same at a policy file, where an experiment can be told which policies to use instead of
     those of its own runs"""
 
 
 def gather(sweep: SweepFolder, arms: Sequence[Arm], scope: Scope) -> Gathered:
-    """The finished runs of the arms; what is missing or damaged is named."""
+    """The finished runs of the arms; what is missing or damaged is named.
+
+    A run that has no finished folder is taken from the document that the scope extends.
+    """
     found, problems = [], []
     for arm in arms:
-        records, missing = [], dict[str, list[int]]()
+        records, kept, missing = [], [], dict[str, list[int]]()
         awaited = ", ".join(arm.missing_files(sweep.path))
         for run in arm.runs():
             run_dir, state = sweep.run_dir(run), sweep.state(run)
             if state.state not in ("finished", "trained"):
+                row = scope.extended.rows.get(run.name)
+                if row is not None:
+                    kept.append(row)
+                    continue
                 why = state.reason or (f"for {awaited}" if awaited else "")
                 reason = f" ({why})" if why else ""
                 missing.setdefault(f"{state.state}{reason}", []).append(run.seed)
@@ -130,7 +146,8 @@ def gather(sweep: SweepFolder, arms: Sequence[Arm], scope: Scope) -> Gathered:
             except SpacilError as error:
                 problems.append(f"{run.name}: {error}")
         problems += [_missing(arm, state, seeds) for state, seeds in missing.items()]
-        found.append(ArmRuns(arm, tuple(sorted(records, key=lambda record: record.seed))))
+        records.sort(key=lambda record: record.seed)
+        found.append(ArmRuns(arm, tuple(records), tuple(kept)))
     return Gathered(tuple(found), scope, problems=tuple(dict.fromkeys(problems)))
 
 

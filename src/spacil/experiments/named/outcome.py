@@ -71,11 +71,20 @@ class Outcome:
     problems: Sequence[str] = ()
     """Runs that are not in the numbers"""
     records: Sequence[RunRecord] = field(default=(), repr=False)
+    kept: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+    """Rows of runs that are from the document which was extended"""
+    kept_commits: Sequence[str] = ()
+    """That made the runs of that document, all of them"""
+
+    @property
+    def num_runs(self) -> int:
+        return len(self.records) + len(self.kept)
 
     @property
     def commits(self) -> list[str]:
         """The code that made the runs."""
-        return sorted({record.commit or "an installed package" for record in self.records})
+        own = {record.commit or "an installed package" for record in self.records}
+        return sorted(own | set(self.kept_commits))
 
     def document(self) -> Document:
         """Everything, JSON-able; the page and the figure can be made again from it alone."""
@@ -83,7 +92,7 @@ class Outcome:
             "title": self.title,
             "text": self.text,
             "tables": [asdict(table) for table in self.tables],
-            "num_runs": len(self.records),
+            "num_runs": self.num_runs,
             "commits": self.commits,
             **self.numbers,
             "panels": [asdict(panel) for panel in self.panels],
@@ -96,8 +105,8 @@ class Outcome:
 def markdown(outcome: Outcome, command: str, figure: Path | None, source: str) -> str:
     """The page of an experiment: what, by which command and commit, tables, what is missing."""
     made = f"Made by `{command}`; every number: [{source}]({source})."
-    if outcome.records:
-        made += f" {runs_by(len(outcome.records), outcome.commits)}"
+    if outcome.num_runs:
+        made += f" {runs_by(outcome.num_runs, outcome.commits)}"
     parts = [f"# {outcome.title}", outcome.text, made]
     if figure is not None:
         parts.append(f"![{outcome.title}]({figure.name})")

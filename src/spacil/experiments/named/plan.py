@@ -4,9 +4,10 @@ An arm is one row of a table. Its runs are ordinary runs of a sweep, and two exp
 for the same run share its folder.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from spacil.errors import ConfigError
 from spacil.experiments.sweeps.plan import (
@@ -96,6 +97,16 @@ class Arm:
 
 
 @dataclass(frozen=True)
+class Extended:
+    """The document of an earlier call, whose runs count as done wherever their folders are."""
+
+    rows: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Name of a run -> its row"""
+    commits: tuple[str, ...] = ()
+    """That made all its runs together"""
+
+
+@dataclass(frozen=True)
 class Scope:
     """What a user narrows or changes; empty means as the experiment has it."""
 
@@ -107,6 +118,7 @@ class Scope:
     is_quick: bool = False
     changes: tuple[Choice, ...] = ()
     """Settings of every run that reads them"""
+    extended: Extended = field(default_factory=Extended)
 
     def tasks_or(
         self, usual: tuple[str, ...], quick: tuple[str, ...] = QUICK_TASKS
@@ -116,6 +128,15 @@ class Scope:
     def seeds_or(self, count: int) -> tuple[int, ...]:
         """The first `count` seeds, unless the user or `--quick` says others."""
         return self.seeds or (QUICK_SEEDS if self.is_quick else tuple(range(count)))
+
+    @property
+    def of_page(self) -> "Scope":
+        """What the page shows: with an extended document all of it, however little is run now."""
+        if not self.extended.rows:
+            return self
+        known = {row["seed"] for row in self.extended.rows.values()}
+        seeds = tuple(sorted(known.union(self.seeds))) if self.seeds else ()
+        return replace(self, tasks=(), groups=(), methods=(), seeds=seeds)
 
 
 Stage = Callable[[Scope, Path], list[Arm]]
@@ -136,8 +157,7 @@ def with_budget(setting: Setting, task: str) -> Setting:
 def narrowed(arms: Iterable[Arm], scope: Scope) -> list[Arm]:
     """The arms of the groups and methods asked for, with the scope's changes in their settings."""
     arms = list(arms)
-    _require_known("groups", scope.groups, [arm.group for arm in arms])
-    _require_known("methods", scope.methods, [arm.label for arm in arms])
+    require_known(arms, groups=scope.groups, methods=scope.methods)
     changes = {**(QUICK if scope.is_quick else {}), **dict(scope.changes)}
     return [
         Arm(_changed(arm.setting, changes), arm.task, arm.seeds, arm.group)
@@ -147,7 +167,39 @@ def narrowed(arms: Iterable[Arm], scope: Scope) -> list[Arm]:
     ]
 
 
-def _require_known(flag: str, asked: tuple[str, ...], there: list[str]) -> None:
+def still_to_run(arms: Iterable[Arm], scope: Scope) -> list[Arm]:
+    """Of the arms of an extended page: what the scope asks for and the page does not have yet."""
+    left = []
+    for arm in arms:
+        is_asked_for = (
+            (not scope.tasks or arm.task in scope.tasks)
+            and (not scope.groups or arm.group in scope.groups)
+            and (not scope.methods or arm.label in scope.methods)
+        )
+        seeds = tuple(
+            run.seed
+            for run in arm.runs()
+            if run.name not in scope.extended.rows and run.seed in (scope.seeds or arm.seeds)
+        )
+        if is_asked_for and seeds:
+            left.append(replace(arm, seeds=seeds))
+    return left
+
+
+def require_known(
+    arms: Sequence[Arm],
+    *,
+    tasks: tuple[str, ...] = (),
+    groups: tuple[str, ...] = (),
+    methods: tuple[str, ...] = (),
+) -> None:
+    """Refuses a name that none of the arms has."""
+    _require("tasks", tasks, [arm.task for arm in arms])
+    _require("groups", groups, [arm.group for arm in arms])
+    _require("methods", methods, [arm.label for arm in arms])
+
+
+def _require(flag: str, asked: tuple[str, ...], there: list[str]) -> None:
     for name in asked:
         if name not in there:
             known = ", ".join(repr(one) for one in dict.fromkeys(there) if one) or f"no {flag}"

@@ -1,7 +1,8 @@
 """What a reader of an experiment's numbers must know of the episodes and policies behind them."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from spacil.experiments.named.experiment import ArmRuns
 from spacil.experiments.run_record import RunRecord
@@ -10,18 +11,33 @@ EARLY = 0.25
 """Share of a run: where its best policy is from before it, the run has not learned since"""
 
 
-def notes_on_episodes(records: Sequence[RunRecord]) -> list[str]:
-    """Runs without fresh episodes, and how many the others have where that is not one number."""
-    notes = [
-        f"{'/'.join(record.path.parts[-4:])}: no fresh episodes; these are the evaluations that "
-        "its best policy was picked by, which flatter it"
+def notes_on_episodes(
+    records: Sequence[RunRecord], kept: Sequence[Mapping[str, Any]] = ()
+) -> list[str]:
+    """Runs without fresh episodes, and how many the others have where that is not one number.
+
+    `kept` are rows of runs that only the document knows which was extended.
+    """
+    runs = [
+        ("/".join(record.path.parts[-4:]), record.is_fresh, record.best.get("num_episodes"))
         for record in records
-        if not record.is_fresh
     ]
-    counts = Counter(record.best.get("num_episodes") for record in records if record.is_fresh)
+    runs += [(row["run"], row["is_fresh"], row["num_episodes"]) for row in kept]
+    notes = [
+        f"{name}: no fresh episodes; these are the evaluations that its best policy was picked by, "
+        "which flatter it"
+        for name, is_fresh, _ in runs
+        if not is_fresh
+    ]
+    counts = Counter(number for _, is_fresh, number in runs if is_fresh)
     if len(counts) > 1:
-        told = ", ".join(f"{number} in {runs} runs" for number, runs in counts.most_common())
+        told = ", ".join(
+            f"{'not recorded' if number is None else number} in {count} runs"
+            for number, count in counts.most_common()
+        )
         notes.append(f"numbers of fresh episodes: {told}")
+    if kept:
+        notes.append(f"{len(kept)} of the runs are from the document that was extended")
     return notes
 
 

@@ -37,15 +37,20 @@ _FIRST_ANSWER_SECONDS = 60.0
 _logger = logging.getLogger(__name__)
 
 
+def refuse_device(device: str) -> None:
+    """Which devices there are, the nodes know."""
+    if device not in ("cpu", "cuda"):
+        raise ConfigError(
+            f"--device {device}: with --engine ray it is cpu or cuda; Ray numbers the GPUs"
+        )
+
+
 @contextlib.contextmanager
 def ray_engine(
     sweep: SweepFolder, options: JobOptions, address: str, lost_after: float
 ) -> "Iterator[RayEngine]":
     """Connect, and wait until one node at least can take a run."""
-    if options.device not in ("cpu", "cuda"):
-        raise ConfigError(
-            f"--device {options.device}: with --engine ray it is cpu or cuda; Ray numbers the GPUs"
-        )
+    refuse_device(options.device)
     sweep = replace(sweep, path=sweep.path.absolute())
     nonce_file = sweep.path / f".nonce-{uuid.uuid4().hex}"
     with connected(address):

@@ -1,5 +1,6 @@
 """The front of return against smoothness: ladders of weights, filters, and what they come to.
 
-`experiment.py` says what is run, `ladder.py` and `filters.py` what is measured at it, `methods.py`
-holds the points of each method, `numbers.py` the mathematics of a front, `page.py` what is shown.
+`experiment.py` says what is run, `ladder.py` how weights climb, `filters.py` what filters do to
+GAIL; `runs.py` reads what runs came to, `methods.py` makes the points of each method from them,
+`numbers.py` holds the mathematics of a front, `page.py` what is shown.
 """

@@ -9,25 +9,26 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from spacil.experiments.named.experiment import ArmRuns, Gathered, NamedExperiment, gather
+from spacil.experiments.named.experiment import NamedExperiment, gather
 from spacil.experiments.named.front.filters import measure, measured_with, runs_of_gail
 from spacil.experiments.named.front.ladder import (
     METHODS,
     base,
     ladder,
-    mean_rungs,
     num_iterations,
     weighted,
 )
-from spacil.experiments.named.front.methods import (
+from spacil.experiments.named.front.methods import mean_rungs, reference_of
+from spacil.experiments.named.front.numbers import LEAST_SHARE, smoothest_at
+from spacil.experiments.named.front.page import analyse
+from spacil.experiments.named.front.runs import (
     CONFIRMED,
     GAIL,
     LEAST_CHANGE,
     SMOOTHEST,
-    reference_of,
+    RunsByMethod,
+    runs_by_place,
 )
-from spacil.experiments.named.front.numbers import LEAST_SHARE, smoothest_at
-from spacil.experiments.named.front.page import analyse
 from spacil.experiments.named.plan import Arm, Scope, Setting, narrowed
 from spacil.experiments.named.recipe import DATA, SCARCE, WHOLE
 from spacil.experiments.sweeps.folder import SweepFolder
@@ -74,33 +75,31 @@ def ladders(scope: Scope, _: Path) -> list[Arm]:
 def confirmed(scope: Scope, folder: Path) -> list[Arm]:
     """The ladders, and each method's chosen rung once more at a fixed weight."""
     arms = ladders(scope, folder)
-    gathered = gather(SweepFolder(folder, (), 0), arms, scope)
+    by_place = runs_by_place(gather(SweepFolder(folder, (), 0), arms, scope))
     found = []
-    for arm in gathered.arms:
-        factor = chosen_factor(arm, gathered)
+    for arm in arms:
+        factor = chosen_factor(arm, by_place[arm.task, arm.group])
         if factor is not None:
-            tier = arm.arm.group
-            choices = base(tier, None) | weighted(arm.label, factor)
-            setting = Setting(f"{arm.label}{CONFIRMED}", "spacil", choices, DATA[tier][1])
-            found.append(Arm(setting, arm.task, arm.arm.seeds, tier))
+            choices = base(arm.group, None) | weighted(arm.label, factor)
+            setting = Setting(f"{arm.label}{CONFIRMED}", "spacil", choices, DATA[arm.group][1])
+            found.append(Arm(setting, arm.task, arm.seeds, arm.group))
     return [*arms, *narrowed(found, Scope(is_quick=scope.is_quick, changes=scope.changes))]
 
 
-def chosen_factor(arm: ArmRuns, gathered: Gathered) -> float | None:
+def chosen_factor(arm: Arm, runs: RunsByMethod) -> float | None:
     """The rung of the lowest J, in the mean over seeds, that keeps 97 % of the return.
 
     None until all seeds of the ladder and of GAIL are there: a choice from some of them could be
     another one later, and its runs in vain.
     """
-    gail = gathered.arm(arm.task, GAIL, arm.arm.group)
-    reference = reference_of(gathered, arm.task, arm.arm.group)
-    if arm.label not in METHODS or gail is None or reference is None:
+    reference = reference_of(runs)
+    if arm.label not in METHODS or reference is None:
         return None
-    if any(len(one.records) < len(one.arm.seeds) for one in (arm, gail)):
+    if any(len(runs.get(label, ())) < len(arm.seeds) for label in (arm.label, GAIL)):
         return None
     rungs = [
         rung
-        for rung in mean_rungs(arm)
+        for rung in mean_rungs(runs[arm.label])
         if rung["factor"] > 0 and rung["J"] is not None and rung["share"] is not None
     ]
     index = smoothest_at([(rung["J"], rung["share"] / reference.share) for rung in rungs])
@@ -113,4 +112,5 @@ FRONT = NamedExperiment(
     measure=measure,
     measured_runs=runs_of_gail,
     measured_with=measured_with,
+    can_be_extended=True,
 )

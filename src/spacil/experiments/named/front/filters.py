@@ -13,7 +13,7 @@ from spacil.config.general import RunConfig
 from spacil.envs.registry import make_vector_env, task_named_in_file
 from spacil.envs.vector_env import ResetSeeds
 from spacil.experiments.named.experiment import ArmRuns
-from spacil.experiments.named.front.methods import GAIL
+from spacil.experiments.named.front.runs import GAIL
 from spacil.experiments.named.outcome import Document
 from spacil.experiments.named.plan import Scope
 from spacil.experiments.run_record import RunRecord

@@ -1,22 +1,14 @@
-"""The runs behind a front: penalties whose weight doubles rung by rung, from a common GAIL policy.
+"""The ladders of a front: penalties whose weight doubles rung by rung, from a common GAIL policy.
 
 Until the first rung every method of a seed is the same run, bit for bit (`penalty_start`). A rung
 is evaluated at its end, before the weight doubles.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
 
-from spacil.experiments.demonstrator import share
-from spacil.experiments.named.experiment import ArmRuns
-from spacil.experiments.named.plan import QUICK, Arm, Scope, Setting
+from spacil.experiments.named.plan import QUICK, Scope, Setting
 from spacil.experiments.named.recipe import DATA
-from spacil.experiments.run_demonstrator import demonstrator_of_run
-from spacil.experiments.run_record import RunRecord
 from spacil.experiments.sweeps.plan import Value
-from spacil.penalties.weights import share_at
-from spacil.runs import metrics_log
 
 RUNG, NUM_RUNGS = 40, 8
 START = RUNG
@@ -39,21 +31,6 @@ METHODS: Mapping[str, tuple[str, ...]] = {
 smooth by construction has a bound instead, and on the last rung 1 / 128 of it."""
 BOUND_RAMP = 20
 """Iterations over which the first bound comes down, from none: a clone is not cut at once"""
-
-
-@dataclass(frozen=True)
-class Rung:
-    """One evaluation of one run on the ladder; keys are stable."""
-
-    seed: int
-    iteration: int
-    factor: float
-    """On the first rung's weights; 0 for the common GAIL"""
-    G: float
-    share: float | None
-    J: float | None
-    J_effective: float | None
-    action_change: float | None
 
 
 def base(tier: str, iterations: int | None) -> dict[str, Value]:
@@ -88,33 +65,6 @@ def ladder(label: str, tier: str, scope: Scope) -> Setting:
     return Setting(label, "spacil", choices, DATA[tier][1])
 
 
-def rungs_of(arm: Arm, record: RunRecord) -> list[Rung]:
-    """The common GAIL and every rung of a run, from its evaluations."""
-    penalty = arm.runs()[0].config().policy_penalty
-    known, random = demonstrator_of_run(record), record.best.get("random_return")
-    rungs = []
-    for row in metrics_log.read(record.path / "metrics.jsonl"):
-        iteration, g = row["iteration"], row.get("average_return")
-        is_end = iteration >= penalty.penalty_start and not (
-            (iteration - penalty.penalty_start) % penalty.penalty_doubling
-        )
-        if g is None or not is_end or iteration == 0:
-            continue
-        rungs.append(
-            Rung(
-                record.seed,
-                iteration,
-                share_at(penalty, iteration - 1),  # the weight before this evaluation
-                g,
-                share(g, random, known),
-                row.get("smoothness_j_common"),
-                row.get("smoothness_j_effective"),
-                row.get("action_fluctuation"),
-            )
-        )
-    return rungs
-
-
 def weights_at_factor(label: str, factor: float) -> tuple[str, ...]:
     """The weights of a method, or its bound, on the rung of this factor."""
     pairs = [word.split("=") for word in METHODS[label]]
@@ -131,25 +81,3 @@ def weighted(label: str, factor: float = 1.0) -> dict[str, Value]:
     if label == BY_CONSTRUCTION:
         return {"policy_lipschitz": first, "penalty_ramp_iterations": BOUND_RAMP}
     return {"penalty": words}
-
-
-def mean_rungs(arm: ArmRuns) -> list[dict[str, Any]]:
-    """Means over seeds at each rung that every seed has, the common GAIL first."""
-    by_factor: dict[float, list[Rung]] = {}
-    for record in arm.records:
-        for rung in rungs_of(arm.arm, record):
-            by_factor.setdefault(rung.factor, []).append(rung)
-    found = []
-    for factor, rungs in sorted(by_factor.items()):
-        if len(rungs) == len(arm.records):
-            means = {name: _mean([getattr(r, name) for r in rungs]) for name in _NUMBERS}
-            found.append({"factor": factor, **means})
-    return found
-
-
-_NUMBERS = ("G", "share", "J", "J_effective", "action_change")
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known and len(known) == len(values) else None

@@ -1,25 +1,20 @@
-"""The methods of a front and their points, from finished ladders, single runs and filters.
+"""The methods of a front and their points, from ladders, single runs and filters.
 
 Roughness is a ratio to GAIL's of the same task and data; a share of the return counts from random
-actions to the smaller of GAIL's and the demonstrator's return.
+actions to the smaller of GAIL's and the demonstrator's return. Pure functions of finished runs.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from spacil.experiments.demonstrator import demonstrator_of, share
-from spacil.experiments.named.experiment import ArmRuns, Gathered
-from spacil.experiments.named.front.ladder import METHODS, mean_rungs, rungs_of, weights_at_factor
+from spacil.experiments.demonstrator import demonstrator_of
+from spacil.experiments.named.front.ladder import METHODS, weights_at_factor
 from spacil.experiments.named.front.numbers import hypervolume, smoothest_at
-from spacil.experiments.named.rows import numbers_of
-from spacil.experiments.run_demonstrator import demonstrator_of_run
-from spacil.experiments.run_record import Which
+from spacil.experiments.named.front.runs import GAIL, FrontRun, Measured, Place, RunsByMethod
 from spacil.experiments.statistics import Summary, summarize
 
-GAIL, CONFIRMED = "gail-like", ", fixed weight"
 DEMONSTRATOR = "demonstrator"
-SMOOTHEST, LEAST_CHANGE = "spacil --smoothest", "spacil --smoothest, least change"
 
 
 @dataclass(frozen=True)
@@ -49,8 +44,8 @@ class FrontPoint:
 class Method:
     """One method on one task and its data."""
 
-    group: str
     task: str
+    group: str
     label: str
     points: tuple[FrontPoint, ...]
     """Means over seeds"""
@@ -73,31 +68,50 @@ class Method:
         return None if index is None else known[index]
 
 
-def reference_of(gathered: Gathered, task: str, group: str) -> Reference | None:
-    """None where GAIL has not run there."""
-    arm = gathered.arm(task, GAIL, group)
-    rows = [] if arm is None else [numbers_of(record, "last") for record in arm.records]
-    columns = [[row[name] for row in rows] for name in ("share", "J", "action_change")]
-    known = [[value for value in column if value is not None] for column in columns]
-    if not rows or any(len(column) < len(rows) for column in known):
+def reference_of(runs: RunsByMethod) -> Reference | None:
+    """None where GAIL has not run."""
+    policies = [run.policies[0] for run in runs.get(GAIL, ())]
+    of_gail, j, change = (_mean([getattr(p, name) for p in policies]) for name in _NUMBERS)
+    if of_gail is None or j is None or change is None or min(of_gail, j, change) <= 0:
         return None
-    of_gail, j, change = (sum(column) / len(column) for column in known)
-    return Reference(min(1.0, of_gail), j, change) if min(of_gail, j, change) > 0 else None
+    return Reference(min(1.0, of_gail), j, change)
 
 
-def methods_of(gathered: Gathered, task: str, group: str) -> list[Method]:
+def methods_of(place: Place, runs: RunsByMethod) -> list[Method]:
     """Every method of a task and its data, relative to GAIL."""
-    reference = reference_of(gathered, task, group)
+    reference = reference_of(runs)
     if reference is None:
         return []
-    found = [_demonstrator(task, group, reference)]
-    for arm in gathered.arms:
-        if (arm.task, arm.arm.group) == (task, group) and arm.records:
-            method = _ladder if arm.label in METHODS else _single
-            found.append(method(arm, reference))
-            if arm.label == GAIL:
-                found += _filters(arm, gathered, reference)
+    found = [_demonstrator(place, reference)]
+    for label, of_label in runs.items():
+        method = _ladder if label in METHODS else _single
+        found.append(method(place, label, of_label, reference))
+        if label == GAIL:
+            found += _filters(place, of_label, reference)
     return [method for method in found if method is not None and method.points]
+
+
+def mean_rungs(runs: Sequence[FrontRun]) -> list[dict[str, Any]]:
+    """Means over seeds at each rung that every seed has, the common GAIL first."""
+    by_factor: dict[float, list[Measured]] = {}
+    for run in runs:
+        for rung in run.policies:
+            if rung.factor is not None:
+                by_factor.setdefault(rung.factor, []).append(rung)
+    found = []
+    for factor, rungs in sorted(by_factor.items()):
+        if len(rungs) == len(runs):
+            means = {name: _mean([getattr(r, name) for r in rungs]) for name in _NUMBERS}
+            found.append({"factor": factor, **means})
+    return found
+
+
+_NUMBERS = ("share", "J", "action_change")
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known and len(known) == len(values) else None
 
 
 def _point(name: str, numbers: Any, reference: Reference) -> FrontPoint | None:
@@ -117,26 +131,20 @@ def _known(points: Sequence[FrontPoint | None]) -> tuple[FrontPoint, ...]:
     return tuple(point for point in points if point is not None)
 
 
-def _ladder(arm: ArmRuns, reference: Reference) -> Method:
-    def name(factor: float) -> str:
-        return " ".join(weights_at_factor(arm.label, factor)) if factor else "0"
+def _ladder(place: Place, label: str, runs: Sequence[FrontRun], reference: Reference) -> Method:
+    def point(rung: dict[str, Any]) -> FrontPoint | None:
+        factor = rung["factor"]
+        name = " ".join(weights_at_factor(label, factor)) if factor else "0"
+        return _point(name, rung, reference)
 
-    means = [_point(name(rung["factor"]), rung, reference) for rung in mean_rungs(arm)]
-    by_seed = [
-        _known([_point(name(r.factor), vars(r), reference) for r in rungs_of(arm.arm, record)])
-        for record in arm.records
-    ]
-    return Method(arm.arm.group, arm.task, arm.label, _known(means), tuple(by_seed))
+    means = [point(rung) for rung in mean_rungs(runs)]
+    by_seed = [_known([point(asdict(rung)) for rung in run.policies]) for run in runs]
+    return Method(*place, label, _known(means), tuple(by_seed))
 
 
-def _single(arm: ArmRuns, reference: Reference) -> Method:
-    is_wish = arm.label in (SMOOTHEST, LEAST_CHANGE)
-    which: Which = "best" if is_wish else "last"  # what is handed out
-    rows = [numbers_of(record, which) for record in arm.records]
-    points = [_point("", row, reference) for row in rows]
-    return Method(
-        arm.arm.group, arm.task, arm.label, _mean_of(points), tuple((p,) for p in _known(points))
-    )
+def _single(place: Place, label: str, runs: Sequence[FrontRun], reference: Reference) -> Method:
+    points = [_point("", asdict(run.policies[0]), reference) for run in runs]
+    return Method(*place, label, _mean_of(points), tuple((p,) for p in _known(points)))
 
 
 def _mean_of(points: Sequence[FrontPoint | None]) -> tuple[FrontPoint, ...]:
@@ -156,28 +164,26 @@ def _mean_of(points: Sequence[FrontPoint | None]) -> tuple[FrontPoint, ...]:
     )
 
 
-def _demonstrator(task: str, group: str, reference: Reference) -> Method | None:
-    known = demonstrator_of(task)
+def _demonstrator(place: Place, reference: Reference) -> Method | None:
+    known = demonstrator_of(place[0])
     if known is None:
         return None
     numbers = {"share": 1.0, "J": known.smoothness_j, "action_change": known.action_fluctuation}
     points = _known([_point("", numbers, reference)])
-    return Method(group, task, DEMONSTRATOR, points, (points,))
+    return Method(*place, DEMONSTRATOR, points, (points,))
 
 
-def _filters(arm: ArmRuns, gathered: Gathered, reference: Reference) -> list[Method]:
+def _filters(place: Place, runs: Sequence[FrontRun], reference: Reference) -> list[Method]:
     """Filters on GAIL's policies, by kind and strength."""
     by_filter: dict[str, dict[float, list[FrontPoint | None]]] = {}
-    for record in arm.records:
-        known, random = demonstrator_of_run(record), record.last.get("random_return")
-        for row in gathered.measured.get(record.path, {}).get("filters", []):
-            numbers = {"share": share(row["G"], random, known), **row, "J": None}
-            point = _point(f"{row['strength']:g}", numbers, reference)
-            by_filter.setdefault(row["filter"], {}).setdefault(row["strength"], []).append(point)
+    for run in runs:
+        for one in run.filters:
+            point = _point(f"{one.strength:g}", asdict(one), reference)
+            by_filter.setdefault(one.filter, {}).setdefault(one.strength, []).append(point)
     found = []
     for name, by_strength in by_filter.items():
         means = [point for points in by_strength.values() for point in _mean_of(points)]
         seeds = zip(*by_strength.values(), strict=True)
         by_seed = tuple(_known(points) for points in seeds)
-        found.append(Method(arm.arm.group, arm.task, f"{name} on GAIL", tuple(means), by_seed))
+        found.append(Method(*place, f"{name} on GAIL", tuple(means), by_seed))
     return found

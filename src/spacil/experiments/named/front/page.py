@@ -1,6 +1,6 @@
 """The page of the front: a table and two panels per task and data, and the document behind them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -8,13 +8,14 @@ from spacil.experiments.named.experiment import Gathered
 from spacil.experiments.named.front.ladder import METHODS, NUM_RUNGS, RUNG, START
 from spacil.experiments.named.front.methods import (
     DEMONSTRATOR,
-    GAIL,
     Method,
     methods_of,
     reference_of,
 )
 from spacil.experiments.named.front.numbers import LEAST_SHARE
+from spacil.experiments.named.front.runs import GAIL, runs_by_place
 from spacil.experiments.named.outcome import Outcome, Panel, Series, Table
+from spacil.experiments.named.plan import Extended
 from spacil.experiments.named.rows import with_interval
 
 MEASURES = {"J": "J / GAIL's", "action_change": "action change / GAIL's"}
@@ -24,8 +25,8 @@ _LEAST_SHOWN = 0.7
 
 
 def analyse(gathered: Gathered) -> Outcome:
-    places = list(dict.fromkeys((arm.task, arm.arm.group) for arm in gathered.arms))
-    methods = {place: methods_of(gathered, *place) for place in places}
+    runs = runs_by_place(gathered)
+    methods = {place: methods_of(place, found) for place, found in runs.items()}
     notes = [
         f"{task}, {group}: not measured, because {GAIL} has not run or has no return there"
         for (task, group), found in methods.items()
@@ -36,6 +37,11 @@ def analyse(gathered: Gathered) -> Outcome:
         for (task, group), found in methods.items()
         if (start := _share_at_start(found)) is not None and start < LEAST_SHARE
     ]
+    rows = [asdict(run) for by_method in runs.values() for of in by_method.values() for run in of]
+    others = _not_shown(gathered.scope.extended, rows)
+    if others:
+        notes.append(f"runs in the document, of weights or seeds not shown here: {len(others)}")
+    references = {place: reference_of(found) for place, found in runs.items()}
     return Outcome(
         title="The front: return against smoothness",
         text=_TEXT,
@@ -47,9 +53,9 @@ def analyse(gathered: Gathered) -> Outcome:
             "methods": [_document(one) for found in methods.values() for one in found],
             "references": {
                 f"{task}, {group}": None if reference is None else asdict(reference)
-                for task, group in places
-                for reference in [reference_of(gathered, task, group)]
+                for (task, group), reference in references.items()
             },
+            "runs": [*rows, *others],
         },
         panels=[
             _panel(found, task, group, measure)
@@ -61,7 +67,15 @@ def analyse(gathered: Gathered) -> Outcome:
         notes=notes,
         problems=gathered.problems,
         records=gathered.records,
+        kept=gathered.kept,
+        kept_commits=gathered.scope.extended.commits,
     )
+
+
+def _not_shown(extended: Extended, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Runs that the extended document has beyond those of the page: it goes on holding them."""
+    shown = {row["run"] for row in rows}
+    return [row for name, row in extended.rows.items() if name not in shown]
 
 
 def _share_at_start(methods: Sequence[Method]) -> float | None:
@@ -108,9 +122,12 @@ def _cells(method: Method) -> list[str]:
 
 
 def _document(method: Method) -> dict[str, Any]:
+    """Means over seeds; what each seed has is in its run."""
     areas = {name: method.area(name) for name in MEASURES}
     smoothest = {name: method.smoothest(name) for name in MEASURES}
-    return asdict(method) | {
+    own = asdict(method)
+    del own["by_seed"]
+    return own | {
         "hypervolume": {k: None if v is None else asdict(v) for k, v in areas.items()},
         "smoothest": {k: None if v is None else asdict(v) for k, v in smoothest.items()},
     }
