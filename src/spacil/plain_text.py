@@ -31,6 +31,11 @@ def printable(text: str) -> str:
     return "\n  ".join("".join(map(_escaped, line)) for line in lines)
 
 
+def printable_lines(text: str) -> str:
+    """Lines of our own, such as a table, with whatever got into them escaped; nothing is cut."""
+    return "\n".join("".join(map(_escaped, line)) for line in text.split("\n"))
+
+
 def _escaped(char: str) -> str:
     # Not printable: control characters, half surrogates, and marks that turn the direction of text.
     return char if char.isprintable() else char.encode("unicode_escape").decode("ascii")

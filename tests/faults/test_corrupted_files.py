@@ -42,8 +42,8 @@ from spacil.runs.checkpoints import checkpoint
 from spacil.runs.folder import open_run
 from spacil.runs.resuming import config_of_run
 from spacil.storage import sealed_file as single_file
-from spacil.training import run
 from spacil.training.policy_learner import PolicyLearner
+from spacil.training.saved_run import restore, saved_config
 
 MAX_SECONDS = 1.0
 CONFIG = with_settings(default_config("gail", "Reacher-v4"), tiny())
@@ -227,9 +227,9 @@ def checkpoint_target(folder: Path, finished: Path, learner: PolicyLearner) -> T
 
     def is_as_it_was(copy: Path) -> bool:
         found = checkpoint.read(copy)
-        run.saved_config(found)
+        saved_config(found)
         load_policy(copy)
-        run.restore(learner, found)
+        restore(learner, found)
         return found.content_hash == expected
 
     return Target(folder, damages, is_as_it_was)

@@ -130,8 +130,28 @@ def test_a_folder_without_a_policy_says_what_was_expected(tmp_path: Path) -> Non
         load_policy("Hoper-v4")
     (tmp_path / "young" / "checkpoints").mkdir(parents=True)
     for which in ("best", "last"):
-        with pytest.raises(DataError, match=f"there is no {which} checkpoint here"):
+        with pytest.raises(DataError, match=f"there is no {which} checkpoint here: the run was"):
             load_policy(tmp_path / "young", which)  # type: ignore[arg-type]
+
+
+def test_a_saved_agent_has_no_last_policy(
+    tiny: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    TRPO("Reacher-v4", **tiny("trpo")).save(tmp_path / "agent")
+    with pytest.raises(DataError, match=r"no last checkpoint here, .*: --which best takes the one"):
+        load_policy(tmp_path / "agent", "last")
+
+
+def test_a_run_without_the_wanted_checkpoint_says_which_one_there_is(finished_run: Path) -> None:
+    checkpoints = finished_run / "checkpoints"
+    shutil.rmtree(checkpoints / "best")
+    with pytest.raises(DataError, match="not evaluated yet: --which last takes the newest policy"):
+        load_policy(finished_run)
+    assert load_policy(finished_run, "last").task == "Reacher-v4"
+    shutil.rmtree(checkpoints)
+    for which in ("best", "last"):
+        with pytest.raises(DataError, match=rf"no {which} checkpoint here: .* were deleted$"):
+            load_policy(finished_run, which)  # type: ignore[arg-type]
 
 
 def test_a_damaged_checkpoint_falls_back_or_is_refused(

@@ -103,7 +103,7 @@ def test_saved_settings_of_a_wrong_type_are_a_config_error(tmp_path: Path) -> No
         (flat | {"seed": "three"}, "seed is 'three'"),
         (flat | {"policy_hidden": 5}, "policy_hidden is 5"),
         ({}, "algorithm is None"),
-        ([1], "missing|wrong type"),
+        ([1], "config.json' holds a list, expected settings by name: restore it"),
     ):
         storage.write_json(tmp_path / "config.json", wrong)
         with pytest.raises(ConfigError, match=message):

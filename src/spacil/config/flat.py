@@ -64,6 +64,17 @@ def implied_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     return implied | {_INSTEAD_OF[name]: 0 for name in named if name in _INSTEAD_OF}
 
 
+def changed_by_giving(config: TrainConfig, name: str) -> dict[str, Any]:
+    """What else changes when a user gives the setting with the very value that it has."""
+    groups = group_of_setting()
+    implied = implied_settings({name: getattr(getattr(config, groups[name]), name)})
+    return {
+        other: value
+        for other, value in implied.items()
+        if getattr(getattr(config, groups[other]), other) != value
+    }
+
+
 def with_implied(settings: Mapping[str, Any]) -> dict[str, Any]:
     """A user's settings in their long form, and what follows from them."""
     return implied_settings(settings) | without_short_form(settings)

@@ -18,7 +18,7 @@ class PolicyPenaltyConfig:
     """The smoothness penalties on the policy (eq:policy_reg), each with its own weight."""
 
     penalty: tuple[str, ...] = ("exact=0.03",)
-    """One or more NAME=WEIGHT, e.g. `exact=0.1 cats=1`; a NAME alone has the weight of its own
+    """One or more NAME=WEIGHT, e.g. `exact=0.1 cats=1`. A NAME alone has the weight of its own
     paper. --lambda-policy W (lambda_1) is short for `exact=W`. Units: policy_penalty_scale."""
     policy_penalty_scale: Literal["lipschitz", "paper-mean", "paper-sum"] = "lipschitz"
     """Of exact and pgd. lipschitz: weight on E[sigma_max^2]; paper-mean: on E[|dmu|^2] as printed,
@@ -103,7 +103,7 @@ class CostPenaltyConfig:
     """The smoothness penalty on the learned cost (eq:cost_reg)."""
 
     lambda_cost: float = 0.01
-    """Weight of the cost penalty (lambda_2), in the units of cost_penalty_scale."""
+    """Weight of the cost penalty (lambda_2). Units: cost_penalty_scale."""
     cost_weight: Literal["fixed", "by-pairs"] = "fixed"
     """fixed: lambda_cost. by-pairs: lambda_cost, but at most 7.5 M^-0.75 with M demonstrated
     pairs: a discriminator memorises few of them, and many need little penalty."""

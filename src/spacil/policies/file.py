@@ -34,6 +34,7 @@ from spacil.runs.checkpoints.manifest import MANIFEST
 from spacil.runs.checkpoints.named_tensors import with_prefix
 from spacil.runs.checkpoints.names import BEST
 from spacil.runs.listing import named_runs
+from spacil.runs.resuming import is_run_folder
 from spacil.storage import sealed_file
 
 FORMAT = "spacil-policy"
@@ -258,6 +259,8 @@ def checkpoint_of(path: Path, which: Which) -> checkpoint.Checkpoint:
         raise DataError(f"{path}: no such file or folder{hint}")
     checkpoints = path / "checkpoints"
     if not checkpoints.is_dir():
+        if is_run_folder(path):
+            raise DataError(_without_checkpoint(path, which))
         raise DataError(
             f"{path}: expected a run folder, a checkpoint folder or a policy file ({SUFFIX})"
             f"{named_runs(path)}"
@@ -268,5 +271,14 @@ def checkpoint_of(path: Path, which: Which) -> checkpoint.Checkpoint:
         else checkpoint.newest_valid(checkpoints)
     )
     if found is None:
-        raise DataError(f"{path}: there is no {which} checkpoint here")
+        raise DataError(_without_checkpoint(path, which))
     return found
+
+
+def _without_checkpoint(path: Path, which: Which) -> str:
+    missing, checkpoints = f"{path}: there is no {which} checkpoint here", path / "checkpoints"
+    if which == "best" and checkpoint.newest_valid(checkpoints) is not None:
+        return f"{missing}, the run was not evaluated yet: --which last takes the newest policy"
+    if which == "last" and checkpoint.read_best(checkpoints) is not None:
+        return f"{missing}, as in a saved agent: --which best takes the one that is"
+    return f"{missing}: the run was stopped before its first one, or they were deleted"

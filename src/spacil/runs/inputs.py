@@ -95,7 +95,11 @@ def read_inputs(run_folder: Path) -> RunInputs | None:
     path = run_folder / INPUTS
     if not path.is_file():
         return None
-    document = storage.read_json(path)
+    remedy = "restore it, or delete it and name task and demonstrations yourself"
+    try:
+        document = storage.read_json(path)
+    except storage.DamagedFileError as error:
+        raise StorageError(f"{error}: {remedy}") from None
     match document:
         case {
             "format": str(form),
@@ -108,8 +112,7 @@ def read_inputs(run_folder: Path) -> RunInputs | None:
             given = None if demos is None else _demo_inputs(demos, path)
             return RunInputs(task, env_is_named, given, _row(demonstrator))
     raise StorageError(
-        f"{str(path)!r} is not a record of a run's inputs that this version reads: restore it, or "
-        "delete it and name task and demonstrations yourself"
+        f"{str(path)!r} is not a record of a run's inputs that this version reads: {remedy}"
     )
 
 

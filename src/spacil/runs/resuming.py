@@ -29,6 +29,9 @@ def config_of_run(path: Path) -> TrainConfig:
 
 def config_of(flat: Any, source: object) -> TrainConfig:
     """A config from the settings in a file, of this version or an earlier one."""
+    if not isinstance(flat, Mapping):
+        kind = type(flat).__name__
+        raise ConfigError(f"{str(source)!r} holds a {kind}, expected settings by name: restore it")
     try:
         return from_flat_settings(upgraded(flat))
     except (TypeError, ValueError, AttributeError) as error:

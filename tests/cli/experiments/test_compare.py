@@ -120,6 +120,29 @@ def test_missing_runs_end_with_code_3_after_the_table(spacil: Spacil, runs: Path
     assert "no run of seed 1" in shown.out
 
 
+def test_csv_names_beside_it_what_is_missing(spacil: Spacil, runs: Path) -> None:
+    (runs / "spacil1" / "eval.json").write_text("not json")
+    shown = spacil("compare", runs, "--format", "csv")
+    assert shown.code == 3
+    assert all(line.count(",") > 50 for line in shown.out.splitlines())
+    assert f"missing: {runs / 'spacil1' / 'eval.json'}: not valid JSON" in shown.err
+    assert "missing: Hopper-v4, spacil: no run of seed 1" in shown.err
+
+
+@pytest.mark.parametrize("verb", ["compare", "report"])
+def test_what_folders_are_called_does_not_reach_the_terminal(
+    spacil: Spacil, runs: Path, tmp_path: Path, verb: str
+) -> None:
+    hostile = runs / "red \x1b[31m\nmissing: nothing"
+    (runs / "spacil1").rename(hostile)
+    (hostile / "eval.json").write_text("not json")
+    out = {"compare": tmp_path / "out", "report": tmp_path / "page.html"}[verb]
+    shown = spacil(verb, runs, "-o", out)
+    assert shown.code == 3
+    assert "\x1b" not in shown.out + shown.err
+    assert r"red \x1b[31m\nmissing: nothing" in shown.out
+
+
 def test_without_any_run_there_is_nothing_to_compare(spacil: Spacil, tmp_path: Path) -> None:
     refusal = spacil("compare", tmp_path)
     assert (refusal.code, refusal.out) == (73, "")

@@ -59,6 +59,19 @@ def test_a_page_that_cannot_be_written_is_refused_first(spacil: Spacil, tmp_path
     assert spacil("report", tmp_path / "empty", "-o", tmp_path / "x.html").code == 73
 
 
+@pytest.mark.parametrize("name", ["plan.json", "thesis.tex", "report"])
+def test_a_page_does_not_take_the_place_of_another_kind_of_file(
+    spacil: Spacil, tmp_path: Path, name: str
+) -> None:
+    write_run(tmp_path / "run")
+    precious = tmp_path / name
+    precious.write_text("hours of work")
+    refusal = spacil("report", tmp_path / "run", "-o", precious)
+    assert (refusal.code, refusal.out) == (2, "")
+    assert f"-o {precious}: expected a file name that ends in .html" in refusal.err
+    assert precious.read_text() == "hours of work"
+
+
 def test_a_real_run_is_seen_beside_the_demonstrator(
     spacil: Spacil, finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,3 +126,19 @@ def test_the_best_run_of_each_algorithm_is_shown(tmp_path: Path) -> None:
     assert len(shown) == 3
     assert {row.algorithm for row, _ in shown} >= {"gail", "spacil"}
     assert {run.record.seed for _, run in shown} == {1}
+
+
+def test_room_in_the_video_goes_to_the_smoothest_settings(tmp_path: Path) -> None:
+    from spacil.experiments.comparison import compare
+
+    found = {0.1: (3000.0, 2.0), 0.2: (2900.0, 0.5), 0.3: (2800.0, 0.9), 0.4: (2700.0, 0.7)}
+    for weight, fresh in found.items():
+        for seed in (0, 1):
+            path = tmp_path / f"{weight}-{seed}"
+            average_return, j = fresh
+            write_run(
+                path, "spacil", seed=seed, fresh=(average_return + seed, j), lambda_policy=weight
+            )
+    shown = shown_runs.best_runs(compare([tmp_path]), "Hopper-v4")
+    returns = {run.values["average_return"] for _, run in shown}
+    assert returns == {3001.0, 2901.0, 2701.0}  # the best, and the two smoothest others

@@ -200,6 +200,14 @@ def test_a_sweep_that_goes_on_keeps_its_fresh_episodes(spacil: Spacil, tmp_path:
         (("--algorithms", "bc", "--tasks", "Pendulum-v1", "-o", "x"), "no demonstrations are"),
         ((*BC, "--set", "demos=missing.npz", "-o", "x"), "no demonstrations 'missing.npz'"),
         ((*BC, "--set", "demos=Hopper-v4", "-o", "x"), "Hopper-v4"),
+        (("plan.json", "--seeds", "0-4", "-o", "x"), "leave out --seeds"),
+        (("--seeds", "0-4", "-o", "x"), "--seeds: give --algorithms and --tasks too"),
+        (("--set", "gamma=1", "-o", "x"), "--set: give --algorithms and --tasks too"),
+        ((".", "-o", "x"), "-o . goes on with the sweep in a folder"),
+        ((*BC, "--device", "gpu", "-o", "x"), "--device gpu: expected cpu, cuda"),
+        ((*BC, "--lost-after", "9", "-o", "x"), "--lost-after 9.0 is read with --engine ray only"),
+        ((*BC, "--ray-address", "auto", "-o", "x", "--list"), "read with --engine ray only"),
+        ((*BC, "--engine", "ray", "--lost-after", "nan", "-o", "x"), "expected seconds, above 0"),
     ],
 )
 def test_a_sweep_that_cannot_start_says_why(

@@ -277,7 +277,7 @@ def test_a_resumed_run_stays_the_same_run(
     assert message in refused.err
 
 
-@pytest.mark.parametrize("text", ["{}", '{"format": "spacil-inputs", "format_version": 9}'])
+@pytest.mark.parametrize("text", ["{}", "{", '{"format": "spacil-inputs", "format_version": 9}'])
 def test_damaged_inputs_are_an_error_with_a_remedy(
     spacil: Spacil, finished_run: Path, text: str
 ) -> None:

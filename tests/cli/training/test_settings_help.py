@@ -9,10 +9,17 @@ from typing import Any, get_type_hints
 import pytest
 
 from spacil.cli.training.settings_help import docs_of
-from spacil.config.algorithms import ALGORITHMS
-from spacil.config.flat import group_of_setting, settings_read
+from spacil.config.algorithms import ALGORITHMS, Preset
+from spacil.config.defaults import default_config
+from spacil.config.flat import (
+    flat_settings,
+    group_of_setting,
+    settings_read,
+    with_user_settings,
+)
 from spacil.config.penalty_terms import POLICY_PENALTIES
 from spacil.config.train_config import ConfigGroups
+from spacil.errors import ConfigError
 
 Spacil = Callable[..., Any]
 
@@ -24,6 +31,12 @@ DEMONSTRATION_FLAGS = {"--demos", "--num-demos", "--demo-every", "--drop-nonfini
 def flags_in(text: str) -> list[str]:
     """The flags that have an entry of their own, in order."""
     return re.findall(r"^  (--[a-z-]+)", text, flags=re.MULTILINE)
+
+
+def entries_in(text: str) -> dict[str, str]:
+    """Setting -> its entry in `--help-all`, on one line."""
+    entries = re.findall(r"^  --([a-z-]+)(.*(?:\n {8}.*)*)", text, flags=re.MULTILINE)
+    return {flag.replace("-", "_"): on_one_line(words) for flag, words in entries}
 
 
 def as_flags(names: list[str]) -> list[str]:
@@ -121,6 +134,38 @@ def test_help_shows_the_defaults_of_task_and_preset(spacil: Spacil) -> None:
     printed = ("--preset", "paper-mean", "--help")
     assert "--penalty (pgd=0.001)" in spacil("train", "spacil", "--task", "Hopper-v4", *printed).out
     assert "--penalty (exact=0.1)" in spacil("train", "spacil", *printed).out
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "preset"), [(name, p) for name in NAMES for p in ALGORITHMS[name].presets]
+)
+def test_giving_a_default_changes_nothing_unless_the_help_says_what(
+    spacil: Spacil, algorithm: str, preset: Preset
+) -> None:
+    choice = ("--task", "Hopper-v4", "--preset", preset)
+    entries = entries_in(spacil("train", algorithm, *choice, "--help-all").out)
+    config = default_config(algorithm, "Hopper-v4", preset)
+    before = flat_settings(config)
+    for name in settings_read(algorithm):
+        try:
+            after = flat_settings(with_user_settings(config, {name: before[name]}))
+        except ConfigError:  # whoever gives it is told
+            continue
+        told = re.findall(r"(--[a-z-]+) is (\S+) and not (\S+?)\.?$", entries[name])
+        changed = [other for other in before if before[other] != after[other]]
+        assert told == [
+            (flag, str(after[other]), str(before[other]))
+            for flag, other in zip(as_flags(changed), changed, strict=True)
+        ]
+
+
+def test_the_short_help_says_which_weights_the_default_finds(spacil: Spacil) -> None:
+    text = spacil("train", "spacil", "--help").out
+    assert text.count("Given, even as shown, ") == 2
+    assert "Given, even as shown, --penalty-weight is fixed and not auto\n" in text
+    assert "Given, even as shown, --cost-weight is fixed and not by-pairs\n" in text
+    fixed = spacil("train", "spacil", "--preset", "plain", "--task", "Hopper-v4", "--help").out
+    assert "Given, even as shown" not in fixed
 
 
 def test_every_setting_has_a_text_that_ends_as_a_sentence() -> None:

@@ -1,5 +1,6 @@
 """`spacil compare RUN...|SWEEP`: one table over seeds, with intervals and the paper's numbers."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -9,6 +10,7 @@ import tyro
 from spacil.cli.arguments import parse
 from spacil.cli.output import identity
 from spacil.errors import ConfigError, RunDirError, StorageError
+from spacil.plain_text import printable, printable_lines
 
 if TYPE_CHECKING:
     from spacil.experiments.comparison import Comparison
@@ -43,7 +45,7 @@ def run(arguments: list[str]) -> int:
     )
     from spacil import storage
     from spacil.experiments.comparison import compare
-    from spacil.experiments.comparison_text import FORMS
+    from spacil.experiments.comparison_text import FORMS, remarks_on
 
     if not parsed.sources:
         raise ConfigError("compare needs run folders or a sweep")
@@ -58,7 +60,10 @@ def run(arguments: list[str]) -> int:
 
         print(json.dumps(document, allow_nan=False))
     else:
-        print(FORMS[parsed.format](comparison), end="")
+        print(printable_lines(FORMS[parsed.format](comparison)), end="")
+    if parsed.format == "csv":  # which has no place for them
+        for remark in remarks_on(comparison):
+            print(printable(remark), file=sys.stderr)
     if parsed.out is not None:
         written = _write(comparison, document, parsed.out)
         if parsed.format == "table":

@@ -11,6 +11,7 @@ from spacil.cli.arguments import parse
 from spacil.cli.experiments.compare import EXIT_INCOMPLETE, lines_of, points_of
 from spacil.cli.experiments.shown_runs import Shown, show_runs
 from spacil.errors import ConfigError, RunDirError, StorageError
+from spacil.plain_text import printable
 
 if TYPE_CHECKING:
     from spacil.experiments.comparison import Comparison
@@ -26,7 +27,7 @@ class ReportArguments:
     """Run folders, folders of runs, or sweeps; or one folder of results, to which
     `spacil experiment NAME --results` wrote."""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("report.html")
-    """The page to write."""
+    """The page to write: a name that ends in .html."""
     which: Literal["best", "last"] = "best"
     """Which policy of each run."""
     baseline: str = "gail"
@@ -51,6 +52,8 @@ def run(arguments: list[str]) -> int:
 
     if not parsed.sources:
         raise ConfigError("report needs run folders, a sweep, or a folder of results")
+    if parsed.out.suffix.lower() not in (".html", ".htm"):
+        raise ConfigError(f"-o {parsed.out}: expected a file name that ends in .html")
     if not parsed.out.parent.is_dir():
         raise StorageError(f"cannot write {str(parsed.out)!r}: create its folder first")
     folders = {source: read_results(source) for source in parsed.sources}
@@ -70,7 +73,7 @@ def _report_results(parsed: ReportArguments, found: "ResultsFolder") -> int:
     title, out = parsed.title or TITLE, parsed.out
     write_page(results_page(found, parsed.sources[0], title, out.parent), out)
     for problem in found.problems:
-        print(f"missing: {problem}")
+        print(printable(f"missing: {problem}"))
     print(f"report: {out}")
     return EXIT_INCOMPLETE if found.problems else 0
 

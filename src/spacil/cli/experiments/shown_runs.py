@@ -1,8 +1,9 @@
-"""Runs to be seen in a report: the best of each algorithm beside the demonstrator, as a film.
+"""Runs to be seen in a report: the best of each algorithm and the smoothest others, as a film.
 
 Nothing here fails a report: where a film cannot be made, the section says why.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -60,15 +61,31 @@ def show_runs(comparison: "Comparison", task: str) -> Shown:
 
 
 def best_runs(comparison: "Comparison", task: str) -> "list[tuple[Row, ComparedRun]]":
-    """The run with the highest return of each algorithm, as many as there is room for."""
-    best: dict[str, tuple[float, Row, ComparedRun]] = {}
+    """As many as there is room for, one of a setting: its run with the highest return.
+
+    First the best of each algorithm; what room is left goes to the smoothest of the others.
+    """
+    of_setting: list[tuple[Row, ComparedRun]] = []
+    best: dict[str, tuple[Row, ComparedRun]] = {}
     for row in comparison.rows_of(task):
-        for run in row.runs:
-            value = run.values["average_return"]
-            if value is not None and (row.algorithm not in best or value > best[row.algorithm][0]):
-                best[row.algorithm] = (value, row, run)
-    chosen = sorted(best, key=lambda name: name not in _FIRST)[:MAX_RUNS]
-    return [best[name][1:] for name in best if name in chosen]
+        known = [(row, run) for run in row.runs if run.values["average_return"] is not None]
+        if known:
+            found = max(known, key=_return_of)
+            of_setting.append(found)
+            best[row.algorithm] = max(best.get(row.algorithm, found), found, key=_return_of)
+    first = sorted(best.values(), key=lambda one: one[0].algorithm not in _FIRST)
+    others = sorted((one for one in of_setting if one not in first), key=_j_of)
+    chosen = [*first, *others][:MAX_RUNS]
+    return [one for one in of_setting if one in chosen]
+
+
+def _return_of(shown: "tuple[Row, ComparedRun]") -> float:
+    return shown[1].values["average_return"] or 0.0
+
+
+def _j_of(shown: "tuple[Row, ComparedRun]") -> float:
+    j = shown[1].values["smoothness_j_common"]
+    return math.inf if j is None else j
 
 
 def _opened(comparison: "Comparison", task: str) -> "tuple[dict[str, PolicySource], list[str]]":

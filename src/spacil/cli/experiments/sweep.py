@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import shlex
 import sys
 import tomllib
@@ -40,8 +41,8 @@ class SweepArguments:
     """Such as gail spacil."""
     tasks: tuple[str, ...] = ()
     """Such as Hopper-v4 Walker2d-v4."""
-    seeds: tuple[str, ...] = ("0",)
-    """Numbers and ranges: 0-4 means five."""
+    seeds: tuple[str, ...] = ()
+    """Numbers and ranges: 0-4 means five; 0 by default."""
     set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """NAME=VALUE,VALUE,...: a setting or demonstration flag of `spacil train`, or preset; may be
     given several times. Quote values that hold commas or spaces."""
@@ -86,10 +87,7 @@ def run(arguments: list[str]) -> int:
     if parsed.out is None:
         raise ConfigError("a sweep needs a folder: -o DIR")
     _check_counts(parsed)
-    if parsed.engine == "ray" and not parsed.list:
-        from spacil.cluster.connection import load_ray
-
-        load_ray()  # a machine without it learns so before anything is written
+    _refuse_engine(parsed)
     grids = _grids(parsed)
     planned = planned_runs(grids)  # every mistake in the plan shows before anything is written
     _refuse_missing_inputs(planned, sweep_with(parsed.out, grids, parsed.fresh_episodes))
@@ -102,6 +100,31 @@ def run(arguments: list[str]) -> int:
     if parsed.list:
         return show_states(sweep, runs, parsed.json, jobs=0)
     return _run(sweep, runs, parsed)
+
+
+def _refuse_engine(parsed: SweepArguments) -> None:
+    """What the runs cannot be computed with is known before anything is written."""
+    if parsed.engine == "local":
+        default = SweepArguments()
+        for flag, value, usual in (
+            ("--ray-address", parsed.ray_address, default.ray_address),
+            ("--lost-after", parsed.lost_after, default.lost_after),
+        ):
+            if value != usual:
+                raise ConfigError(f"{flag} {value} is read with --engine ray only")
+    if parsed.list:
+        return
+    if parsed.engine == "ray":
+        from spacil.cluster.connection import load_ray
+
+        load_ray()
+        from spacil.experiments.sweeps.on_ray import refuse_device
+
+        refuse_device(parsed.device)
+    else:
+        from spacil.engine.device import resolve_device
+
+        resolve_device(parsed.device)
 
 
 def _refuse_missing_inputs(planned: "Sequence[PlannedRun]", sweep: "SweepFolder") -> None:
@@ -154,7 +177,12 @@ def _engine(sweep: "SweepFolder", parsed: SweepArguments) -> "Iterator[Engine]":
 def _grids(parsed: SweepArguments) -> "list[Grid]":
     from spacil.experiments.sweeps.plan import Grid, assignment, grids_of, seeds_of
 
-    flags = {"--algorithms": parsed.algorithms, "--tasks": parsed.tasks, "--set": parsed.set}
+    flags = {
+        "--algorithms": parsed.algorithms,
+        "--tasks": parsed.tasks,
+        "--seeds": parsed.seeds,
+        "--set": parsed.set,
+    }
     given = [flag for flag, words in flags.items() if words]
     if parsed.plan is not None:
         if given and "=" in str(parsed.plan):
@@ -166,15 +194,26 @@ def _grids(parsed: SweepArguments) -> "list[Grid]":
         return grids_of(_read_plan(parsed.plan), str(parsed.plan))
     if not given:
         return []  # what the folder remembers
+    if not parsed.algorithms and not parsed.tasks:
+        raise ConfigError(
+            f"{', '.join(given)}: give --algorithms and --tasks too; without any of them a sweep "
+            "goes on with what its folder remembers"
+        )
     values: dict[str, Any] = {}
     for name, found in map(assignment, parsed.set):
         if name in values:
             raise ConfigError(f"--set {name} is given twice: put all its values into one")
         values[name] = found
-    return [Grid(parsed.algorithms, parsed.tasks, seeds_of(parsed.seeds), tuple(values.items()))]
+    seeds = seeds_of(parsed.seeds or ("0",))
+    return [Grid(parsed.algorithms, parsed.tasks, seeds, tuple(values.items()))]
 
 
 def _read_plan(path: Path) -> object:
+    if path.is_dir():
+        raise ConfigError(
+            f"{path} is a folder, expected a plan in a JSON or TOML file; -o {path} goes on with "
+            "the sweep in a folder"
+        )
     try:
         text = path.read_text(encoding="utf-8")
         return tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
@@ -193,6 +232,8 @@ def _check_counts(parsed: SweepArguments) -> None:
     ):
         if value is not None and value < least:
             raise ConfigError(f"{flag} is {value}, expected {least} or more")
+    if not 0 < parsed.lost_after < math.inf:
+        raise ConfigError(f"--lost-after is {parsed.lost_after}, expected seconds, above 0")
 
 
 # --- what is shown

@@ -12,7 +12,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, get_type_hints
 
 from spacil.config.algorithms import ALGORITHMS
-from spacil.config.flat import SHORT_FORM, group_of_setting, settings_read
+from spacil.config.flat import SHORT_FORM, changed_by_giving, group_of_setting, settings_read
 from spacil.config.penalty_terms import POLICY_PENALTIES
 from spacil.config.train_config import ConfigGroups, TrainConfig
 
@@ -109,7 +109,8 @@ def _group(config: TrainConfig, group: str) -> list[str]:
     docs = docs_of(kind)
     for field in fields(kind):
         if field.name not in ignored:
-            lines += _entry(_flag(config, field.name), docs[field.name], True)
+            note = _note(config, field.name)
+            lines += _entry(_flag(config, field.name), docs[field.name], True, note)
     return lines
 
 
@@ -122,23 +123,37 @@ def _penalties() -> list[str]:
 
 def _first(config: TrainConfig, name: str) -> list[str]:
     docs = docs_of(get_type_hints(ConfigGroups)[group_of_setting()[name]])
-    return _entry(_flag(config, name), docs[name], False)
+    return _entry(_flag(config, name), docs[name], False, _note(config, name))
 
 
 def _flag(config: TrainConfig, name: str) -> str:
+    return f"--{name.replace('_', '-')} ({_shown(config, name)})"
+
+
+def _shown(config: TrainConfig, name: str) -> str:
     value = getattr(getattr(config, group_of_setting()[name]), name)
-    shown = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-    return f"--{name.replace('_', '-')} ({shown or 'none'})"
+    return (" ".join(map(str, value)) if isinstance(value, tuple) else str(value)) or "none"
 
 
-def _entry(flag: str, text: str, is_whole: bool) -> list[str]:
-    """One option; its first sentence on at most two lines, or all of it."""
+def _note(config: TrainConfig, name: str) -> str:
+    """That the shown default is not what it is to give it: a weight that is typed is fixed."""
+    changes = [
+        f"--{other.replace('_', '-')} is {value} and not {_shown(config, other)}"
+        for other, value in changed_by_giving(config, name).items()
+    ]
+    return f"Given, even as shown, {' and '.join(changes)}." if changes else ""
+
+
+def _entry(flag: str, text: str, is_whole: bool, note: str = "") -> list[str]:
+    """One option; its first sentence on at most two lines and the note, or all of it."""
     text = " ".join(text.split())
     if not is_whole:
-        first = re.split(r"(?<=\.) (?=[A-Z-])", text)[0].rstrip(".")
-        lines = textwrap.wrap(first, WIDTH - 3 - _FLAG_WIDTH, max_lines=2, placeholder=" ...")
-        marks = (f"{flag:<{_FLAG_WIDTH}}", " " * _FLAG_WIDTH)
-        return [f"  {mark} {line}" for mark, line in zip(marks, lines, strict=False)]
+        first, width = re.split(r"(?<=\.) (?=[A-Z-])", text)[0], WIDTH - 3 - _FLAG_WIDTH
+        lines = textwrap.wrap(first.rstrip("."), width, max_lines=2, placeholder=" ...")
+        lines += textwrap.wrap(note.rstrip("."), width)
+        marks = [f"{flag:<{_FLAG_WIDTH}}", *[" " * _FLAG_WIDTH] * (len(lines) - 1)]
+        return [f"  {mark} {line}" for mark, line in zip(marks, lines, strict=True)]
+    text = f"{text} {note}".rstrip()
     return [f"  {flag}", *textwrap.indent(textwrap.fill(text, WIDTH - 8), " " * 8).splitlines()]
 
 
