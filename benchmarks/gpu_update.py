@@ -22,10 +22,10 @@ import torch
 
 from measuring import make_learner, medians, num_cores, record, stage_seconds
 from spacil.sampling.rollout import collect
-from spacil.training.iteration_metrics import Stopwatch
-from spacil.training.plan import plan_iteration
+from spacil.training.iteration.metrics import Stopwatch
+from spacil.training.iteration.plan import plan_iteration
+from spacil.training.iteration.update import update
 from spacil.training.policy_learner import PolicyLearner
-from spacil.training.update import update
 from spacil.types import RolloutBatch
 
 DEFAULT_TASKS = ("Hopper-v4", "Ant-v4")

@@ -45,8 +45,8 @@ from spacil.nets.buffered_mean import BufferedMean
 from spacil.policies.file import load_expert
 from spacil.runs.checkpoints import checkpoint
 from spacil.runs.metrics_log import MetricsLog
-from spacil.training import advantages
-from spacil.training.iteration_metrics import Metrics
+from spacil.training.iteration import advantages
+from spacil.training.iteration.metrics import Metrics
 from spacil.training.policy_learner import PolicyLearner
 from spacil.training.saved_run import state_to_save
 from spacil.updates import trpo, trust_region

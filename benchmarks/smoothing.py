@@ -30,7 +30,7 @@ from spacil.envs.vector_env import ResetSeeds
 from spacil.policies.open import open_policy
 from spacil.smoothing.comparison import Contender, all_filters, compare
 from spacil.smoothing.learner import SmoothingLearner
-from spacil.training.iteration_metrics import Metrics
+from spacil.training.iteration.metrics import Metrics
 from spacil.training.loop import train
 
 KEPT_OF_ROUNDS = (

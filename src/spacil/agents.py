@@ -26,7 +26,7 @@ from spacil.runs.progress import Silent, progress_for
 from spacil.runs.resuming import is_run_folder
 from spacil.runs.run_log import RunLog
 from spacil.training.intake import demonstrations_for
-from spacil.training.iteration_metrics import Metrics
+from spacil.training.iteration.metrics import Metrics
 from spacil.training.learner import make_learner
 from spacil.training.loop import train
 from spacil.training.run import train_recorded

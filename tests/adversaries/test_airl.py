@@ -21,7 +21,7 @@ from spacil.functional.gaussian import clipped_log_prob
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.shaped_reward import ShapedReward
 from spacil.seeding import Streams
-from spacil.training.judge import true_next_states
+from spacil.training.iteration.judge import true_next_states
 from spacil.types import ExpertBatch, RolloutBatch
 
 NO_END = torch.tensor([False])

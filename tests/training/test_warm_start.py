@@ -14,7 +14,7 @@ from spacil.config.flat import with_settings, with_user_settings
 from spacil.demos.file import load_demos
 from spacil.errors import ConfigError
 from spacil.training import loop
-from spacil.training.plan import plan_iteration
+from spacil.training.iteration.plan import plan_iteration
 from spacil.training.policy_learner import PolicyLearner
 from spacil.training.warm_start import PENALTY_FRACTION, cloning_config, start_from_clone
 

@@ -44,7 +44,7 @@ from spacil.smoothing.references import (
 from spacil.smoothing.teacher import teacher_for
 from spacil.smoothing.verdict import Goal, Judged, Strengths, verdict
 from spacil.smoothing.weight_rule import RewardFreeRule, confirmed
-from spacil.training.iteration_metrics import Counters, Metrics, Stopwatch
+from spacil.training.iteration.metrics import Counters, Metrics, Stopwatch
 from spacil.training.kept_policy import KeptPolicy
 from spacil.types import RolloutBatch
 

@@ -23,7 +23,7 @@ from spacil.smoothing.labelled_states import LabelledStates
 from spacil.smoothing.references import References
 from spacil.smoothing.teacher import same_teacher
 from spacil.smoothing.verdict import Strengths, judged_from
-from spacil.training.iteration_metrics import Counters
+from spacil.training.iteration.metrics import Counters
 
 if TYPE_CHECKING:
     from spacil.smoothing.learner import SmoothingLearner

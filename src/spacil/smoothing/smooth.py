@@ -27,7 +27,7 @@ from spacil.runs.progress import Progress, Silent, progress_for
 from spacil.smoothing.comparison import Comparison, Traces, compare
 from spacil.smoothing.learner import SmoothingLearner
 from spacil.smoothing.verdict import Judged, verdict
-from spacil.training.iteration_metrics import Metrics
+from spacil.training.iteration.metrics import Metrics
 from spacil.training.learner import Learner
 from spacil.training.limits import memory_named
 from spacil.training.loop import OnIteration, train

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from spacil.errors import ConfigError
 from spacil.measuring.evaluate import Best, evaluate, evaluation_of, play_mean_actions
-from spacil.training.iteration_metrics import Metrics
+from spacil.training.iteration.metrics import Metrics
 from spacil.training.learner import Learner
 
 

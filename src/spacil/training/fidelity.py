@@ -9,7 +9,7 @@ from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.vector_env import FloatArray, VectorEnv
 from spacil.nets.policy import GaussianPolicy
 from spacil.penalties.anchor import Anchor
-from spacil.training.iteration_metrics import OpenEpisodes
+from spacil.training.iteration.metrics import OpenEpisodes
 
 ELAPSED = "elapsed_steps"
 

@@ -14,7 +14,7 @@ from spacil.errors import ConfigError
 from spacil.measuring.evaluate import Best, Evaluation
 from spacil.nets.policy import GaussianPolicy
 from spacil.sampling.episodes import EpisodeTotals
-from spacil.training.iteration_metrics import Metrics
+from spacil.training.iteration.metrics import Metrics
 
 
 class HasProgress(Protocol):

@@ -21,7 +21,7 @@ from spacil.runs.checkpoints.named_tensors import (
     with_prefix,
 )
 from spacil.runs.checkpoints.saved_state import record_from, require_same_form
-from spacil.training.iteration_metrics import Counters
+from spacil.training.iteration.metrics import Counters
 from spacil.training.wishes.wishes import Wishes
 
 if TYPE_CHECKING:

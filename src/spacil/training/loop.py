@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from spacil.engine.torch_threads import torch_threads
 from spacil.training.evaluation import evaluate_at_start, evaluate_if_due
-from spacil.training.iteration_metrics import Metrics
+from spacil.training.iteration.metrics import Metrics
 from spacil.training.learner import Learner
 from spacil.training.limits import divergence_located
 

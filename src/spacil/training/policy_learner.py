@@ -34,11 +34,11 @@ from spacil.seeding import Streams
 from spacil.smoothness.cost_metric import cost_constants
 from spacil.training import learner_state
 from spacil.training.fidelity import make_anchor, stagger
-from spacil.training.iteration_metrics import Counters, Metrics, OpenEpisodes, Stopwatch
+from spacil.training.iteration.metrics import Counters, Metrics, OpenEpisodes, Stopwatch
+from spacil.training.iteration.plan import IterationPlan, plan_iteration
+from spacil.training.iteration.update import update
 from spacil.training.kept_policy import KeptPolicy
-from spacil.training.plan import IterationPlan, plan_iteration
 from spacil.training.rollout_envs import rollout_envs
-from spacil.training.update import update
 from spacil.training.warm_start import start_from_clone
 from spacil.training.wishes.likeness import demonstrated_states, score_of
 from spacil.training.wishes.wishes import Wishes

@@ -20,7 +20,7 @@ from spacil.runs.location import DEFAULT_ROOT
 from spacil.runs.metrics_log import BEFORE_THE_START, MetricsLog
 from spacil.runs.progress import Progress
 from spacil.runs.run_log import RunLog
-from spacil.training.iteration_metrics import Metrics
+from spacil.training.iteration.metrics import Metrics
 from spacil.training.learner import Learner
 from spacil.training.limits import memory_named
 from spacil.training.loop import OnIteration, train

@@ -32,7 +32,7 @@ from spacil.runs.checkpoints.saving import write_state
 from spacil.runs.ownership import Confirm, unchallenged
 from spacil.runs.provenance import deciding_last_bits, provenance_of
 from spacil.runs.resuming import check_resumable, config_of, settings_in
-from spacil.training.iteration_metrics import Metrics
+from spacil.training.iteration.metrics import Metrics
 from spacil.training.learner import Learner
 from spacil.training.limits import mark_whole, require_whole_iteration
 

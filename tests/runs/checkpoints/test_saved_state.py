@@ -14,7 +14,7 @@ from spacil.runs.checkpoints.saved_state import (
     record_from,
     require_same_form,
 )
-from spacil.training.iteration_metrics import Counters
+from spacil.training.iteration.metrics import Counters
 from spacil.training.wishes.target import Dual
 
 EXPECTED = {"weight": torch.ones(2, 3), "count": torch.zeros((), dtype=torch.float64)}

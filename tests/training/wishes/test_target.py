@@ -27,7 +27,7 @@ from spacil.nets.policy import GaussianPolicy
 from spacil.policies.file import load_policy, save_policy
 from spacil.smoothness.metric import local_constants
 from spacil.training.evaluation import evaluate_at_start
-from spacil.training.iteration_metrics import Metrics
+from spacil.training.iteration.metrics import Metrics
 from spacil.training.loop import train
 from spacil.training.policy_learner import PolicyLearner
 from spacil.training.wishes.batch_measures import measure_j

@@ -29,7 +29,7 @@ from spacil.nets.policy import GaussianPolicy
 from spacil.policies.file import load_policy, save_policy
 from spacil.policies.open import open_policy
 from spacil.runs.progress import Silent
-from spacil.training.iteration_metrics import Metrics
+from spacil.training.iteration.metrics import Metrics
 from spacil.training.loop import train
 from spacil.training.policy_learner import PolicyLearner
 from spacil.training.run import train_in_folder

@@ -19,7 +19,7 @@ from spacil.nets.policy import GaussianPolicy
 from spacil.penalties.weights import FoundWeights, is_whole_at
 from spacil.runs.checkpoints.saved_state import optional_record_from
 from spacil.seeding import Streams
-from spacil.training.iteration_metrics import Metrics
+from spacil.training.iteration.metrics import Metrics
 from spacil.training.wishes.batch_measures import measure_action_change, measure_j
 from spacil.training.wishes.constraint import Constraint, starting_constraint
 from spacil.training.wishes.smoothest import (

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from spacil.nets.policy import GaussianPolicy
-from spacil.training.judge import squared_action_changes
+from spacil.training.iteration.judge import squared_action_changes
 from spacil.types import RolloutBatch
 
 

@@ -11,7 +11,7 @@ from spacil.engine.recorder import Recorder
 from spacil.functional.returns import standardize
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.value import ValueNet
-from spacil.training.advantages import Advantages, estimate_advantages, values_outside
+from spacil.training.iteration.advantages import Advantages, estimate_advantages, values_outside
 from spacil.types import RolloutBatch
 from spacil.updates.policy_step import PolicyBatch
 

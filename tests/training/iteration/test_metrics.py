@@ -7,7 +7,7 @@ import torch
 
 from spacil.adversaries.descent import DiscriminatorReport
 from spacil.errors import DivergedError
-from spacil.training.iteration_metrics import (
+from spacil.training.iteration.metrics import (
     Counters,
     OpenEpisodes,
     cost_metrics,

@@ -11,7 +11,7 @@ from spacil.config.flat import with_settings
 from spacil.config.penalty_terms import POLICY_PENALTIES, PenaltyKind, WeightedTerm
 from spacil.config.train_config import TrainConfig
 from spacil.penalties.weights import FoundWeights
-from spacil.training.plan import (
+from spacil.training.iteration.plan import (
     CRITIC_EPOCH_FACTOR,
     DISCRIMINATOR_STEP_FACTOR,
     IterationPlan,

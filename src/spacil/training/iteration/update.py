@@ -15,9 +15,9 @@ from spacil.engine.host_reads import read_together
 from spacil.engine.torch_threads import one_torch_thread
 from spacil.nets.normalizer import RunningNormalizer
 from spacil.penalties.policy_terms import DrawnTerms, draw_terms, rows_of_batch
-from spacil.training.iteration_metrics import Metrics, Stopwatch, cost_metrics, policy_metrics
-from spacil.training.judge import JudgedBatch, judge
-from spacil.training.plan import IterationPlan
+from spacil.training.iteration.judge import JudgedBatch, judge
+from spacil.training.iteration.metrics import Metrics, Stopwatch, cost_metrics, policy_metrics
+from spacil.training.iteration.plan import IterationPlan
 from spacil.types import RolloutBatch
 from spacil.updates import value_fit
 

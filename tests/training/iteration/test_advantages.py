@@ -7,7 +7,7 @@ from torch import Tensor
 
 from spacil.config.learning import ReturnsConfig
 from spacil.nets.policy import GaussianPolicy
-from spacil.training.advantages import estimate_advantages, values_outside
+from spacil.training.iteration.advantages import estimate_advantages, values_outside
 from spacil.types import RolloutBatch
 
 HALVES = ReturnsConfig(gamma=0.5, gae_lambda=0.5)
