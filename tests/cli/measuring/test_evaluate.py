@@ -70,6 +70,18 @@ def test_the_bundled_demonstrator_stands_beside_a_run_on_its_episodes_without_re
     assert beside["average_return"] == pytest.approx(float(bundled.returns.mean()))
 
 
+def test_on_another_task_than_its_own_a_policy_has_no_demonstrator_beside_it(
+    spacil: Spacil, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    assert (
+        spacil("train", "bc", "--task", "Hopper-v4", "--iterations", 1, "--run-dir", run).code == 0
+    )
+    command = ("evaluate", run, "--episodes", 1, "--json")
+    assert spacil(*command).result["demonstrator"] is not None
+    assert spacil(*command, "--task", "Hopper-v5").result["demonstrator"] is None
+
+
 def test_the_table_and_a_file_hold_the_same_numbers(
     spacil: Spacil, finished_run: Path, tmp_path: Path
 ) -> None:

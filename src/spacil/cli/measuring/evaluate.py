@@ -70,7 +70,10 @@ def run(arguments: list[str]) -> int:
         check=lambda spec: require_fit(saved.policy, spec, parsed.source),
     )
     facts = frame_facts(frame, saved.policy.normalizer.scale)
-    demonstrator = demonstrator_of(parsed.source, task, saved.common_frame, frame)
+    is_elsewhere = saved.task is not None and task != saved.task  # where nobody showed it anything
+    demonstrator = (
+        None if is_elsewhere else demonstrator_of(parsed.source, task, saved.common_frame, frame)
+    )
     algorithm = saved.provenance.get("algorithm")
     document = identity(task=task, algorithm=algorithm, seed=parsed.seed) | {
         "source": str(parsed.source),
