@@ -68,10 +68,21 @@ def test_a_legend_of_long_names_stays_in_the_figure(figures: list[Figure], tmp_p
     assert page.x0 <= legend.x0 and legend.x1 <= page.x1
 
 
-def test_labels_that_share_a_colour_differ_in_their_mark() -> None:
-    looks = panels._looks(map(str, range(20)))
-    assert len({tuple(look.values()) for look in looks.values()}) == 20
-    assert looks["0"]["color"] == looks["12"]["color"]
+def test_a_figure_draws_its_subject_large_and_a_variant_hollow(
+    figures: list[Figure], tmp_path: Path
+) -> None:
+    dots = {"x": [1.0], "y": [1.0], "low": None, "high": None, "is_joined": False}
+    series = [
+        dots | {"label": "rival"},
+        dots | {"label": "rival, held", "variant_of": "rival"},
+        dots | {"label": "ours", "role": "subject"},
+    ]
+    panels.draw_panels([panel(series=series, reference=None)], tmp_path / "roles.png")
+    rival, held, ours = figures[0].axes[0].collections
+    assert rival.get_edgecolor().tolist() == held.get_edgecolor().tolist()  # the very same colour
+    assert len(rival.get_facecolor()) == 1 and len(held.get_facecolor()) == 0
+    assert ours.get_sizes()[0] > 2 * rival.get_sizes()[0]
+    assert ours.get_zorder() > rival.get_zorder()
 
 
 def test_panels_fill_rows_of_so_many_columns(tmp_path: Path) -> None:

@@ -1,7 +1,12 @@
-"""How the rows of a figure are told apart: by colour, and by mark and line where colours end."""
+"""How the rows of a figure are told apart: by colour, and by mark and line where colours end.
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+A row with a part in the comparison looks like it: what the figure is about stands out, what it is
+only measured by stays back, and a variant has the colour of what it varies.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
 
 COLOURS = (
     "#c8553d", "#1f6f8b", "#7d8491", "#d9a441", "#588157", "#6d597a", "#b56576", "#2a9d8f",
@@ -11,6 +16,8 @@ MARKS = "os^"
 LINES = ("-", "--", ":")
 """Mark and line of a row whose colour is there for the first, second and third time"""
 
+Role = Literal["", "subject", "backdrop"]
+
 
 @dataclass(frozen=True)
 class Look:
@@ -19,13 +26,50 @@ class Look:
     colour: str
     mark: str
     line: str
+    size: float = 1.0
+    """Of the mark, relative to the usual"""
+    is_hollow: bool = False
 
 
-def looks_of(labels: Iterable[str]) -> dict[str, Look]:
-    """By label, in the order given; three dozen of them look different."""
-    return {label: _look(place) for place, label in enumerate(dict.fromkeys(labels))}
+@dataclass(frozen=True)
+class Part:
+    """What a row is in the comparison."""
+
+    role: Role = ""
+    """subject: what the figure is about; backdrop: what the others are measured by"""
+    variant_of: str = ""
+    """The label of the row that it is another form of"""
 
 
-def _look(place: int) -> Look:
-    times, colour = divmod(place, len(COLOURS))
-    return Look(COLOURS[colour], MARKS[times % len(MARKS)], LINES[times % len(LINES)])
+_PALETTES: Mapping[Role, tuple[str, ...]] = {
+    "": COLOURS,
+    "subject": ("#e6007a",),
+    "backdrop": ("#222222", "#b0b5bd"),
+}
+_MARKS: Mapping[Role, str] = {"": MARKS, "subject": "*DP", "backdrop": MARKS}
+_SIZES: Mapping[Role, float] = {"": 1.0, "subject": 2.0, "backdrop": 1.0}
+
+
+def looks_of(labels: Iterable[str], parts: Mapping[str, Part] | None = None) -> dict[str, Look]:
+    """By label, in the order given; three dozen without a part look different."""
+    parts = parts or {}
+    found: dict[str, Look] = {}
+    taken: dict[Role, int] = {}
+    labels = list(dict.fromkeys(labels))
+    varied = {label: parts[label].variant_of for label in labels if label in parts}
+    for label in labels:
+        if varied.get(label) not in labels:
+            role = parts.get(label, Part()).role
+            found[label] = _look(role, taken.get(role, 0))
+            taken[role] = taken.get(role, 0) + 1
+    return {
+        label: found[label] if label in found else replace(found[varied[label]], is_hollow=True)
+        for label in labels
+    }
+
+
+def _look(role: Role, place: int) -> Look:
+    palette, marks = _PALETTES[role], _MARKS[role]
+    times, colour = divmod(place, len(palette))
+    mark, line = marks[times % len(marks)], LINES[times % len(LINES)]
+    return Look(palette[colour], mark, line, _SIZES[role])

@@ -6,13 +6,13 @@ draws the figure of a result again from its JSON file.
 """
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from spacil import storage
 from spacil.report.comparison import DPI
-from spacil.report.looks import COLOURS, MARKS
+from spacil.report.looks import Look, Part, looks_of
 from spacil.report.plain_figures import finish_figure, plain_style, subplots
 
 _LEGEND_ROW, _HANDLE_WIDTH, _LETTER_WIDTH = 0.22, 0.6, 0.065
@@ -28,7 +28,7 @@ def draw_panels(panels: Sequence[Mapping[str, Any]], path: Path, columns: int = 
     """
     columns = min(len(panels), columns)
     rows = -(-len(panels) // columns)
-    looks = _looks(one["label"] for panel in panels for one in panel["series"])
+    looks = looks_in(panels)
     width, height = 4.6 * columns, 3.8 * rows
     label_width = _HANDLE_WIDTH + _LETTER_WIDTH * max(map(len, looks), default=0)
     labels_per_row = max(1, int(width / label_width))
@@ -47,33 +47,31 @@ def draw_panels(panels: Sequence[Mapping[str, Any]], path: Path, columns: int = 
     finish_figure(figure, path, dpi=DPI, below=legend / (height + legend))
 
 
-def colours_of(labels: Iterable[str]) -> dict[str, str]:
-    """One colour per label, the same in all panels of a figure."""
-    return {label: COLOURS[i % len(COLOURS)] for i, label in enumerate(dict.fromkeys(labels))}
+def looks_in(panels: Sequence[Mapping[str, Any]]) -> dict[str, Look]:
+    """By label, the same in all panels of a figure; documents of before have no parts."""
+    series = [one for panel in panels for one in panel["series"]]
+    parts = {one["label"]: Part(one.get("role", ""), one.get("variant_of", "")) for one in series}
+    return looks_of((one["label"] for one in series), parts)
 
 
-def _looks(labels: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Colour and mark of each label; colours that come again have another mark."""
-    return {
-        label: {"color": colour, "marker": MARKS[i // len(COLOURS) % len(MARKS)]}
-        for i, (label, colour) in enumerate(colours_of(labels).items())
-    }
-
-
-def _draw(axis: Any, panel: Mapping[str, Any], looks: Mapping[str, Mapping[str, str]]) -> None:
+def _draw(axis: Any, panel: Mapping[str, Any], looks: Mapping[str, Look]) -> None:
     for one in panel["series"]:
         look = looks[one["label"]]
         if one["is_joined"]:
-            mark = look["marker"] if len(one["x"]) < 12 else None
+            mark = look.mark if len(one["x"]) < 12 else None
             axis.plot(
-                one["x"], one["y"], color=look["color"], label=one["label"], linewidth=1.4,
-                marker=mark, markersize=4,
+                one["x"], one["y"], color=look.colour, label=one["label"], linewidth=1.4,
+                marker=mark, markersize=4 * look.size,
             )  # fmt: skip
         else:
-            axis.scatter(one["x"], one["y"], label=one["label"], s=24, zorder=3, **look)
+            axis.scatter(
+                one["x"], one["y"], label=one["label"], s=24 * look.size**2, marker=look.mark,
+                edgecolors=look.colour, facecolors="none" if look.is_hollow else look.colour,
+                zorder=3 + look.size,
+            )  # fmt: skip
         if one["low"] is not None and one["high"] is not None:
             axis.fill_between(
-                one["x"], one["low"], one["high"], color=look["color"], alpha=0.15, linewidth=0
+                one["x"], one["low"], one["high"], color=look.colour, alpha=0.15, linewidth=0
             )
     if panel["reference"] is not None:
         _draw_level(axis, panel["reference"], panel.get("reference_label", ""))

@@ -14,11 +14,10 @@ from charts_in_browser import frames, ink, place
 from generated_results import write_result, write_results
 from generated_runs import write_run
 
-from spacil.cli.experiments.results_report import TITLE, results_page
+from spacil.cli.experiments.results_report import TITLE, looks_in, results_page
 from spacil.experiments.named.outcome import Outcome, Panel, Series
 from spacil.experiments.named.results_folder import read_results
 from spacil.report.page import write_page
-from spacil.report.panels import colours_of
 
 Spacil = Callable[..., Any]
 
@@ -171,12 +170,15 @@ def opened(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def test_every_panel_is_drawn_in_its_colours(opened: Browser, results: Path) -> None:
     drawn = 0
     for result in read_results(results).results:
-        colours = colours_of(one.label for panel in result.panels for one in panel.series)
+        looks = looks_in(result)
         for panel in result.panels:
             for one in panel.series:
                 # J of all methods is one line in these runs: the last one lies on top.
                 is_hidden = panel.y_label.startswith("J,") and one is not panel.series[-1]
-                assert is_hidden or ink(opened, drawn, colours[one.label]) > 20, (drawn, one.label)
+                assert is_hidden or ink(opened, drawn, looks[one.label].colour) > 20, (
+                    drawn,
+                    one.label,
+                )
             drawn += 1
     assert opened.ask("plots.length") == drawn == 7
 

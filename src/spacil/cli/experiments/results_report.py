@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from spacil.experiments.named.outcome import Panel, Series, Table
     from spacil.experiments.named.results_folder import Result, ResultsFolder
     from spacil.report import charts
+    from spacil.report.looks import Look
     from spacil.report.page import Page, Section
     from spacil.report.page import Table as PageTable
 
@@ -39,16 +40,15 @@ def results_page(found: "ResultsFolder", folder: Path, title: str, page_folder: 
 def _section(result: "Result", page_folder: Path) -> "Section":
     from spacil.experiments.named.outcome import runs_by
     from spacil.report.page import Section
-    from spacil.report.panels import colours_of
 
-    colours = colours_of(one.label for panel in result.panels for one in panel.series)
+    looks = looks_in(result)
     made = f"Made by `{result.command}`."
     if result.num_runs:
         made += f" {runs_by(result.num_runs, result.commits)}"
     return Section(
         result.title,
         [_table(table) for table in result.tables or ()],
-        [chart for panel in result.panels if (chart := _chart(panel, colours)).series],
+        [chart for panel in result.panels if (chart := _chart(panel, looks)).series],
         text=result.text,
         anchor=f"experiment-{result.name}",
         are_charts_paired=True,
@@ -73,10 +73,19 @@ def _table(table: "Table") -> "PageTable":
     return Table(table.header, table.rows, frozenset(words), long, table.title)
 
 
-def _chart(panel: "Panel", colours: Mapping[str, str]) -> "charts.Chart":
+def looks_in(result: "Result") -> "dict[str, Look]":
+    """How each label looks in all charts of an experiment."""
+    from spacil.report.looks import Part, looks_of
+
+    series = [one for panel in result.panels for one in panel.series]
+    parts = {one.label: Part(one.role, one.variant_of) for one in series}
+    return looks_of((one.label for one in series), parts)
+
+
+def _chart(panel: "Panel", looks: "Mapping[str, Look]") -> "charts.Chart":
     from spacil.report.charts import Chart
 
-    series = [_series(one, panel, colours[one.label]) for one in panel.series]
+    series = [_series(one, panel, looks[one.label].colour) for one in panel.series]
     return Chart(
         f"{panel.title}: {panel.y_label}" if panel.title else panel.y_label,
         panel.x_label,

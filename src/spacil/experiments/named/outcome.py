@@ -3,12 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from spacil.experiments.comparison_text import markdown_table
 from spacil.experiments.run_record import RunRecord
 
 Document = dict[str, Any]
+Role = Literal["", "subject", "backdrop"]
+ROLES: tuple[Role, ...] = get_args(Role)
+"""What a series is in a figure: one of many, what it is about, what others are measured by"""
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,9 @@ class Series:
     """A band from low to high around y"""
     is_joined: bool = True
     """A line; otherwise dots"""
+    role: Role = ""
+    variant_of: str = ""
+    """The label of the series that it is another form of: drawn in its colour, hollow"""
 
 
 @dataclass(frozen=True)

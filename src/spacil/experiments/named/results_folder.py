@@ -10,7 +10,7 @@ from typing import Any
 
 from spacil import storage
 from spacil.errors import StorageError
-from spacil.experiments.named.outcome import Panel, Series, Table
+from spacil.experiments.named.outcome import ROLES, Panel, Series, Table
 from spacil.experiments.named.table import NAMED
 from spacil.experiments.sweeps.folder import PLAN
 from spacil.runs.resuming import CONFIG
@@ -121,7 +121,16 @@ def _series(series: Mapping[str, Any]) -> Series:
     columns = [list(map(_number, series[name])) for name in names]
     points = [point for point in zip(*columns, strict=True) if None not in point]
     whole = {name: [point[k] for point in points] for k, name in enumerate(names)}
-    return Series(_text(series["label"]), **whole, is_joined=bool(series["is_joined"]))
+    role = series.get("role", "")  # documents of before have no roles
+    if role not in ROLES:
+        raise ValueError(f"{role!r} is no role of a series")
+    return Series(
+        _text(series["label"]),
+        **whole,
+        is_joined=bool(series["is_joined"]),
+        role=role,
+        variant_of=_text(series.get("variant_of", "")),
+    )
 
 
 def _text(value: object) -> str:

@@ -23,6 +23,7 @@ from spacil.experiments.named.front.numbers import LEAST_SHARE, smoothest_at
 from spacil.experiments.named.front.page import analyse
 from spacil.experiments.named.front.runs import (
     CONFIRMED,
+    DEFAULT,
     GAIL,
     LEAST_CHANGE,
     SMOOTHEST,
@@ -59,7 +60,7 @@ def ladders(scope: Scope, _: Path) -> list[Arm]:
         as_long: dict[str, Value] = {"iterations": num_iterations(scope)}
         beside = (
             Setting(GAIL, "spacil", base(tier, None), from_seed),
-            Setting("spacil", "spacil", {**flags, **as_long}, from_seed),
+            Setting(DEFAULT, "spacil", {**flags, **as_long}, from_seed),
             Setting(SMOOTHEST, "spacil", {**flags, **as_long, **_WISH}, from_seed),
             Setting(LEAST_CHANGE, "spacil", {**flags, **as_long, **_WISH, **_CALM}, from_seed),
             Setting("bc", "bc", flags, from_seed),

@@ -13,13 +13,12 @@ from spacil.experiments.named.front.methods import (
     reference_of,
 )
 from spacil.experiments.named.front.numbers import LEAST_SHARE
-from spacil.experiments.named.front.runs import GAIL, runs_by_place
-from spacil.experiments.named.outcome import Outcome, Panel, Series, Table
+from spacil.experiments.named.front.runs import CONFIRMED, GAIL, OURS, runs_by_place
+from spacil.experiments.named.front.verdict import MEASURES, best_of_each_kind, held_rungs
+from spacil.experiments.named.outcome import Outcome, Panel, Role, Series, Table
 from spacil.experiments.named.plan import Extended
 from spacil.experiments.named.rows import with_interval
 
-MEASURES = {"J": "J / GAIL's", "action_change": "action change / GAIL's"}
-"""Number of a point -> what the figure calls it"""
 _LEAST_SHOWN = 0.7
 """Share of the return down to which the figure goes: whoever fell lower is no rival there"""
 
@@ -46,8 +45,12 @@ def analyse(gathered: Gathered) -> Outcome:
         title="The front: return against smoothness",
         text=_TEXT,
         tables=[
-            Table(f"{task}, {group} demonstrations", _HEADER, [_cells(one) for one in found])
-            for (task, group), found in methods.items()
+            best_of_each_kind(methods),
+            held_rungs(methods),
+            *(
+                Table(f"{task}, {group} demonstrations", _HEADER, [_cells(one) for one in found])
+                for (task, group), found in methods.items()
+            ),
         ],
         numbers={
             "methods": [_document(one) for found in methods.values() for one in found],
@@ -133,13 +136,33 @@ def _document(method: Method) -> dict[str, Any]:
     }
 
 
+def _role(label: str) -> Role:
+    if label in OURS:
+        return "subject"
+    return "" if label.removesuffix(CONFIRMED) in METHODS else "backdrop"
+
+
+def _varied(label: str) -> str:
+    """The ladder whose rung was confirmed."""
+    return label.removesuffix(CONFIRMED) if label.endswith(CONFIRMED) else ""
+
+
 def _panel(methods: Sequence[Method], task: str, group: str, measure: str) -> Panel:
     series = []
     for method in methods:
         known = [(x, p.share) for p in method.points if (x := getattr(p, measure)) is not None]
         if known:
             x, y = (list(column) for column in zip(*known, strict=True))
-            series.append(Series(method.label, x, y, is_joined=len(known) > 1))
+            series.append(
+                Series(
+                    method.label,
+                    x,
+                    y,
+                    is_joined=len(known) > 1,
+                    role=_role(method.label),
+                    variant_of=_varied(method.label),
+                )
+            )
     label = "share of the return (dashed: 97 %)"
     title, level = f"{task}, {group}", f"{100 * LEAST_SHARE:.0f} %"
     return Panel(

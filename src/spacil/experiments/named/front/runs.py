@@ -22,6 +22,9 @@ from spacil.runs import metrics_log
 
 GAIL, CONFIRMED = "gail-like", ", fixed weight"
 SMOOTHEST, LEAST_CHANGE = "spacil --smoothest", "spacil --smoothest, least change"
+DEFAULT = "spacil"
+OURS = (DEFAULT, SMOOTHEST, LEAST_CHANGE)
+"""The default, and what a user wishes for beyond it"""
 
 
 @dataclass(frozen=True)
