@@ -175,7 +175,7 @@ def test_what_cannot_be_extended_is_refused(spacil: Spacil, tmp_path: Path) -> N
         assert done.code in (2, 74)
         return str(done.err)
 
-    assert "is made of run folders only" in refused("experiment", "mixing")
+    assert "is made of run folders only" in refused("experiment", "curves")
     assert "leave it out the first time" in refused(*FRONT)
     (tmp_path / "front.json").write_text('{"experiment": "front", "methods": []}')
     assert "does not hold its runs" in refused(*FRONT)

@@ -37,11 +37,13 @@ def test_the_seed_chooses_the_data_where_a_setting_says_so() -> None:
 def test_returns_has_the_seeds_that_each_method_and_task_are_due(tmp_path: Path) -> None:
     arms = returns.arms(Scope(), tmp_path)
     seeds = {(arm.task, arm.label): len(arm.seeds) for arm in arms}
-    assert len(arms) == 5 * 6
+    assert len(arms) == 5 * 6 + 3
     assert seeds["Hopper-v4", "gail"] == seeds["Walker2d-v4", "spacil"] == 5
     assert seeds["Hopper-v4", "gail paper-mean"] == seeds["Ant-v4", "spacil"] == 3
     ant = {arm.label: arm.setting.choices.get("iterations") for arm in arms if arm.task == "Ant-v4"}
     assert (ant["gail"], ant["spacil paper-sum"], ant["spacil"]) == (75, 75, 100)
+    assert (ant["gail, longer"], seeds["Ant-v4", "gail, longer"]) == (300, 1)
+    assert ("Hopper-v4", "gail, longer") not in seeds
 
 
 def test_experiments_share_the_runs_they_both_need(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ class NamedArguments:
     extend: bool = False
     """Count the runs that the document in --results has as done, wherever their folders are, and
     add to it: --tasks, --seeds, --groups and --methods say what is run, the page keeps the rest
-    (front)."""
+    (returns, recipe, lambda-grid, mixing, front)."""
     list: bool = False
     """Print the runs with their states and stop."""
     json: JsonTarget = None
@@ -150,7 +150,7 @@ def _refuse_others(name: str, results: Path) -> None:
 def _extended(name: str, experiment: "NamedExperiment", results: Path) -> "Extended":
     """The runs of the document that an earlier call wrote."""
     from spacil import storage
-    from spacil.experiments.named.plan import Extended
+    from spacil.experiments.named.plan import Extended, name_in
 
     if not experiment.can_be_extended:
         raise ConfigError(f"--extend: the page of {name} is made of run folders only")
@@ -159,7 +159,7 @@ def _extended(name: str, experiment: "NamedExperiment", results: Path) -> "Exten
         raise ConfigError(f"--extend: there is no {str(source)!r} yet; leave it out the first time")
     document = storage.read_json(source)
     try:
-        rows = {row["run"]: row for row in document["runs"]}
+        rows = {run: row for row in document["runs"] if (run := name_in(row)) is not None}
         return Extended(rows, tuple(document["commits"]))
     except (KeyError, TypeError):
         raise StorageError(

@@ -27,6 +27,10 @@ class ArmRuns:
     """Rows of an extended document, of runs that have no finished folder here"""
 
     @property
+    def has_run(self) -> bool:
+        return bool(self.records or self.kept)
+
+    @property
     def task(self) -> str:
         return self.arm.task
 
@@ -62,6 +66,16 @@ class Gathered:
         return [row for arm in self.arms for row in arm.kept]
 
     @property
+    def sources(self) -> dict[str, Any]:
+        """What an outcome says of the runs behind it, as its arguments."""
+        return {
+            "problems": self.problems,
+            "records": self.records,
+            "kept": self.kept,
+            "kept_commits": self.scope.extended.commits,
+        }
+
+    @property
     def tasks(self) -> list[str]:
         return list(dict.fromkeys(arm.task for arm in self.arms))
 
@@ -69,7 +83,7 @@ class Gathered:
         """The finished runs of one setting; None where it was not asked for or has none."""
         for found in self.arms:
             if (found.task, found.label, found.arm.group) == (task, label, group):
-                return found if found.records or found.kept else None
+                return found if found.has_run else None
         return None
 
 
@@ -153,9 +167,8 @@ def gather(sweep: SweepFolder, arms: Sequence[Arm], scope: Scope) -> Gathered:
 
 def _missing(arm: Arm, state: str, seeds: Sequence[int]) -> str:
     """`Hopper-v4, gail: seeds 3, 4 waiting`"""
-    place = ", ".join(word for word in (arm.task, arm.group, arm.label) if word)
     numbers = ", ".join(map(str, seeds))
-    return f"{place}: seed{'s' if len(seeds) > 1 else ''} {numbers} {state}"
+    return f"{arm.place}: seed{'s' if len(seeds) > 1 else ''} {numbers} {state}"
 
 
 def measured_at(

@@ -70,6 +70,11 @@ class Arm:
     def label(self) -> str:
         return self.setting.label
 
+    @property
+    def place(self) -> str:
+        """`Hopper-v4, whole, gail`"""
+        return ", ".join(word for word in (self.task, self.group, self.label) if word)
+
     def grids(self) -> list[Grid]:
         """One for all seeds; one for each where the seed also chooses the data."""
         fixed = tuple((name, (value,)) for name, value in self.setting.choices.items())
@@ -104,6 +109,12 @@ class Extended:
     """Name of a run -> its row"""
     commits: tuple[str, ...] = ()
     """That made all its runs together"""
+
+
+def name_in(row: Mapping[str, Any]) -> str | None:
+    """Of the run of a document's row; None where no sweep made it."""
+    name = row.get("run", row.get("run_dir"))
+    return None if name is None else str(name)
 
 
 @dataclass(frozen=True)

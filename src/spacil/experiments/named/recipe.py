@@ -25,6 +25,7 @@ from spacil.experiments.named.rows import (
     ArmSummary,
     demonstrators_of,
     documents_of,
+    last,
     percent,
     ratio_text,
     rows_of,
@@ -95,23 +96,22 @@ def on(tier: str, method: Setting, task: str) -> Setting:
 def analyse(gathered: Gathered) -> Outcome:
     """One table per tier: last policies with the best beside them."""
     groups = list(dict.fromkeys(arm.arm.group for arm in gathered.arms))
-    summaries = summaries_of(gathered, "last", lambda arm: _baseline(arm.group))
+    summaries = summaries_of(gathered, last, lambda arm: _baseline(arm.group))
     return Outcome(
         title="The default on whole and scarce demonstrations",
         text=_TEXT,
         tables=[_table(group, summaries) for group in groups],
         numbers={
-            "runs": rows_of(gathered, "last"),
+            "runs": rows_of(gathered, last),
             "summaries": documents_of(summaries),
             "demonstrators": demonstrators_of(gathered.tasks),
         },
         panels=[
-            return_against_j(gathered, task, "last", group)
+            return_against_j(gathered, task, last, group)
             for group in groups
             for task in dict.fromkeys(a.task for a in gathered.arms if a.arm.group == group)
         ],
-        problems=gathered.problems,
-        records=gathered.records,
+        **gathered.sources,
     )
 
 
@@ -155,4 +155,4 @@ def _table(group: str, summaries: list[ArmSummary]) -> Table:
 
 
 # docs/results/recipe.md says what the rule is and how it was found.
-RECIPE = NamedExperiment(stages=(arms,), analyse=analyse, page="recipe-tiers")
+RECIPE = NamedExperiment(stages=(arms,), analyse=analyse, page="recipe-tiers", can_be_extended=True)

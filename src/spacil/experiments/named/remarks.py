@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spacil.experiments.named.experiment import ArmRuns
+from spacil.experiments.named.plan import name_in
 from spacil.experiments.run_record import RunRecord
 
 EARLY = 0.25
@@ -22,7 +23,7 @@ def notes_on_episodes(
         ("/".join(record.path.parts[-4:]), record.is_fresh, record.best.get("num_episodes"))
         for record in records
     ]
-    runs += [(row["run"], row["is_fresh"], row["num_episodes"]) for row in kept]
+    runs += [(str(name_in(row)), row["is_fresh"], row["num_episodes"]) for row in kept]
     notes = [
         f"{name}: no fresh episodes; these are the evaluations that its best policy was picked by, "
         "which flatter it"
@@ -46,9 +47,15 @@ def notes_on_early_best(arms: Sequence[ArmRuns]) -> list[str]:
     notes = []
     for arm in arms:
         pairs = [(r.best.get("iteration"), r.last.get("iteration")) for r in arm.records]
+        pairs += [(row.get("iteration"), _iterations_of(arm, row)) for row in arm.kept]
         known = [(best, last) for best, last in pairs if best is not None and last is not None]
         if known and len(known) == len(pairs) and all(b < EARLY * last for b, last in known):
             listed = ", ".join(f"{best} of {last}" for best, last in known)
-            place = ", ".join(word for word in (arm.task, arm.arm.group, arm.label) if word)
-            notes.append(f"{place}: its best policies are of iterations {listed}")
+            notes.append(f"{arm.arm.place}: its best policies are of iterations {listed}")
     return notes
+
+
+def _iterations_of(arm: ArmRuns, row: Mapping[str, Any]) -> int:
+    """Of the whole run that a row is of: it is finished."""
+    (run,) = (run for run in arm.arm.runs() if run.name == name_in(row))
+    return run.config().run.iterations

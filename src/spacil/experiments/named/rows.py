@@ -8,15 +8,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from spacil.errors import StorageError
 from spacil.experiments.comparison_text import interval, number
 from spacil.experiments.demonstrator import demonstrator_of, share
 from spacil.experiments.named.experiment import ArmRuns, Gathered
-from spacil.experiments.named.plan import Arm
+from spacil.experiments.named.plan import Arm, name_in
 from spacil.experiments.run_demonstrator import demonstrator_of_run, time_to_95
 from spacil.experiments.run_record import RunRecord, Which
 from spacil.experiments.statistics import Ratio, Summary, ratio_of_means, summarize
 
 Numbers = dict[str, float | None]
+Row = dict[str, Any]
+"""One run in a document; keys are stable"""
 
 EVALUATED: Mapping[str, str] = {
     "G": "average_return",
@@ -67,28 +70,60 @@ class ArmSummary(ArmIdentity):
         return None if summary is None else summary.mean
 
 
-def rows_of(gathered: Gathered, which: Which) -> list[dict[str, Any]]:
-    """One row per run and arm: identity, numbers of one policy, those of the other within."""
-    other: Which = "last" if which == "best" else "best"
-    return [
-        {
-            "group": arm.arm.group,
-            "task": arm.task,
-            "setting": arm.label,
-            "seed": record.seed,
-            "which": which,
-            "is_fresh": record.is_fresh,
-            "num_episodes": record.evaluated(which).get("num_episodes"),
-            "iteration": record.evaluated(which).get("iteration"),
-            **numbers_of(record, which),
-            other: numbers_of(record, other),
-            "run_dir": "/".join(record.path.parts[-4:]),
-            "command": record.command,
-            "commit": record.commit,
-        }
-        for arm in gathered.arms
-        for record in arm.records
-    ]
+WhichOf = Callable[[Arm], Which]
+"""Which policy stands for the runs of an arm"""
+
+
+def best(_: Arm) -> Which:
+    return "best"
+
+
+def last(_: Arm) -> Which:
+    return "last"
+
+
+def rows_of(gathered: Gathered, which_of: WhichOf) -> list[Row]:
+    """One row per run and arm."""
+    return [row for arm in gathered.arms for row in rows_of_arm(arm, which_of(arm.arm))]
+
+
+def rows_of_arm(arm: ArmRuns, which: Which) -> list[Row]:
+    """By seed: identity, numbers of one policy, those of the other within.
+
+    A run is read from its folder, or from the row that an earlier document keeps of it.
+    """
+    rows = [_row_of(arm, record, which) for record in arm.records]
+    rows += [_kept_row(arm, row, which) for row in arm.kept]
+    return sorted(rows, key=lambda row: int(row["seed"]))
+
+
+def _row_of(arm: ArmRuns, record: RunRecord, which: Which) -> Row:
+    return {
+        "group": arm.arm.group,
+        "task": arm.task,
+        "setting": arm.label,
+        "seed": record.seed,
+        "which": which,
+        "is_fresh": record.is_fresh,
+        "num_episodes": record.evaluated(which).get("num_episodes"),
+        "iteration": record.evaluated(which).get("iteration"),
+        **numbers_of(record, which),
+        _other(which): numbers_of(record, _other(which)),
+        "run_dir": "/".join(record.path.parts[-4:]),
+        "command": record.command,
+        "commit": record.commit,
+    }
+
+
+def _kept_row(arm: ArmRuns, row: Mapping[str, Any], which: Which) -> Row:
+    """By the name that its arm has now."""
+    if row.get("which") != which or not isinstance(row.get(_other(which)), dict):
+        raise StorageError(f"{name_in(row)!r} is no run with numbers of its {which} policy")
+    return {**row, "setting": arm.label}
+
+
+def _other(which: Which) -> Which:
+    return "last" if which == "best" else "best"
 
 
 def numbers_of(record: RunRecord, which: Which) -> Numbers:
@@ -101,13 +136,13 @@ def numbers_of(record: RunRecord, which: Which) -> Numbers:
 
 
 def summaries_of(
-    gathered: Gathered, which: Which, baseline_of: Callable[[Arm], str | None]
+    gathered: Gathered, which_of: WhichOf, baseline_of: Callable[[Arm], str | None]
 ) -> list[ArmSummary]:
     """Every arm that has runs; `baseline_of` is whose ratios it has, of its group and task."""
     return [
-        _summary(arm, which, _baseline(gathered, arm, baseline_of(arm.arm)))
+        _summary(arm, which_of, _baseline(gathered, arm, baseline_of(arm.arm)))
         for arm in gathered.arms
-        if arm.records
+        if arm.has_run
     ]
 
 
@@ -126,17 +161,15 @@ def _baseline(gathered: Gathered, arm: ArmRuns, label: str | None) -> ArmRuns | 
     return None if found is arm else found
 
 
-def _summary(arm: ArmRuns, which: Which, baseline: ArmRuns | None) -> ArmSummary:
-    other: Which = "last" if which == "best" else "best"
-
-    def columns(of: ArmRuns, which: Which) -> Columns:
-        return columns_of([numbers_of(record, which) for record in of.records])
-
+def _summary(arm: ArmRuns, which_of: WhichOf, baseline: ArmRuns | None) -> ArmSummary:
+    which = which_of(arm.arm)
+    rows = rows_of_arm(arm, which)
+    seeds = tuple(row["seed"] for row in rows)
     return summary_from(
-        ArmIdentity(arm.arm.group, arm.task, arm.label, tuple(r.seed for r in arm.records), which),
-        columns(arm, which),
-        columns(arm, other),
-        columns(baseline, which) if baseline else {},
+        ArmIdentity(arm.arm.group, arm.task, arm.label, seeds, which),
+        columns_of(rows),
+        columns_of([row[_other(which)] for row in rows]),
+        columns_of(rows_of_arm(baseline, which_of(baseline.arm))) if baseline else {},
     )
 
 

@@ -68,10 +68,7 @@ def analyse(gathered: Gathered) -> Outcome:
         ],
         panel_columns=2 * len(MEASURES),
         notes=notes,
-        problems=gathered.problems,
-        records=gathered.records,
-        kept=gathered.kept,
-        kept_commits=gathered.scope.extended.commits,
+        **gathered.sources,
     )
 
 

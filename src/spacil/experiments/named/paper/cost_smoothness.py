@@ -88,8 +88,7 @@ def analyse(gathered: Gathered) -> Outcome:
         tables=[Table("Constants of the learned cost", header, cells)],
         numbers={"constants": rows},
         panels=[_panel(gathered, name) for name in ("in_state_common", "in_action")],
-        problems=gathered.problems,
-        records=gathered.records,
+        **gathered.sources,
     )
 
 

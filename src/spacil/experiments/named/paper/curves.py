@@ -137,8 +137,7 @@ def analyse(gathered: Gathered) -> Outcome:
         },
         panels=[_panel(found, task, kind) for kind in KINDS for task in gathered.tasks],
         panel_columns=len(gathered.tasks),
-        problems=gathered.problems,
-        records=gathered.records,
+        **gathered.sources,
     )
 
 

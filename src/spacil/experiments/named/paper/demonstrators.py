@@ -168,8 +168,7 @@ def analyse(gathered: Gathered) -> Outcome:
         tables=[Table("Imitators of a rough and of a smooth demonstrator", header, cells)],
         numbers={"arms": rows},
         panels=[_panel(gathered, task) for task in gathered.tasks],
-        problems=gathered.problems,
-        records=gathered.records,
+        **gathered.sources,
     )
 
 

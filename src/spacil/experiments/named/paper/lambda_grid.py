@@ -14,6 +14,7 @@ from spacil.experiments.named.plan import UNTRAINED, Arm, Scope, Setting, narrow
 from spacil.experiments.named.points import return_against_j
 from spacil.experiments.named.rows import (
     ArmSummary,
+    best,
     demonstrators_of,
     documents_of,
     ratio_text,
@@ -63,7 +64,7 @@ def arms(scope: Scope, _: Path) -> list[Arm]:
 
 
 def analyse(gathered: Gathered) -> Outcome:
-    summaries = summaries_of(gathered, "best", lambda arm: label_of(0, 0))
+    summaries = summaries_of(gathered, best, lambda arm: label_of(0, 0))
     groups = list(dict.fromkeys((arm.task, arm.arm.group) for arm in gathered.arms))
     return Outcome(
         title="Weights of both penalties",
@@ -76,13 +77,12 @@ def analyse(gathered: Gathered) -> Outcome:
         ),
         tables=[_table(task, group, summaries) for task, group in groups],
         numbers={
-            "runs": rows_of(gathered, "best"),
+            "runs": rows_of(gathered, best),
             "summaries": documents_of(summaries),
             "demonstrators": demonstrators_of(gathered.tasks),
         },
-        panels=[return_against_j(gathered, task, "best", group) for task, group in groups],
-        problems=gathered.problems,
-        records=gathered.records,
+        panels=[return_against_j(gathered, task, best, group) for task, group in groups],
+        **gathered.sources,
     )
 
 
@@ -114,4 +114,4 @@ def _table(task: str, group: str, summaries: list[ArmSummary]) -> Table:
     return Table(f"{task}, {group} units", header, rows)
 
 
-LAMBDA_GRID = NamedExperiment(stages=(arms,), analyse=analyse)
+LAMBDA_GRID = NamedExperiment(stages=(arms,), analyse=analyse, can_be_extended=True)

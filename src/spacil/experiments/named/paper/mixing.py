@@ -13,6 +13,7 @@ from spacil.experiments.named.points import return_against_j
 from spacil.experiments.named.rows import (
     demonstrators_of,
     documents_of,
+    last,
     ratio_text,
     rows_of,
     spread,
@@ -42,7 +43,7 @@ def arms(scope: Scope, _: Path) -> list[Arm]:
 
 
 def analyse(gathered: Gathered) -> Outcome:
-    summaries = summaries_of(gathered, "last", lambda arm: MODES[0])
+    summaries = summaries_of(gathered, last, lambda arm: MODES[0])
     header = [
         "task", "mixing", "seeds", "G, last policy", "G, best policy", "J, last policy",
         "J / interpolate's", "action change",
@@ -71,14 +72,13 @@ def analyse(gathered: Gathered) -> Outcome:
         ),
         tables=[Table("The four modes", header, rows)],
         numbers={
-            "runs": rows_of(gathered, "last"),
+            "runs": rows_of(gathered, last),
             "summaries": documents_of(summaries),
             "demonstrators": demonstrators_of(gathered.tasks),
         },
-        panels=[return_against_j(gathered, task, "last") for task in gathered.tasks],
-        problems=gathered.problems,
-        records=gathered.records,
+        panels=[return_against_j(gathered, task, last) for task in gathered.tasks],
+        **gathered.sources,
     )
 
 
-MIXING = NamedExperiment(stages=(arms,), analyse=analyse)
+MIXING = NamedExperiment(stages=(arms,), analyse=analyse, can_be_extended=True)

@@ -30,17 +30,18 @@ from spacil.experiments.named.rows import (
     columns_of,
     demonstrators_of,
     documents_of,
-    numbers_of,
     percent,
     ratio_text,
     rows_of,
+    rows_of_arm,
     spread,
     summaries_of,
     summary_from,
 )
 from spacil.experiments.published import Printed, published_return, published_smoothness
+from spacil.experiments.run_record import Which
 
-BC, GAIL, DEFAULT = "bc", "gail", "spacil"
+BC, GAIL, GAIL_LONGER, DEFAULT = "bc", "gail", "gail, longer", "spacil"
 GAIL_PAPER, PAPER_MEAN, PAPER_SUM = "gail paper-mean", "spacil paper-mean", "spacil paper-sum"
 
 SETTINGS = (
@@ -51,6 +52,8 @@ SETTINGS = (
     Setting(PAPER_SUM, "spacil", {"preset": "paper-sum"}),
     Setting(DEFAULT, "spacil"),
 )
+LONGER: Mapping[str, int] = {"Walker2d-v4": 1000, "HalfCheetah-v4": 700, "Ant-v4": 300}
+"""Iterations of plain GAIL where it has not learned all in those of `UNTRAINED`: one seed"""
 BASELINES = {PAPER_MEAN: GAIL_PAPER, PAPER_SUM: GAIL_PAPER, DEFAULT: GAIL, GAIL_PAPER: GAIL}
 """Whom a setting's ratios refer to"""
 MANY_SEEDS, FEW_SEEDS = 5, 3
@@ -74,6 +77,9 @@ def arms(scope: Scope, _: Path) -> list[Arm]:
             is_preset = "preset" in setting.choices
             count = FEW_SEEDS if is_preset or task == "Ant-v4" else MANY_SEEDS
             found.append(Arm(with_budget(setting, task), task, scope.seeds_or(count)))
+        if task in LONGER:
+            longer = Setting(GAIL_LONGER, "gail", {"iterations": LONGER[task]})
+            found.append(Arm(longer, task, scope.seeds or (0,)))
     return narrowed(found, scope)
 
 
@@ -81,23 +87,27 @@ def analyse(gathered: Gathered) -> Outcome:
     """Tables as the paper has them, its numbers beside ours; best policies, last ones beside."""
     recorded = recorded_rows(gathered)
     by_place = _by_task_and_setting(recorded)
-    summaries = summaries_of(gathered, "best", lambda arm: BASELINES.get(arm.label))
+    summaries = summaries_of(gathered, _which, lambda arm: BASELINES.get(arm.label))
     summaries += _recorded_summaries(gathered, by_place)
     return Outcome(
         title="Returns and smoothness on five tasks",
         text=_TEXT,
         tables=[_return_table(gathered, summaries), _smoothness_table(gathered, summaries)],
         numbers={
-            "runs": [*rows_of(gathered, "best"), *recorded],
+            "runs": [*rows_of(gathered, _which), *recorded],
             "summaries": documents_of(summaries),
             "demonstrators": demonstrators_of(gathered.tasks),
             "published": published(gathered.tasks),
         },
         panels=[_panel(gathered, task, by_place) for task in gathered.tasks],
         notes=notes_on_early_best(gathered.arms),
-        problems=gathered.problems,
-        records=gathered.records,
+        **gathered.sources | {"problems": _without_recorded(gathered, by_place)},
     )
+
+
+def _which(arm: Arm) -> Which:
+    """What a user is handed: the default's last policy, a mean over iterations."""
+    return "last" if arm.label == DEFAULT else "best"
 
 
 def recorded_rows(gathered: Gathered) -> list[dict[str, Any]]:
@@ -114,13 +124,23 @@ def _without_own(
     gathered: Gathered, runs_of: Callable[[Document], list[dict[str, Any]]]
 ) -> list[dict[str, Any]]:
     document = gathered.results.get(recipe_runs.SOURCE)
-    own = {(arm.task, arm.label) for arm in gathered.arms if arm.records}
+    own = {(arm.task, arm.label) for arm in gathered.arms if arm.has_run}
     runs = [] if document is None else runs_of(document)
     renamed = [{**run, "setting": _RECORDED[run["setting"]]} for run in runs]
     return [
         run
         for run in renamed
         if run["task"] in gathered.tasks and (run["task"], run["setting"]) not in own
+    ]
+
+
+def _without_recorded(gathered: Gathered, by_place: RowsByPlace) -> list[str]:
+    """Problems of the runs, but not of settings that recorded runs stand in for."""
+    recorded = [a.arm.place for a in gathered.arms if (a.task, a.label) in by_place]
+    return [
+        problem
+        for problem in gathered.problems
+        if not any(problem.startswith(f"{place}: ") for place in recorded)
     ]
 
 
@@ -137,7 +157,7 @@ def _recorded_summaries(gathered: Gathered, by_place: RowsByPlace) -> list[ArmSu
     found = []
     for (task, setting), rows in by_place.items():
         gail = gathered.arm(task, BASELINES.get(setting, ""))
-        theirs = [numbers_of(record, "best") for record in gail.records] if gail else []
+        theirs = rows_of_arm(gail, "best") if gail else []
         ours = columns_of(rows)
         seeds = tuple(row["seed"] for row in rows)
         identity = ArmIdentity("", task, setting, seeds, "last")
@@ -147,7 +167,7 @@ def _recorded_summaries(gathered: Gathered, by_place: RowsByPlace) -> list[ArmSu
 
 def _panel(gathered: Gathered, task: str, by_place: RowsByPlace) -> Panel:
     """A dot per run; of recorded ones gail-like first, whatever the order of the file."""
-    panel, added = return_against_j(gathered, task, "best"), []
+    panel, added = return_against_j(gathered, task, _which), []
     for setting in _RECORDED.values():
         rows = by_place.get((task, setting))
         if rows:
@@ -158,6 +178,7 @@ def _panel(gathered: Gathered, task: str, by_place: RowsByPlace) -> Panel:
 
 
 _BUDGETS = ", ".join(f"{task.removesuffix('-v4')} {count}" for task, count in UNTRAINED.items())
+_LONGER_BUDGETS = ", ".join(f"{count} on {t.removesuffix('-v4')}" for t, count in LONGER.items())
 _TEXT = (
     "The best policy of each run (of spacil's default: the last one), on fresh episodes from start "
     "states that no training used; ± and intervals (95 %, bootstrap) are over seeds. The share of "
@@ -167,7 +188,8 @@ _TEXT = (
     "ratio of returns. Figure: a dot per run. The paper's numbers are "
     "from the v2 tasks, ± over its 100 trajectories, and its J is in units that it does not "
     f"state. What starts untrained has so many iterations: {_BUDGETS}; on Walker2d and Ant that is "
-    "not where it stands still, and on Ant nothing was learned in them (see the notes). "
+    "not where it stands still, and on Ant nothing was learned in them (see the notes); "
+    f"`{GAIL_LONGER}` goes on for {_LONGER_BUDGETS}. "
     "`gail-like` is GAIL with the default's start, critic and cost penalty; its runs and those of "
     "the default are from recipe.json where this experiment has none of its own (last policies, "
     "other start states)."
@@ -255,4 +277,6 @@ def _printed(printed: Printed | None) -> str:
     return "-" if printed is None else f"{number(printed.mean)} ± {number(printed.std)}"
 
 
-RETURNS = NamedExperiment(stages=(arms,), analyse=analyse, reads_files=(recipe_runs.SOURCE,))
+RETURNS = NamedExperiment(
+    stages=(arms,), analyse=analyse, reads_files=(recipe_runs.SOURCE,), can_be_extended=True
+)
