@@ -97,7 +97,8 @@ _TEXT = (
     "double. `spacil` is the default, `spacil --smoothest` the same with `--keep-return 0.97`, "
     "`least change` asks for 0.3 of the demonstrator's action change besides "
     "(`--fluctuation-target`): one run each with the iterations of a ladder. Filters act on GAIL's "
-    "policy and leave its J as it is. The figure is cut off at "
+    "policy and leave its J as it is. In the figure ours are large, and a hollow mark is where a "
+    "chosen weight ends when it is held for a whole run; it is cut off at "
     f"{100 * _LEAST_SHOWN:.0f} % of the return."
 )
 _HEADER = [
