@@ -82,20 +82,24 @@ def test_zero_steps_leave_the_parameters_alone() -> None:
 
 
 def test_full_separation_is_reported_as_saturated() -> None:
-    def report(largest: float, acc_agent: float) -> DiscriminatorReport:
+    def report(largest: float, acc_agent: float, agent_loss: float = 0.5) -> DiscriminatorReport:
         accuracies = {"acc_agent": acc_agent, "acc_expert": 1.0, "max_abs_logit": largest}
-        return descent._report({"agent": 0.0, "expert": 0.0, **accuracies}, 2, 1)
+        return descent._report({"agent": agent_loss, "expert": 0.001, **accuracies}, 2, 1)
 
     assert report(3.0, 1.0).is_saturated and report(3.0, 1.0).disc_acc == 1
     assert report(60.0, 0.5).is_saturated and report(60.0, 0.5).disc_acc == pytest.approx(2 / 3)
     assert not report(3.0, 0.5).is_saturated
+    # One pair is on the wrong side, by next to nothing: of the reward as little is left.
+    assert report(12.0, 0.5, agent_loss=0.008).is_saturated
+    assert not report(12.0, 0.5, agent_loss=0.04).is_saturated
 
 
 def test_a_mean_that_was_rounded_still_counts_as_full_separation() -> None:
-    accuracies = {"acc_agent": 1 - 2**-24, "acc_expert": 1.0, "max_abs_logit": 3.0}
-    assert descent._report({"agent": 0.0, "expert": 0.0, **accuracies}, 50_000, 1).is_saturated
-    accuracies["acc_agent"] = 1 - 1 / 50_000  # one pair of many on the wrong side
-    assert not descent._report({"agent": 0.0, "expert": 0.0, **accuracies}, 50_000, 1).is_saturated
+    numbers = {"acc_agent": 1 - 2**-24, "acc_expert": 1.0, "max_abs_logit": 3.0}
+    numbers |= {"agent": 0.1, "expert": 0.1}
+    assert descent._report(numbers, 50_000, 1).is_saturated
+    numbers["acc_agent"] = 1 - 1 / 50_000  # one pair of many on the wrong side
+    assert not descent._report(numbers, 50_000, 1).is_saturated
 
 
 def test_a_penalty_is_a_summand_of_its_own_and_none_without_one() -> None:

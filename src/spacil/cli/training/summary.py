@@ -168,7 +168,11 @@ def print_summary(result: Mapping[str, Any], outcome: Any, picture: Path) -> Non
         ],
     )
     if any(row is not None and row.get("warn_saturated") for _, row in rows):
-        print("saturated: the discriminator separated all pairs, its reward carried little signal.")
+        print(
+            "saturated: the discriminator told agent and demonstrator apart for certain, and its "
+            "reward\ncarried little signal. The default of `spacil train spacil` starts from a "
+            "clone and penalises the\ncost against that."
+        )
     print(
         "J: mean local Lipschitz constant of the mean action; E|da|: its change from one step to "
         "the next;\nlower is smoother."
