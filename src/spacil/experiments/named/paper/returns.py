@@ -52,7 +52,7 @@ SETTINGS = (
     Setting(PAPER_SUM, "spacil", {"preset": "paper-sum"}),
     Setting(DEFAULT, "spacil"),
 )
-LONGER: Mapping[str, int] = {"Walker2d-v4": 1000, "HalfCheetah-v4": 700, "Ant-v4": 300}
+LONGER: Mapping[str, int] = {"Walker2d-v4": 550, "HalfCheetah-v4": 700, "Ant-v4": 300}
 """Iterations of plain GAIL where it has not learned all in those of `UNTRAINED`: one seed"""
 BASELINES = {PAPER_MEAN: GAIL_PAPER, PAPER_SUM: GAIL_PAPER, DEFAULT: GAIL, GAIL_PAPER: GAIL}
 """Whom a setting's ratios refer to"""
