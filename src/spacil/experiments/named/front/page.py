@@ -13,7 +13,7 @@ from spacil.experiments.named.front.methods import (
     reference_of,
 )
 from spacil.experiments.named.front.numbers import LEAST_SHARE
-from spacil.experiments.named.front.runs import CONFIRMED, GAIL, OURS, runs_by_place
+from spacil.experiments.named.front.runs import GAIL, OURS, method_held, runs_by_place
 from spacil.experiments.named.front.verdict import MEASURES, best_of_each_kind, held_rungs
 from spacil.experiments.named.outcome import Outcome, Panel, Role, Series, Table
 from spacil.experiments.named.plan import Extended
@@ -137,12 +137,7 @@ def _document(method: Method) -> dict[str, Any]:
 def _role(label: str) -> Role:
     if label in OURS:
         return "subject"
-    return "" if label.removesuffix(CONFIRMED) in METHODS else "backdrop"
-
-
-def _varied(label: str) -> str:
-    """The ladder whose rung was confirmed."""
-    return label.removesuffix(CONFIRMED) if label.endswith(CONFIRMED) else ""
+    return "" if label in METHODS or method_held(label) else "backdrop"
 
 
 def _panel(methods: Sequence[Method], task: str, group: str, measure: str) -> Panel:
@@ -158,7 +153,7 @@ def _panel(methods: Sequence[Method], task: str, group: str, measure: str) -> Pa
                     y,
                     is_joined=len(known) > 1,
                     role=_role(method.label),
-                    variant_of=_varied(method.label),
+                    variant_of=method_held(method.label),
                 )
             )
     label = "share of the return (dashed: 97 %)"

@@ -27,6 +27,11 @@ OURS = (DEFAULT, SMOOTHEST, LEAST_CHANGE)
 """The default, and what a user wishes for beyond it"""
 
 
+def method_held(label: str) -> str:
+    """Whose chosen weight runs of this label hold; nobody's for the others."""
+    return label.removesuffix(CONFIRMED) if label.endswith(CONFIRMED) else ""
+
+
 @dataclass(frozen=True)
 class Measured:
     """One policy of a run, on its evaluation's episodes; keys are stable."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from spacil.experiments.named.front.ladder import METHODS
 from spacil.experiments.named.front.methods import FrontPoint, Method
 from spacil.experiments.named.front.numbers import LEAST_SHARE
-from spacil.experiments.named.front.runs import CONFIRMED, OURS, Place
+from spacil.experiments.named.front.runs import CONFIRMED, OURS, Place, method_held
 from spacil.experiments.named.outcome import Table
 
 MEASURES = {"J": "J / GAIL's", "action_change": "action change / GAIL's"}
@@ -64,20 +64,12 @@ def _is_rival(label: str) -> bool:
 _KINDS: Mapping[str, Callable[[str], bool]] = {
     "ours": _is_ours,
     "best rival, a rung": _is_rival,
-    "best rival, held": lambda label: _is_held(label) and _is_rival(_unheld(label)),
+    "best rival, held": lambda label: _is_rival(method_held(label)),
     "our penalty, a rung": lambda label: label == OUR_PENALTY,
     "our penalty, held": lambda label: label == OUR_PENALTY + CONFIRMED,
     "filters on GAIL": lambda label: label.endswith(" on GAIL"),
 }
 """Column -> which methods are of it"""
-
-
-def _is_held(label: str) -> bool:
-    return label.endswith(CONFIRMED)
-
-
-def _unheld(label: str) -> str:
-    return label.removesuffix(CONFIRMED)
 
 
 def _best(methods: Sequence[Method], measure: str, is_one: Callable[[str], bool]) -> str:
@@ -94,7 +86,7 @@ def _best(methods: Sequence[Method], measure: str, is_one: Callable[[str], bool]
 
 
 def _name(label: str, point: FrontPoint) -> str:
-    label = _unheld(label)
+    label = method_held(label) or label
     return f"{label} {point.name}" if point.name and label not in METHODS else label
 
 
