@@ -120,12 +120,12 @@ contracts: setup
 # this reason. Only root can install it.
 HAS_OPENGL = ldconfig -p | grep -q -e libEGL.so.1 -e libOSMesa.so
 HAS_CHROMIUM = command -v chromium chromium-browser >/dev/null
-APT_INSTALL = test "$$(id -u)" = 0 && { apt-get update -qq && apt-get install -y -qq --no-install-recommends
+APT_INSTALL = test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -y -qq --no-install-recommends
 
 system-packages:
-	@$(HAS_OPENGL) || { $(APT_INSTALL) libegl1; }; } >/dev/null 2>&1 \
+	@$(HAS_OPENGL) || { $(APT_INSTALL) libegl1; } >/dev/null 2>&1 \
 		|| echo 'no OpenGL here, tests that draw are skipped: apt install libegl1'
-	@$(HAS_CHROMIUM) || { $(APT_INSTALL) chromium; }; } >/dev/null 2>&1 \
+	@$(HAS_CHROMIUM) || { $(APT_INSTALL) chromium; } >/dev/null 2>&1 \
 		|| echo 'no browser here, tests that open pages are skipped: apt install chromium'
 
 # The documentation as a site that opens offline: build/website/site/index.html

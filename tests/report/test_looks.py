@@ -25,3 +25,8 @@ def test_rows_with_a_part_take_no_colour_from_the_others() -> None:
     assert looks["ours"].mark != looks["ours too"].mark
     assert looks["ours"].size > looks["a"].size
     assert len({looks[name].colour for name in ("level", "ours", "a")}) == 3
+
+
+def test_variants_of_each_other_have_looks_of_their_own() -> None:
+    parts = {"a": Part(variant_of="b"), "b": Part(variant_of="a"), "c": Part(variant_of="c")}
+    assert list(looks_of("abc", parts).values()) == list(looks_of("abc").values())

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from pictures import assert_drawn
 
 from spacil.report import panels
+from spacil.report.looks import looks_in
 
 
 def panel(**changes: Any) -> dict[str, Any]:
@@ -83,6 +84,12 @@ def test_a_figure_draws_its_subject_large_and_a_variant_hollow(
     assert len(rival.get_facecolor()) == 1 and len(held.get_facecolor()) == 0
     assert ours.get_sizes()[0] > 2 * rival.get_sizes()[0]
     assert ours.get_zorder() > rival.get_zorder()
+
+
+def test_labels_that_share_a_colour_differ_in_their_mark() -> None:
+    looks = looks_in({"label": str(number)} for number in range(20))
+    assert len({(look.colour, look.mark) for look in looks.values()}) == 20
+    assert looks["0"].colour == looks["12"].colour
 
 
 def test_panels_fill_rows_of_so_many_columns(tmp_path: Path) -> None:

@@ -4,9 +4,10 @@ A row with a part in the comparison looks like it: what the figure is about stan
 only measured by stays back, and a variant has the colour of what it varies.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 COLOURS = (
     "#c8553d", "#1f6f8b", "#7d8491", "#d9a441", "#588157", "#6d597a", "#b56576", "#2a9d8f",
@@ -52,20 +53,24 @@ _SIZES: Mapping[Role, float] = {"": 1.0, "subject": 2.0, "backdrop": 1.0}
 
 def looks_of(labels: Iterable[str], parts: Mapping[str, Part] | None = None) -> dict[str, Look]:
     """By label, in the order given; three dozen without a part look different."""
-    parts = parts or {}
-    found: dict[str, Look] = {}
-    taken: dict[Role, int] = {}
-    labels = list(dict.fromkeys(labels))
-    varied = {label: parts[label].variant_of for label in labels if label in parts}
-    for label in labels:
-        if varied.get(label) not in labels:
-            role = parts.get(label, Part()).role
-            found[label] = _look(role, taken.get(role, 0))
-            taken[role] = taken.get(role, 0) + 1
+    part_of = {label: (parts or {}).get(label, Part()) for label in labels}
+    originals = {label for label, part in part_of.items() if part.variant_of not in part_of}
+    own: dict[str, Look] = {}
+    taken = Counter[Role]()
+    for label, part in part_of.items():
+        if part.variant_of not in originals:
+            own[label] = _look(part.role, taken[part.role])
+            taken[part.role] += 1
     return {
-        label: found[label] if label in found else replace(found[varied[label]], is_hollow=True)
-        for label in labels
+        label: own[label] if label in own else replace(own[part.variant_of], is_hollow=True)
+        for label, part in part_of.items()
     }
+
+
+def looks_in(series: Iterable[Mapping[str, Any]]) -> dict[str, Look]:
+    """The same of all series of a figure, as a document has them; old ones have no parts."""
+    parts = {one["label"]: Part(one.get("role", ""), one.get("variant_of", "")) for one in series}
+    return looks_of(parts, parts)
 
 
 def _look(role: Role, place: int) -> Look:

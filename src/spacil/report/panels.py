@@ -12,7 +12,7 @@ from typing import Any
 
 from spacil import storage
 from spacil.report.comparison import DPI
-from spacil.report.looks import Look, Part, looks_of
+from spacil.report.looks import Look, looks_in
 from spacil.report.plain_figures import finish_figure, plain_style, subplots
 
 _LEGEND_ROW, _HANDLE_WIDTH, _LETTER_WIDTH = 0.22, 0.6, 0.065
@@ -28,7 +28,7 @@ def draw_panels(panels: Sequence[Mapping[str, Any]], path: Path, columns: int = 
     """
     columns = min(len(panels), columns)
     rows = -(-len(panels) // columns)
-    looks = looks_in(panels)
+    looks = looks_in(one for panel in panels for one in panel["series"])
     width, height = 4.6 * columns, 3.8 * rows
     label_width = _HANDLE_WIDTH + _LETTER_WIDTH * max(map(len, looks), default=0)
     labels_per_row = max(1, int(width / label_width))
@@ -45,13 +45,6 @@ def draw_panels(panels: Sequence[Mapping[str, Any]], path: Path, columns: int = 
             ncols=min(labels_per_row, len(looks)), fontsize=8,
         )  # fmt: skip
     finish_figure(figure, path, dpi=DPI, below=legend / (height + legend))
-
-
-def looks_in(panels: Sequence[Mapping[str, Any]]) -> dict[str, Look]:
-    """By label, the same in all panels of a figure; documents of before have no parts."""
-    series = [one for panel in panels for one in panel["series"]]
-    parts = {one["label"]: Part(one.get("role", ""), one.get("variant_of", "")) for one in series}
-    return looks_of((one["label"] for one in series), parts)
 
 
 def _draw(axis: Any, panel: Mapping[str, Any], looks: Mapping[str, Look]) -> None:

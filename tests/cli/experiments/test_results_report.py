@@ -14,9 +14,10 @@ from charts_in_browser import frames, ink, place
 from generated_results import write_result, write_results
 from generated_runs import write_run
 
-from spacil.cli.experiments.results_report import TITLE, looks_in, results_page
+from spacil.cli.experiments.results_report import TITLE, results_page
 from spacil.experiments.named.outcome import Outcome, Panel, Series
 from spacil.experiments.named.results_folder import read_results
+from spacil.report.looks import looks_in
 from spacil.report.page import write_page
 
 Spacil = Callable[..., Any]
@@ -170,7 +171,7 @@ def opened(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def test_every_panel_is_drawn_in_its_colours(opened: Browser, results: Path) -> None:
     drawn = 0
     for result in read_results(results).results:
-        looks = looks_in(result)
+        looks = looks_in(vars(one) for panel in result.panels for one in panel.series)
         for panel in result.panels:
             for one in panel.series:
                 # J of all methods is one line in these runs: the last one lies on top.

@@ -39,9 +39,10 @@ def results_page(found: "ResultsFolder", folder: Path, title: str, page_folder: 
 
 def _section(result: "Result", page_folder: Path) -> "Section":
     from spacil.experiments.named.outcome import runs_by
+    from spacil.report.looks import looks_in
     from spacil.report.page import Section
 
-    looks = looks_in(result)
+    looks = looks_in(vars(one) for panel in result.panels for one in panel.series)
     made = f"Made by `{result.command}`."
     if result.num_runs:
         made += f" {runs_by(result.num_runs, result.commits)}"
@@ -71,15 +72,6 @@ def _table(table: "Table") -> "PageTable":
     words = range(min(table.num_words, len(table.header)))
     long = frozenset(k for k in words if any(len(row[k]) > LONG_CELL for row in table.rows))
     return Table(table.header, table.rows, frozenset(words), long, table.title)
-
-
-def looks_in(result: "Result") -> "dict[str, Look]":
-    """How each label looks in all charts of an experiment."""
-    from spacil.report.looks import Part, looks_of
-
-    series = [one for panel in result.panels for one in panel.series]
-    parts = {one.label: Part(one.role, one.variant_of) for one in series}
-    return looks_of((one.label for one in series), parts)
 
 
 def _chart(panel: "Panel", looks: "Mapping[str, Look]") -> "charts.Chart":
