@@ -21,8 +21,8 @@ test: setup
 # COMPUTING is where numbers are computed and compared; the other folders test files, words, processes
 # and the simulator (whose bits these settings do not change), and need the long way only now and then.
 TESTS ?= tests
-COMPUTING = $(addprefix tests/, functional smoothness nets engine updates adversaries penalties \
-	training measuring cloning sampling faults/test_training.py integration/test_airl.py \
+COMPUTING = $(addprefix tests/, functional smoothness nets engine learning measuring \
+	envs/test_rollout.py envs/test_episodes.py faults/test_training.py integration/test_airl.py \
 	integration/test_bit_equality.py demos/test_common_frame.py demos/test_variation.py test_theory.py)
 
 test-other-cpus: setup
@@ -36,8 +36,8 @@ test-other-cpus-quick:
 # The core with the lowest versions that pyproject.toml allows, in an environment of its own. Without
 # the optional packages: what reads their formats is not tested here.
 MINIMUM = .venv-minimum
-CORE = $(addprefix tests/, functional smoothness nets engine updates adversaries penalties sampling \
-	storage runs training envs/test_step_exactness.py envs/test_gymnasium_env.py \
+CORE = $(addprefix tests/, functional smoothness nets engine \
+	storage runs learning envs/test_step_exactness.py envs/test_gymnasium_env.py \
 	demos/test_bundled.py demos/test_file.py integration/test_golden_traces.py)
 
 test-minimum: setup
@@ -65,7 +65,7 @@ test-slow: setup
 
 # Every fault, kill and repeat campaign; an hour on two cores. `make test` holds the quick half.
 test-faults: setup
-	$(BIN)/python -m pytest tests/faults tests/integration tests/updates tests/runs \
+	$(BIN)/python -m pytest tests/faults tests/integration tests/learning tests/runs \
 		tests/storage tests/test_security.py tests/envs \
 		-m 'slow or not slow' --deselect tests/integration/test_learning.py --timeout 3600
 	$(BIN)/python tests/support/kill_campaign.py --trials 540

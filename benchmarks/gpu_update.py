@@ -21,11 +21,11 @@ from typing import Any
 import torch
 
 from measuring import make_learner, medians, num_cores, record, stage_seconds
-from spacil.sampling.rollout import collect
-from spacil.training.iteration.metrics import Stopwatch
-from spacil.training.iteration.plan import plan_iteration
-from spacil.training.iteration.update import update
-from spacil.training.policy_learner import PolicyLearner
+from spacil.envs.rollout import collect
+from spacil.learning.metrics import Stopwatch
+from spacil.learning.plan import plan_iteration
+from spacil.learning.policy_learner import PolicyLearner
+from spacil.learning.update import update
 from spacil.types import RolloutBatch
 
 DEFAULT_TASKS = ("Hopper-v4", "Ant-v4")

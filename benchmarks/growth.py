@@ -22,12 +22,12 @@ from measuring import make_learner, medians, num_cores, peak_megabytes, record, 
 from spacil.config.learning import TrustRegionConfig, ValueConfig
 from spacil.engine.adam import Adam
 from spacil.engine.recorder import Recorder
+from spacil.envs.rollout import collect
 from spacil.functional.returns import standardize
+from spacil.learning import trust_region, value_fit
+from spacil.learning.objectives import surrogate_loss
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.value import ValueNet
-from spacil.sampling.rollout import collect
-from spacil.updates import trust_region, value_fit
-from spacil.updates.objectives import surrogate_loss
 
 NUM_ENV_STEPS = 6_400
 

@@ -17,13 +17,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from spacil.comparison import theory
+from spacil.comparison.plain_figures import plain_style, subplots
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.file import load_demos
-from spacil.experiments import theory
 from spacil.functional.spectral import batch_jacobian
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.file import load_policy
-from spacil.report.plain_figures import plain_style, subplots
 
 FIGURES = Path("docs/figures")
 ROUGH, SMOOTH = "#c8553d", "#1f6f8b"

@@ -18,12 +18,12 @@ from spacil.config.defaults import default_config
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.edits import without_tensors
 from spacil.demos.recording import record_demonstrations
+from spacil.envs.episodes import Actor
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds
+from spacil.learning.intake import demonstrations_for
 from spacil.measuring.played import reference_actors
-from spacil.sampling.episodes import Actor
 from spacil.seeding import stream
-from spacil.training.intake import demonstrations_for
 
 TASK = "HalfCheetah-v4"
 NUM_EPISODES = 6

@@ -40,17 +40,16 @@ from spacil.engine.torch_threads import one_torch_thread
 from spacil.envs.registry import TASKS
 from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
 from spacil.envs.vector_env import ResetSeeds
+from spacil.learning import advantages, trpo, trust_region
+from spacil.learning.metrics import Metrics
+from spacil.learning.policy_learner import PolicyLearner
+from spacil.learning.saved_run import state_to_save
+from spacil.learning.trust_region import OldPolicy
 from spacil.measuring.evaluate import evaluate
 from spacil.nets.buffered_mean import BufferedMean
 from spacil.policies.file import load_expert
 from spacil.runs.checkpoints import checkpoint
 from spacil.runs.metrics_log import MetricsLog
-from spacil.training.iteration import advantages
-from spacil.training.iteration.metrics import Metrics
-from spacil.training.policy_learner import PolicyLearner
-from spacil.training.saved_run import state_to_save
-from spacil.updates import trpo, trust_region
-from spacil.updates.trust_region import OldPolicy
 
 ALGORITHMS = ("trpo", "gail", "spacil")
 DEFAULT_TASKS = ("Hopper-v4", "Walker2d-v4", "HalfCheetah-v4", "Ant-v4")

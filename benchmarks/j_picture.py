@@ -21,11 +21,11 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecNormalize
 from torch import Tensor
 
+from spacil.comparison.plain_figures import plain_style, subplots
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.file import load_demos
 from spacil.functional.spectral import batch_jacobian
 from spacil.policies.open import open_policy
-from spacil.report.plain_figures import plain_style, subplots
 
 TASK, FRAME_OF = "Hopper-v5", "Hopper-v4"
 COLOURS = {0.0: "#c8553d", 0.01: "#1f6f8b"}

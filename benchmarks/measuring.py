@@ -22,8 +22,8 @@ from spacil.config.flat import with_settings
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import bundled_demos, load_demos
 from spacil.envs.registry import TASKS
-from spacil.training.intake import demonstrations_for
-from spacil.training.policy_learner import PolicyLearner
+from spacil.learning.intake import demonstrations_for
+from spacil.learning.policy_learner import PolicyLearner
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results" / "speed.json"
 PACKAGES = ("torch", "numpy", "mujoco", "gymnasium")

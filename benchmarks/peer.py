@@ -31,8 +31,8 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import load_demos
+from spacil.learning.policy_learner import PolicyLearner
 from spacil.measuring.evaluate import evaluate
-from spacil.training.policy_learner import PolicyLearner
 
 HERE = Path(__file__).parent
 REQUIREMENTS = HERE / "peer_requirements.txt"

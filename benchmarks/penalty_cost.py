@@ -22,7 +22,7 @@ import torch
 from measuring import demonstrations_or_noise, record
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
-from spacil.training.policy_learner import PolicyLearner
+from spacil.learning.policy_learner import PolicyLearner
 
 DEFAULT_TASKS = ("Hopper-v4", "Walker2d-v4", "Ant-v4")
 WITHOUT_RAMP = {"penalty_ramp_iterations": 0}

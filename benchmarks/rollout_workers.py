@@ -25,9 +25,9 @@ from measuring import describe_machine
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.config.train_config import TrainConfig
+from spacil.envs.rollout import collect
+from spacil.learning.rollout_envs import rollout_envs
 from spacil.nets.policy import GaussianPolicy
-from spacil.sampling.rollout import collect
-from spacil.training.rollout_envs import rollout_envs
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,11 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_user_settings
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds
+from spacil.learning.loop import train
+from spacil.learning.metrics import Metrics
+from spacil.learning.smoothing_comparison import Contender, all_filters, compare
+from spacil.learning.smoothing_learner import SmoothingLearner
 from spacil.policies.open import open_policy
-from spacil.smoothing.comparison import Contender, all_filters, compare
-from spacil.smoothing.learner import SmoothingLearner
-from spacil.training.iteration.metrics import Metrics
-from spacil.training.loop import train
 
 KEPT_OF_ROUNDS = (
     "iteration", "average_return", "return_share", "imitation_score", "score_threshold",

@@ -10,7 +10,7 @@ import torch
 from pictures import assert_drawn
 from torch import Tensor
 
-from spacil.experiments.theory import (
+from spacil.comparison.theory import (
     COST_LIPSCHITZ,
     GAMMA,
     NUM_SWEEPS,
@@ -23,7 +23,7 @@ from spacil.experiments.theory import (
     solve,
     steepest,
 )
-from spacil.report.theory_figure import BOUND_COLOUR, MEASURED_COLOUR
+from spacil.comparison.theory_figure import BOUND_COLOUR, MEASURED_COLOUR
 from spacil.smoothness.cost_penalty import along_both, along_response, exact_cost_penalty
 
 ROUNDING = 1 + 1e-9
@@ -142,7 +142,7 @@ def test_a_gibbs_mean_stays_under_its_bound_where_q_is_rough() -> None:
 def test_a_figure_of_an_unknown_kind_is_refused_before_anything_is_computed(
     spacil: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spacil.experiments.theory.measure", None)
+    monkeypatch.setattr("spacil.comparison.theory.measure", None)
     refused = spacil("experiment", "theory", "--figure", tmp_path / "theory.xyz")
     assert refused.code == 2
     assert "theory.xyz: expected a file name that ends in .png, .pdf, .svg" in refused.err

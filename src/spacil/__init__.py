@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from spacil.attach.penalty import attach_penalty
     from spacil.attach.rsl_rl import attach_to_rsl_rl
     from spacil.attach.sb3 import attach_to_sb3
+    from spacil.comparison.comparison import compare
     from spacil.config.penalty_terms import register_penalty
     from spacil.demos.demonstrations import Demonstrations
     from spacil.demos.file import load_demos, save_demos
-    from spacil.deploy.export import export_policy
-    from spacil.diagnosis.diagnose import diagnose
     from spacil.errors import SpacilError
-    from spacil.experiments.comparison import compare
-    from spacil.filming.video import video
+    from spacil.export.export import export_policy
+    from spacil.film.video import video
+    from spacil.learning.smooth import smooth
+    from spacil.measuring.diagnose import diagnose
     from spacil.measuring.measure import measure_smoothness
     from spacil.policies.file import load_expert, load_policy, save_policy
-    from spacil.smoothing.smooth import smooth
     from spacil.version import __version__
 
 _HOMES = {
@@ -36,12 +36,12 @@ _HOMES = {
     "SPaCIL": "spacil.agents",
     "TRPO": "spacil.agents",
     "Demonstrations": "spacil.demos.demonstrations",
-    "compare": "spacil.experiments.comparison",
+    "compare": "spacil.comparison.comparison",
     "attach_penalty": "spacil.attach.penalty",
     "attach_to_rsl_rl": "spacil.attach.rsl_rl",
     "attach_to_sb3": "spacil.attach.sb3",
-    "diagnose": "spacil.diagnosis.diagnose",
-    "export_policy": "spacil.deploy.export",
+    "diagnose": "spacil.measuring.diagnose",
+    "export_policy": "spacil.export.export",
     "load_demos": "spacil.demos.file",
     "save_demos": "spacil.demos.file",
     "load_expert": "spacil.policies.file",
@@ -49,9 +49,9 @@ _HOMES = {
     "measure_smoothness": "spacil.measuring.measure",
     "register_penalty": "spacil.config.penalty_terms",
     "save_policy": "spacil.policies.file",
-    "smooth": "spacil.smoothing.smooth",
+    "smooth": "spacil.learning.smooth",
     "SpacilError": "spacil.errors",
-    "video": "spacil.filming.video",
+    "video": "spacil.film.video",
     "__version__": "spacil.version",
 }
 

@@ -16,6 +16,12 @@ from spacil.demos.file import require_name
 from spacil.envs.registry import task_name
 from spacil.envs.vector_env import refuse_copy, require_own_process
 from spacil.errors import ConfigError, DataError, keywords_for_flags
+from spacil.learning.intake import demonstrations_for
+from spacil.learning.learner import make_learner
+from spacil.learning.loop import train
+from spacil.learning.metrics import Metrics
+from spacil.learning.run import train_recorded
+from spacil.learning.saved_run import restore, saved_config, state_to_save
 from spacil.measuring.evaluate import Evaluation, evaluate_afresh
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs.checkpoints import checkpoint
@@ -25,12 +31,6 @@ from spacil.runs.interruption import Interruption
 from spacil.runs.progress import Silent, progress_for
 from spacil.runs.resuming import is_run_folder
 from spacil.runs.run_log import RunLog
-from spacil.training.intake import demonstrations_for
-from spacil.training.iteration.metrics import Metrics
-from spacil.training.learner import make_learner
-from spacil.training.loop import train
-from spacil.training.run import train_recorded
-from spacil.training.saved_run import restore, saved_config, state_to_save
 
 Callback = Callable[["Agent", Metrics], bool | None]
 """Called after each iteration with the agent and its metrics; return False to stop."""

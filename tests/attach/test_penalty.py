@@ -9,8 +9,8 @@ from torch import Tensor, nn
 import spacil
 from spacil.attach.penalty import AttachedPenalty
 from spacil.errors import ConfigError
+from spacil.learning.target import Dual
 from spacil.smoothness.metric import local_lipschitz
-from spacil.training.wishes.target import Dual
 
 
 def network() -> nn.Sequential:

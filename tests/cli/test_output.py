@@ -10,7 +10,7 @@ import pytest
 import spacil as library
 from spacil.cli.main import VERBS
 from spacil.cli.output import show, with_json_target
-from spacil.experiments import experts
+from spacil.comparison import experts
 from spacil.health import facts, self_test
 
 Spacil = Callable[..., Any]

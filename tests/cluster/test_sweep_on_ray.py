@@ -27,10 +27,10 @@ from ray_cluster import (
 )
 from tiny_runs import as_flags, tiny
 
-from spacil.experiments.sweeps.folder import SweepFolder, read_sweep
-from spacil.experiments.sweeps.plan import PlannedRun
 from spacil.runs.checkpoints import checkpoint
 from spacil.runs.evaluations import read_evaluations
+from spacil.sweeps.folder import SweepFolder, read_sweep
+from spacil.sweeps.plan import PlannedRun
 
 pytest.importorskip("ray", reason="ray is not installed: pip install 'spacil[ray]'")
 pytestmark = pytest.mark.timeout(900)

@@ -15,7 +15,7 @@ from spacil.demos.file import load_demos
 from spacil.demos.schema import SUCCESSOR_FIELDS
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import EnvSpec, ResetSeeds
-from spacil.training.intake import checked_demonstrations
+from spacil.learning.intake import checked_demonstrations
 
 MakeDemos = Callable[..., Demonstrations]
 

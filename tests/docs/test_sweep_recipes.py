@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from spacil.experiments.sweeps.plan import grids_of, planned_runs
+from spacil.sweeps.plan import grids_of, planned_runs
 
 PAGE = Path(__file__).parents[2] / "docs" / "sweeps.md"
 

@@ -14,7 +14,7 @@ from spacil.config.flat import with_settings
 from spacil.demos.file import load_demos
 from spacil.engine.recorder import Recorder
 from spacil.engine.torch_threads import one_torch_thread
-from spacil.training.policy_learner import PolicyLearner
+from spacil.learning.policy_learner import PolicyLearner
 
 DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
 

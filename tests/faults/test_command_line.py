@@ -108,7 +108,7 @@ def test_control_c_outside_of_training_ends_without_a_traceback(
 def test_a_signal_within_the_last_iteration_does_not_make_a_finished_run_unfinished(
     train: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from spacil.training import loop
+    from spacil.learning import loop
 
     evaluate_if_due = loop.evaluate_if_due
 

@@ -36,14 +36,14 @@ import spacil
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.errors import SpacilError
+from spacil.learning.policy_learner import PolicyLearner
+from spacil.learning.saved_run import restore, saved_config
 from spacil.policies.file import FORMAT, FORMAT_VERSION, load_policy, save_policy
 from spacil.runs import metrics_log
 from spacil.runs.checkpoints import checkpoint
 from spacil.runs.folder import open_run
 from spacil.runs.resuming import config_of_run
 from spacil.storage import sealed_file as single_file
-from spacil.training.policy_learner import PolicyLearner
-from spacil.training.saved_run import restore, saved_config
 
 MAX_SECONDS = 1.0
 CONFIG = with_settings(default_config("gail", "Reacher-v4"), tiny())

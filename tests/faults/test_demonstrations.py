@@ -11,9 +11,9 @@ import torch
 
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import load_demos
+from spacil.learning import intake
 from spacil.runs.checkpoints import checkpoint
 from spacil.runs.evaluations import read_evaluations
-from spacil.training import intake
 
 Saved = Callable[..., Path]
 

@@ -6,7 +6,7 @@ import pytest
 
 import spacil
 from spacil import paper
-from spacil.experiments.experts import evaluate_expert
+from spacil.comparison.experts import evaluate_expert
 
 pytestmark = pytest.mark.slow
 

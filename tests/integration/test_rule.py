@@ -11,7 +11,7 @@ import spacil
 from spacil.config.defaults import default_config
 from spacil.config.flat import flat_settings, with_user_settings
 from spacil.errors import ConfigError
-from spacil.training.wishes.weight_rule import WeightRule
+from spacil.learning.weight_rule import WeightRule
 
 TASK = "Reacher-v4"
 START = {"warm_start_steps": 30, "warm_start_iterations": 1}

@@ -8,9 +8,9 @@ import torch
 from countdown import countdown
 from torch import Tensor
 
+from spacil.envs.episodes import Actor, play
 from spacil.errors import ConfigError
 from spacil.measuring.action_filters import with_low_pass, with_moving_average
-from spacil.sampling.episodes import Actor, play
 
 
 def identity(states: Tensor) -> Tensor:

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from spacil.envs.episodes import Trajectory
 from spacil.measuring.played import action_spread
 from spacil.policies.source import PolicySource
-from spacil.sampling.episodes import Trajectory
 
 # Executed actions: the first alternates between -1 and 1 (std 1), the second rests at 3.
 ALTERNATING = torch.tensor([[1.0, 3.0], [-1.0, 3.0], [1.0, 3.0], [-1.0, 3.0]])

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from spacil.engine.torch_threads import one_torch_thread
+from spacil.envs.episodes import Actor, play
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds, VectorEnv
 from spacil.measuring.robustness import (
@@ -17,7 +18,6 @@ from spacil.measuring.robustness import (
     worst_offset,
 )
 from spacil.nets.mlp import MLP
-from spacil.sampling.episodes import Actor, play
 from spacil.seeding import stream
 
 

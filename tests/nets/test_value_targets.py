@@ -6,8 +6,8 @@ import torch
 from spacil.config.learning import ValueConfig
 from spacil.engine.adam import Adam
 from spacil.engine.recorder import Recorder
+from spacil.learning import value_fit
 from spacil.nets.value import MIN_TARGET_STD, TARGET_SHARE, ValueNet
-from spacil.updates import value_fit
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from spacil.deploy.export import export_policy
 from spacil.errors import DataError
+from spacil.export.export import export_policy
 from spacil.policies.file import load_expert
 from spacil.policies.open import open_policy
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from spacil.envs.drawing.painting import Size, draw
-from spacil.envs.drawing.poses import pose_reader
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds
 from spacil.errors import ConfigError
+from spacil.film.painting import Size, draw
+from spacil.film.poses import pose_reader
 
 
 @functools.cache

@@ -8,8 +8,8 @@ from generated_runs import write_run
 
 from spacil.experiments.named.experiment import Gathered, gather
 from spacil.experiments.named.plan import Arm, Scope
-from spacil.experiments.sweeps.folder import SweepFolder
-from spacil.experiments.sweeps.plan import PlannedRun
+from spacil.sweeps.folder import SweepFolder
+from spacil.sweeps.plan import PlannedRun
 
 Results = Callable[[Arm, PlannedRun], tuple[float, float] | None]
 """Return and J of a run's fresh episodes; None: it has not run"""

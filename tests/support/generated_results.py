@@ -14,7 +14,7 @@ from spacil.experiments.named.front.runs import GAIL
 from spacil.experiments.named.outcome import Outcome
 from spacil.experiments.named.paper import claims, curves, perturbation, returns
 from spacil.experiments.named.plan import Arm, Scope
-from spacil.experiments.sweeps.plan import PlannedRun
+from spacil.sweeps.plan import PlannedRun
 
 TASK = "Hopper-v4"
 SCOPE = Scope(tasks=(TASK,), seeds=(0, 1))

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from spacil import storage
+from spacil.comparison.demonstrator import demonstrator_of
 from spacil.config.defaults import default_config
 from spacil.config.flat import flat_settings, with_user_settings
-from spacil.experiments.demonstrator import demonstrator_of
 from spacil.runs.evaluations import FreshEvaluations, RunIdentity, evaluations_of, write_evaluations
 
 _OTHER_METRICS = {f"metric_{k}_of_an_iteration": 0.012345678901234567 for k in range(30)}

@@ -9,7 +9,7 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_user_settings
 from spacil.config.train_config import TrainConfig
 from spacil.nets.policy import GaussianPolicy
-from spacil.penalties.policy_terms import PenaltyRows
+from spacil.smoothness.policy_terms import PenaltyRows
 
 POLICY_PENALTIES = ("exact", "pgd", "frobenius", "lcp", "cats", "caps")
 

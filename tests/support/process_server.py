@@ -27,9 +27,9 @@ LOADED_LATER = (
     "spacil.cli.training.train",
     "spacil.envs.gymnasium_env",
     "spacil.envs.threaded_mujoco",
-    "spacil.report.learning_curve",
-    "spacil.training.intake",
-    "spacil.training.run",
+    "spacil.comparison.learning_curve",
+    "spacil.learning.intake",
+    "spacil.learning.run",
     "torch._dynamo",  # by the first optimiser
     "torch.utils.tensorboard",
 )
@@ -72,7 +72,9 @@ def exit_code(process: int, seconds: float) -> int | None:
 for name in LOADED_LATER:
     importlib.import_module(name)
 if "--no-pictures" in sys.argv:
-    importlib.import_module("spacil.report.learning_curve").draw_learning_curve = lambda *_: None
+    importlib.import_module("spacil.comparison.learning_curve").draw_learning_curve = lambda *_: (
+        None
+    )
 # A shell that started us in the background had it ignored, and so would every command have it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # likewise, by nohup

@@ -6,7 +6,7 @@
 Just before each step the gradient of weight * E[sigma_max(d mu / d s)^2] is added to what the
 optimizer is about to use. The training loop stays as it is; clipping and scaling of its own loss
 have happened by then, and do not touch the penalty. With a target the weight is found meanwhile, by
-the controller of the smoothness target in training (`training/wishes/target.py`).
+the controller of the smoothness target in training (`learning/target.py`).
 """
 
 from collections import deque
@@ -20,8 +20,8 @@ from torch.optim import Optimizer
 
 from spacil.errors import ConfigError, DivergedError
 from spacil.functional.spectral import BatchFunction
+from spacil.learning.target import Dual, Verdict, verdict
 from spacil.smoothness.policy_penalty import exact_policy_penalty, squared_slopes
-from spacil.training.wishes.target import Dual, Verdict, verdict
 
 DEFAULT_STATES = 256
 """States per step that carry the penalty: a Jacobian costs many times a forward pass."""

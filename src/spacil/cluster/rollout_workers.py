@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from spacil.cluster.connection import connected, living_nodes, load_ray
+from spacil.envs.blocks import EnvState, LocalBlocks, joined, joined_states, split_state
 from spacil.envs.registry import make_vector_env
+from spacil.envs.rollout import collect_around
 from spacil.envs.vector_env import (
     ActionArray,
     BoolArray,
@@ -33,8 +35,6 @@ from spacil.envs.vector_env import (
 from spacil.errors import ConfigError, RetryableError, SpacilError
 from spacil.nets.buffered_mean import BufferedMean
 from spacil.nets.policy import GaussianPolicy
-from spacil.sampling.blocks import EnvState, LocalBlocks, joined, joined_states, split_state
-from spacil.sampling.rollout import collect_around
 from spacil.types import RolloutBatch
 
 _LOOK_SECONDS = 5.0

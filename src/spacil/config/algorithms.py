@@ -1,7 +1,7 @@
 """The algorithms, one row each: what it reads, its defaults, what learns, its help.
 
 An algorithm is offered the settings it reads and refuses the others with a message. To add one,
-add a row; an adversary of its own is one file in `spacil/adversaries` (docs/extending.md).
+add a row; an adversary of its own is one file in `spacil/learning` (docs/extending.md).
 """
 
 import importlib
@@ -12,7 +12,7 @@ from typing import Any, Literal
 Preset = Literal["none", "fast", "gail-like", "plain", "paper-mean", "paper-sum"]
 
 _ON_POLICY = ("policy_step", "trust_region", "ppo", "returns", "value", "nets", "rollouts")
-_POLICY_LEARNER = "spacil.training.policy_learner:PolicyLearner"
+_POLICY_LEARNER = "spacil.learning.policy_learner:PolicyLearner"
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {
             "fidelity", "sampling", "discriminator", *_ON_POLICY, "bc", "ball", "evaluation",
         ),
         learner=_POLICY_LEARNER,
-        adversary="spacil.adversaries.gail:GailAdversary",
+        adversary="spacil.learning.gail:GailAdversary",
         presets=("none", "fast", "gail-like", "plain", "paper-mean", "paper-sum"),
         cost_penalty_forms=("response", "both", "state", "gp", "r1"),
     ),
@@ -60,7 +60,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {
             *_ON_POLICY, "bc", "evaluation",
         ),
         learner=_POLICY_LEARNER,
-        adversary="spacil.adversaries.gail:GailAdversary",
+        adversary="spacil.learning.gail:GailAdversary",
         defaults={"penalty": (), "lambda_cost": 0.0, "cost_penalty_form": "r1"},
         ignores=frozenset({"cost_penalty_scale", "cost_penalty_estimator"}),
         presets=("none", "fast", "paper-mean", "paper-sum"),
@@ -80,7 +80,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {
             "sampling", "discriminator", *_ON_POLICY, "bc", "ball", "evaluation",
         ),
         learner=_POLICY_LEARNER,
-        adversary="spacil.adversaries.airl:AirlAdversary",
+        adversary="spacil.learning.airl:AirlAdversary",
         # AIRL's own reward, logit, may be negative: where episodes can end early, it teaches a
         # policy to end them. Steps and rate: docs/results/airl_ppo.md.
         defaults={
@@ -112,7 +112,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {
             "run", "bc", "policy_penalty", "penalty_states", "nets", "returns", "ball",
             "evaluation",
         ),
-        learner="spacil.cloning.learner:CloningLearner",
+        learner="spacil.learning.cloning_learner:CloningLearner",
         defaults={
             "penalty": (),
             "lambda_cost": 0.0,
@@ -133,7 +133,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         reads=(
             "run", "policy_penalty", "distil", "wish", "sampling", "nets", "evaluation",
         ),
-        learner="spacil.smoothing.learner:SmoothingLearner",
+        learner="spacil.learning.smoothing_learner:SmoothingLearner",
         verb="smooth",
         needs_demonstrations=False,
         # Weights and sizes: docs/results/smooth.md.

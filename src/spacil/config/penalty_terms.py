@@ -1,6 +1,6 @@
 """The policy penalties by name: default weight, help, and where the mathematics is.
 
-A new penalty is one file in `spacil/penalties` and one row here (docs/extending.md). Its function
+A new penalty is one file in `spacil/smoothness` and one row here (docs/extending.md). Its function
 takes a `PenalizedPolicy`, the `PenaltyRows` it was drawn and the config, and returns a record that
 can be called again and again as the policy moves.
 """
@@ -43,7 +43,7 @@ POLICY_PENALTIES: dict[str, PenaltyKind] = {
     "exact": PenaltyKind(
         0.03,
         "E[sigma_max^2], the squared largest singular value of the mean action's Jacobian",
-        "penalties.policy_terms:exact",
+        "smoothness.policy_terms:exact",
         has_printed_scale=True,
     ),
     "linear": PenaltyKind(
@@ -54,30 +54,30 @@ POLICY_PENALTIES: dict[str, PenaltyKind] = {
     "pgd": PenaltyKind(
         0.03,
         "the same by the paper's projected gradient ascent (algo:reg_maximization)",
-        "penalties.policy_terms:pgd",
+        "smoothness.policy_terms:pgd",
         draws="ball_start",
         has_printed_scale=True,
     ),
     "frobenius": PenaltyKind(
         0.01,
         "E[|J|_F^2], the squared Frobenius norm of that Jacobian",
-        "penalties.policy_terms:frobenius",
+        "smoothness.policy_terms:frobenius",
     ),
     "lcp": PenaltyKind(
         0.002,
         "E|grad_s log pi(a | s)|^2 at the sampled actions (LCP, Chen et al. 2024)",
-        "penalties.policy_terms:lcp",
+        "smoothness.policy_terms:lcp",
     ),
     "cats": PenaltyKind(
         1.0,
         "E|mu(s_t) - mu(s_t+1)|^2, the change from one step to the next (CATS)",
-        "penalties.policy_terms:cats",
+        "smoothness.policy_terms:cats",
         rows="with_successor",
     ),
     "caps": PenaltyKind(
         1.0,
         "0.1 of cats and 0.5 of the change under Gaussian noise of 0.2 (CAPS, Mysore et al. 2021)",
-        "penalties.policy_terms:caps",
+        "smoothness.policy_terms:caps",
         rows="with_successor",
         draws="noise",
     ),

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.metadata import DemoMetadata
+from spacil.envs.episodes import Actor, WaveStep, play_wave, waves
 from spacil.envs.vector_env import FloatArray, VectorEnv
 from spacil.errors import ConfigError
-from spacil.sampling.episodes import Actor, WaveStep, play_wave, waves
 
 OnProgress = Callable[[int, int], None]
 """Called with (episodes recorded, episodes asked for)."""

@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from spacil.envs.drawing.painting import backends
 from spacil.errors import SpacilError
+from spacil.film.painting import backends
 from spacil.sandbox.parent import refused_to_the_child
 
 PACKAGES = ("spacil", "torch", "numpy", "mujoco", "gymnasium", "safetensors")

@@ -15,10 +15,10 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.engine.torch_threads import torch_threads
 from spacil.errors import SpacilError
+from spacil.learning.intake import demonstrations_for
+from spacil.learning.learner import Learner, make_learner
+from spacil.learning.saved_run import restore, state_to_save
 from spacil.runs.checkpoints import checkpoint
-from spacil.training.intake import demonstrations_for
-from spacil.training.learner import Learner, make_learner
-from spacil.training.saved_run import restore, state_to_save
 
 MIN_SPEED_SHARE = 0.3
 """As a share of bare `mj_step` calls; 0.6 to 0.9 is usual."""

@@ -16,8 +16,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from spacil.envs.episodes import Actor
 from spacil.errors import ConfigError
-from spacil.sampling.episodes import Actor
 
 Order = Literal[1, 2]
 

@@ -9,13 +9,13 @@ from torch import Tensor
 
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
+from spacil.envs.episodes import DEFAULT_EPISODE_LIMIT, EpisodeTotals, play_for_totals
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
 from spacil.measuring.frames import frames_of_policy
 from spacil.measuring.statistics import ReturnStatistics, return_statistics
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs.checkpoints.saved_state import optional_record_from
-from spacil.sampling.episodes import DEFAULT_EPISODE_LIMIT, EpisodeTotals, play_for_totals
 from spacil.smoothness.action_signal import mean_of_known
 from spacil.smoothness.metric import local_constants
 

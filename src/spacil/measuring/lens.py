@@ -14,6 +14,7 @@ from torch import Tensor
 
 from spacil import paper
 from spacil.demos.common_frame import CommonFrame
+from spacil.envs.episodes import Trajectory
 from spacil.functional.ball import StepRule, random_offset
 from spacil.functional.finite_differences import RELATIVE_STEP, differentiable
 from spacil.functional.spectral import BatchFunction
@@ -25,7 +26,6 @@ from spacil.measuring.report import (
 )
 from spacil.nets.normalizer import STD_FLOOR
 from spacil.policies.source import PolicySource
-from spacil.sampling.episodes import Trajectory
 from spacil.smoothness.action_signal import amplitude_spectrum
 from spacil.smoothness.certificate import Certificate, certify
 from spacil.smoothness.cost_metric import CostFunction, cost_gradients

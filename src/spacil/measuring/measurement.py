@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from spacil.demos.common_frame import CommonFrame
+from spacil.envs.episodes import Actor, Trajectory, all_states, play
 from spacil.envs.registry import built_in_task
 from spacil.envs.vector_env import EnvSpec, VectorEnv
 from spacil.errors import ConfigError
@@ -39,7 +40,6 @@ from spacil.measuring.robustness import Robustness, measure_robustness
 from spacil.policies.file import bundled_experts
 from spacil.policies.open import open_policy
 from spacil.policies.source import PolicySource, check_is_function, check_widths
-from spacil.sampling.episodes import Actor, Trajectory, all_states, play
 from spacil.seeding import stream
 
 INACTIVE_SPREAD = 0.01

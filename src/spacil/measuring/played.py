@@ -6,13 +6,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from spacil.envs.episodes import Actor, Trajectory, play_for_totals
 from spacil.envs.registry import built_in_task
 from spacil.envs.vector_env import EnvSpec, VectorEnv
 from spacil.errors import ConfigError
 from spacil.measuring.report import PlayedEpisodes
 from spacil.measuring.statistics import return_statistics
 from spacil.policies.source import PolicySource
-from spacil.sampling.episodes import Actor, Trajectory, play_for_totals
 from spacil.seeding import stream
 from spacil.smoothness.action_signal import ActionSignal, describe, mean_signal
 

@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from spacil.envs.episodes import Actor, MakeActor, play
 from spacil.envs.vector_env import VectorEnv
 from spacil.functional.spectral import BatchFunction
 from spacil.measuring.statistics import return_statistics
-from spacil.sampling.episodes import Actor, MakeActor, play
 from spacil.seeding import stream
 from spacil.smoothness.action_signal import mean_of_known, spectrum_score
 

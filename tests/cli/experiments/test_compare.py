@@ -9,8 +9,8 @@ import pytest
 from generated_runs import write_run
 from pictures import assert_drawn
 
+from spacil.comparison.looks import COLOURS
 from spacil.errors import RunDirError, StorageError
-from spacil.report.looks import COLOURS
 
 Spacil = Callable[..., Any]
 

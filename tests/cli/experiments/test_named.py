@@ -14,10 +14,10 @@ from spacil.experiments.named.front import experiment as front
 from spacil.experiments.named.paper import demonstrators, returns
 from spacil.experiments.named.plan import Scope
 from spacil.experiments.named.table import NAMED, named_experiment, page_of
-from spacil.experiments.sweeps.folder import SweepFolder, open_sweep
-from spacil.experiments.sweeps.plan import Grid, PlannedRun
-from spacil.experiments.sweeps.runner import SweepOutcome
 from spacil.policies.file import load_expert, save_policy
+from spacil.sweeps.folder import SweepFolder, open_sweep
+from spacil.sweeps.plan import Grid, PlannedRun
+from spacil.sweeps.runner import SweepOutcome
 
 Spacil = Callable[..., Any]
 
@@ -114,7 +114,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[PlannedRun]:
                 write_run(sweep.run_dir(run), run.algorithm, run.task, run.seed)
         return SweepOutcome(sweep.states(runs), 0)
 
-    monkeypatch.setattr("spacil.experiments.sweeps.runner.run_sweep", run_sweep)
+    monkeypatch.setattr("spacil.sweeps.runner.run_sweep", run_sweep)
     return asked
 
 

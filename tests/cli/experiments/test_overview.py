@@ -6,9 +6,9 @@ import pytest
 from generated_runs import write_run
 
 from spacil.cli.experiments.overview import LiveOverview, PlainOverview, overview_for, summary_line
-from spacil.experiments.sweeps.folder import RunState, SweepFolder, open_sweep
-from spacil.experiments.sweeps.plan import Grid, PlannedRun
-from spacil.experiments.sweeps.runner import Event
+from spacil.sweeps.folder import RunState, SweepFolder, open_sweep
+from spacil.sweeps.plan import Grid, PlannedRun
+from spacil.sweeps.runner import Event
 
 
 @pytest.fixture

@@ -112,7 +112,7 @@ def test_a_run_without_a_policy_is_named_and_fails_no_report(
 
 
 def test_the_best_run_of_each_algorithm_is_shown(tmp_path: Path) -> None:
-    from spacil.experiments.comparison import compare
+    from spacil.comparison.comparison import compare
 
     for algorithm in ("bc", "trpo", "airl", "gail", "spacil"):
         for seed in (0, 1):
@@ -129,7 +129,7 @@ def test_the_best_run_of_each_algorithm_is_shown(tmp_path: Path) -> None:
 
 
 def test_room_in_the_video_goes_to_the_smoothest_settings(tmp_path: Path) -> None:
-    from spacil.experiments.comparison import compare
+    from spacil.comparison.comparison import compare
 
     found = {0.1: (3000.0, 2.0), 0.2: (2900.0, 0.5), 0.3: (2800.0, 0.9), 0.4: (2700.0, 0.7)}
     for weight, fresh in found.items():

@@ -15,10 +15,10 @@ from generated_results import write_result, write_results
 from generated_runs import write_run
 
 from spacil.cli.experiments.results_report import TITLE, results_page
+from spacil.comparison.looks import looks_in
+from spacil.comparison.page import write_page
 from spacil.experiments.named.outcome import Outcome, Panel, Series
 from spacil.experiments.named.results_folder import read_results
-from spacil.report.looks import looks_in
-from spacil.report.page import write_page
 
 Spacil = Callable[..., Any]
 

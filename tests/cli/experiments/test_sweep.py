@@ -13,10 +13,10 @@ import pytest
 from generated_runs import write_run
 from tiny_runs import tiny
 
-from spacil.experiments.sweeps.folder import SweepFolder, open_sweep, read_sweep
-from spacil.experiments.sweeps.plan import Grid, assignment
 from spacil.runs.evaluations import read_evaluations
 from spacil.runs.ownership import FolderLock
+from spacil.sweeps.folder import SweepFolder, open_sweep, read_sweep
+from spacil.sweeps.plan import Grid, assignment
 
 Spacil = Callable[..., Any]
 

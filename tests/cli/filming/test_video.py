@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from matplotlib import image
 
-from spacil.envs.drawing import viewer
+from spacil.film import viewer
 
 Spacil = Callable[..., Any]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from spacil.envs.drawing import painting
+from spacil.film import painting
 from spacil.health import facts, self_test
 
 CHECKS = ["step-exactness", "determinism", "checkpoint round trip", "simulation speed"]

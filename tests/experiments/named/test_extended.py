@@ -15,8 +15,8 @@ from spacil.experiments.named.experiment import NamedExperiment, gather
 from spacil.experiments.named.paper import lambda_grid, mixing, returns
 from spacil.experiments.named.plan import Arm, Extended, Scope, name_in
 from spacil.experiments.named.table import NAMED, named_experiment
-from spacil.experiments.sweeps.folder import SweepFolder
-from spacil.experiments.sweeps.plan import PlannedRun
+from spacil.sweeps.folder import SweepFolder
+from spacil.sweeps.plan import PlannedRun
 
 TASK = "Hopper-v4"
 OF_ROWS: dict[str, tuple[NamedExperiment, Callable[[Scope, Path], list[Arm]], tuple[str, ...]]] = {

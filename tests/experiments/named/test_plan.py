@@ -10,7 +10,7 @@ from spacil.experiments.named import recipe
 from spacil.experiments.named.paper import returns
 from spacil.experiments.named.plan import Arm, Scope, Setting, narrowed
 from spacil.experiments.named.table import NAMED, named_experiment
-from spacil.experiments.sweeps.plan import planned_runs
+from spacil.sweeps.plan import planned_runs
 
 SCARCE = Setting("scarce", "gail", {"demo_every": 20}, from_seed=("demo_offset",))
 

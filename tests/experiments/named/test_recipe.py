@@ -7,7 +7,7 @@ from generated_arms import gathered_from
 
 from spacil.experiments.named import recipe
 from spacil.experiments.named.plan import Arm, Scope
-from spacil.experiments.sweeps.plan import PlannedRun
+from spacil.sweeps.plan import PlannedRun
 
 RESULTS = {"spacil": (3600.0, 0.6), "gail-like": (3000.0, 2.0), "gail": (2500.0, 3.0)}
 RESULTS |= {"neither": (2000.0, 4.0), "both": (3600.0, 0.6)}

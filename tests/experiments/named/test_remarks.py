@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from generated_arms import gathered_from
 
+from spacil.comparison.run_record import read_run
 from spacil.experiments.named.experiment import Gathered
 from spacil.experiments.named.plan import Arm, Scope, Setting
 from spacil.experiments.named.remarks import notes_on_early_best, notes_on_episodes
-from spacil.experiments.run_record import read_run
 
 
 @pytest.fixture

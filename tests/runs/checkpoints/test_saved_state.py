@@ -7,6 +7,8 @@ import pytest
 import torch
 
 from spacil.errors import StorageError
+from spacil.learning.metrics import Counters
+from spacil.learning.target import Dual
 from spacil.measuring.evaluate import Best
 from spacil.runs.checkpoints.saved_state import (
     first_non_finite,
@@ -14,8 +16,6 @@ from spacil.runs.checkpoints.saved_state import (
     record_from,
     require_same_form,
 )
-from spacil.training.iteration.metrics import Counters
-from spacil.training.wishes.target import Dual
 
 EXPECTED = {"weight": torch.ones(2, 3), "count": torch.zeros((), dtype=torch.float64)}
 

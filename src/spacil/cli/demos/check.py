@@ -69,7 +69,7 @@ def _probe(
     """
     from spacil.envs.registry import make_vector_env, task_named_in_file
     from spacil.envs.vector_env import ResetSeeds
-    from spacil.training.intake import NUM_PROBE_ENVS
+    from spacil.learning.intake import NUM_PROBE_ENVS
 
     if asked_for is None and named_in_file is None:
         return None, None

@@ -12,8 +12,8 @@ from spacil.cli.output import JsonTarget, show
 from spacil.errors import ConfigError
 
 if TYPE_CHECKING:
+    from spacil.envs.episodes import Actor
     from spacil.policies.source import PolicySource
-    from spacil.sampling.episodes import Actor
 
 
 @dataclass(frozen=True)

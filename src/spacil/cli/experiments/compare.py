@@ -13,8 +13,8 @@ from spacil.errors import ConfigError, RunDirError, StorageError
 from spacil.plain_text import printable, printable_lines
 
 if TYPE_CHECKING:
-    from spacil.experiments.comparison import Comparison
-    from spacil.report.comparison import Bar, Line, Point
+    from spacil.comparison.comparison import Comparison
+    from spacil.comparison.comparison_charts import Bar, Line, Point
 
 EXIT_INCOMPLETE = 3
 """Some runs are missing, unfinished or damaged; the table holds the others"""
@@ -44,8 +44,8 @@ def run(arguments: list[str]) -> int:
         "Compare runs over seeds, from their fresh episodes; exits 3 if some are missing.",
     )
     from spacil import storage
-    from spacil.experiments.comparison import compare
-    from spacil.experiments.comparison_text import FORMS, remarks_on
+    from spacil.comparison.comparison import compare
+    from spacil.comparison.comparison_text import FORMS, remarks_on
 
     if not parsed.sources:
         raise ConfigError("compare needs run folders or a sweep")
@@ -84,8 +84,8 @@ def _refuse_file(folder: Path) -> None:
 
 def _write(comparison: "Comparison", document: object, folder: Path) -> list[Path]:
     from spacil import storage
-    from spacil.experiments.comparison_text import FORMS
-    from spacil.report.comparison import draw_aggregate, draw_curves, draw_front
+    from spacil.comparison.comparison_charts import draw_aggregate, draw_curves, draw_front
+    from spacil.comparison.comparison_text import FORMS
     from spacil.runs.location import make_folder
 
     make_folder(folder)
@@ -107,7 +107,7 @@ def _write(comparison: "Comparison", document: object, folder: Path) -> list[Pat
 
 
 def lines_of(comparison: "Comparison") -> "list[Line]":
-    from spacil.report.comparison import Evaluated, Line
+    from spacil.comparison.comparison_charts import Evaluated, Line
 
     return [
         Line(
@@ -123,7 +123,7 @@ def lines_of(comparison: "Comparison") -> "list[Line]":
 
 
 def points_of(comparison: "Comparison") -> "list[Point]":
-    from spacil.report.comparison import Point
+    from spacil.comparison.comparison_charts import Point
 
     return [
         Point(
@@ -138,7 +138,7 @@ def points_of(comparison: "Comparison") -> "list[Point]":
 
 
 def bars_of(comparison: "Comparison") -> "list[Bar]":
-    from spacil.report.comparison import Bar
+    from spacil.comparison.comparison_charts import Bar
 
     numbers = {
         "return: 0 random, 1 demonstrator": "normalized_return",

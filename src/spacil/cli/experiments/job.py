@@ -36,8 +36,8 @@ def _run(run_dir: Path, words: list[str], num_episodes: int, num_threads: int) -
     if num_episodes == 0:
         return 0
     try:
+        from spacil.comparison.fresh_episodes import add_fresh_episodes
         from spacil.engine.torch_threads import torch_threads
-        from spacil.experiments.fresh_episodes import add_fresh_episodes
 
         with torch_threads(num_threads):
             add_fresh_episodes(run_dir, num_episodes, num_threads)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spacil.experiments.named.experiment import Gathered, Measure, NamedExperiment, Subject
     from spacil.experiments.named.outcome import Outcome
     from spacil.experiments.named.plan import Arm, Extended, Scope
-    from spacil.experiments.sweeps.folder import SweepFolder
+    from spacil.sweeps.folder import SweepFolder
 
 EXIT_INCOMPLETE = 3
 """Some runs failed or are missing; the tables hold the others"""
@@ -81,7 +81,7 @@ def run(name: str, arguments: list[str]) -> int:
     from spacil.experiments.named.experiment import gather
     from spacil.experiments.named.plan import require_known
     from spacil.experiments.named.remarks import notes_on_episodes
-    from spacil.experiments.sweeps.folder import RESULTS, sweep_with
+    from spacil.sweeps.folder import RESULTS, sweep_with
 
     if parsed.fresh_episodes is not None and parsed.fresh_episodes < 0:
         raise ConfigError(f"--fresh-episodes is {parsed.fresh_episodes}, expected 0 or more")
@@ -124,7 +124,7 @@ def run(name: str, arguments: list[str]) -> int:
 
 def _scope(parsed: NamedArguments) -> "Scope":
     from spacil.experiments.named.plan import Scope
-    from spacil.experiments.sweeps.plan import assignment, seeds_of
+    from spacil.sweeps.plan import assignment, seeds_of
 
     changes = []
     for name, values in map(assignment, parsed.set):
@@ -180,7 +180,7 @@ def _sweep(
     parsed: NamedArguments,
 ) -> "SweepFolder":
     """The folder with the arms in its plan, as `opened` by reading or by writing it."""
-    from spacil.experiments.sweeps.folder import FRESH_EPISODES
+    from spacil.sweeps.folder import FRESH_EPISODES
 
     usual = QUICK_FRESH_EPISODES if parsed.quick else FRESH_EPISODES
     grids = [grid for arm in arms for grid in arm.grids()]
@@ -190,11 +190,11 @@ def _sweep(
 def _train(folder: Path, arms: "Sequence[Arm]", parsed: NamedArguments) -> int:
     """Compute this machine's share of all arms, as far as they are ready."""
     from spacil.cli.experiments.overview import overview_for
-    from spacil.experiments.sweeps.engine import JobOptions
-    from spacil.experiments.sweeps.folder import open_sweep
-    from spacil.experiments.sweeps.local import local_engine
-    from spacil.experiments.sweeps.plan import share
-    from spacil.experiments.sweeps.runner import run_sweep
+    from spacil.sweeps.engine import JobOptions
+    from spacil.sweeps.folder import open_sweep
+    from spacil.sweeps.local import local_engine
+    from spacil.sweeps.plan import share
+    from spacil.sweeps.runner import run_sweep
 
     ready = [arm for arm in arms if not arm.missing_files(folder)]
     if not ready:
@@ -212,24 +212,24 @@ def _train(folder: Path, arms: "Sequence[Arm]", parsed: NamedArguments) -> int:
 
 
 def _checked_runs(arms: "Sequence[Arm]") -> "list[Any]":
-    from spacil.experiments.sweeps.plan import planned_runs
+    from spacil.sweeps.plan import planned_runs
 
     return planned_runs(grid for arm in arms for grid in arm.grids())
 
 
 def _list(sweep: "SweepFolder", arms: "Sequence[Arm]", parsed: NamedArguments) -> int:
     from spacil.cli.experiments.sweep import show_states
-    from spacil.experiments.sweeps.plan import share
+    from spacil.sweeps.plan import share
 
     return show_states(sweep, share(_checked_runs(arms), parsed.shard), parsed.json, jobs=0)
 
 
 def _given(name: str, experiment: "NamedExperiment", parsed: NamedArguments) -> "Gathered":
     """The runs a user names, one arm per task and algorithm, and policy files."""
-    from spacil.experiments.found_runs import find_runs
+    from spacil.comparison.found_runs import find_runs
+    from spacil.comparison.policy_file import one_per_task
     from spacil.experiments.named.experiment import ArmRuns, Gathered
     from spacil.experiments.named.plan import Arm, Setting
-    from spacil.experiments.policy_file import one_per_task
 
     if experiment.measure_file is None:
         raise ConfigError(f"--runs, --policies: the experiment {name} measures its own runs")
@@ -286,8 +286,8 @@ def _documents(experiment: "NamedExperiment", results: Path) -> dict[str, Any]:
 
 def _write(name: str, outcome: "Outcome", command: str, results: Path) -> list[Path]:
     from spacil import storage
+    from spacil.comparison.panels import draw_panels
     from spacil.experiments.named.outcome import markdown
-    from spacil.report.panels import draw_panels
     from spacil.runs.location import make_folder
 
     make_folder(results)
@@ -308,7 +308,7 @@ def _write(name: str, outcome: "Outcome", command: str, results: Path) -> list[P
 
 
 def _print(outcome: "Outcome", written: Sequence[Path]) -> None:
-    from spacil.experiments.comparison_text import aligned_table
+    from spacil.comparison.comparison_text import aligned_table
 
     for table in outcome.tables:
         print(f"{table.title}\n")

@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from spacil.experiments.sweeps.folder import STATES, RunState, SweepFolder, seconds_left
 from spacil.plain_text import printable
 from spacil.runs.progress import duration
+from spacil.sweeps.folder import STATES, RunState, SweepFolder, seconds_left
 
 if TYPE_CHECKING:
-    from spacil.experiments.sweeps.plan import PlannedRun
-    from spacil.experiments.sweeps.runner import Event
+    from spacil.sweeps.plan import PlannedRun
+    from spacil.sweeps.runner import Event
 
 _LOOK_SECONDS = 2.0
 """Between two looks at all folders of a sweep on a terminal"""

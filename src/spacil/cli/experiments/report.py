@@ -14,9 +14,9 @@ from spacil.errors import ConfigError, RunDirError, StorageError
 from spacil.plain_text import printable
 
 if TYPE_CHECKING:
-    from spacil.experiments.comparison import Comparison
+    from spacil.comparison.comparison import Comparison
+    from spacil.comparison.page import Page, Section, Table
     from spacil.experiments.named.results_folder import ResultsFolder
-    from spacil.report.page import Page, Section, Table
 
 TITLE = "Runs compared"
 
@@ -68,7 +68,7 @@ def run(arguments: list[str]) -> int:
 
 def _report_results(parsed: ReportArguments, found: "ResultsFolder") -> int:
     from spacil.cli.experiments.results_report import TITLE, results_page
-    from spacil.report.page import write_page
+    from spacil.comparison.page import write_page
 
     title, out = parsed.title or TITLE, parsed.out
     write_page(results_page(found, parsed.sources[0], title, out.parent), out)
@@ -80,8 +80,8 @@ def _report_results(parsed: ReportArguments, found: "ResultsFolder") -> int:
 
 def _report_runs(parsed: ReportArguments, damaged: Sequence[str]) -> int:
     """`damaged`: documents that might have been results, where there turns out to be no run."""
-    from spacil.experiments.comparison import compare
-    from spacil.report.page import write_page
+    from spacil.comparison.comparison import compare
+    from spacil.comparison.page import write_page
 
     comparison = compare(parsed.sources, which=parsed.which, baseline=parsed.baseline)
     if not comparison.rows:
@@ -99,8 +99,8 @@ def page_of(
     comparison: "Comparison", title: str, shown: "Mapping[str, Shown] | None" = None
 ) -> "Page":
     """`shown`: what is to be seen of the policies, by task."""
-    from spacil.experiments.comparison_text import LEGEND
-    from spacil.report.page import Page
+    from spacil.comparison.comparison_text import LEGEND
+    from spacil.comparison.page import Page
     from spacil.version import __version__
 
     runs = [run.record for row in comparison.rows for run in row.runs]
@@ -121,8 +121,8 @@ def page_of(
 
 
 def _aggregate_sections(comparison: "Comparison") -> "list[Section]":
-    from spacil.experiments.comparison_text import aggregate_table
-    from spacil.report.page import Section, Table
+    from spacil.comparison.comparison_text import aggregate_table
+    from spacil.comparison.page import Section, Table
 
     found = aggregate_table(comparison)
     if found is None:
@@ -131,9 +131,9 @@ def _aggregate_sections(comparison: "Comparison") -> "list[Section]":
 
 
 def _task_section(comparison: "Comparison", task: str, shown: Shown) -> "Section":
-    from spacil.experiments.comparison_text import tables_of
-    from spacil.report.charts import curves, front
-    from spacil.report.page import Section, Table
+    from spacil.comparison.charts import curves, front
+    from spacil.comparison.comparison_text import tables_of
+    from spacil.comparison.page import Section, Table
 
     known = comparison.demonstrators.get(task)
     reference = None if known is None else known.average_return
@@ -149,15 +149,15 @@ def _task_section(comparison: "Comparison", task: str, shown: Shown) -> "Section
 
 
 def _runs_section(comparison: "Comparison") -> "Section":
-    from spacil.report.page import Section
+    from spacil.comparison.page import Section
 
     text = "Every number above is a summary of these runs."
     return Section("Runs, commands, commits", [_runs_table(comparison)], text=text, is_folded=True)
 
 
 def _runs_table(comparison: "Comparison") -> "Table":
-    from spacil.experiments.comparison_text import number
-    from spacil.report.page import Table
+    from spacil.comparison.comparison_text import number
+    from spacil.comparison.page import Table
 
     header = ["task", "setting", "seed", "G", "J common", "commit", "folder", "command"]
     rows: list[Sequence[str]] = [

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from spacil.comparison import charts
+    from spacil.comparison.looks import Look
+    from spacil.comparison.page import Page, Section
+    from spacil.comparison.page import Table as PageTable
     from spacil.experiments.named.outcome import Panel, Series, Table
     from spacil.experiments.named.results_folder import Result, ResultsFolder
-    from spacil.report import charts
-    from spacil.report.looks import Look
-    from spacil.report.page import Page, Section
-    from spacil.report.page import Table as PageTable
 
 TITLE = "Results of the experiments"
 LONG_CELL = 40
@@ -20,7 +20,7 @@ LONG_CELL = 40
 
 def results_page(found: "ResultsFolder", folder: Path, title: str, page_folder: Path) -> "Page":
     """`page_folder`: where the page will lie, which its links are relative to."""
-    from spacil.report.page import Page
+    from spacil.comparison.page import Page
     from spacil.version import __version__
 
     facts = [
@@ -38,9 +38,9 @@ def results_page(found: "ResultsFolder", folder: Path, title: str, page_folder: 
 
 
 def _section(result: "Result", page_folder: Path) -> "Section":
+    from spacil.comparison.looks import looks_in
+    from spacil.comparison.page import Section
     from spacil.experiments.named.outcome import runs_by
-    from spacil.report.looks import looks_in
-    from spacil.report.page import Section
 
     looks = looks_in(vars(one) for panel in result.panels for one in panel.series)
     made = f"Made by `{result.command}`."
@@ -67,7 +67,7 @@ def _markdown_page(result: "Result", page_folder: Path) -> str:
 
 
 def _table(table: "Table") -> "PageTable":
-    from spacil.report.page import Table
+    from spacil.comparison.page import Table
 
     words = range(min(table.num_words, len(table.header)))
     long = frozenset(k for k in words if any(len(row[k]) > LONG_CELL for row in table.rows))
@@ -75,7 +75,7 @@ def _table(table: "Table") -> "PageTable":
 
 
 def _chart(panel: "Panel", looks: "Mapping[str, Look]") -> "charts.Chart":
-    from spacil.report.charts import Chart
+    from spacil.comparison.charts import Chart
 
     series = [_series(one, panel, looks[one.label].colour) for one in panel.series]
     return Chart(
@@ -92,7 +92,7 @@ def _chart(panel: "Panel", looks: "Mapping[str, Look]") -> "charts.Chart":
 
 def _series(series: "Series", panel: "Panel", colour: str) -> "charts.Series":
     """From left to right, also where the experiment went another way, and what an axis can show."""
-    from spacil.report.charts import Series
+    from spacil.comparison.charts import Series
 
     names = [name for name in ("x", "y", "low", "high") if getattr(series, name) is not None]
     points = sorted(zip(*(getattr(series, name) for name in names), strict=True))

@@ -12,12 +12,12 @@ from spacil.cli.filming.video import tell
 from spacil.errors import SpacilError
 
 if TYPE_CHECKING:
-    from spacil.envs.drawing.poses import PoseReader
-    from spacil.experiments.comparison import ComparedRun, Comparison, Row
-    from spacil.filming.footage import Footage
+    from spacil.comparison.charts import Chart
+    from spacil.comparison.comparison import ComparedRun, Comparison, Row
+    from spacil.comparison.page import Clip
+    from spacil.film.footage import Footage
+    from spacil.film.poses import PoseReader
     from spacil.policies.source import PolicySource
-    from spacil.report.charts import Chart
-    from spacil.report.page import Clip
 
 SECONDS = 5.0
 PANEL_SIZE = (256, 192)
@@ -40,7 +40,7 @@ class Shown:
 
 def show_runs(comparison: "Comparison", task: str) -> Shown:
     """A film of one task's policies; else their actions as charts, and why; else why."""
-    from spacil.filming.video import Cast, footage_of, stage, with_demonstrator
+    from spacil.film.video import Cast, footage_of, stage, with_demonstrator
 
     policies, faults = _opened(comparison, task)
     if not policies:
@@ -106,10 +106,10 @@ def _opened(comparison: "Comparison", task: str) -> "tuple[dict[str, PolicySourc
 
 
 def _clip(footage: "Footage", reader: "PoseReader") -> "Clip":
-    from spacil.envs.drawing.painting import Size
-    from spacil.filming.encoding import mp4, require_ffmpeg
-    from spacil.filming.film import develop
-    from spacil.report.page import Clip
+    from spacil.comparison.page import Clip
+    from spacil.film.encoding import mp4, require_ffmpeg
+    from spacil.film.film import develop
+    from spacil.film.painting import Size
 
     require_ffmpeg()
     film = develop(footage, reader, Size(*PANEL_SIZE), tell)
@@ -123,7 +123,7 @@ def _clip(footage: "Footage", reader: "PoseReader") -> "Clip":
 
 
 def _charts(footage: "Footage") -> "list[Chart]":
-    from spacil.report.charts import action_traces
+    from spacil.comparison.charts import action_traces
 
     actions = {one.name: one.takes[0].trajectory.actions.tolist() for one in footage.performances}
     return action_traces(actions, footage.step_seconds)

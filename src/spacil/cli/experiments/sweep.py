@@ -19,9 +19,9 @@ from spacil.cli.output import JsonTarget, identity, show
 from spacil.errors import ConfigError, DataError, StorageError
 
 if TYPE_CHECKING:
-    from spacil.experiments.sweeps.engine import Engine
-    from spacil.experiments.sweeps.folder import RunState, SweepFolder
-    from spacil.experiments.sweeps.plan import Grid, PlannedRun
+    from spacil.sweeps.engine import Engine
+    from spacil.sweeps.folder import RunState, SweepFolder
+    from spacil.sweeps.plan import Grid, PlannedRun
 
 _ABOUT = (
     "Run every combination of algorithms, tasks, settings and seeds, each in a run folder of its "
@@ -81,8 +81,8 @@ def run(arguments: list[str]) -> int:
     if arguments[:1] == ["status"]:
         return _status(parse(StatusArguments, arguments[1:], "spacil sweep status", _ABOUT_STATUS))
     parsed = parse(SweepArguments, arguments, "spacil sweep", _ABOUT)
-    from spacil.experiments.sweeps.folder import open_sweep, read_sweep, sweep_with
-    from spacil.experiments.sweeps.plan import planned_runs, share
+    from spacil.sweeps.folder import open_sweep, read_sweep, sweep_with
+    from spacil.sweeps.plan import planned_runs, share
 
     if parsed.out is None:
         raise ConfigError("a sweep needs a folder: -o DIR")
@@ -118,7 +118,7 @@ def _refuse_engine(parsed: SweepArguments) -> None:
         from spacil.cluster.connection import load_ray
 
         load_ray()
-        from spacil.experiments.sweeps.on_ray import refuse_device
+        from spacil.sweeps.on_ray import refuse_device
 
         refuse_device(parsed.device)
     else:
@@ -129,14 +129,14 @@ def _refuse_engine(parsed: SweepArguments) -> None:
 
 def _refuse_missing_inputs(planned: "Sequence[PlannedRun]", sweep: "SweepFolder") -> None:
     """Finished runs read nothing any more, so their demonstrations may be gone."""
-    from spacil.experiments.sweeps.inputs import refuse_missing_inputs
+    from spacil.sweeps.inputs import refuse_missing_inputs
 
     states = sweep.states(planned)
     refuse_missing_inputs([r for r in planned if states[r].state != "finished"], sweep.path)
 
 
 def _status(parsed: StatusArguments) -> int:
-    from spacil.experiments.sweeps.folder import read_sweep
+    from spacil.sweeps.folder import read_sweep
 
     sweep = read_sweep(parsed.folder)
     return show_states(sweep, sweep.runs(), parsed.json, jobs=None)
@@ -144,7 +144,7 @@ def _status(parsed: StatusArguments) -> int:
 
 def _run(sweep: "SweepFolder", runs: "Sequence[PlannedRun]", parsed: SweepArguments) -> int:
     from spacil.cli.experiments.overview import overview_for
-    from spacil.experiments.sweeps.runner import run_sweep
+    from spacil.sweeps.runner import run_sweep
 
     with (
         _engine(sweep, parsed) as engine,
@@ -160,22 +160,22 @@ def _run(sweep: "SweepFolder", runs: "Sequence[PlannedRun]", parsed: SweepArgume
 
 @contextlib.contextmanager
 def _engine(sweep: "SweepFolder", parsed: SweepArguments) -> "Iterator[Engine]":
-    from spacil.experiments.sweeps.engine import JobOptions
+    from spacil.sweeps.engine import JobOptions
 
     options = JobOptions(parsed.jobs, parsed.threads_per_job, parsed.device)
     if parsed.engine == "ray":
-        from spacil.experiments.sweeps.on_ray import ray_engine
+        from spacil.sweeps.on_ray import ray_engine
 
         with ray_engine(sweep, options, parsed.ray_address, parsed.lost_after) as engine:
             yield engine
         return
-    from spacil.experiments.sweeps.local import local_engine
+    from spacil.sweeps.local import local_engine
 
     yield local_engine(sweep, options)
 
 
 def _grids(parsed: SweepArguments) -> "list[Grid]":
-    from spacil.experiments.sweeps.plan import Grid, assignment, grids_of, seeds_of
+    from spacil.sweeps.plan import Grid, assignment, grids_of, seeds_of
 
     flags = {
         "--algorithms": parsed.algorithms,

@@ -13,8 +13,8 @@ from spacil.cli.output import JsonTarget, identity, show
 from spacil.errors import ConfigError, StorageError
 
 if TYPE_CHECKING:
-    from spacil.envs.drawing.painting import Size
-    from spacil.filming.film import Film
+    from spacil.film.film import Film
+    from spacil.film.painting import Size
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ def run(arguments: list[str]) -> int:
         "Policies side by side from the same start, their actions running beneath. Needs no "
         "display.",
     )
-    from spacil.filming.encoding import encoder_for
-    from spacil.filming.video import cast_of, film_of, with_demonstrator, write_film
+    from spacil.film.encoding import encoder_for
+    from spacil.film.video import cast_of, film_of, with_demonstrator, write_film
 
     size = size_of(parsed.size)
     encoder_for(parsed.out)  # refuses early
@@ -75,7 +75,7 @@ def run(arguments: list[str]) -> int:
 
 
 def size_of(text: str) -> "Size":
-    from spacil.envs.drawing.painting import Size
+    from spacil.film.painting import Size
 
     found = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text)
     if found is None:

@@ -33,8 +33,8 @@ def run(arguments: list[str]) -> int:
         "A policy in MuJoCo's viewer, in real time, until the window is closed. Without a display: "
         "spacil video.",
     )
-    from spacil.filming.video import cast_of
-    from spacil.filming.watch import watch
+    from spacil.film.video import cast_of
+    from spacil.film.watch import watch
 
     if not parsed.speed > 0:
         raise ConfigError(f"--speed is {parsed.speed:g}, expected more than 0")

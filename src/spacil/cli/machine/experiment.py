@@ -12,7 +12,7 @@ from spacil.errors import ConfigError
 from spacil.experiments.named.table import NAMED
 
 if TYPE_CHECKING:
-    from spacil.experiments.experts import ExpertEvaluation
+    from spacil.comparison.experts import ExpertEvaluation
 
 DESCRIPTIONS = {
     "experts": "Return and smoothness of the bundled experts on fresh episodes, and the paper's.",
@@ -60,8 +60,8 @@ def run(arguments: list[str]) -> int:
 
 
 def _experts(parsed: ExpertsArguments) -> int:
+    from spacil.comparison.experts import evaluate_expert
     from spacil.config.general import RunConfig
-    from spacil.experiments.experts import evaluate_expert
 
     unknown = set(parsed.tasks) - paper.TASKS.keys()
     if unknown:
@@ -98,15 +98,15 @@ def _print_experts(rows: "Sequence[ExpertEvaluation]") -> None:
 
 
 def _theory(parsed: TheoryArguments) -> int:
-    from spacil.experiments.theory import measure
+    from spacil.comparison.theory import measure
 
     if parsed.figure is not None:
-        from spacil.report.plain_figures import require_picture_name
+        from spacil.comparison.plain_figures import require_picture_name
 
         require_picture_name(parsed.figure)
     panels = {name: [asdict(slope) for slope in slopes] for name, slopes in measure().items()}
     if parsed.figure is not None:
-        from spacil.report.theory_figure import draw_theory
+        from spacil.comparison.theory_figure import draw_theory
 
         draw_theory(panels, parsed.figure)
     document = identity() | {"panels": panels}

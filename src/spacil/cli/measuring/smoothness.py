@@ -245,9 +245,9 @@ def _print_robustness(report: "SmoothnessReport") -> None:
 
 def _draw(measured: "Measurement", folder: Path) -> list[Path]:
     from spacil import storage
+    from spacil.comparison.smoothness_pictures import draw_pictures
     from spacil.errors import StorageError
     from spacil.measuring.lens import episode_trace
-    from spacil.report.smoothness_pictures import draw_pictures
 
     with storage.os_errors_as(StorageError, "create", folder):
         folder.mkdir(parents=True, exist_ok=True)

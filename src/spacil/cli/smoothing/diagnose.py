@@ -10,7 +10,7 @@ from spacil.cli.arguments import parse
 from spacil.cli.output import JsonTarget, identity, show
 
 if TYPE_CHECKING:
-    from spacil.diagnosis.diagnose import Diagnosis
+    from spacil.measuring.diagnose import Diagnosis
 
 _MARKS = {"fine": "fine", "note": "note", "warning": "LOOK"}
 
@@ -40,7 +40,7 @@ def run(arguments: list[str]) -> int:
         "Why does my robot shake? Plays a policy and checks what makes actions jerky: each finding "
         "with its evidence and its remedy.",
     )
-    from spacil.diagnosis.diagnose import diagnose
+    from spacil.measuring.diagnose import diagnose
 
     found = diagnose(
         parsed.model,

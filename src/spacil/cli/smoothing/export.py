@@ -10,8 +10,8 @@ from spacil.cli.arguments import parse
 from spacil.cli.output import JsonTarget, identity, show
 
 if TYPE_CHECKING:
-    from spacil.deploy.checks import Checked
-    from spacil.deploy.export import ExportResult
+    from spacil.export.checks import Checked
+    from spacil.export.export import ExportResult
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def run(arguments: list[str]) -> int:
         "A policy as files for a robot: ONNX with everything inside, a C header without "
         "dependencies, facts and a golden file, compared with Python before they are handed out.",
     )
-    from spacil.deploy.export import export_policy
+    from spacil.export.export import export_policy
 
     result = export_policy(
         parsed.policy,

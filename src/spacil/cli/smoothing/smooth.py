@@ -14,9 +14,9 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_user_settings
 
 if TYPE_CHECKING:
+    from spacil.learning.smooth import SmoothingResult
+    from spacil.learning.smoothing_comparison import Comparison, Contender
     from spacil.policies.source import PolicySource
-    from spacil.smoothing.comparison import Comparison, Contender
-    from spacil.smoothing.smooth import SmoothingResult
 
 _SETTINGS = (
     "penalty",
@@ -102,10 +102,10 @@ def run(arguments: list[str]) -> int:
         "labels. No reward is needed. Ends with a table beside the teacher and filters on it.",
     )
     from spacil.errors import ConfigError
+    from spacil.learning.smooth import Interrupted, smooth_in_folder
     from spacil.policies.open import open_policy
     from spacil.policies.source import task_of
     from spacil.runs.progress import Silent, progress_for
-    from spacil.smoothing.smooth import Interrupted, smooth_in_folder
 
     if parsed.episodes < 1:
         raise ConfigError(f"--episodes is {parsed.episodes}, expected 1 or more")
@@ -146,7 +146,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _draw(result: "SmoothingResult") -> list[Path]:
-    from spacil.report.smoothing_pictures import draw_smoothing
+    from spacil.comparison.smoothing_pictures import draw_smoothing
 
     assert result.run_dir is not None
     return draw_smoothing(result.comparison, result.traces, result.run_dir)
@@ -155,9 +155,9 @@ def _draw(result: "SmoothingResult") -> list[Path]:
 def _film(result: "SmoothingResult", teacher: "PolicySource", task: str) -> Path | str:
     """The file; or, since the policy is there either way, why there is none."""
     from spacil.errors import SpacilError
-    from spacil.filming.encoding import encoder_for
-    from spacil.filming.video import cast_of, film_of, write_film
-    from spacil.smoothing.smooth import POLICY_FILE
+    from spacil.film.encoding import encoder_for
+    from spacil.film.video import cast_of, film_of, write_film
+    from spacil.learning.smooth import POLICY_FILE
 
     assert result.run_dir is not None
     path = result.run_dir / "video.mp4"
@@ -175,9 +175,9 @@ def _film(result: "SmoothingResult", teacher: "PolicySource", task: str) -> Path
 
 def _export(result: "SmoothingResult", task: str) -> Path | str:
     """The folder; or, since the policy is there either way, why there is none."""
-    from spacil.deploy.export import export_policy
     from spacil.errors import SpacilError
-    from spacil.smoothing.smooth import POLICY_FILE
+    from spacil.export.export import export_policy
+    from spacil.learning.smooth import POLICY_FILE
 
     assert result.run_dir is not None
     table, policy = result.comparison, result.run_dir / POLICY_FILE
@@ -201,7 +201,7 @@ def _print(
     exported: Path | str | None = None,
 ) -> None:
     from spacil.cli.table import print_table
-    from spacil.smoothing.comparison import DELAYS, LEAST_DISTURBED_SHARE, NOISE_LEVELS
+    from spacil.learning.smoothing_comparison import DELAYS, LEAST_DISTURBED_SHARE, NOISE_LEVELS
 
     table = result.comparison
     print(f"{table.task}: {table.num_episodes} episodes each, seed {table.seed}")
@@ -228,7 +228,7 @@ def _print(
 
 
 def _row(row: "Contender") -> list[Any]:
-    from spacil.smoothing.comparison import DELAYS, NOISE_LEVELS
+    from spacil.learning.smoothing_comparison import DELAYS, NOISE_LEVELS
 
     signal = row.played.action_signal
     conditions = [("noise", level) for level in NOISE_LEVELS] + [("delay", d) for d in DELAYS]
@@ -247,7 +247,7 @@ def _row(row: "Contender") -> list[Any]:
 
 def about_filters(table: "Comparison") -> str:
     """Whether a filter on the teacher would have done as well, in one sentence."""
-    from spacil.smoothing.verdict import REQUIRED_SHARE
+    from spacil.learning.verdict import REQUIRED_SHARE
 
     as_good = table.as_good_filters(REQUIRED_SHARE)
     if not as_good:

@@ -11,8 +11,8 @@ from spacil.errors import ConfigError
 
 if TYPE_CHECKING:
     from spacil.demos.demonstrations import Demonstrations
+    from spacil.learning.intake import Intake
     from spacil.runs.inputs import DemoInputs
-    from spacil.training.intake import Intake
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,13 +35,13 @@ class Session:
     def train(self, run_dir: Path | None, *, resume: bool, overwrite: bool = False) -> int:
         """Train in a folder, show the result; returns the exit code."""
         from spacil.demos.common_frame import CommonFrame
+        from spacil.learning.intake import found_demonstrations
+        from spacil.learning.learner import Learner, make_learner
+        from spacil.learning.run import Outcome, train_in_folder
         from spacil.runs import metrics_log
         from spacil.runs.inputs import RunInputs, read_inputs
         from spacil.runs.progress import Silent, progress_for
         from spacil.runs.run_log import RunLog
-        from spacil.training.intake import found_demonstrations
-        from spacil.training.learner import Learner, make_learner
-        from spacil.training.run import Outcome, train_in_folder
 
         with RunLog() as log:
             config, found = self.config, None
@@ -76,7 +76,7 @@ class Session:
 
 def _checked(demos: "Demonstrations", inputs: "DemoInputs", config: TrainConfig) -> "Intake":
     """The chosen part of the demonstrations, and the same one as before where a run goes on."""
-    from spacil.training.intake import checked_demonstrations
+    from spacil.learning.intake import checked_demonstrations
 
     choice = inputs.choice
     intake = checked_demonstrations(

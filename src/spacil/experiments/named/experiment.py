@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from spacil import storage
+from spacil.comparison.policy_file import PolicyFile
+from spacil.comparison.run_record import RunRecord, read_run
 from spacil.errors import SpacilError
 from spacil.experiments.named.outcome import Document, Outcome
 from spacil.experiments.named.plan import Arm, Scope, Stage
-from spacil.experiments.policy_file import PolicyFile
-from spacil.experiments.run_record import RunRecord, read_run
-from spacil.experiments.sweeps.folder import MEASURED, SweepFolder
 from spacil.runs.location import make_folder, safe_folder_name
+from spacil.sweeps.folder import MEASURED, SweepFolder
 
 _WITH = "measured_with"
 

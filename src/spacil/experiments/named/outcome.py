@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from spacil.experiments.comparison_text import markdown_table
-from spacil.experiments.run_record import RunRecord
+from spacil.comparison.comparison_text import markdown_table
+from spacil.comparison.run_record import RunRecord
 
 Document = dict[str, Any]
 Role = Literal["", "subject", "backdrop"]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from spacil.errors import ConfigError
-from spacil.experiments.sweeps.plan import (
+from spacil.sweeps.plan import (
     SWEEP_FOLDER,
     Choice,
     Grid,

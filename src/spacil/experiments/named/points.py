@@ -1,10 +1,10 @@
 """The picture that many experiments share: return against J, a dot per run."""
 
-from spacil.experiments.demonstrator import demonstrator_of
+from spacil.comparison.demonstrator import demonstrator_of
+from spacil.comparison.run_record import Which
 from spacil.experiments.named.experiment import Gathered
 from spacil.experiments.named.outcome import Panel, Series
 from spacil.experiments.named.rows import WhichOf, rows_of_arm
-from spacil.experiments.run_record import Which
 
 
 def return_against_j(gathered: Gathered, task: str, which_of: WhichOf, group: str = "") -> Panel:

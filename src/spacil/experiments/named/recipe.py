@@ -9,7 +9,7 @@ discriminator and mean without its policy penalty. The paper's plain GAIL stands
 from collections.abc import Mapping
 from pathlib import Path
 
-from spacil.experiments.comparison_text import number
+from spacil.comparison.comparison_text import number
 from spacil.experiments.named.experiment import Gathered, NamedExperiment
 from spacil.experiments.named.outcome import Outcome, Table
 from spacil.experiments.named.plan import (
@@ -33,7 +33,7 @@ from spacil.experiments.named.rows import (
     summaries_of,
     with_interval,
 )
-from spacil.experiments.sweeps.plan import Value
+from spacil.sweeps.plan import Value
 
 WHOLE, SCARCE, ONE = "whole", "every-20th", "one-trajectory"
 DEFAULT, GAIL_LIKE, PLAIN = "spacil", "gail-like", "gail"

@@ -8,11 +8,11 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from spacil.comparison.demonstrator import demonstrator_of, share
+from spacil.comparison.statistics import variability
 from spacil.config.defaults import default_config
-from spacil.experiments.demonstrator import demonstrator_of, share
 from spacil.experiments.named.outcome import Document
 from spacil.experiments.named.rows import demonstrators_of
-from spacil.experiments.statistics import variability
 
 SOURCE = "recipe.json"
 DEFAULT, GAIL_LIKE = "default", "gail-like"

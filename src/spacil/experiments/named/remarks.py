@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from spacil.comparison.run_record import RunRecord
 from spacil.experiments.named.experiment import ArmRuns
 from spacil.experiments.named.plan import name_in
-from spacil.experiments.run_record import RunRecord
 
 EARLY = 0.25
 """Share of a run: where its best policy is from before it, the run has not learned since"""

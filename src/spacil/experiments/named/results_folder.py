@@ -12,8 +12,8 @@ from spacil import storage
 from spacil.errors import StorageError
 from spacil.experiments.named.outcome import ROLES, Panel, Series, Table
 from spacil.experiments.named.table import NAMED
-from spacil.experiments.sweeps.folder import PLAN
 from spacil.runs.resuming import CONFIG
+from spacil.sweeps.folder import PLAN
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from spacil.comparison.comparison_text import interval, number
+from spacil.comparison.demonstrator import demonstrator_of, share
+from spacil.comparison.run_demonstrator import demonstrator_of_run, time_to_95
+from spacil.comparison.run_record import RunRecord, Which
+from spacil.comparison.statistics import Ratio, Summary, ratio_of_means, summarize
 from spacil.errors import StorageError
-from spacil.experiments.comparison_text import interval, number
-from spacil.experiments.demonstrator import demonstrator_of, share
 from spacil.experiments.named.experiment import ArmRuns, Gathered
 from spacil.experiments.named.plan import Arm, name_in
-from spacil.experiments.run_demonstrator import demonstrator_of_run, time_to_95
-from spacil.experiments.run_record import RunRecord, Which
-from spacil.experiments.statistics import Ratio, Summary, ratio_of_means, summarize
 
 Numbers = dict[str, float | None]
 Row = dict[str, Any]

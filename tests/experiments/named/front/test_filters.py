@@ -3,9 +3,9 @@
 from types import SimpleNamespace
 from typing import Any, cast
 
+from spacil.comparison.run_record import RunRecord
 from spacil.experiments.named.front import filters
 from spacil.experiments.named.plan import Scope
-from spacil.experiments.run_record import RunRecord
 from spacil.policies.file import bundled_experts
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from generated_arms import gathered_from
 
+from spacil.comparison.demonstrator import demonstrator_of
 from spacil.errors import StorageError
-from spacil.experiments.demonstrator import demonstrator_of
 from spacil.experiments.named.experiment import Gathered, gather
 from spacil.experiments.named.front import experiment, ladder, methods, page, runs
 from spacil.experiments.named.plan import Arm, Extended, Scope
-from spacil.experiments.sweeps.folder import SweepFolder
-from spacil.experiments.sweeps.plan import PlannedRun
+from spacil.sweeps.folder import SweepFolder
+from spacil.sweeps.plan import PlannedRun
 
 TASK = "Hopper-v4"
 CHANGES = (("evaluation_interval", 2),)

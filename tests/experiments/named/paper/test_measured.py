@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from generated_arms import gathered_from
 
+from spacil.comparison.policy_file import PolicyFile, one_per_task, read_policy_file
+from spacil.comparison.run_record import RunRecord
 from spacil.errors import ConfigError, DataError
 from spacil.experiments.named.experiment import Gathered, measured_at
 from spacil.experiments.named.paper import cost_smoothness, demonstrators, lambda_grid, perturbation
 from spacil.experiments.named.plan import Scope
-from spacil.experiments.policy_file import PolicyFile, one_per_task, read_policy_file
-from spacil.experiments.run_record import RunRecord
 from spacil.policies.file import load_expert, save_policy
 
 TASK = "Hopper-v4"

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from generated_arms import gathered_from
 
-from spacil.experiments import statistics
-from spacil.experiments.demonstrator import demonstrator_of
+from spacil.comparison import statistics
+from spacil.comparison.demonstrator import demonstrator_of
 from spacil.experiments.named.experiment import Gathered
 from spacil.experiments.named.outcome import Outcome, markdown
 from spacil.experiments.named.paper import curves, returns
 from spacil.experiments.named.plan import Arm, Scope
-from spacil.experiments.sweeps.plan import PlannedRun
+from spacil.sweeps.plan import PlannedRun
 
 TASK = "Hopper-v4"
 RESULTS = {"gail": (3000.0, 2.0), "gail paper-mean": (2000.0, 4.0), "spacil": (3300.0, 0.5)}

@@ -32,8 +32,8 @@ from spacil.experiments.named.front.runs import (
 )
 from spacil.experiments.named.plan import Arm, Scope, Setting, narrowed
 from spacil.experiments.named.recipe import DATA, SCARCE, WHOLE
-from spacil.experiments.sweeps.folder import SweepFolder
-from spacil.experiments.sweeps.plan import Value
+from spacil.sweeps.folder import SweepFolder
+from spacil.sweeps.plan import Value
 
 TASKS = {
     WHOLE: ("Hopper-v4", "Walker2d-v4", "HalfCheetah-v4"),

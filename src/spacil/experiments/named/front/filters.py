@@ -9,17 +9,17 @@ from functools import partial
 
 from torch import Tensor
 
+from spacil.comparison.run_record import RunRecord
 from spacil.config.general import RunConfig
+from spacil.envs.episodes import MakeActor, play
 from spacil.envs.registry import make_vector_env, task_named_in_file
 from spacil.envs.vector_env import ResetSeeds
 from spacil.experiments.named.experiment import ArmRuns
 from spacil.experiments.named.front.runs import GAIL
 from spacil.experiments.named.outcome import Document
 from spacil.experiments.named.plan import Scope
-from spacil.experiments.run_record import RunRecord
 from spacil.measuring.action_filters import with_low_pass, with_moving_average
 from spacil.policies.file import load_policy
-from spacil.sampling.episodes import MakeActor, play
 from spacil.smoothness.action_signal import action_fluctuation, mean_of_known
 
 AVERAGES = (0.2, 0.4, 0.6, 0.8, 0.9)

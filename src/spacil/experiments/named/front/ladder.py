@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from spacil.experiments.named.plan import QUICK, Scope, Setting
 from spacil.experiments.named.recipe import DATA
-from spacil.experiments.sweeps.plan import Value
+from spacil.sweeps.plan import Value
 
 RUNG, NUM_RUNGS = 40, 8
 START = RUNG

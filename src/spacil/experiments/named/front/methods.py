@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from spacil.experiments.demonstrator import demonstrator_of
+from spacil.comparison.demonstrator import demonstrator_of
+from spacil.comparison.statistics import Summary, summarize
 from spacil.experiments.named.front.ladder import METHODS, weights_at_factor
 from spacil.experiments.named.front.numbers import hypervolume, smoothest_at
 from spacil.experiments.named.front.runs import GAIL, FrontRun, Measured, Place, RunsByMethod
-from spacil.experiments.statistics import Summary, summarize
 
 DEMONSTRATOR = "demonstrator"
 

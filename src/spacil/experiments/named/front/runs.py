@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from spacil.comparison.demonstrator import share
+from spacil.comparison.run_demonstrator import demonstrator_of_run
+from spacil.comparison.run_record import RunRecord, Which
 from spacil.errors import StorageError
-from spacil.experiments.demonstrator import share
 from spacil.experiments.named.experiment import ArmRuns, Gathered
 from spacil.experiments.named.front.ladder import METHODS
 from spacil.experiments.named.outcome import Document
 from spacil.experiments.named.plan import Arm
 from spacil.experiments.named.rows import numbers_of
-from spacil.experiments.run_demonstrator import demonstrator_of_run
-from spacil.experiments.run_record import RunRecord, Which
-from spacil.penalties.weights import share_at
 from spacil.runs import metrics_log
+from spacil.smoothness.weights import share_at
 
 GAIL, CONFIRMED = "gail-like", ", fixed weight"
 SMOOTHEST, LEAST_CHANGE = "spacil --smoothest", "spacil --smoothest, least change"

@@ -8,14 +8,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from spacil.comparison.run_record import RunRecord
+from spacil.comparison.statistics import Summary, summarize
 from spacil.experiments.named import recipe
 from spacil.experiments.named.experiment import ArmRuns, Gathered, NamedExperiment
 from spacil.experiments.named.outcome import Document, Outcome, Panel, Series, Table
 from spacil.experiments.named.paper import lambda_grid
 from spacil.experiments.named.plan import Arm, Scope, Setting, narrowed
 from spacil.experiments.named.rows import numbers_of, spread
-from spacil.experiments.run_record import RunRecord
-from spacil.experiments.statistics import Summary, summarize
 from spacil.measuring.measure import measure_smoothness
 
 GAIL, COST_ONLY, BOTH = "GAIL", "cost only", "both"

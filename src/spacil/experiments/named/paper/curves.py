@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spacil.experiments.comparison_text import number
-from spacil.experiments.demonstrator import demonstrator_of
+from spacil.comparison.comparison_text import number
+from spacil.comparison.demonstrator import demonstrator_of
+from spacil.comparison.run_record import RunRecord
+from spacil.comparison.statistics import summarize, variability
 from spacil.experiments.named.experiment import Gathered, NamedExperiment
 from spacil.experiments.named.outcome import Outcome, Panel, Series, Table
 from spacil.experiments.named.paper.returns import arms, recorded_curves
 from spacil.experiments.named.recipe_runs import SOURCE
 from spacil.experiments.named.rows import demonstrators_of
-from spacil.experiments.run_record import RunRecord
-from spacil.experiments.statistics import summarize, variability
 from spacil.runs import metrics_log
 
 Curve = dict[int, float]

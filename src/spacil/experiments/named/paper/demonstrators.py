@@ -10,6 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from spacil import paper, storage
+from spacil.comparison.comparison_text import number
+from spacil.comparison.demonstrator import demonstrator_of
+from spacil.comparison.run_record import RunRecord, Which
+from spacil.comparison.statistics import Ratio, ratio_of_means, summarize
 from spacil.config.general import RunConfig
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import save_demos
@@ -17,20 +21,16 @@ from spacil.demos.recording import record_demonstrations
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds
 from spacil.errors import ConfigError
-from spacil.experiments.comparison_text import number
-from spacil.experiments.demonstrator import demonstrator_of
 from spacil.experiments.named.experiment import Gathered, NamedExperiment
 from spacil.experiments.named.outcome import Document, Outcome, Panel, Series, Table
 from spacil.experiments.named.plan import Arm, Scope, Setting, narrowed, with_budget
 from spacil.experiments.named.rows import ratio_text, spread
-from spacil.experiments.run_record import RunRecord, Which
-from spacil.experiments.statistics import Ratio, ratio_of_means, summarize
-from spacil.experiments.sweeps.folder import DEMONSTRATIONS
-from spacil.experiments.sweeps.plan import SWEEP_FOLDER
 from spacil.measuring.measure import measure_smoothness
 from spacil.policies.file import load_policy
 from spacil.runs.location import make_folder
 from spacil.runs.resuming import is_run_folder, status_of_run
+from spacil.sweeps.folder import DEMONSTRATIONS
+from spacil.sweeps.plan import SWEEP_FOLDER
 
 TEACHER = "smooth demonstrator"
 ROUGH, SMOOTH = "from the rough demonstrator", "from the smooth demonstrator"

@@ -7,10 +7,10 @@ measured"; where means say one thing and the seeds overlap, a probability says w
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from spacil.experiments.comparison_text import number
+from spacil.comparison.comparison_text import number
+from spacil.comparison.statistics import improvement, summarize
 from spacil.experiments.named.outcome import Document
 from spacil.experiments.named.plan import FIVE_TASKS
-from spacil.experiments.statistics import improvement, summarize
 
 NOT_MEASURED = "not measured"
 ROBUST_SHARE = 0.95

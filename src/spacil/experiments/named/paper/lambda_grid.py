@@ -7,7 +7,8 @@ holds (0, 0), which is GAIL, and the printed one the paper's (0, 1), (0.001, 1),
 
 from pathlib import Path
 
-from spacil.experiments.comparison_text import number
+from spacil.comparison.comparison_text import number
+from spacil.comparison.published import REGULARIZATION
 from spacil.experiments.named.experiment import Gathered, NamedExperiment
 from spacil.experiments.named.outcome import Outcome, Table
 from spacil.experiments.named.plan import UNTRAINED, Arm, Scope, Setting, narrowed
@@ -22,8 +23,7 @@ from spacil.experiments.named.rows import (
     spread,
     summaries_of,
 )
-from spacil.experiments.published import REGULARIZATION
-from spacil.experiments.sweeps.plan import Value
+from spacil.sweeps.plan import Value
 
 TASK = "Hopper-v4"
 PRINTED, LIPSCHITZ = "printed", "lipschitz"

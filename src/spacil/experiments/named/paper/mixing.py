@@ -20,7 +20,7 @@ from spacil.experiments.named.rows import (
     summaries_of,
     with_interval,
 )
-from spacil.experiments.sweeps.plan import Value
+from spacil.sweeps.plan import Value
 
 MODES = ("interpolate", "per_batch", "bernoulli", "none")
 """The first one is the default"""

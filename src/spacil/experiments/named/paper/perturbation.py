@@ -9,21 +9,21 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from spacil.comparison.comparison_text import number
+from spacil.comparison.policy_file import PolicyFile
+from spacil.comparison.published import PERTURBATIONS, Perturbed
+from spacil.comparison.run_record import RunRecord
+from spacil.comparison.statistics import Summary, summarize
 from spacil.config.general import RunConfig
 from spacil.demos.file import bundled_demos, load_demos
 from spacil.envs.registry import make_vector_env, task_named_in_file
 from spacil.envs.vector_env import ResetSeeds
 from spacil.errors import DataError
-from spacil.experiments.comparison_text import number
 from spacil.experiments.named.experiment import ArmRuns, Gathered, NamedExperiment
 from spacil.experiments.named.outcome import Document, Outcome, Panel, Series, Table
 from spacil.experiments.named.paper import returns
 from spacil.experiments.named.plan import FIVE_TASKS, Arm, Scope
 from spacil.experiments.named.rows import spread
-from spacil.experiments.policy_file import PolicyFile
-from spacil.experiments.published import PERTURBATIONS, Perturbed
-from spacil.experiments.run_record import RunRecord
-from spacil.experiments.statistics import Summary, summarize
 from spacil.measuring.frames import choose_frame
 from spacil.measuring.parameter_noise import LEVELS, measure_parameter_noise
 from spacil.policies.file import SavedPolicy, load_policy

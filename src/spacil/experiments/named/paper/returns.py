@@ -8,8 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from spacil.experiments.comparison_text import interval, number
-from spacil.experiments.demonstrator import demonstrator_of
+from spacil.comparison.comparison_text import interval, number
+from spacil.comparison.demonstrator import demonstrator_of
+from spacil.comparison.published import Printed, published_return, published_smoothness
+from spacil.comparison.run_record import Which
 from spacil.experiments.named import recipe_runs
 from spacil.experiments.named.experiment import Gathered, NamedExperiment
 from spacil.experiments.named.outcome import Document, Outcome, Panel, Series, Table
@@ -38,8 +40,6 @@ from spacil.experiments.named.rows import (
     summaries_of,
     summary_from,
 )
-from spacil.experiments.published import Printed, published_return, published_smoothness
-from spacil.experiments.run_record import Which
 
 BC, GAIL, GAIL_LONGER, DEFAULT = "bc", "gail", "gail, longer", "spacil"
 GAIL_PAPER, PAPER_MEAN, PAPER_SUM = "gail paper-mean", "spacil paper-mean", "spacil paper-sum"

@@ -1,1 +1,0 @@
-"""What an imitator is paid by: networks that tell agent from demonstrator."""

@@ -1,1 +1,0 @@
-"""Behaviour cloning, alone or as the start of an adversarial run."""

@@ -1,1 +1,0 @@
-"""Policies at work, as moving pictures: the env above, the actions running beneath."""

@@ -1,0 +1,108 @@
+"""The seam for learners: what the loop, the run folder and the Python face ask of one."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from torch import Tensor
+
+from spacil.config.algorithms import ALGORITHMS, from_table
+from spacil.config.train_config import TrainConfig
+from spacil.demos.common_frame import CommonFrame
+from spacil.demos.demonstrations import Demonstrations
+from spacil.envs.episodes import EpisodeTotals
+from spacil.envs.vector_env import VectorEnv
+from spacil.errors import ConfigError
+from spacil.learning.metrics import Metrics
+from spacil.measuring.evaluate import Best, Evaluation
+from spacil.nets.policy import GaussianPolicy
+
+
+class HasProgress(Protocol):
+    """The counters every learner has."""
+
+    iteration: int
+    env_steps: int
+
+
+class Learner(Protocol):
+    """One run in memory: it can iterate, be evaluated, taken apart and put together again."""
+
+    config: TrainConfig
+    best: Best | None
+    common_frame: CommonFrame | None
+    """The units of J"""
+
+    @property
+    def counters(self) -> HasProgress: ...
+
+    @property
+    def demonstrations(self) -> Demonstrations | None: ...
+
+    @property
+    def eval_env(self) -> VectorEnv: ...
+
+    @property
+    def policy(self) -> GaussianPolicy:
+        """What learns; of the sizes of what is handed out."""
+        ...
+
+    @property
+    def kept_policy(self) -> GaussianPolicy:
+        """What is evaluated, on the CPU."""
+        ...
+
+    @property
+    def handed_out_policy(self) -> GaussianPolicy:
+        """What a user gets: the policy just evaluated, or a better one of before."""
+        ...
+
+    @property
+    def is_done(self) -> bool: ...
+
+    def prepare(self) -> None:
+        """Before a new run's folder changes: look up what it needs, refuse what it cannot do."""
+        ...
+
+    def iterate(self) -> Metrics:
+        """One iteration; returns what it has to report."""
+        ...
+
+    def where(self) -> str:
+        """The iteration under way, for an error message."""
+        ...
+
+    def after_evaluation(self, evaluation: Evaluation, episodes: EpisodeTotals) -> Metrics:
+        """Hear how good and smooth the policy is; returns what else is known now."""
+        ...
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Every number of the run, by name, on the CPU."""
+        ...
+
+    def document(self) -> dict[str, Any]:
+        """What is not a tensor, JSON-able and free of wall-clock time."""
+        ...
+
+    def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
+        """Continue exactly where `tensors()` and `document()` were taken."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def make_learner(
+    config: TrainConfig,
+    env_source: Any,
+    demonstrations: Demonstrations | None,
+    common_frame: CommonFrame | None = None,
+) -> Learner:
+    """The learner of the config's algorithm, before its first iteration.
+
+    `env_source` is what `make_vector_env` takes: a task name, an env, or a factory.
+    `common_frame` is that of the demonstrations before they were edited, where they were.
+    """
+    row = ALGORITHMS[config.algorithm]
+    if row.needs_demonstrations and demonstrations is None:
+        raise ConfigError(f"{config.algorithm} learns from demonstrations: pass --demos")
+    learner: Learner = from_table(row.learner)(config, env_source, demonstrations, common_frame)
+    return learner

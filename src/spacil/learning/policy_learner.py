@@ -1,0 +1,285 @@
+"""Everything that changes during a run: networks, optimisers, live envs, streams, counters.
+
+A learner can be built from a config, taken apart into named tensors and a JSON document, and
+put together again bit for bit. TRPO, GAIL, SPaCIL and AIRL are settings of this one.
+"""
+
+import copy
+import logging
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from torch import Tensor
+
+from spacil.config.algorithms import ALGORITHMS, from_table
+from spacil.config.train_config import TrainConfig
+from spacil.demos.common_frame import CommonFrame
+from spacil.demos.demonstrations import Demonstrations
+from spacil.engine.adam import Adam
+from spacil.engine.device import resolve_device
+from spacil.engine.recorder import Recorder
+from spacil.envs.episodes import EpisodeTotals
+from spacil.envs.registry import make_vector_env
+from spacil.envs.rollout import collect
+from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, VectorEnv
+from spacil.learning import learner_state
+from spacil.learning.adversary import Adversary
+from spacil.learning.fidelity import make_anchor, stagger
+from spacil.learning.kept_policy import KeptPolicy
+from spacil.learning.likeness import demonstrated_states, score_of
+from spacil.learning.metrics import Counters, Metrics, OpenEpisodes, Stopwatch
+from spacil.learning.plan import IterationPlan, plan_iteration
+from spacil.learning.policy_step import PolicyStep
+from spacil.learning.ppo import ClippedStep
+from spacil.learning.rollout_envs import rollout_envs
+from spacil.learning.trpo import TrustRegionStep
+from spacil.learning.update import update
+from spacil.learning.warm_start import start_from_clone
+from spacil.learning.wishes import Wishes
+from spacil.measuring.evaluate import Best, Evaluation, expected_length, num_evaluation_envs
+from spacil.measuring.frames import frame_of_run
+from spacil.nets.lipschitz import keep_lipschitz
+from spacil.nets.policy import GaussianPolicy
+from spacil.nets.value import ValueNet
+from spacil.seeding import Streams
+from spacil.smoothness.cost_metric import cost_constants
+from spacil.smoothness.policy_terms import refuse_undiscounted
+
+_logger = logging.getLogger(__name__)
+
+
+NUM_COST_STATES = 1_000
+"""Demonstrated states, evenly spaced, on which the cost's smoothness is logged."""
+
+
+class PolicyLearner:
+    """A policy that learns from what it plays."""
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        env_source: Any,
+        demonstrations: Demonstrations | None,
+        common_frame: CommonFrame | None = None,
+    ) -> None:
+        refuse_undiscounted(config.policy_penalty)
+        run, num_envs = config.run, config.sampling.num_envs
+        self.config = config
+        self.device = resolve_device(run.device)
+        self.recorder = Recorder(self.device)
+        self.streams = Streams.from_seed(run.seed)
+        self.demonstrations = demonstrations
+        self.env: VectorEnv = rollout_envs(config, env_source)
+        if not self.env.repeats_exactly():
+            _logger.warning(
+                "%s does not repeat: one seed and the same actions gave other numbers the second "
+                "time. No run on it can be repeated or resumed bit for bit",
+                self.env.spec.task,
+            )
+        episode_length = expected_length(self.env.spec.horizon, demonstrations)
+        self.eval_env: VectorEnv = make_vector_env(
+            env_source,
+            num_evaluation_envs(config.evaluation.evaluation_steps, episode_length),
+            ResetSeeds(run.seed, "eval"),
+            run.simulation_threads,
+            run.env_timeout,
+        )
+        self.common_frame = common_frame or frame_of_run(
+            demonstrations, config.task, self.env.spec.num_states
+        )
+        self.env_states: FloatArray = self.env.reset()
+        self.counters = Counters()
+        self.best: Best | None = None
+        self.wishes = Wishes(config)
+        self.demonstrated = demonstrated_states(config, demonstrations)
+        self.open_episodes = OpenEpisodes(num_envs)
+        if config.fidelity.staggered_starts:
+            self.env_states = stagger(self.env, self.env_states, self.open_episodes)
+        self._build_networks(self.env.spec)
+
+    def _build_networks(self, spec: EnvSpec) -> None:
+        nets, start = self.config.nets, self.streams.init
+        self.policy = GaussianPolicy(
+            spec.num_states,
+            spec.action_low,
+            spec.action_high,
+            nets.policy_hidden,
+            nets.init,
+            nets.initial_log_std,
+            start,
+        ).to(self.device)
+        value = self.config.value
+        self.value = ValueNet(
+            spec.num_states,
+            value.value_hidden,
+            nets.init,
+            start,
+            standardizes=value.value_targets == "standardized",
+        ).to(self.device)
+        self.value_optimizer = Adam(self.value, value.value_learning_rate)
+        # Simulation reads a copy on the CPU; on the CPU it is the policy itself.
+        self.acting_policy = self.policy
+        if self.device.type != "cpu":
+            self.acting_policy = copy.deepcopy(self.policy).cpu()
+        decay = self.config.fidelity.kept_policy_decay
+        self.kept = KeptPolicy(self.acting_policy, decay) if decay > 0 else None
+        self.chosen: GaussianPolicy | None = None
+        """A copy of the evaluated policy to hand out, where that need not be the newest"""
+        if self.config.wish.wants_smoothest and self.config.evaluation.select == "smoothest":
+            self.chosen = copy.deepcopy(self.acting_policy).cpu().requires_grad_(False)
+        self.anchor = make_anchor(self.config, self.demonstrations, self.policy)
+        is_ppo = self.config.policy_step.policy_step == "ppo"
+        make_step = ClippedStep if is_ppo else TrustRegionStep
+        self.policy_step: PolicyStep = make_step(self.policy, self.config)
+        self.adversary: Adversary | None = None
+        adversary = ALGORITHMS[self.config.algorithm].adversary
+        if adversary is not None:
+            assert self.demonstrations is not None
+            kind = self.config.discriminator.discriminator_actions
+            expert = self.demonstrations.expert_batch(kind).to(self.device)
+            self.adversary = from_table(adversary)(self.config, self.policy, expert, start)
+
+    # --- the paper's iteration
+
+    def prepare(self) -> None:
+        """Measure what the run's wishes refer to."""
+        self.wishes.begin_by_references(self.demonstrations, self.common_frame, self.eval_env)
+
+    def iterate(self) -> Metrics:
+        """Sample, smooth policy update, value fit, smooth cost update (algo:Safe-FW)."""
+        clock = Stopwatch()
+        plan = self._plan()
+        if plan.begins_with_clone:
+            assert self.demonstrations is not None
+            with clock("warm_start"):
+                start_from_clone(
+                    self.policy,
+                    self.config,
+                    self.env.spec,
+                    self.demonstrations,
+                    self.wishes.weights.spatial,
+                )
+                self.sync_acting_policy()
+        self._keep_lipschitz(plan)
+        with clock("simulation"):
+            rollout, self.env_states = collect(
+                self.env,
+                self.acting_policy,
+                self.env_states,
+                self.config.sampling.steps_per_iteration,
+                self.streams.action,
+            )
+        metrics = update(self, plan, rollout, clock)
+        self._keep_lipschitz(plan)
+        if plan.moves_policy:
+            metrics |= self.wishes.after_batch(
+                self.policy, rollout, self.common_frame, self.streams, self.counters.iteration
+            )
+        self.sync_acting_policy()
+        self.counters.iteration += 1
+        self._keep_policy()
+        if self.kept is not None and plan.lipschitz_bound is not None:
+            keep_lipschitz(self.kept.policy.mean_net, plan.lipschitz_bound)
+        steps_before = self.counters.env_steps // self.env.num_envs
+        self.counters.env_steps += rollout.num_steps
+        progress = {"iteration": self.counters.iteration, "env_steps": self.counters.env_steps}
+        finished = self.open_episodes.count(rollout, steps_before)
+        return progress | finished | metrics | clock.seconds
+
+    def _plan(self) -> IterationPlan:
+        """What the next iteration does; a search for the weight begins with the first."""
+        demos = self.demonstrations
+        self.wishes.begin(demos, self.common_frame, self.eval_env)
+        num_pairs = 0 if demos is None else demos.num_steps
+        return plan_iteration(self.config, self.counters.iteration, self.wishes.weights, num_pairs)
+
+    def _keep_lipschitz(self, plan: IterationPlan) -> None:
+        """Whatever clone and step did, what plays is within the bound of its iteration."""
+        if plan.lipschitz_bound is not None:
+            keep_lipschitz(self.policy.mean_net, plan.lipschitz_bound)
+            self.sync_acting_policy()
+
+    @property
+    def num_moves(self) -> int:
+        """Iterations so far that moved the policy."""
+        start = self.config.warm_start
+        num_waited = start.warm_start_iterations if start.is_on else 0
+        return max(0, self.counters.iteration - num_waited)
+
+    def _keep_policy(self) -> None:
+        if self.kept is None:
+            return
+        if self.num_moves == 0:
+            self.kept.become(self.acting_policy)
+        else:
+            self.kept.follow(self.acting_policy, self.num_moves)
+
+    @property
+    def kept_policy(self) -> GaussianPolicy:
+        """What is evaluated and handed out: the mean over iterations, or the newest policy."""
+        return self.acting_policy if self.kept is None else self.kept.policy
+
+    @property
+    def handed_out_policy(self) -> GaussianPolicy:
+        """What a user gets: the kept policy, or the evaluated one that --smoothest chose."""
+        is_chosen = self.chosen is not None and self.wishes.chosen is not None
+        return self.chosen if is_chosen and self.chosen is not None else self.kept_policy
+
+    def where(self) -> str:
+        """The iteration under way, and its batch."""
+        first = self.counters.env_steps + 1
+        last = self.counters.env_steps + self.config.sampling.steps_per_iteration
+        return f"iteration {self.counters.iteration + 1} (batch: env steps {first:,} to {last:,})"
+
+    def after_evaluation(self, evaluation: Evaluation, episodes: EpisodeTotals) -> Metrics:
+        """Let what searches for a weight hear of it; how alike, and how smooth the cost is."""
+        score = None
+        if self.demonstrated is not None:
+            score = score_of(episodes, self.demonstrated)
+        num_done = self.counters.iteration
+        is_regular = num_done % self.config.evaluation.evaluation_interval == 0
+        metrics = self.wishes.after_evaluation(
+            evaluation, score, num_done, moves_weight=is_regular and self.num_moves > 0
+        )
+        if self.chosen is not None:
+            metrics["is_best"] = metrics["is_smoothest"]
+            if metrics["is_best"]:
+                self.best = Best(evaluation.average_return, num_done, score)
+                self.chosen.load_state_dict(self.kept_policy.state_dict())
+                self.chosen.normalizer.refresh()
+        if self.adversary is not None:
+            expert = self.adversary.expert.states
+            stride = max(1, len(expert) // NUM_COST_STATES)
+            states = self.policy.normalize(expert[::stride])
+            mean_action = self.policy.mean_of_normalized
+            metrics |= asdict(cost_constants(self.adversary.cost, mean_action, states))
+        return metrics
+
+    @property
+    def is_done(self) -> bool:
+        """All iterations done."""
+        return self.counters.iteration >= self.config.run.iterations
+
+    def sync_acting_policy(self) -> None:
+        if self.acting_policy is not self.policy:
+            self.acting_policy.load_state_dict(self.policy.state_dict())
+            self.acting_policy.normalizer.refresh()
+
+    def close(self) -> None:
+        self.env.close()
+        self.eval_env.close()
+
+    # --- taking it apart, and putting it together again
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Every number of the run, by name, on the CPU."""
+        return learner_state.tensors_of(self)
+
+    def document(self) -> dict[str, Any]:
+        """What is not a tensor, JSON-able and free of wall-clock time."""
+        return learner_state.document_of(self)
+
+    def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
+        """Continue exactly where `tensors()` and `document()` were taken."""
+        learner_state.restore(self, tensors, document)

@@ -1,0 +1,192 @@
+"""Any policy in, a smooth one out.
+
+result = spacil.smooth("model.onnx", "Hopper-v4")
+print(result.verdict)
+result.policy.predict(observation)
+"""
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from spacil import storage
+from spacil.config.defaults import default_config
+from spacil.config.flat import with_user_settings
+from spacil.config.train_config import TrainConfig
+from spacil.engine.torch_threads import torch_threads
+from spacil.envs.registry import make_vector_env, task_name
+from spacil.envs.vector_env import ResetSeeds
+from spacil.errors import ConfigError, RetryableError
+from spacil.learning.learner import Learner
+from spacil.learning.limits import memory_named
+from spacil.learning.loop import OnIteration, train
+from spacil.learning.metrics import Metrics
+from spacil.learning.run import train_in_folder
+from spacil.learning.smoothing_comparison import Comparison, Traces, compare
+from spacil.learning.smoothing_learner import SmoothingLearner
+from spacil.learning.verdict import Judged, verdict
+from spacil.measuring.evaluate import EVALUATION_ENVS
+from spacil.nets.policy import GaussianPolicy
+from spacil.policies.file import Which, save_policy
+from spacil.policies.open import open_policy
+from spacil.policies.source import PolicySource, task_of
+from spacil.runs.progress import Progress, Silent, progress_for
+
+POLICY_FILE = "policy.safetensors"
+RESULT_FILE = "smoothing.json"
+DEFAULT_EPISODES = 20
+
+
+@dataclass(frozen=True)
+class SmoothingResult:
+    """A smooth policy, and what it is worth beside its teacher."""
+
+    policy: GaussianPolicy
+    verdict: str
+    is_done: bool
+    """Whether the return is kept, and a target met; False also for an interrupted run"""
+    comparison: Comparison
+    traces: Traces
+    run_dir: Path | None
+
+    def as_document(self) -> dict[str, Any]:
+        """JSON-able."""
+        return {
+            "verdict": self.verdict,
+            "is_done": self.is_done,
+            "run_dir": None if self.run_dir is None else str(self.run_dir),
+            **self.comparison.as_document(),
+        }
+
+
+@dataclass(frozen=True)
+class Interrupted:
+    """A run that was stopped and can be resumed."""
+
+    run_dir: Path
+    exit_code: int
+
+
+def smooth(
+    policy: object,
+    env: Any = None,
+    *,
+    which: Which = "best",
+    seed: int = 0,
+    episodes: int = DEFAULT_EPISODES,
+    run_dir: str | Path | None = None,
+    progress_bar: bool = False,
+    **settings: Any,
+) -> SmoothingResult:
+    """Distil a policy into a smooth one, in closed loop and without a reward.
+
+    `policy`: a run folder, a policy or ONNX file, one of our policies or agents, a torch module
+    or a function on raw observations, a Stable-Baselines3 model.
+    `env`: a task name, a Gymnasium id, an env, or a function that makes one; by default the task
+    that the policy was trained on, where it says.
+    `run_dir`: keep the run there; one that was interrupted goes on.
+    `settings`: those of `spacil smooth` by their names, e.g. `penalty={"exact": 0.03}`.
+    """
+    if episodes < 1:
+        raise ConfigError(f"episodes is {episodes}, expected 1 or more")
+    teacher = open_policy(policy, which)
+    if env is None:
+        env = task_of(teacher, policy)
+    config = default_config("smooth", task_name(env))
+    config = with_user_settings(config, {"seed": seed, **settings})
+    progress = progress_for(config.run.iterations) if progress_bar else Silent()
+    if run_dir is None:
+        with (
+            contextlib.closing(progress),
+            memory_named(config),
+            contextlib.closing(SmoothingLearner(config, env, teacher)) as learner,
+        ):
+            train(learner, _shown(progress))
+            return _result(learner, env, episodes, None)
+    found = smooth_in_folder(
+        config, env, teacher, progress, episodes, run_dir=Path(run_dir), resume=True
+    )
+    if isinstance(found, Interrupted):
+        raise RetryableError(f"interrupted; the same call goes on with the run in {run_dir}")
+    return found
+
+
+def smooth_in_folder(
+    config: TrainConfig,
+    env: Any,
+    teacher: PolicySource,
+    progress: Progress,
+    episodes: int,
+    **folder: Any,
+) -> SmoothingResult | Interrupted:
+    """The same in a run folder, which gets the policy and the table too.
+
+    `folder` is what `train_in_folder` takes: run_dir, resume, overwrite.
+    """
+    started: list[SmoothingLearner] = []
+
+    def start() -> Learner:
+        started.append(SmoothingLearner(config, env, teacher))
+        return started[0]
+
+    outcome = train_in_folder(config, start, progress, **folder)
+    (learner,) = started
+    if outcome.exit_code:
+        return Interrupted(outcome.path, outcome.exit_code)
+    result = _result(learner, env, episodes, outcome.path)
+    save_policy(
+        result.policy,
+        outcome.path / POLICY_FILE,
+        learner.config.task,
+        {"algorithm": "smooth", "seed": config.run.seed, "teacher": teacher.name},
+        learner.common_frame,
+    )
+    document = storage.without_non_finite(result.as_document() | {"run_dir": None})
+    storage.write_json(outcome.path / RESULT_FILE, document)
+    return result
+
+
+def _result(
+    learner: SmoothingLearner, env_source: Any, episodes: int, run_dir: Path | None
+) -> SmoothingResult:
+    """The table on fresh episodes; the verdict is theirs, not that of the evaluations that chose.
+
+    The chosen student was picked for its return, so on those it looks better than it is.
+    """
+    references, frame = learner.references, learner.common_frame
+    assert references is not None and frame is not None and learner.chosen is not None
+    seed = learner.config.run.seed
+    env = make_vector_env(
+        env_source,
+        min(episodes, EVALUATION_ENVS),
+        ResetSeeds(seed, "evaluate"),
+        learner.config.run.simulation_threads,
+        learner.config.run.env_timeout,
+    )
+    with contextlib.closing(env), torch_threads(learner.config.run.torch_threads):
+        table, traces = compare(
+            learner.teacher, open_policy(learner.policy), env, frame, references, seed, episodes
+        )
+    smooth, before = table.smooth, table.teacher
+    assert smooth.smoothness_j is not None and before.smoothness_j is not None
+    change, teachers = (
+        row.played.action_signal.action_fluctuation for row in (table.smooth, table.teacher)
+    )
+    judged = Judged(learner.chosen.iteration, smooth.return_share, smooth.smoothness_j, change)
+    return SmoothingResult(
+        policy=learner.policy,
+        verdict=verdict(learner.goal, judged, before.smoothness_j, teachers),
+        is_done=learner.goal.keeps(judged.share) and learner.goal.meets(judged),
+        comparison=table,
+        traces=traces,
+        run_dir=run_dir,
+    )
+
+
+def _shown(progress: Progress) -> OnIteration:
+    def show(metrics: Metrics) -> bool:
+        progress.update(metrics)
+        return True
+
+    return show

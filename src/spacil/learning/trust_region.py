@@ -1,0 +1,262 @@
+"""The TRPO step: natural gradient by conjugate gradient, then a search inside the KL bound."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from spacil.config.learning import TrustRegionConfig
+from spacil.engine.host_reads import read_together
+from spacil.engine.mlp_passes import ParameterJacobian, forward
+from spacil.engine.recorder import Recorder
+from spacil.engine.torch_threads import one_torch_thread
+from spacil.errors import DivergedError
+from spacil.functional import flat_params
+from spacil.functional.conjugate_gradient import Solution, conjugate_gradient
+from spacil.functional.gaussian import kl_old_new
+from spacil.functional.line_search import SearchResult, search
+from spacil.learning.objectives import PolicyLoss, total
+from spacil.nets.policy import GaussianPolicy
+
+MAX_SENSITIVITY_BYTES = 512 * 2**20
+"""Above this the Fisher products walk through the layers instead."""
+
+
+@dataclass(frozen=True)
+class TrustRegionReport:
+    """What the step did; logged as it is."""
+
+    kl: float
+    """Mean KL(old, new) over all states of the batch, at the accepted parameters"""
+    improvement: float
+    """Decrease of the penalised loss"""
+    step_fraction: float
+    """Accepted share of the natural-gradient step; 0 when the old parameters were restored"""
+    line_search_tries: int
+    line_search_reason: str
+    is_accepted: bool
+    cg_steps: int
+    cg_residual: float
+    has_positive_curvature: bool
+    summands: dict[str, float]
+    """The loss before the step, by name"""
+
+    @property
+    def refusal(self) -> str:
+        """Why the policy did not move; empty when it did."""
+        return "" if self.is_accepted else self.line_search_reason
+
+
+class OldPolicy:
+    """The policy before its step, evaluated on the batch once.
+
+    Probability ratios, KL, gradient and curvature are all measured from here.
+    """
+
+    def __init__(
+        self,
+        policy: GaussianPolicy,
+        normalized_states: Tensor,
+        config: TrustRegionConfig,
+        fisher_rows: Tensor | None = None,
+    ) -> None:
+        """`fisher_rows`: which of the states the curvature is measured on; None, all of them."""
+        layers = policy.mean_net.tanh_layers
+        self.inputs = normalized_states * policy.normalizer.mask
+        """[B, S], as the mean network reads them"""
+        self.log_std = policy.log_std.detach().clone()
+        rows = self.inputs if fisher_rows is None else self.inputs[fisher_rows]
+        is_cached = _pays_to_keep_sensitivities(policy, len(rows), config.cg_steps)
+        self.curvature = ParameterJacobian(layers, rows, keeps_sensitivities=is_cached)
+        self.jacobian = (
+            self.curvature
+            if rows is self.inputs
+            else ParameterJacobian(layers, self.inputs, keeps_sensitivities=False)
+        )
+        self.mean = self.jacobian.outputs
+        """[B, A]"""
+
+    def fisher_product(self, vector: Tensor) -> Tensor:
+        """F v, the Gauss-Newton curvature of KL(old, new) at the old parameters.
+
+        For a Gaussian with a shared log std, F = J^T diag(1 / (B std^2)) J on the mean network
+        and 2 on each log std.
+        """
+        num_actions = self.log_std.numel()
+        precision = (-2 * self.log_std).exp() / len(self.curvature.outputs)
+        on_network = self.curvature.gauss_newton(vector[:-num_actions], precision)
+        return torch.cat([on_network, 2 * vector[-num_actions:]])
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Where the policy stands and where to move it, all on the device: nothing is waited for."""
+
+    old: OldPolicy
+    loss: PolicyLoss
+    summands: dict[str, Tensor]
+    """The loss at the old parameters, by name"""
+    gradient: Tensor
+    solution: Solution
+    squared_length: Tensor
+    """Of the solution in the metric of the KL, a number"""
+    theta: Tensor
+    """The old parameters, flat"""
+    full_step: Tensor
+    """Onto the KL bound, by the quadratic model; not finite without a positive length"""
+
+
+def find_direction(
+    policy: GaussianPolicy, loss: PolicyLoss, old: OldPolicy, config: TrustRegionConfig
+) -> Direction:
+    """The natural gradient: that of the penalised loss, in the metric of the KL alone."""
+    summands, g = _gradient(policy, loss, old)
+
+    def damped_product(vector: Tensor) -> Tensor:
+        return old.fisher_product(vector).add_(vector, alpha=config.cg_damping)
+
+    # The products bring their own threads; what is between them is small.
+    with one_torch_thread():
+        solution = conjugate_gradient(damped_product, -g, config.cg_steps)
+    # x^T A x from the residual the solver tracks: A x = b - r.
+    squared_length = solution.x.dot(-g - solution.residual_vector)
+    theta = flat_params.flatten(policy.update_parameters()).detach()
+    full_step = solution.x * (2 * config.max_kl / squared_length.double()).sqrt()
+    named = {name: value.detach() for name, value in summands.items()}
+    return Direction(old, loss, named, g, solution, squared_length, theta, full_step)
+
+
+def follow(
+    policy: GaussianPolicy, direction: Direction, config: TrustRegionConfig, recorder: Recorder
+) -> TrustRegionReport:
+    """Go as far along the direction as the bound and the penalised loss allow."""
+    start = _read(direction)
+    result = SearchResult(False, 0.0, 0.0, start.loss, 0, "no direction")
+    if start.squared_length > 0:
+        result = _search(policy, direction, start.loss, config, recorder)
+    return TrustRegionReport(
+        kl=result.kl,
+        improvement=start.loss - result.loss,
+        step_fraction=result.fraction,
+        line_search_tries=result.num_tries,
+        line_search_reason=result.reason,
+        is_accepted=result.is_accepted,
+        cg_steps=start.cg_steps,
+        cg_residual=start.cg_residual,
+        has_positive_curvature=start.has_positive_curvature,
+        summands=start.summands,
+    )
+
+
+def _gradient(
+    policy: GaussianPolicy, loss: PolicyLoss, old: OldPolicy
+) -> tuple[dict[str, Tensor], Tensor]:
+    """The loss at the old parameters, by summand, and its flat gradient.
+
+    What the loss reads of the batch's mean actions is pulled back over the cached activations;
+    what it reads of the parameters otherwise (a penalty) has a graph of its own.
+    """
+    parameters = policy.update_parameters()
+    mean = old.mean.detach().requires_grad_()
+    summands = loss(mean, policy.log_std)
+    d_mean, *direct = torch.autograd.grad(
+        total(summands), [mean, *parameters], materialize_grads=True
+    )
+    g = flat_params.flatten(direct)
+    g[: -policy.num_actions] += old.jacobian.pull_back(d_mean)
+    return summands, g
+
+
+@dataclass(frozen=True)
+class _Start:
+    """What is known before the search, as plain numbers."""
+
+    loss: float
+    squared_length: float
+    cg_steps: int
+    cg_residual: float
+    has_positive_curvature: bool
+    summands: dict[str, float]
+
+
+def _read(direction: Direction) -> _Start:
+    """One wait for the device; a loss or gradient that is not finite is refused."""
+    summands, g, solution = direction.summands, direction.gradient, direction.solution
+    num_bad, loss, length, steps, residual, is_positive, *values = read_together(
+        (~torch.isfinite(g)).sum(),
+        total(summands),
+        direction.squared_length,
+        solution.num_steps,
+        solution.residual,
+        solution.is_positive,
+        *summands.values(),
+    )
+    if num_bad or not math.isfinite(loss):
+        raise DivergedError(
+            f"policy step: loss is {loss}, {int(num_bad)} of {g.numel()} gradient entries "
+            "are not finite; the parameters were left as they were"
+        )
+    named = dict(zip(summands, values, strict=True))
+    return _Start(loss, length, int(steps), residual, bool(is_positive), named)
+
+
+def _search(
+    policy: GaussianPolicy,
+    direction: Direction,
+    loss_before: float,
+    config: TrustRegionConfig,
+    recorder: Recorder,
+) -> SearchResult:
+    """Walk along the step; the parameters end where the search does, or where they were."""
+    here = _Candidate(direction.old.mean, direction.squared_length)
+
+    def move(fraction: float) -> float:
+        nonlocal here
+        along = torch.full((), fraction, device=direction.theta.device)
+        here = recorder("candidate", _move_to, (policy, direction), along)
+        return float(here.kl)
+
+    def loss_here() -> float:
+        return float(recorder("candidate loss", _loss_at, (policy, direction, here)))
+
+    tries, shrink = config.line_search_tries, config.line_search_shrink
+    result = search(move, loss_here, loss_before, config.max_kl, tries, shrink)
+    if not result.is_accepted:
+        flat_params.assign(policy.update_parameters(), direction.theta)
+    return result
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """The policy part of the way along the step."""
+
+    mean: Tensor
+    """[B, A]"""
+    kl: Tensor
+    """Mean KL(old, new), a number"""
+
+
+@torch.no_grad()
+def _move_to(policy: GaussianPolicy, direction: Direction, fraction: Tensor) -> _Candidate:
+    """Move the policy so far along the step."""
+    old = direction.old
+    theta = torch.addcmul(direction.theta, direction.full_step, fraction)
+    flat_params.assign(policy.update_parameters(), theta)
+    mean = forward(policy.mean_net.tanh_layers, old.inputs)
+    return _Candidate(mean, kl_old_new(old.mean, old.log_std, mean, policy.log_std).mean())
+
+
+@torch.no_grad()
+def _loss_at(policy: GaussianPolicy, direction: Direction, candidate: _Candidate) -> Tensor:
+    return total(direction.loss(candidate.mean, policy.log_std))
+
+
+def _pays_to_keep_sensitivities(policy: GaussianPolicy, num_rows: int, cg_steps: int) -> bool:
+    """They cost a pass per action, save two in each conjugate gradient step, and take long to read.
+
+    Measured with 10 steps: 3 actions 0.75 of the time without them, 6 actions 1.0, 8 actions 1.2.
+    """
+    num_floats = num_rows * policy.num_actions * sum(policy.hidden[:-1])
+    num_bytes = num_floats * policy.log_std.element_size()
+    return 2 * policy.num_actions <= cg_steps and num_bytes <= MAX_SENSITIVITY_BYTES

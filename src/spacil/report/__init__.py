@@ -1,1 +1,0 @@
-"""Run folders in, pictures out. Reads files, never objects."""

@@ -1,0 +1,188 @@
+"""Runs the runs of a sweep, each in a process of its own, until all are finished or have failed.
+
+Before a run starts, its folder is asked: finished runs are never computed again, and a run that
+another process holds is waited for, and taken over should that process die. The lock of the run
+folder decides, so several sweeps may share one folder. Where processes are started is the engine's
+business (`local.py`, `on_ray.py`). A process that an engine started ends with it: it saves
+and stops when its parent is gone, even when that was killed.
+"""
+
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from spacil.errors import RunDirError
+from spacil.runs.interruption import EXIT_CODES, Interruption
+from spacil.runs.ownership import FolderLock
+from spacil.sweeps.engine import Ending, Engine
+from spacil.sweeps.folder import RunState, SweepFolder
+from spacil.sweeps.plan import PlannedRun
+
+SWEEP_PARTIAL = 3
+"""Exit code of a sweep that ended while some of its runs failed or were stopped"""
+
+_POLL_SECONDS = 0.2
+_ASK_AGAIN_SECONDS = 2.0
+"""Between two looks at a run that another process holds"""
+_TRY_AGAIN_CODES = (73, 75)
+"""Run folder in use; out of memory or a preemption notice: worth a second attempt"""
+_STOPPED_CODES = frozenset(EXIT_CODES.values()) - {*_TRY_AGAIN_CODES}
+"""Saved and stopped by a signal of its own: no failure, and somebody's wish"""
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something worth a line."""
+
+    run: PlannedRun
+    words: str
+
+
+@dataclass(frozen=True)
+class SweepOutcome:
+    """How the runs that were asked for ended."""
+
+    states: Mapping[PlannedRun, RunState]
+    signal_code: int
+    """0, or the exit code of the signal that stopped the sweep"""
+
+    @property
+    def exit_code(self) -> int:
+        if self.signal_code:
+            return self.signal_code
+        return 0 if all(s.state == "finished" for s in self.states.values()) else SWEEP_PARTIAL
+
+
+OnEvent = Callable[[Event], None]
+OnTick = Callable[[Sequence[PlannedRun]], None]
+"""Called several times a second with the runs that are being computed here"""
+
+
+def run_sweep(
+    sweep: SweepFolder,
+    runs: Sequence[PlannedRun],
+    engine: Engine,
+    on_event: OnEvent,
+    on_tick: OnTick,
+) -> SweepOutcome:
+    """Compute what is missing, as fast as the engine can; failures are recorded, never raised."""
+    with Interruption() as interruption:
+        runner = _Runner(sweep, engine, on_event, deque(runs))
+        try:
+            while runner.is_busy and interruption.requested is None:
+                runner.advance()
+                on_tick(engine.active)
+                time.sleep(_POLL_SECONDS)
+            if interruption.requested is not None:
+                engine.stop(interruption.requested)
+        finally:
+            engine.stop(signal.SIGTERM)
+        return SweepOutcome(sweep.states(runs), interruption.exit_code)
+
+
+@dataclass
+class _Runner:
+    sweep: SweepFolder
+    engine: Engine
+    on_event: OnEvent
+    queue: deque[PlannedRun]
+    elsewhere: dict[PlannedRun, float] = field(default_factory=dict)
+    """Runs that another process holds, and when to ask again"""
+    attempts: dict[PlannedRun, int] = field(default_factory=dict)
+
+    @property
+    def is_busy(self) -> bool:
+        return bool(self.queue or self.engine.active or self.elsewhere)
+
+    def advance(self) -> None:
+        """Take in what ended, look after runs of others, start what may start."""
+        for run, ending in self.engine.ended():
+            self._take_in(run, ending)
+        now = time.monotonic()
+        for run, when in list(self.elsewhere.items()):
+            if now >= when:
+                del self.elsewhere[run]
+                self.queue.appendleft(run)
+        while self.queue and self.engine.has_room():
+            self._start(self.queue.popleft())
+
+    def _start(self, run: PlannedRun) -> None:
+        run_dir = self.sweep.run_dir(run)
+        if self.sweep.state(run).state == "finished":
+            self.sweep.forget_failure(run)  # somebody else's, or of an earlier attempt
+            return
+        if _is_held(run_dir):
+            if not self.engine.takes_over(run):
+                self._wait_for(run)
+                return
+            self.on_event(Event(run, "its process is silent; taking the run over"))
+        self.attempts[run] = self.attempts.get(run, 0) + 1
+        self.sweep.forget_failure(run)
+        self.on_event(Event(run, "resumed" if run_dir.exists() else "started"))
+        try:
+            self.engine.start(run)
+        except RunDirError as error:  # somebody was faster, or the log cannot be opened
+            self._take_in(run, Ending(error.exit_code, str(error)))
+
+    def _wait_for(self, run: PlannedRun) -> None:
+        if run not in self.attempts:
+            self.attempts[run] = 0
+            self.on_event(Event(run, "runs in another process; waiting for it"))
+        self.elsewhere[run] = time.monotonic() + _ASK_AGAIN_SECONDS
+
+    def _take_in(self, run: PlannedRun, ending: Ending) -> None:
+        code = ending.code
+        is_worth_another = code is None or code < 0 or code in _TRY_AGAIN_CODES
+        if self.sweep.state(run).state == "finished":
+            self.sweep.forget_failure(run)
+            self.on_event(Event(run, "finished"))
+        elif _is_held(self.sweep.run_dir(run)):
+            self.on_event(Event(run, f"{_said(ending)}; a process still holds it, waiting"))
+            self._wait_for(run)
+        elif is_worth_another and self.attempts[run] < self.engine.most_attempts:
+            self.on_event(Event(run, f"{_said(ending)}; trying again"))
+            self.queue.appendleft(run)
+        elif code in _STOPPED_CODES:
+            self.on_event(Event(run, f"interrupted: {_said(ending)}; the same command goes on"))
+        else:
+            reason = _reason(ending, self.sweep.log(run))
+            self.sweep.record_failure(run, -1 if code is None else code, reason)
+            self.on_event(Event(run, f"failed: {reason}"))
+
+
+def _is_held(run_dir: Path) -> bool:
+    """Whether a process holds the folder, by its lock; a folder that is not there is not held."""
+    if not run_dir.is_dir():
+        return False
+    try:
+        FolderLock(run_dir).release()
+    except RunDirError:
+        return True
+    return False
+
+
+def _said(ending: Ending) -> str:
+    if ending.code is None:
+        return ending.words
+    told = f"exit code {ending.code}"
+    if ending.code < 0:
+        told = f"killed by {signal.Signals(-ending.code).name}"
+    return f"{told}: {ending.words}" if ending.words else told
+
+
+def _reason(ending: Ending, log: Path) -> str:
+    """The run's own last words, or how it ended where it left none."""
+    if ending.words or ending.code is None or ending.code < 0:
+        return _said(ending)
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-50:]
+    except OSError:
+        lines = []
+    said = [line for line in lines if line.startswith("spacil: ")] or [
+        x for x in lines if x.strip()
+    ]
+    words = said[-1].removeprefix("spacil: ") if said and ending.code > 0 else ""
+    return f"{_said(ending)}: {words}" if words else _said(ending)

@@ -1,1 +1,0 @@
-"""The paper's loop: plan, play, update, evaluate. What is learned is in `updates`."""

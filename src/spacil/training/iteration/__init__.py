@@ -1,1 +1,0 @@
-"""One iteration: what it is to do (`plan`), what was played (`judge`), and what follows from it."""

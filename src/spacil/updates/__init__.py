@@ -1,1 +1,0 @@
-"""One optimiser step per file."""

@@ -1,0 +1,356 @@
+"""The report page: charts as data, text as text, and the whole of it in a real browser."""
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import browser
+import numpy as np
+import pytest
+from browser import Browser
+from charts_in_browser import frames, ink, place
+from matplotlib import image
+from matplotlib.colors import to_rgb
+
+from spacil.comparison.charts import Chart, Series, action_traces, curves, front
+from spacil.comparison.comparison_charts import Evaluated, Line, Point
+from spacil.comparison.looks import COLOURS
+from spacil.comparison.page import Clip, Page, Section, Table, html_of, write_page
+from spacil.film.encoding import mp4
+from spacil.film.painting import Size
+
+DESK, PHONE = (1280, 900), (390, 844)
+
+
+def run(*returns: float) -> list[Evaluated]:
+    return [Evaluated(i, value, 1 / i) for i, value in enumerate(returns, start=1)]
+
+
+def some_charts() -> list[Chart]:
+    lines = [
+        Line("Hopper-v4", "gail", [run(1.0, 4.0, 6.0), run(2.0, 6.0, 9.0)]),
+        Line("Hopper-v4", "spacil", [run(1.0, 3.0)]),
+    ]
+    points = [Point("Hopper-v4", "gail", 1.0, 2.0), Point("Hopper-v4", "spacil", 1.0, 3.0)]
+    drawn = front(points, None)
+    assert drawn is not None
+    return [*curves(lines, 8.0), drawn]
+
+
+def some_page(label: str = "gail") -> Page:
+    header = [f"column {i}" for i in range(12)]
+    table = Table(header, [[label, *["3542 ± 12.3"] * 11]])
+    section = Section("Hopper-v4", [table], some_charts())
+    runs = Section("Runs", [Table(["run"], [["runs/" + "long" * 60]])], is_folded=True)
+    return Page("Compared", ["2 runs"], ["missing: seed 3"], [section, runs])
+
+
+def test_lines_share_one_axis_with_gaps() -> None:
+    returns = some_charts()[0].document()
+    assert returns["data"] == [
+        [1, 2, 3],
+        [1.5, 5.0, 7.5],
+        [1.0, 4.0, 6.0],
+        [2.0, 6.0, 9.0],
+        [1.0, 3.0, None],
+        [8.0, 8.0, 8.0],
+    ]
+    assert [one["has_band"] for one in returns["series"]] == [True, False]
+    assert returns["reference_label"] == "demonstrator"
+
+
+def test_points_of_one_j_keep_their_own_places() -> None:
+    a = Series("a", [1.0, 2.0], [5.0, 6.0], is_joined=False)
+    b = Series("b", [1.0], [7.0], is_joined=False)
+    chart = Chart("", "", "", [a, b])
+    assert chart.document()["data"] == [[1.0, 1.0, 2.0], [5.0, None, 6.0], [None, 7.0, None]]
+
+
+def test_lines_share_places_and_dots_beside_them_keep_their_own() -> None:
+    a = Series("a", [1.0, 2.0, 2.0], [5.0, 6.0, 7.0])
+    b = Series("b", [1.0, 2.0], [8.0, 9.0])
+    dot = Series("dot", [1.0], [3.0], is_joined=False)
+    assert Chart("", "", "", [a, b, dot]).document()["data"] == [
+        [1.0, 1.0, 2.0, 2.0],
+        [5.0, None, 6.0, 7.0],
+        [8.0, None, 9.0, None],
+        [None, 3.0, None, None],
+    ]
+
+
+def test_a_series_may_bring_its_colour() -> None:
+    chart = Chart("", "", "", [Series("a", [1.0], [1.0], colour="#123456"), Series("b", [], [])])
+    assert [one["colour"] for one in chart.document()["series"]] == ["#123456", COLOURS[1]]
+
+
+def test_rows_of_one_colour_are_numbered_by_label() -> None:
+    names = [*map(str, range(14)), "0", "13"]
+    shown = Chart("", "", "", [Series(name, [1.0], [1.0]) for name in names]).document()["series"]
+    assert [one["num_alike"] for one in shown[:14]] == [0] * 12 + [1] * 2
+    colour = {"0": "#111111", "13": "#111111"}
+    again = [Series(name, [1.0], [1.0], colour=colour.get(name)) for name in ("0", "13", "0")]
+    shown = Chart("", "", "", again).document()["series"]
+    assert [one["num_alike"] for one in shown] == [0, 1, 0]  # a line and its dots look alike
+
+
+def test_code_is_set_as_code_and_a_link_as_its_name() -> None:
+    section = Section("", [], text="`gail & co` in [recipe.json](recipe.json)")
+    page = html_of(Page("", [], [], [section]))
+    assert "<p><code>gail &amp; co</code> in recipe.json</p>" in page
+
+
+def test_sections_with_an_anchor_are_listed_in_front() -> None:
+    sections = [Section("First", [], anchor="one"), Section("Second", [])]
+    page = html_of(Page("", [], [], sections))
+    assert '<nav aria-label="Contents"><ul><li><a href="#one">First</a></li></ul></nav>' in page
+    assert '<section id="one"><h2>First</h2>' in page
+    assert "<nav" not in html_of(some_page())
+
+
+def test_a_table_without_rows_says_so_below_its_title() -> None:
+    page = html_of(Page("", [], [], [Section("", [Table(["a"], [], title="Ladders")])]))
+    assert "<h3>Ladders</h3><p>Not measured.</p>" in page
+
+
+def test_a_front_without_a_run_that_has_both_is_none() -> None:
+    assert front([Point("A-v0", "gail", None, 1.0)], None) is None
+
+
+def test_actions_are_drawn_over_time_as_far_as_each_was_played() -> None:
+    actions = {"a": [[0.1, 1.0], [0.2, 1.0]], "b": [[0.3, 1.0]]}
+    first, second = action_traces(actions, 0.02)
+    assert first.document()["data"] == [[0.0, 0.02], [0.1, 0.2], [0.3, None]]
+    assert (first.x_label, second.y_label) == ("seconds", "a1")
+
+
+def test_text_from_runs_is_never_markup() -> None:
+    evil = "</script><img src=x onerror=alert(1)>"
+    chart = Chart(evil, "x", "y", [Series(evil, [1.0], [1.0])])
+    clip = Clip(b"", evil, 2, 2)
+    section = Section(evil, [Table([evil], [[evil]])], [chart], [clip], evil)
+    page = html_of(Page(evil, [evil], [evil], [section]))
+    assert "<img" not in page
+    assert page.count("</script>") == 3  # the page's own
+
+
+def test_the_page_is_whole_and_carries_the_licence() -> None:
+    page = html_of(some_page())
+    assert not re.search(r"""(src|href)=["']?(http|//)""", page)
+    assert "default-src 'none'" in page
+    assert "The MIT License (MIT)" in page
+    (data,) = re.findall(r'id="charts">(.*?)</script>', page, flags=re.DOTALL)
+    joined = [{one["is_joined"] for one in chart["series"]} for chart in json.loads(data)]
+    assert joined == [{True}, {True}, {False}]
+    assert len(page) < 100_000
+
+
+# --- in a browser
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    if browser.CHROMIUM is None:
+        pytest.skip("there is no chromium here")
+    folder = tmp_path_factory.mktemp("browser")
+    write_page(some_page(), folder / "report.html")
+    with Browser(folder / "profile", *DESK) as window:
+        window.open(folder / "report.html")
+        yield window
+
+
+def test_every_chart_is_drawn_in_its_colours(opened: Browser) -> None:
+    assert opened.ask("plots.length") == 3
+    for chart in range(3):
+        for colour in COLOURS[:2]:
+            assert ink(opened, chart, colour) > 20, (chart, colour)
+
+
+def test_rows_of_one_colour_differ_in_lines_and_dots(opened: Browser) -> None:
+    drawn = opened.ask(
+        """[0, 1, 2, 12].map((num_alike) => {
+          const row = { label: "a", colour: "#123456", num_alike, is_joined: true };
+          const [line, dots] = [row, { ...row, is_joined: false }].map(
+            (one) => seriesOf({ x_label: "x", series: [one] }).columns[1]);
+          return [line.line, JSON.stringify(line.dash), dots.points.fill, dots.points.size];
+        })"""
+    )
+    solid, dashed, dotted, again = drawn
+    assert solid == again == ["solid", None, "#123456", 9]
+    assert (dashed[0], dotted[0]) == ("dashed", "dotted")
+    assert len({tuple(one[2:]) for one in (solid, dashed, dotted)}) == 3
+    assert len({one[1] for one in (solid, dashed, dotted)}) == 3
+    marker = opened.ask(
+        "plots[0].root.querySelector('.u-series + .u-series .u-marker').style.border"
+    )
+    assert marker.startswith("2px solid")
+
+
+def test_moving_over_a_chart_shows_its_values(opened: Browser) -> None:
+    over = place(opened, ".u-over")
+    opened.mouse("mouseMoved", over["left"] + over["width"] / 2, over["top"] + over["height"] / 2)
+    frames(opened)
+    values = opened.ask("[...plots[0].root.querySelectorAll('.u-value')].map(e => e.textContent)")
+    assert values[:2] == ["2.000", "5.000"]
+
+
+def test_a_name_hides_and_shows_its_line_and_band(opened: Browser) -> None:
+    before = ink(opened, 0, COLOURS[0])
+    assert opened.ask("plots[0].series.slice(1, 4).map(s => s.show)") == [True] * 3
+    opened.mouse("mouseMoved", 1, 1)
+    frames(opened)
+    label = place(opened, ".u-series:nth-child(2) .u-label")
+    at = (label["left"] + label["width"] / 2, label["top"] + label["height"] / 2)
+    for is_shown in (False, True):
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            opened.mouse(kind, *at)
+        opened.mouse("mouseMoved", 1, 1)
+        frames(opened)
+        assert opened.ask("plots[0].series.slice(1, 4).map(s => s.show)") == [is_shown] * 3
+        assert (ink(opened, 0, COLOURS[0]) > before / 2) == is_shown
+
+
+def test_dragging_zooms_and_a_double_click_zooms_out(opened: Browser) -> None:
+    def extent() -> Any:
+        return opened.ask("[plots[0].scales.x.min, plots[0].scales.x.max]")
+
+    whole = extent()
+    over = place(opened, ".u-over")
+    y = over["top"] + over["height"] / 2
+    start, end = (over["left"] + share * over["width"] for share in (0.25, 0.75))
+    opened.mouse("mouseMoved", start, y)
+    opened.mouse("mousePressed", start, y)
+    opened.mouse("mouseMoved", end, y)
+    opened.mouse("mouseReleased", end, y)
+    frames(opened)
+    low, high = extent()
+    assert whole[0] < low < high < whole[1]
+    for clicks in (1, 2):
+        for kind in ("mousePressed", "mouseReleased"):
+            opened.mouse(kind, start, y, clicks)
+    frames(opened)
+    assert extent() == whole
+
+
+@pytest.mark.parametrize("size", [PHONE, DESK])
+def test_the_page_fits_phone_and_desk(
+    opened: Browser, size: tuple[int, int], tmp_path: Path
+) -> None:
+    opened.resize(*size)
+    frames(opened)
+    widths = opened.ask("[document.documentElement.scrollWidth, innerWidth, plots[0].width]")
+    assert widths[0] <= widths[1] == size[0]
+    assert 0.8 * size[0] < widths[2] <= size[0]
+    opened.screenshot(tmp_path / "page.png")
+    pixels = image.imread(tmp_path / "page.png")[..., :3]
+    assert size[0] - 20 <= pixels.shape[1] <= size[0]  # a scroll bar is left out
+    assert (abs(pixels - to_rgb(COLOURS[0])).max(axis=-1) < 0.02).sum() > 100
+
+
+def test_nothing_is_loaded_and_nothing_complains(opened: Browser) -> None:
+    opened.ask("1")
+    assert opened.complaints == []
+    assert all(url.startswith("file://") for url in opened.requests)
+
+
+# --- films
+
+
+@pytest.fixture(scope="module")
+def screened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A page with a film of a second and a half: a bar that grows."""
+    if browser.CHROMIUM is None:
+        pytest.skip("there is no chromium here")
+    frames = np.zeros((30, 240, 800, 3), np.uint8)
+    for i, frame in enumerate(frames):
+        frame[100:140, : 25 * i] = 255
+    clip = Clip(mp4(frames, Size(800, 240), Fraction(20)), "Left to right: a, b", 800, 240)
+    folder = tmp_path_factory.mktemp("films")
+    page = Page("Films", [], [], [Section("Hopper-v4", [], clips=[clip])])
+    write_page(page, folder / "report.html")
+    with Browser(folder / "profile", *DESK) as window:
+        window.open(folder / "report.html")
+        yield window
+
+
+BAR = """() => {
+  const film = document.querySelector("video");
+  const copy = new OffscreenCanvas(800, 240).getContext("2d");
+  copy.drawImage(film, 0, 0);
+  const { data } = copy.getImageData(0, 120, 800, 1);
+  return [...data].filter((value, i) => i % 4 == 0 && value > 200).length / 800;
+}"""
+"""How far the bar has grown in the frame that is shown, 0 to 1"""
+
+
+def until(window: Browser, expression: str) -> None:
+    deadline = time.monotonic() + 20
+    while not window.ask(expression):
+        assert time.monotonic() < deadline, expression
+        time.sleep(0.05)
+
+
+def press(window: Browser, name: str) -> None:
+    """Click the button of this name."""
+    at = window.ask(
+        f"""(() => {{
+          const all = [...document.querySelectorAll("button")];
+          const button = all.find(one => one.textContent === "{name}");
+          button.scrollIntoView({{ block: "center" }});
+          const {{ left, top, width, height }} = button.getBoundingClientRect();
+          return [left + width / 2, top + height / 2];
+        }})()"""
+    )
+    for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+        window.mouse(kind, *at)
+
+
+def test_a_film_is_loaded_and_plays(screened: Browser) -> None:
+    until(screened, "document.querySelector('video').readyState >= 2")
+    film = screened.ask(
+        "(({duration, videoWidth, videoHeight, error}) => ({duration, videoWidth, videoHeight, "
+        "error}))(document.querySelector('video'))"
+    )
+    assert film["duration"] == pytest.approx(1.5, abs=0.05)
+    assert (film["videoWidth"], film["videoHeight"], film["error"]) == (800, 240, None)
+    # At rest it shows its end, and nothing covers the traces at its lower edge.
+    until(screened, "document.querySelector('video').currentTime > 1.3")
+    assert not screened.ask("document.querySelector('video').controls")
+    until(screened, f"({BAR})() > 0.8")
+    press(screened, "Slow motion")
+    press(screened, "Play")
+    until(screened, "!document.querySelector('video').paused")
+    until(screened, "((t) => t > 0.1 && t < 1)(document.querySelector('video').currentTime)")
+    assert screened.ask("document.querySelector('video').playbackRate") == 0.25
+    press(screened, "Pause")
+    until(screened, "document.querySelector('video').paused")
+    assert 0 < screened.ask(f"({BAR})()") < 0.8
+
+
+@pytest.mark.parametrize("size", [PHONE, DESK])
+def test_a_film_fits_phone_and_desk_and_shows_its_picture(
+    screened: Browser, size: tuple[int, int]
+) -> None:
+    screened.resize(*size)
+    screened.ask(
+        "new Promise(done => { const film = document.querySelector('video'); film.pause(); "
+        "film.onseeked = () => done(1); film.currentTime = 1.4; })"
+    )
+    frames(screened)
+    shape = screened.ask("document.querySelector('video').getBoundingClientRect().toJSON()")
+    # Never so small that its letters cannot be read: a phone scrolls to the rest.
+    assert shape["width"] == {PHONE: 544, DESK: 800}[size]
+    assert shape["height"] == pytest.approx(shape["width"] * 0.3, rel=0.05)
+    room = screened.ask("document.querySelector('video').parentElement.clientWidth")
+    assert room < size[0]
+    assert screened.ask("document.documentElement.scrollWidth <= innerWidth")
+    until(screened, f"({BAR})() > 0.6")
+
+
+def test_a_page_with_films_loads_nothing_from_elsewhere(screened: Browser) -> None:
+    screened.ask("1")
+    assert screened.complaints == []
+    assert all(url.startswith(("file://", "data:")) for url in screened.requests)

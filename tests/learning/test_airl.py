@@ -1,0 +1,256 @@
+"""AIRL's adversary: the shaped reward f, the logit log pi - f, and what it learns from."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from spacil.config.defaults import default_config
+from spacil.config.flat import flat_settings, with_settings
+from spacil.config.train_config import TrainConfig
+from spacil.demos.edits import without_tensors
+from spacil.demos.file import load_demos
+from spacil.engine.recorder import Recorder
+from spacil.errors import DivergedError
+from spacil.functional.gaussian import clipped_log_prob
+from spacil.learning.adversary import AgentBatch, imitation_reward
+from spacil.learning.airl import AirlAdversary, executed_log_prob
+from spacil.learning.judge import true_next_states
+from spacil.nets.policy import GaussianPolicy
+from spacil.nets.shaped_reward import ShapedReward
+from spacil.seeding import Streams
+from spacil.types import ExpertBatch, RolloutBatch
+
+NO_END = torch.tensor([False])
+
+
+def config_of(**settings: Any) -> TrainConfig:
+    small = {"discriminator_hidden": (16,), "standardize_actions": False, "gamma": 0.9}
+    return with_settings(default_config("airl", "Reacher-v4"), {**small, **settings})
+
+
+def make_policy(num_states: int = 2, num_actions: int = 1) -> GaussianPolicy:
+    generator = torch.Generator().manual_seed(3)
+    bounds = [1.0] * num_actions
+    return GaussianPolicy(num_states, [-1.0] * num_actions, bounds, (8,), "fan-in", -0.5, generator)
+
+
+def expert_batch(actions: Tensor, num_states: int = 2) -> ExpertBatch:
+    states = torch.randn(len(actions), num_states, generator=torch.Generator().manual_seed(5))
+    return ExpertBatch(states, actions, states + 0.1, torch.zeros(len(actions), dtype=torch.bool))
+
+
+def make_adversary(policy: GaussianPolicy, expert: ExpertBatch, **settings: Any) -> AirlAdversary:
+    return AirlAdversary(config_of(**settings), policy, expert, torch.Generator().manual_seed(1))
+
+
+def linear_f(gamma: float = 0.9, reads_actions: bool = True) -> ShapedReward:
+    """g = 2 s + 3 a (or 2 s), h = 5 s + 1: one linear layer each."""
+    network = ShapedReward(1, 1, gamma, reads_actions, hidden=())
+    (layer,), (shaping,) = network.reward_net.layers, network.shaping_net.layers
+    with torch.no_grad():
+        layer.weight.copy_(torch.tensor([[2.0, 3.0]] if reads_actions else [[2.0]]))
+        layer.bias.zero_()
+        shaping.weight.fill_(5.0)
+        shaping.bias.fill_(1.0)
+    return network.requires_grad_(False)
+
+
+def column(*values: float) -> Tensor:
+    return torch.tensor(values).unsqueeze(-1)
+
+
+def test_f_by_hand() -> None:
+    # g = 2 * 1 + 3 * 0.5, h(s') = 5 * 2 + 1, h(s) = 5 * 1 + 1
+    found = linear_f()(column(1.0), column(0.5), column(2.0), NO_END)
+    assert float(found) == pytest.approx(3.5 + 0.9 * 11 - 6)
+
+
+def test_after_a_termination_nothing_follows() -> None:
+    found = linear_f()(column(1.0), column(0.5), column(2.0), ~NO_END)
+    assert float(found) == pytest.approx(3.5 - 6)
+    elsewhere = linear_f()(column(1.0), column(0.5), column(-70.0), ~NO_END)
+    assert torch.equal(found, elsewhere)
+
+
+def test_the_state_only_form_ignores_actions() -> None:
+    network = linear_f(reads_actions=False)
+    found = network(column(1.0, 1.0), column(0.5, -9.0), column(2.0, 2.0), NO_END.expand(2))
+    assert found.tolist() == pytest.approx([2 + 0.9 * 11 - 6] * 2)
+
+
+def test_the_state_action_form_reads_actions_as_executed() -> None:
+    network = linear_f()
+    network.read_actions_clipped(torch.tensor([-1.0]), torch.tensor([1.0]))
+    rewards = network.reward(column(0.0, 0.0, 0.0), column(1.0, 1.5, 40.0))
+    assert rewards.tolist() == pytest.approx([3.0, 3.0, 3.0])
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_the_shaping_telescopes_along_an_episode(ends: bool) -> None:
+    gamma, network = 0.9, ShapedReward(3, 2, 0.9, True, (16,))
+    generator = torch.Generator().manual_seed(0)
+    states, actions = torch.randn(7, 3, generator=generator), torch.randn(6, 2, generator=generator)
+    terminated = torch.zeros(6, dtype=torch.bool)
+    terminated[-1] = ends
+    discounts = gamma ** torch.arange(6.0)
+    with torch.no_grad():
+        f = network(states[:-1], actions, states[1:], terminated)
+        g = network.reward(states[:-1], actions)
+        first, last = network.shaping(states[:1]), network.shaping(states[-1:])
+    left_over = (0 if ends else gamma**6 * last) - first
+    torch.testing.assert_close((discounts * f).sum(), (discounts * g).sum() + left_over.squeeze())
+
+
+def test_the_logit_is_the_policy_s_likelihood_less_f() -> None:
+    policy = make_policy()
+    expert = expert_batch(torch.zeros(4, 1))
+    adversary = make_adversary(policy, expert)
+    states, next_states = torch.randn(2, 5, 2, generator=torch.Generator().manual_seed(2))
+    actions = torch.tensor([[-3.0], [-0.4], [0.0], [0.9], [1.0]])
+    terminated = torch.tensor([False, False, True, False, False])
+    batch = AgentBatch(states, actions, next_states, terminated)
+    with torch.no_grad():
+        f = adversary.network(states, actions, next_states, terminated)
+        mean = policy.mean_of_normalized(states)
+    bounds = (policy.action_low, policy.action_high)
+    log_pi = clipped_log_prob(actions.clamp(*bounds), mean, policy.log_std.detach(), *bounds)
+    logits = adversary.logits_agent_is_high(batch)
+    torch.testing.assert_close(logits, log_pi - f)
+    torch.testing.assert_close(imitation_reward("logit", logits), f - log_pi)
+    assert not logits.requires_grad
+
+
+def test_the_likelihood_by_hand() -> None:
+    policy = make_policy()
+    with torch.no_grad():
+        for parameter in policy.mean_net.parameters():
+            parameter.zero_()
+    batch = AgentBatch(torch.zeros(3, 2), torch.tensor([[0.0], [1.0], [-8.0]]), None, NO_END)
+    std = math.exp(-0.5)
+    on_bound = math.log(0.5 * math.erfc(1 / std / math.sqrt(2)))
+    inside = -math.log(std * math.sqrt(2 * math.pi))
+    expected = pytest.approx([inside, on_bound, on_bound], rel=1e-5)
+    assert executed_log_prob(policy, batch).tolist() == expected
+
+
+def test_the_reward_that_never_ends_an_episode_early_is_the_default() -> None:
+    assert default_config("airl", "Reacher-v4").discriminator.imitation_reward == "positive"
+    assert config_of(imitation_reward="logit").discriminator.imitation_reward == "logit"
+
+
+def test_raw_actions_in_a_file_change_nothing() -> None:
+    demos = load_demos("Reacher-v4")
+    executed_only = without_tensors(demos, ["actions"])
+    assert demos.actions is not None and executed_only.actions is None
+    ours, theirs = (record.expert_batch("executed") for record in (demos, executed_only))
+    for name, value in vars(ours).items():
+        assert torch.equal(value, getattr(theirs, name))
+
+
+def test_an_executed_action_and_the_raw_one_behind_it_are_alike() -> None:
+    policy = make_policy()
+    adversary = make_adversary(policy, expert_batch(torch.zeros(4, 1)))
+    states = torch.randn(3, 2, generator=torch.Generator().manual_seed(2))
+    raw = AgentBatch(states, torch.tensor([[-5.0], [0.3], [2.0]]), states, NO_END.expand(3))
+    executed = replace(raw, actions=raw.actions.clamp(-1, 1))
+    assert torch.equal(
+        adversary.logits_agent_is_high(raw), adversary.logits_agent_is_high(executed)
+    )
+
+
+@pytest.mark.parametrize("form", ["state-action", "state"])
+def test_the_cost_is_the_reward_without_shaping_and_deaf_to_masked_dims(form: str) -> None:
+    policy = make_policy()
+    policy.normalizer.merge(torch.tensor([[0.0, 7.0], [2.0, 7.0]]))  # the second never moves
+    adversary = make_adversary(policy, expert_batch(torch.zeros(4, 1)), airl_reward=form)
+    states, actions = torch.tensor([[0.5, 0.0], [0.5, 3.0]]), torch.tensor([[0.2], [0.2]])
+    cost = adversary.cost(states, actions)
+    torch.testing.assert_close(cost[0], -adversary.network.reward(states, actions)[0])
+    assert torch.equal(cost[0], cost[1])
+
+
+def toy_batch(policy: GaussianPolicy, size: int, seed: int) -> AgentBatch:
+    """One-step episodes: the agent acts around 0, wherever it is."""
+    generator = torch.Generator().manual_seed(seed)
+    states = torch.randn(size, 2, generator=generator)
+    with torch.no_grad():
+        mean = policy.mean_of_normalized(states)
+    noise = torch.randn(size, 1, generator=generator)
+    actions = mean + policy.log_std.detach().exp() * noise
+    return AgentBatch(states, actions, states.roll(1, 0), torch.ones(size, dtype=torch.bool))
+
+
+def test_a_few_updates_raise_f_on_demonstrated_pairs() -> None:
+    policy, streams = make_policy(), Streams.from_seed(0)
+    generator = torch.Generator().manual_seed(9)
+    actions = 0.7 + 0.05 * torch.randn(200, 1, generator=generator)
+    expert = replace(expert_batch(actions), terminated=torch.ones(200, dtype=torch.bool))
+    adversary = make_adversary(policy, expert, discriminator_learning_rate=0.01)
+    states = torch.randn(50, 2, generator=generator)
+    ends = torch.ones(50, dtype=torch.bool)
+
+    def f_at(action: float) -> float:
+        with torch.no_grad():
+            return float(
+                adversary.network(states, torch.full((50, 1), action), states, ends).mean()
+            )
+
+    before = f_at(0.7) - f_at(-0.7)
+    reports = [
+        adversary.train(toy_batch(policy, 200, seed), 5, streams, Recorder()) for seed in range(20)
+    ]
+    assert f_at(0.7) - f_at(-0.7) > before + 1
+    assert reports[-1].disc_loss < reports[0].disc_loss
+    assert reports[-1].disc_acc > reports[0].disc_acc
+    assert reports[-1].cost_penalty is None
+
+
+def test_the_update_leaves_the_policy_alone_and_draws_nothing() -> None:
+    policy, streams = make_policy(), Streams.from_seed(0)
+    adversary = make_adversary(policy, expert_batch(torch.full((20, 1), 0.5)))
+    before = [parameter.clone() for parameter in policy.parameters()]
+    adversary.train(toy_batch(policy, 30, 0), 3, streams, Recorder())
+    assert all(map(torch.equal, before, policy.parameters()))
+    fresh = Streams.from_seed(0).state()
+    assert all(torch.equal(state, fresh[name]) for name, state in streams.state().items())
+
+
+def test_a_diverging_reward_ends_in_words() -> None:
+    policy = make_policy()
+    adversary = make_adversary(
+        policy, expert_batch(torch.full((20, 1), 0.5)), discriminator_learning_rate=1e38
+    )
+    with pytest.raises(DivergedError, match="--discriminator-learning-rate"):
+        for _ in range(3):
+            adversary.train(toy_batch(policy, 30, 0), 2, Streams.from_seed(0), Recorder())
+
+
+def test_the_successor_of_a_truncated_step_is_the_state_it_was_cut_at() -> None:
+    states = torch.arange(6.0).view(3, 2, 1)  # two envs, three steps
+    truncated = torch.tensor([[False, False], [True, False], [False, False]])
+    terminated = torch.tensor([[False, True], [False, False], [False, False]])
+    rollout = RolloutBatch(
+        states=states,
+        actions=states,
+        env_rewards=states.squeeze(-1).double(),
+        terminated=terminated,
+        truncated=truncated,
+        final_states=torch.tensor([[50.0]]),
+        last_states=torch.tensor([[6.0], [7.0]]),
+    )
+    assert true_next_states(rollout).flatten().tolist() == [2, 3, 50, 5, 6, 7]
+    assert rollout.states.flatten().tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_saved_cost_is_the_one_that_was_learned() -> None:
+    policy = make_policy()
+    adversary = make_adversary(policy, expert_batch(torch.linspace(-1, 1, 6).unsqueeze(1)))
+    settings = flat_settings(config_of())
+    saved = AirlAdversary.saved_cost(settings, policy, adversary.network.state_dict())
+    states, actions = torch.randn(5, 2), torch.linspace(-2, 2, 5).unsqueeze(1)
+    torch.testing.assert_close(saved(states, actions), adversary.cost(states, actions))
+    assert saved(states, actions).std() > 0

@@ -1,0 +1,221 @@
+"""Cloning an expert whose answer is known: what is learned, held out, penalised, refused."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from penalty_cases import POLICY_PENALTIES
+
+from spacil.config.defaults import default_config
+from spacil.config.flat import with_user_settings
+from spacil.config.train_config import TrainConfig
+from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.file import load_demos
+from spacil.engine.torch_threads import one_torch_thread
+from spacil.envs.vector_env import EnvSpec
+from spacil.errors import DataError, DivergedError
+from spacil.learning.cloner import SPREAD_FLOOR, Cloner, clone, run_epoch
+from spacil.learning.pairs import held_out_episodes
+from spacil.smoothness.metric import local_lipschitz
+
+SPEC = EnvSpec("Line-v0", 4, 2, np.full(2, -1, np.float32), np.full(2, 1, np.float32), None, None)
+GAINS = torch.tensor([[1.0, -0.5, 0.0, 0.3], [0.2, 0.8, -0.4, 0.0]])
+"""The linear expert's raw action is GAINS @ state"""
+
+
+@pytest.fixture(autouse=True)
+def _one_torch_thread() -> Iterator[None]:
+    with one_torch_thread():
+        yield
+
+
+def linear_demos(
+    num_episodes: int = 5, length: int = 200, noise: float = 0.0, has_raw: bool = True
+) -> Demonstrations:
+    generator = torch.Generator().manual_seed(0)
+    states = torch.randn(num_episodes, length, 4, generator=generator) * torch.tensor([1, 2, 3, 4])
+    actions = states @ GAINS.T
+    actions += noise * torch.randn(actions.shape, generator=generator)
+    return Demonstrations.from_arrays(
+        list(states.numpy()),
+        list(actions.clamp(-1, 1).numpy()),
+        actions=list(actions.numpy()) if has_raw else None,
+    )
+
+
+def settings(**changes: Any) -> TrainConfig:
+    small = {"policy_hidden": (32, 32), "clone_minibatch": 50, "iterations": 5}
+    return with_user_settings(default_config("bc", "Line-v0"), small | changes)
+
+
+def epochs_of(cloner: Cloner) -> list[dict[str, Any]]:
+    rows = []
+    while not cloner.is_done:
+        rows.append(run_epoch(cloner))
+    return rows
+
+
+def heldout_error(cloner: Cloner, policy: Any) -> float:
+    with torch.no_grad():
+        residuals = policy.mean_of_normalized(cloner.heldout.rows.states) - cloner.heldout.actions
+    return float(residuals.square().sum(-1).mean())
+
+
+# --- what is learned
+
+
+def test_a_linear_expert_is_cloned_with_its_gains() -> None:
+    demos = linear_demos()
+    policy = clone(demos, SPEC, settings(iterations=25, clone_learning_rate=0.004))
+    assert demos.actions is not None
+    error = (policy.mean(demos.states) - demos.actions).square().mean()
+    assert float(error / demos.actions.var()) < 0.005
+    states = policy.normalize(demos.states)
+    j = float(local_lipschitz(policy.mean_of_normalized, states).mean())
+    per_normalized_unit = GAINS.double() * demos.state_std
+    assert j == pytest.approx(float(torch.linalg.svdvals(per_normalized_unit)[0]), rel=0.1)
+
+
+def test_the_policy_handed_out_has_the_lowest_heldout_loss_of_all_epochs() -> None:
+    cloner = Cloner(settings(iterations=12, clone_learning_rate=0.05), SPEC, linear_demos())
+    rows = epochs_of(cloner)
+    losses = [row["heldout_loss"] for row in rows]
+    assert min(losses) < 0.1 * losses[0]
+    assert losses[-1] > min(losses), "the last epoch is the best: it tells nothing apart"
+    assert heldout_error(cloner, cloner.policy) == pytest.approx(min(losses), rel=1e-6)
+    assert heldout_error(cloner, cloner.student) == pytest.approx(losses[-1], rel=1e-6)
+    assert rows[-1]["chosen_iteration"] == 1 + losses.index(min(losses))
+
+
+def test_cloning_ends_once_the_heldout_loss_has_stopped_falling() -> None:
+    demos = linear_demos(num_episodes=3, length=20, noise=1.0)
+    config = settings(iterations=500, clone_learning_rate=0.01, clone_patience=4)
+    rows = epochs_of(Cloner(config, SPEC, demos))
+    assert len(rows) < 500
+    assert len(rows) - rows[-1]["chosen_iteration"] == 4
+
+
+def test_with_nothing_held_out_all_pairs_teach_and_the_newest_policy_is_handed_out() -> None:
+    demos = linear_demos()
+    cloner = Cloner(settings(holdout_fraction=0.0, clone_patience=1), SPEC, demos)
+    rows = epochs_of(cloner)
+    assert (len(rows), len(cloner.taught.actions)) == (5, demos.num_steps)
+    assert rows[-1]["heldout_loss"] is None and rows[-1]["chosen_iteration"] == 5
+    for name, value in cloner.student.state_dict().items():
+        assert torch.equal(value, cloner.policy.state_dict()[name])
+
+
+def test_raw_actions_are_cloned_where_the_file_has_them_and_executed_ones_elsewhere() -> None:
+    raw, executed = linear_demos(), linear_demos(has_raw=False)
+    assert float(Cloner(settings(), SPEC, raw).taught.actions.abs().max()) > 1
+    assert float(Cloner(settings(), SPEC, executed).taught.actions.abs().max()) == 1
+
+
+def test_the_spread_is_that_of_the_heldout_residuals() -> None:
+    config = settings(iterations=12, clone_learning_rate=0.004)
+    cloner = Cloner(config, SPEC, linear_demos(num_episodes=10, noise=0.5))
+    epochs_of(cloner)
+    residuals = cloner.heldout.actions - cloner.student.mean_of_normalized(
+        cloner.heldout.rows.states
+    )
+    std = cloner.student.log_std.exp()
+    assert torch.allclose(std, residuals.square().mean(0).sqrt())
+    assert std.tolist() == pytest.approx([0.5, 0.5], abs=0.1)
+
+
+def test_the_spread_of_a_perfect_fit_stays_finite() -> None:
+    demos = Demonstrations.from_arrays([np.ones((9, 4))] * 2, [np.zeros((8, 2))] * 2)
+    policy = clone(demos, SPEC, settings(iterations=200))
+    assert policy.log_std.exp().tolist() == pytest.approx([SPREAD_FLOOR] * 2)
+
+
+def test_the_own_frame_is_the_common_one() -> None:
+    demos = linear_demos()
+    normalizer = Cloner(settings(), SPEC, demos).policy.normalizer
+    assert torch.allclose(normalizer.std, demos.state_std)
+
+
+@pytest.mark.parametrize("num_episodes", [2, 3, 6, 50])
+def test_whole_episodes_are_held_out_at_least_one_and_never_all(num_episodes: int) -> None:
+    for fraction in (0.01, 0.2, 0.99):
+        is_heldout = held_out_episodes(num_episodes, fraction, torch.Generator().manual_seed(0))
+        assert 1 <= int(is_heldout.sum()) <= num_episodes - 1
+    cloner = Cloner(settings(), SPEC, linear_demos(num_episodes))
+    assert len(cloner.heldout.actions) % 200 == 0
+
+
+def test_of_one_episode_nothing_is_held_out(caplog: pytest.LogCaptureFixture) -> None:
+    cloner = Cloner(settings(), SPEC, linear_demos(num_episodes=1))
+    assert not cloner.has_heldout
+    assert "nothing is held out" in caplog.text
+
+
+# --- penalties
+
+
+def test_the_penalty_lowers_j_on_hoppers_demonstrations() -> None:
+    demos = load_demos("Hopper-v4").subsample(4)
+    spec = EnvSpec("Hopper-v4", 11, 3, -np.ones(3, np.float32), np.ones(3, np.float32), 1000, None)
+    js, errors = [], []
+    for weight in (0.0, 0.03):
+        config = settings(policy_hidden=(64, 64), iterations=15, lambda_policy=weight)
+        cloner = Cloner(config, spec, demos)
+        epochs_of(cloner)
+        states = cloner.heldout.rows.states
+        js.append(float(local_lipschitz(cloner.policy.mean_of_normalized, states).mean()))
+        errors.append(heldout_error(cloner, cloner.policy))
+    assert js[1] < 0.7 * js[0]
+    assert errors[0] < errors[1] < 1
+
+
+@pytest.mark.parametrize("name", POLICY_PENALTIES)
+def test_every_policy_penalty_has_weight_in_cloning(name: str) -> None:
+    config = settings(penalty={name: 0.1}, penalty_discount=True, iterations=1)
+    (row,) = epochs_of(Cloner(config, SPEC, linear_demos()))
+    assert row["loss_policy_penalty"] > 0
+    assert row["heldout_loss"] > row["heldout_imitation"]
+
+
+def test_the_lcp_penalty_reads_the_students_own_actions() -> None:
+    """Over those it averages to Frobenius' norm; demonstrated ones lie twice as far off here."""
+    values = {}
+    for name in ("frobenius", "lcp"):
+        config = settings(penalty={name: 1e-6}, penalty_state_fraction=1.0, iterations=1)
+        (row,) = epochs_of(Cloner(config, SPEC, linear_demos()))
+        values[name] = row["loss_policy_penalty"]
+    assert values["lcp"] == pytest.approx(values["frobenius"], rel=0.3)
+
+
+def test_early_stopping_weighs_the_penalty_fully_while_training_still_ramps_it_up() -> None:
+    config = settings(lambda_policy=0.5, penalty_ramp_iterations=4)
+    rows = epochs_of(Cloner(config, SPEC, linear_demos()))
+    assert [row["lambda_policy"] for row in rows] == [0, 0.125, 0.25, 0.375, 0.5]
+    assert rows[0]["loss_policy_penalty"] == 0
+    assert rows[0]["heldout_loss"] > rows[0]["heldout_imitation"]
+
+
+def test_a_penalty_without_weight_draws_nothing() -> None:
+    cloner = Cloner(settings(), SPEC, linear_demos())
+    before = cloner.streams.state()
+    epochs_of(cloner)
+    moved = {
+        name for name, state in cloner.streams.state().items() if not state.equal(before[name])
+    }
+    assert moved == {"minibatch"}
+
+
+# --- bad input
+
+
+def test_demonstrations_of_other_sizes_are_refused() -> None:
+    demos = Demonstrations.from_arrays([np.zeros((3, 5))], [np.zeros((2, 2))])
+    with pytest.raises(DataError, match="5 state dims, Line-v0 has 4"):
+        clone(demos, SPEC)
+
+
+def test_a_loss_that_is_not_finite_ends_cloning_with_a_remedy() -> None:
+    config = settings(clone_learning_rate=1e30)
+    with pytest.raises(DivergedError, match="--clone-learning-rate"):
+        clone(linear_demos(), SPEC, config)

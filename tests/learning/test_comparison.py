@@ -1,0 +1,58 @@
+"""When a filter counts as good as the smooth policy, and that filters start at rest."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from spacil.learning.smoothing_comparison import Comparison, Condition, Contender
+from spacil.measuring.report import PlayedEpisodes
+from spacil.smoothness.action_signal import ActionSignal
+
+
+def contender(name: str, earned: float, change: float, noisy: float, **more: Any) -> Contender:
+    signal = ActionSignal(change, 0.1, 0.1, 0.1, 0.1, 0.1, None, None)
+    played = PlayedEpisodes(earned, 0.0, earned, earned, 5, 40.0, signal)
+    disturbed = (Condition("noise", 0.1, noisy, 0.0, change),)
+    return Contender(name, more.pop("is_filter", False), earned / 100, None, played, disturbed)
+
+
+def table(*filters: Contender) -> Comparison:
+    return Comparison(
+        task="Cart",
+        seed=0,
+        num_episodes=5,
+        random_return=0.0,
+        frame="states",
+        teacher=contender("teacher", 100.0, 1.0, 90.0),
+        smooth=contender("smooth policy", 99.0, 0.5, 95.0),
+        filters=filters,
+    )
+
+
+@pytest.mark.parametrize(
+    ("earned", "change", "noisy", "is_as_good"),
+    [
+        (99.0, 0.5, 95.0, True),
+        (99.0, 0.5, 94.5, True),  # within one percent
+        (97.0, 0.5, 95.0, False),  # lost return
+        (99.0, 0.6, 95.0, False),  # moves more
+        (99.0, 0.5, 90.0, False),  # falls under noise
+    ],
+)
+def test_a_filter_is_as_good_only_in_every_respect(
+    earned: float, change: float, noisy: float, is_as_good: bool
+) -> None:
+    row = contender("moving average", earned, change, noisy, is_filter=True)
+    found = table(row).as_good_filters(0.98)
+    assert found == ([row] if is_as_good else [])
+
+
+def test_the_text_names_the_filters_that_are_as_good() -> None:
+    from spacil.cli.smoothing.smooth import about_filters
+
+    good = contender("teacher, moving average 0.5", 99.0, 0.4, 96.0, is_filter=True)
+    assert "as good here" in about_filters(table(good))
+    assert "moving average 0.5" in about_filters(table(good))
+    bad = replace(good, return_share=0.5)
+    assert "none keeps the return" in about_filters(table(bad))

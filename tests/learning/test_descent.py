@@ -1,0 +1,121 @@
+"""The adversary's step: whom it pays, what it reports, and that a step too far is refused."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from spacil.engine.adam import Adam
+from spacil.errors import DivergedError
+from spacil.learning import descent
+from spacil.learning.descent import DiscriminatorReport, gail_loss
+from spacil.nets.discriminator import Discriminator
+
+
+def _sides() -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+    generator = torch.Generator().manual_seed(0)
+    agent = (torch.randn(60, 3, generator=generator), torch.randn(60, 2, generator=generator) + 1)
+    expert = (torch.randn(40, 3, generator=generator), torch.randn(40, 2, generator=generator) - 1)
+    return agent, expert
+
+
+def _fit(
+    net: Discriminator,
+    optimizer: Adam,
+    num_steps: int,
+    penalty: Callable[[], Tensor] | None = None,
+) -> DiscriminatorReport:
+    agent, expert = _sides()
+
+    def logits() -> tuple[Tensor, Tensor]:
+        return net.logits_agent_is_high(*agent), net.logits_agent_is_high(*expert)
+
+    measured = descent.descend(net, optimizer, logits, penalty, num_steps)
+    return descent.report(net, measured, len(agent[0]), len(expert[0]))
+
+
+def test_the_loss_is_the_binary_cross_entropy_with_the_agent_labelled_one() -> None:
+    agent_logits, expert_logits = torch.tensor([0.3, -2.0]), torch.tensor([1.5, -0.2, 4.0])
+    summands = gail_loss(agent_logits, expert_logits)
+    bce = F.binary_cross_entropy_with_logits
+    assert torch.allclose(summands["agent"], bce(agent_logits, torch.ones(2)))
+    assert torch.allclose(summands["expert"], bce(expert_logits, torch.zeros(3)))
+
+
+def test_training_it_gives_the_agent_the_higher_cost_and_the_lower_reward() -> None:
+    agent, expert = _sides()
+    net = Discriminator(3, 2, (16,), generator=torch.Generator().manual_seed(0))
+    optimizer = Adam(net, 0.01)
+    first = _fit(net, optimizer, 1)
+    last = _fit(net, optimizer, 200)
+    last = _fit(net, optimizer, 0)
+    assert last.disc_loss < first.disc_loss
+    assert last.disc_acc > 0.9
+    reward_on_agent = -net.cost(*agent).mean()
+    reward_on_expert = -net.cost(*expert).mean()
+    assert 0 < reward_on_agent < reward_on_expert
+
+
+@pytest.mark.parametrize(
+    ("agent", "expert", "largest"),
+    [([-4.0, 1.0], [2.0, -3.0], 4.0), ([1.0, 2.0], [-5.0, 0.5, 1.0], 5.0)],
+)
+def test_the_largest_logit_of_either_side_and_sign_is_reported(
+    agent: list[float], expert: list[float], largest: float
+) -> None:
+    logits = torch.tensor(agent), torch.tensor(expert)
+    measured = descent._measure(*logits, gail_loss(*logits))
+    assert float(measured["max_abs_logit"]) == largest
+    assert float(measured["acc_agent"]) == sum(x > 0 for x in agent) / len(agent)
+    assert float(measured["acc_expert"]) == pytest.approx(
+        sum(x < 0 for x in expert) / len(expert), rel=1e-6
+    )
+
+
+def test_zero_steps_leave_the_parameters_alone() -> None:
+    net = Discriminator(3, 2, (16,), generator=torch.Generator().manual_seed(0))
+    before = [p.detach().clone() for p in net.parameters()]
+    _fit(net, Adam(net, 1e-3), 0)
+    assert all(torch.equal(a, b) for a, b in zip(before, net.parameters(), strict=True))
+
+
+def test_full_separation_is_reported_as_saturated() -> None:
+    def report(largest: float, acc_agent: float, agent_loss: float = 0.5) -> DiscriminatorReport:
+        accuracies = {"acc_agent": acc_agent, "acc_expert": 1.0, "max_abs_logit": largest}
+        return descent._report({"agent": agent_loss, "expert": 0.001, **accuracies}, 2, 1)
+
+    assert report(3.0, 1.0).is_saturated and report(3.0, 1.0).disc_acc == 1
+    assert report(60.0, 0.5).is_saturated and report(60.0, 0.5).disc_acc == pytest.approx(2 / 3)
+    assert not report(3.0, 0.5).is_saturated
+    # One pair is on the wrong side, by next to nothing: of the reward as little is left.
+    assert report(12.0, 0.5, agent_loss=0.008).is_saturated
+    assert not report(12.0, 0.5, agent_loss=0.04).is_saturated
+
+
+def test_a_mean_that_was_rounded_still_counts_as_full_separation() -> None:
+    numbers = {"acc_agent": 1 - 2**-24, "acc_expert": 1.0, "max_abs_logit": 3.0}
+    numbers |= {"agent": 0.1, "expert": 0.1}
+    assert descent._report(numbers, 50_000, 1).is_saturated
+    numbers["acc_agent"] = 1 - 1 / 50_000  # one pair of many on the wrong side
+    assert not descent._report(numbers, 50_000, 1).is_saturated
+
+
+def test_a_penalty_is_a_summand_of_its_own_and_none_without_one() -> None:
+    nets = [Discriminator(3, 2, (16,), generator=torch.Generator().manual_seed(0)) for _ in "12"]
+    plain = _fit(nets[0], Adam(nets[0], 1e-3), 1)
+    bias = nets[1].net.layers[-1].bias
+    penalized = _fit(nets[1], Adam(nets[1], 1e-3), 1, lambda: 0.5 + 1e3 * bias.sum())
+    assert plain.cost_penalty is None and penalized.cost_penalty == 0.5
+    assert plain.disc_loss == penalized.disc_loss
+    # The penalty's slope decides where the bias goes; nothing else of the step has changed.
+    assert nets[0].net.layers[-1].bias.item() > 0 > bias.item()
+
+
+def test_a_step_that_blows_up_is_refused() -> None:
+    net = Discriminator(3, 2, (16,), generator=torch.Generator().manual_seed(0))
+    optimizer = Adam(net, 1e30)
+    with pytest.raises(DivergedError, match="discriminator step"):
+        for _ in range(5):
+            _fit(net, optimizer, 1)

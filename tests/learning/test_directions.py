@@ -1,0 +1,130 @@
+"""Both adversaries learn the right way round: whom they pay, what they report, what is smoothed.
+
+The agent's actions lie around +0.5, the demonstrator's around -0.5, so what is right is known.
+"""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from spacil.config.defaults import default_config
+from spacil.config.flat import with_settings
+from spacil.engine.recorder import Recorder
+from spacil.learning.adversary import Adversary, AgentBatch, imitation_reward
+from spacil.learning.airl import AirlAdversary
+from spacil.learning.gail import GailAdversary
+from spacil.nets.policy import GaussianPolicy
+from spacil.seeding import Streams
+from spacil.smoothness.cost_metric import cost_constants
+from spacil.types import ExpertBatch
+
+SETTINGS: dict[str, Any] = {
+    "discriminator_hidden": (16,),
+    "discriminator_activation": "tanh",
+    "discriminator_learning_rate": 0.01,
+    "standardize_actions": False,
+    "penalty_state_fraction": 1.0,
+}
+KINDS = {"spacil": GailAdversary, "airl": AirlAdversary}
+
+
+def states_and_actions(side: float, size: int, seed: int) -> tuple[Tensor, Tensor]:
+    draws = torch.Generator().manual_seed(seed)
+    states = torch.randn(size, 3, generator=draws)
+    return states, side + 0.2 * torch.randn(size, 2, generator=draws)
+
+
+def agent_batch(size: int = 80) -> AgentBatch:
+    states, actions = states_and_actions(0.5, size, 0)
+    return AgentBatch(states, actions, states.roll(1, 0), torch.zeros(size, dtype=torch.bool))
+
+
+def expert_batch(size: int = 50) -> ExpertBatch:
+    states, actions = states_and_actions(-0.5, size, 1)
+    return ExpertBatch(states, actions, states.roll(1, 0), torch.zeros(size, dtype=torch.bool))
+
+
+def as_agent(expert: ExpertBatch) -> AgentBatch:
+    return AgentBatch(expert.states, expert.actions, expert.next_states, expert.terminated)
+
+
+def make(algorithm: str, **changes: Any) -> Adversary:
+    settings = SETTINGS | {"lambda_cost": 0.0} | changes
+    preset = "plain" if algorithm == "spacil" else "none"  # a weight of our own, as given
+    config = with_settings(default_config(algorithm, "Reacher-v4", preset), settings)
+    draws = torch.Generator().manual_seed(2)
+    policy = GaussianPolicy(3, [-1.0] * 2, [1.0] * 2, (8,), generator=draws)
+    return KINDS[algorithm](config, policy, expert_batch(), draws)
+
+
+def train(adversary: Adversary, num_steps: int) -> Any:
+    return adversary.train(agent_batch(), num_steps, Streams.from_seed(0), Recorder())
+
+
+@pytest.mark.parametrize("algorithm", KINDS)
+def test_the_loss_falls_and_d_goes_to_one_on_the_agent(algorithm: str) -> None:
+    adversary = make(algorithm)
+    first = train(adversary, 100)
+    last = train(adversary, 0)
+    assert last.disc_loss < 0.5 * first.disc_loss
+    assert last.disc_acc_agent > 0.9 and last.disc_acc_expert > 0.9
+    assert float(adversary.logits_agent_is_high(agent_batch()).mean()) > 1
+    assert float(adversary.logits_agent_is_high(as_agent(expert_batch())).mean()) < -1
+
+
+@pytest.mark.parametrize("form", ["positive", "negative", "logit"])
+@pytest.mark.parametrize("algorithm", KINDS)
+def test_agent_like_pairs_are_paid_less_and_cost_more(algorithm: str, form: Any) -> None:
+    adversary = make(algorithm)
+    train(adversary, 100)
+    ours, theirs = agent_batch(), as_agent(expert_batch())
+    paid = [
+        float(imitation_reward(form, adversary.logits_agent_is_high(side)).mean())
+        for side in (ours, theirs)
+    ]
+    assert paid[0] < paid[1] - 0.5
+    with torch.no_grad():
+        costs = [float(adversary.cost(each.states, each.actions).mean()) for each in (ours, theirs)]
+    assert costs[0] > costs[1] + 0.5
+
+
+def smoothed(form: str, weight: float) -> GailAdversary:
+    adversary = make("spacil", cost_penalty_form=form, lambda_cost=weight)
+    train(adversary, 200)
+    assert isinstance(adversary, GailAdversary)
+    return adversary
+
+
+@pytest.mark.parametrize(
+    ("form", "slope"),
+    [
+        ("response", "cost_lipschitz_response"),
+        ("both", "cost_lipschitz_state"),
+        ("state", "cost_lipschitz_state"),
+    ],
+)
+def test_a_cost_penalty_lowers_the_slope_it_names(form: str, slope: str) -> None:
+    plain, smooth = (
+        cost_constants(each.cost, each.policy.mean_of_normalized, expert_batch().states)
+        for each in (smoothed(form, 0.0), smoothed(form, 10.0))
+    )
+    assert getattr(smooth, slope) < 0.5 * getattr(plain, slope)
+
+
+@pytest.mark.parametrize("form", ["gp", "r1"])
+def test_a_gradient_penalty_flattens_the_logits_at_the_demonstrations(form: str) -> None:
+    def slope(adversary: GailAdversary) -> float:
+        pairs = [each.requires_grad_() for each in states_and_actions(-0.5, 50, 1)]
+        logits = adversary.network.logits_agent_is_high(*pairs)
+        slopes = torch.cat(torch.autograd.grad(logits.sum(), pairs), dim=-1)
+        return float(slopes.norm(dim=-1).mean())
+
+    assert slope(smoothed(form, 10.0)) < 0.5 * slope(smoothed(form, 0.0))
+
+
+def test_twice_the_weight_is_twice_the_reported_penalty() -> None:
+    reports = [train(make("spacil", lambda_cost=weight), 1) for weight in (1.0, 2.0)]
+    assert reports[1].cost_penalty == pytest.approx(2 * reports[0].cost_penalty, rel=1e-5)
+    assert reports[0].cost_penalty > 0

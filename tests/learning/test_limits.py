@@ -1,0 +1,37 @@
+"""Errors that say what was going on."""
+
+import resource
+from types import SimpleNamespace
+
+import pytest
+
+from spacil.config.defaults import default_config
+from spacil.errors import RetryableError
+from spacil.learning.limits import memory_named, peak_memory_gb
+
+
+@pytest.mark.parametrize(("platform", "most"), [("linux", 3 * 2**20), ("darwin", 3 * 2**30)])
+def test_the_peak_is_told_in_gigabytes_whatever_the_system_counts_in(
+    platform: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.platform", platform)
+    monkeypatch.setattr(resource, "getrusage", lambda whose: SimpleNamespace(ru_maxrss=most))
+    assert peak_memory_gb() == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError("no room"), RuntimeError("DefaultCPUAllocator: can't allocate memory")]
+)
+def test_running_out_of_memory_is_told_with_the_batch_that_did_it(error: Exception) -> None:
+    config = default_config("gail", "Hopper-v4")
+    batch = f"batches of {config.sampling.steps_per_iteration:,} steps in 50 envs on cpu"
+    with pytest.raises(RetryableError, match=f"{batch}.*is intact"), memory_named(config):
+        raise error
+
+
+def test_other_errors_are_let_through() -> None:
+    with (
+        pytest.raises(RuntimeError, match="shapes"),
+        memory_named(default_config("gail", "Hopper-v4")),
+    ):
+        raise RuntimeError("shapes do not match")

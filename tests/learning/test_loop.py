@@ -1,0 +1,101 @@
+"""What an iteration counts, and what it must leave alone."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from spacil.config.defaults import default_config
+from spacil.config.flat import with_settings
+from spacil.demos.file import load_demos
+from spacil.engine.torch_threads import one_torch_thread, torch_threads
+from spacil.learning import loop
+from spacil.learning.evaluation import evaluate_if_due
+from spacil.learning.policy_learner import PolicyLearner
+
+
+@pytest.fixture
+def learner(tiny: Callable[..., dict[str, Any]]) -> Iterator[PolicyLearner]:
+    config = with_settings(default_config("gail", "Reacher-v4"), tiny())
+    learner = PolicyLearner(config, "Reacher-v4", load_demos("Reacher-v4").first(3))
+    with one_torch_thread():
+        yield learner
+    learner.close()
+
+
+def test_evaluation_touches_nothing_that_training_reads(learner: PolicyLearner) -> None:
+    for _ in range(2):
+        learner.iterate()
+    before = learner.tensors()
+    metrics = evaluate_if_due(learner)
+    assert metrics["num_episodes"] == learner.eval_env.num_envs == 2
+    assert learner.best is not None and metrics["is_best"]
+    after = learner.tensors()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+def test_evaluations_come_at_their_interval_and_at_the_end_each_from_its_own_starts(
+    learner: PolicyLearner,
+) -> None:
+    rows: list[dict[str, Any]] = []
+    loop.train(learner, rows.append)
+    assert [row["iteration"] for row in rows] == [1, 2, 3]
+    assert ["average_return" in row for row in rows] == [False, True, True]
+    # The same policy on the starts of another evaluation.
+    learner.counters.iteration = 2
+    again = evaluate_if_due(learner)
+    assert again["average_return"] != rows[2]["average_return"]
+    assert again["average_return"] != rows[1]["average_return"]
+
+
+def test_the_env_of_training_and_the_one_of_evaluation_start_apart(learner: PolicyLearner) -> None:
+    starts = learner.env.reset(), learner.eval_env.reset()
+    assert not set(map(bytes, starts[0])) & set(map(bytes, starts[1]))
+
+
+def test_iterations_count_steps_and_gather_the_returns_of_whole_episodes(
+    learner: PolicyLearner,
+) -> None:
+    # Ten envs of 50-step episodes, 20 steps each: nothing ends, nothing, then everything does.
+    rows = [learner.iterate() for _ in range(3)]
+    assert [row["env_steps"] for row in rows] == [200, 400, 600]
+    assert [row["episodes_finished"] for row in rows] == [0, 0, 10]
+    assert rows[0]["train_return"] is None and rows[2]["train_length"] == 50
+    assert -100 < rows[2]["train_return"] < 0
+    assert learner.open_episodes.lengths.tolist() == [10] * 10
+
+
+def test_the_normaliser_moves_once_at_the_end_of_an_iteration(learner: PolicyLearner) -> None:
+    count = learner.policy.normalizer.count
+    assert count == 0
+    learner.iterate()
+    assert count == 200
+    learner.iterate()
+    assert count == 400
+
+
+def test_imitation_never_reads_the_envs_reward(learner: PolicyLearner) -> None:
+    step = learner.env.step
+
+    def bribed(*arguments: Any) -> Any:
+        result = step(*arguments)
+        result.rewards[:] = 1e6
+        return result
+
+    plain = PolicyLearner(learner.config, "Reacher-v4", learner.demonstrations)
+    learner.env.step = bribed  # type: ignore[method-assign]
+    rows = [(plain.iterate(), learner.iterate()) for _ in range(3)]
+    assert rows[2][1]["train_return"] > 1e6 > rows[2][0]["train_return"]
+    assert all(first["reward_mean"] == second["reward_mean"] for first, second in rows)
+    for name, parameter in plain.policy.named_parameters():
+        assert torch.equal(parameter, learner.policy.get_parameter(name))
+    plain.close()
+
+
+def test_training_gives_the_threads_back(learner: PolicyLearner) -> None:
+    with torch_threads(2):
+        seen: list[int] = []
+        loop.train(learner, lambda metrics: seen.append(torch.get_num_threads()))
+        assert set(seen) == {learner.config.run.torch_threads} == {1}
+        assert torch.get_num_threads() == 2

@@ -1,0 +1,129 @@
+"""Random trust-region updates, the degenerate ones among them: the bound holds, nothing breaks."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from figures import record_figure
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from spacil.config.learning import TrustRegionConfig
+from spacil.engine.recorder import Recorder
+from spacil.functional import flat_params
+from spacil.functional.gaussian import kl_old_new
+from spacil.learning import trust_region
+from spacil.learning.objectives import PolicyLoss, surrogate_loss
+from spacil.nets.policy import GaussianPolicy
+from spacil.smoothness.state_subset import random_subset
+
+NUM_UPDATES = 10_000
+
+reasons: Counter[str] = Counter()
+"""How the updates of the campaign ended."""
+
+
+def policy_of(seed: int, sizes: tuple[int, int], log_std: float) -> GaussianPolicy:
+    num_states, num_actions = sizes
+    bounds = np.ones(num_actions, dtype=np.float32)
+    generator = torch.Generator().manual_seed(seed)
+    policy = GaussianPolicy(num_states, -bounds, bounds, (12, 9), generator=generator)
+    with torch.no_grad():
+        policy.log_std.normal_(log_std, 0.3, generator=generator)
+    return policy
+
+
+def config_of(max_kl: float, damping: float, cg_steps: int, fraction: float) -> TrustRegionConfig:
+    config = replace(
+        TrustRegionConfig(), max_kl=max_kl, cg_steps=cg_steps, fisher_state_fraction=fraction
+    )
+    # No setting allows it; it makes the curvature of the solver indefinite, as rounding might.
+    object.__setattr__(config, "cg_damping", damping)
+    return config
+
+
+def worsening(loss: PolicyLoss) -> PolicyLoss:
+    """A loss that is higher wherever else it is asked: every step must be taken back."""
+    calls = Counter[str]()
+
+    def worse(mean: Tensor, log_std: Tensor) -> dict[str, Tensor]:
+        calls["all"] += 1
+        return {**loss(mean, log_std), "wall": torch.tensor(1e38 if calls["all"] > 1 else 0.0)}
+
+    return worse
+
+
+@st.composite
+def advantages_of(draw: st.DrawFn, size: int, generator: torch.Generator) -> Tensor:
+    scale = draw(st.sampled_from([1e-30, 1e-12, 1.0, 1e6, 1e15]))
+    match draw(st.sampled_from(["random", "equal", "zero", "one", "opposite"])):
+        case "random":
+            return scale * torch.randn(size, generator=generator)
+        case "equal":
+            return torch.full((size,), scale)
+        case "zero":
+            return torch.zeros(size)
+        case "one":
+            return scale * torch.eye(1, size).flatten()
+        case _:
+            return scale * torch.arange(size).remainder(2).mul(2).sub(1).float()
+
+
+@pytest.mark.slow
+@settings(max_examples=NUM_UPDATES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_ten_thousand_updates_keep_the_bound_revert_bitwise_and_stay_finite(
+    data: st.DataObject,
+) -> None:
+    draw = data.draw
+    seed = draw(st.integers(0, 2**31), label="seed")
+    generator = torch.Generator().manual_seed(seed)
+    sizes = draw(st.sampled_from([(1, 1), (4, 2), (11, 3)]), label="states, actions")
+    log_std = draw(st.sampled_from([-8.0, -0.5, 3.0]), label="log std")
+    policy = policy_of(seed, sizes, log_std)
+    size = draw(st.sampled_from([1, 2, 37, 200]), label="batch")
+    scale = draw(st.sampled_from([0.0, 1e-6, 1.0, 10.0, 1e4, 1e18]), label="size of states")
+    states = scale * torch.randn(size, sizes[0], generator=generator)
+    noise = torch.randn(size, sizes[1], generator=generator)
+    with torch.no_grad():
+        old_mean, old_log_std = policy.mean_of_normalized(states), policy.log_std.clone()
+        actions = old_mean + old_log_std.exp() * noise
+    config = config_of(
+        max_kl=draw(st.sampled_from([1e-6, 1e-4, 0.01, 0.5]), label="max KL"),
+        damping=draw(st.sampled_from([0.0, 0.01, 1.0, -0.01, -1.0, -100.0]), label="damping"),
+        cg_steps=draw(st.sampled_from([1, 10, 50]), label="solver steps"),
+        fraction=draw(st.sampled_from([0.1, 1.0]), label="share of states"),
+    )
+    advantages = draw(advantages_of(size, generator), label="advantages")
+    loss = surrogate_loss(actions, advantages, old_mean, old_log_std)
+    is_walled = draw(st.booleans(), label="never improves")
+    before = flat_params.flatten(policy.update_parameters()).detach().clone()
+
+    fisher_rows = random_subset(size, config.fisher_state_fraction, generator)
+    old = trust_region.OldPolicy(policy, states, config, fisher_rows)
+    tried = worsening(loss) if is_walled else loss
+    direction = trust_region.find_direction(policy, tried, old, config)
+    report = trust_region.follow(policy, direction, config, Recorder())
+
+    after = flat_params.flatten(policy.update_parameters()).detach()
+    reasons[report.line_search_reason] += 1
+    assert torch.isfinite(after).all()
+    with torch.no_grad():
+        mean = policy.mean_of_normalized(states)
+        kl = float(kl_old_new(old_mean, old_log_std, mean, policy.log_std).mean())
+    assert kl <= config.max_kl * (1 + 1e-6)
+    assert not (report.is_accepted and is_walled)
+    if not report.is_accepted:
+        assert torch.equal(before, after)
+
+
+@pytest.mark.slow
+def test_the_updates_ended_in_every_way_there_is() -> None:
+    assert sum(reasons.values()) >= NUM_UPDATES
+    assert {"accepted", "no direction", "no improvement"} <= reasons.keys()
+    record_figure(
+        "updates", {"updates": sum(reasons.values()), "ended": dict(sorted(reasons.items()))}
+    )

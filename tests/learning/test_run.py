@@ -1,0 +1,238 @@
+"""A run in a folder: what is kept, when, and what a start that fails leaves behind."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spacil
+from spacil.config.defaults import default_config
+from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, with_settings
+from spacil.config.train_config import TrainConfig
+from spacil.errors import ConfigError, RunDirError
+from spacil.learning.policy_learner import PolicyLearner
+from spacil.learning.run import Outcome, train_in_folder
+from spacil.learning.saved_run import restore, saved_config
+from spacil.runs import provenance
+from spacil.runs.checkpoints import checkpoint
+from spacil.runs.evaluations import read_evaluations
+from spacil.runs.progress import Silent
+from spacil.runs.run_log import RUN_LOG, RunLog
+
+
+@pytest.fixture
+def config(tiny: Callable[..., dict[str, Any]]) -> TrainConfig:
+    return with_settings(default_config("trpo", "Reacher-v4"), tiny("trpo", iterations=5))
+
+
+@pytest.fixture
+def trained(tmp_path: Path) -> Callable[..., Outcome]:
+    def train(config: TrainConfig, **options: Any) -> Outcome:
+        return train_in_folder(
+            config,
+            lambda: PolicyLearner(config, config.task, None),
+            Silent(),
+            **{"run_dir": tmp_path / "run"} | options,
+        )
+
+    return train
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def status_of(run_dir: Path) -> tuple[str, str]:
+    status = json.loads((run_dir / "status.json").read_text())
+    return status["status"], status["reason"]
+
+
+def test_a_finished_run_holds_everything_about_itself(
+    config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    outcome = trained(config)
+    assert outcome.path == tmp_path / "run"
+    assert outcome.exit_code == 0
+    assert outcome.best is not None and outcome.last is not None
+    assert outcome.last["iteration"] == 5
+    assert names_in(tmp_path / "run") == [
+        *("checkpoints", "config.json", "eval.json", "metrics.jsonl", "owner.json", "run.lock"),
+        *("status.json", "tensorboard"),
+    ]
+    assert status_of(tmp_path / "run") == ("finished", "")
+    kept = read_evaluations(tmp_path / "run" / "eval.json")
+    assert (kept.best, kept.last) == (outcome.best, outcome.last)
+    assert kept.identity is not None and kept.identity.seed == config.run.seed
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
+    evaluated = [row for row in rows if "average_return" in row]
+    assert [row["iteration"] for row in evaluated] == [0, 2, 4, 5]
+    assert outcome.best["average_return"] == max(row["average_return"] for row in evaluated[1:])
+    best = checkpoint.read_best(tmp_path / "run" / "checkpoints")
+    assert best is not None and best.iteration == outcome.best["iteration"]
+
+
+def test_checkpoints_come_at_their_interval_and_at_the_end(
+    config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    trained(with_settings(config, {"checkpoint_interval": 2, "evaluation_interval": 100}))
+    assert names_in(tmp_path / "run" / "checkpoints") == [
+        *("LATEST", "best", "iter-000002", "iter-000004", "iter-000005")
+    ]
+
+
+def test_a_run_that_is_stopped_saves_where_it_is_and_goes_on_from_there(
+    config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    rare = with_settings(config, {"checkpoint_interval": 100})
+    seen: list[int] = []
+
+    def stop_after_three(metrics: dict[str, Any]) -> bool:
+        seen.append(metrics["iteration"])
+        return metrics["iteration"] != 3
+
+    outcome = trained(rare, on_iteration=stop_after_three)
+    assert outcome.exit_code == 0 and seen == [1, 2, 3]
+    assert status_of(tmp_path / "run") == ("interrupted", "stopped by a callback")
+    assert "iter-000003" in names_in(tmp_path / "run" / "checkpoints")
+    trained(rare, resume=True, on_iteration=stop_after_three)
+    assert seen == [1, 2, 3, 4, 5]
+    assert status_of(tmp_path / "run") == ("finished", "")
+
+
+def test_an_error_in_training_is_the_status_and_the_checkpoints_stay(
+    config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    def fail(metrics: dict[str, Any]) -> bool:
+        if metrics["iteration"] == 2:
+            raise OSError("the camera fell off")
+        return True
+
+    with pytest.raises(OSError, match="camera"):
+        trained(config, on_iteration=fail)
+    assert status_of(tmp_path / "run") == ("failed", "OSError: the camera fell off")
+    last = checkpoint.newest_valid(tmp_path / "run" / "checkpoints")
+    assert last is not None and last.iteration == 1
+
+
+def test_a_start_that_fails_leaves_no_folder_and_an_old_run_as_it_was(
+    config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    def fail() -> PolicyLearner:
+        raise ConfigError("no such device")
+
+    def start(**options: Any) -> None:
+        with pytest.raises(ConfigError, match="no such device"):
+            train_in_folder(config, fail, Silent(), **options)
+
+    start(run_dir=tmp_path / "run")
+    assert names_in(tmp_path) == []
+    start(root=tmp_path / "runs")
+    assert not list(tmp_path.rglob("seed*"))
+    (tmp_path / "mine").mkdir()
+    start(run_dir=tmp_path / "mine")
+    assert (tmp_path / "mine").is_dir()
+    trained(config)
+    (tmp_path / "run" / "owner.json").unlink()
+    before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
+    start(run_dir=tmp_path / "run", overwrite=True)
+    start(run_dir=tmp_path / "run", resume=True)
+    (tmp_path / "run" / "owner.json").unlink()
+    assert before == {
+        path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()
+    }
+
+
+def test_a_folder_is_found_unfit_before_anything_is_made(
+    config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    trained(config)
+    with pytest.raises(RunDirError, match="already holds a run"):
+        train_in_folder(config, lambda: pytest.fail("made"), Silent(), run_dir=tmp_path / "run")
+
+
+def test_progress_is_closed_whatever_happens(config: TrainConfig, tmp_path: Path) -> None:
+    class Watched(Silent):
+        is_closed = False
+
+        def close(self) -> None:
+            self.is_closed = True
+
+    (tmp_path / "file").write_bytes(b"")
+    progress = Watched()
+    with pytest.raises(RunDirError):
+        train_in_folder(
+            config, lambda: pytest.fail("made"), progress, run_dir=tmp_path / "file" / "run"
+        )
+    assert progress.is_closed
+
+
+def test_other_versions_of_the_software_are_told_and_the_run_goes_on(
+    config: TrainConfig,
+    trained: Callable[..., Outcome],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    versions = provenance.software_versions()
+    packages = {"spacil", "torch", "numpy", "mujoco", "gymnasium"}
+    assert versions.keys() == packages | {"machine", "instruction_set"}
+    monkeypatch.setattr(provenance, "software_versions", lambda: versions | {"torch": "1.0"})
+    trained(config)
+    monkeypatch.undo()
+    outcome = trained(with_settings(config, {"iterations": 6}), resume=True)
+    assert outcome.last is not None and outcome.last["iteration"] == 6
+    assert f"not bit for bit: torch 1.0 -> {versions['torch']}" in caplog.text
+
+
+def test_a_run_goes_on_with_another_number_of_torch_threads_and_says_so(
+    config: TrainConfig, trained: Callable[..., Outcome], caplog: pytest.LogCaptureFixture
+) -> None:
+    trained(config)
+    other = with_settings(config, {"iterations": 6, "torch_threads": config.run.torch_threads + 1})
+    outcome = trained(other, resume=True)
+    assert outcome.last is not None and outcome.last["iteration"] == 6
+    assert "not bit for bit: torch_threads" in caplog.text
+
+
+def test_a_checkpoint_knows_the_settings_it_was_written_under(
+    config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    trained(config)
+    last = checkpoint.newest_valid(tmp_path / "run" / "checkpoints")
+    assert last is not None
+    assert saved_config(last) == config
+    assert not FREE_TO_CHANGE_ON_RESUME & set(last.document["config"])
+    assert last.manifest["provenance"]["commit"] == provenance.source_commit()
+    assert last.manifest["provenance"]["software"]["spacil"] == spacil.__version__
+
+
+def test_the_checkpoint_of_another_run_is_not_gone_on_from(
+    config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    """Same sizes, env and demonstrations, but other settings: somebody copied it here."""
+    trained(config)
+    found = checkpoint.newest_valid(tmp_path / "run" / "checkpoints")
+    assert found is not None
+    other = PolicyLearner(with_settings(config, {"max_kl": 0.5}), config.task, None)
+    try:
+        with pytest.raises(ConfigError, match=r"different settings.*\n  max_kl: 0.0"):
+            restore(other, found)
+    finally:
+        other.close()
+
+
+def test_the_log_tells_a_start_from_a_resumption_and_an_end_from_a_stop(
+    config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    with RunLog() as log:
+        trained(config, log=log, on_iteration=lambda row: row["iteration"] != 2)
+    with RunLog() as log:
+        trained(config, log=log, resume=True)
+    told = (tmp_path / "run" / RUN_LOG).read_text().splitlines()
+    assert "started: trpo on Reacher-v4, seed 0, 5 iterations; " in told[0]
+    assert "interrupted, exit code 0 after iteration 2, last return " in told[1]
+    assert "resumed after iteration 2: trpo on Reacher-v4" in told[2]
+    assert "finished after iteration 5, last return " in told[3]
+    assert len(told) == 4

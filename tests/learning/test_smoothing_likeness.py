@@ -1,0 +1,63 @@
+"""How like its teacher a student behaves, by hand-worked numbers."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from spacil.envs.episodes import EpisodeTotals
+from spacil.envs.vector_env import EnvSpec
+from spacil.learning.smoothing_likeness import Likeness
+from spacil.measuring.imitation_score import DemonstratedStates
+from spacil.policies.open import open_policy
+
+BOUNDS = np.array([-1.0], dtype=np.float32), np.array([1.0], dtype=np.float32)
+SPEC = EnvSpec("Point-v0", 1, 1, *BOUNDS, horizon=4, dt=None)
+
+
+def episodes(places: list[float], lengths: list[int]) -> EpisodeTotals:
+    """Each episode stays at its place, one wave: step by step, those that are still going on."""
+    rows = [place for t in range(4) for place, n in zip(places, lengths, strict=True) if t < n]
+    nothing, ends = np.zeros(len(lengths)), np.array(lengths)
+    return EpisodeTotals(nothing, ends, torch.tensor(rows).unsqueeze(1), nothing, ends < 4)
+
+
+def test_two_episodes_of_a_teacher_say_how_far_apart_alike_ones_are() -> None:
+    played = episodes([0.0, 1.0], [4, 2])
+    likeness = Likeness.of(played, open_policy(torch.nn.Linear(1, 1)), SPEC, seed=0)
+    assert likeness.visited.early_fraction == 0.5
+    # The halves are the two episodes, a distance of 1 in units of their std, sqrt(2) / 3; half of
+    # it, times 1.3.
+    assert likeness.threshold == pytest.approx(math.hypot(0.04, 1.3 / 2 * 3 / math.sqrt(2)))
+    # Alone, one is a third of 1 away from both together, the other two thirds; three times the
+    # median, in the same units.
+    assert likeness.astray_from == pytest.approx(3 / 2 * 3 / math.sqrt(2), rel=0.05)
+
+
+def beside(of_teacher: float) -> Likeness:
+    visited = DemonstratedStates.of(torch.tensor([[-1.0], [1.0]]), of_teacher)
+    return Likeness(visited, astray_from=2.0, threshold=0.05, action_variance=1.0)
+
+
+@pytest.mark.parametrize(
+    ("num_astray", "of_teacher", "beyond", "pooled"),
+    [(0, 0.0, 0.0, 0.0), (1, 0.0, 0.1, 0.05), (2, 0.0, 0.2, 0.1), (2, 0.1, 0.1, 0.15)],
+)
+@pytest.mark.parametrize("is_fall", [True, False])
+def test_episodes_astray_are_counted_beyond_the_teachers_and_left_out_of_the_distance(
+    num_astray: int, of_teacher: float, beyond: float, pooled: float, is_fall: bool
+) -> None:
+    num_fine = 10 - num_astray
+    places = [9.0] * num_astray + [0.0] * num_fine
+    lengths = [2 if is_fall else 4] * num_astray + [4] * num_fine
+    score = beside(of_teacher).score(episodes(places, lengths))
+    of_fine = beside(0.0).score(episodes([0.0] * 10, [4] * 10))
+    assert of_fine.chance == 0
+    assert score.value == pytest.approx(of_fine.value + beyond)
+    assert score.chance == pytest.approx(min(beyond, math.sqrt(2 * pooled * (1 - pooled) / 10)))
+
+
+def test_a_student_that_is_always_astray_is_as_far_as_it_goes() -> None:
+    score = beside(0.0).score(episodes([9.0, 9.0], [4, 4]))
+    assert score.value == pytest.approx(1 + 9.0, rel=0.1)

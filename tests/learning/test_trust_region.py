@@ -1,0 +1,267 @@
+"""The trust-region step: its curvature, its bound, and that a failed step changes nothing."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.func import functional_call
+
+from spacil.config.defaults import default_config
+from spacil.config.learning import TrustRegionConfig
+from spacil.engine.recorder import Recorder
+from spacil.errors import DivergedError
+from spacil.functional import flat_params
+from spacil.functional.gaussian import kl_old_new
+from spacil.learning import trust_region
+from spacil.learning.objectives import PolicyLoss, surrogate_loss, total, with_penalties
+from spacil.learning.trpo import TrustRegionStep
+from spacil.nets.policy import GaussianPolicy
+from spacil.smoothness.policy_penalty import exact_policy_penalty
+from spacil.smoothness.state_subset import random_subset
+
+CONFIG = TrustRegionConfig()
+
+
+def make_policy(seed: int, num_states: int = 4, num_actions: int = 2) -> GaussianPolicy:
+    bounds = np.ones(num_actions, dtype=np.float32)
+    generator = torch.Generator().manual_seed(seed)
+    policy = GaussianPolicy(num_states, -bounds, bounds, (12, 9), generator=generator)
+    with torch.no_grad():
+        policy.log_std.normal_(-0.5, 0.3, generator=generator)
+    return policy
+
+
+def make_problem(
+    policy: GaussianPolicy, seed: int, size: int, scale: float = 1.0
+) -> tuple[Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    states = scale * torch.randn(size, policy.num_states, generator=generator)
+    noise = torch.randn(size, policy.num_actions, generator=generator)
+    advantages = torch.randn(size, generator=generator)
+    with torch.no_grad():
+        actions = policy.mean_of_normalized(states) + policy.log_std.exp() * noise
+    return states, actions, advantages
+
+
+def surrogate(policy: GaussianPolicy, states: Tensor, actions: Tensor, advantages: Tensor):  # type: ignore[no-untyped-def]
+    with torch.no_grad():
+        old_mean = policy.mean_of_normalized(states)
+    return surrogate_loss(actions, advantages, old_mean, policy.log_std.detach().clone())
+
+
+def old_policy(
+    policy: GaussianPolicy, states: Tensor, config: TrustRegionConfig = CONFIG
+) -> trust_region.OldPolicy:
+    draws = torch.Generator().manual_seed(0)
+    rows = random_subset(len(states), config.fisher_state_fraction, draws)
+    return trust_region.OldPolicy(policy, states, config, rows)
+
+
+def step(
+    policy: GaussianPolicy, loss: PolicyLoss, states: Tensor, config: TrustRegionConfig = CONFIG
+) -> trust_region.TrustRegionReport:
+    old = old_policy(policy, states, config)
+    direction = trust_region.find_direction(policy, loss, old, config)
+    return trust_region.follow(policy, direction, config, Recorder())
+
+
+@pytest.mark.parametrize("keeps_sensitivities", [True, False])
+def test_the_fisher_product_equals_the_double_backward_hessian_of_the_kl(
+    keeps_sensitivities: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trust_region, "MAX_SENSITIVITY_BYTES", 10**9 * keeps_sensitivities)
+    policy = make_policy(0).double()
+    states, _, _ = make_problem(policy.float(), 1, 30)
+    policy, states = policy.double(), states.double()
+    names = [name for name, _ in policy.named_parameters()]
+    ordered = policy.update_parameters()
+    by_name = dict(policy.named_parameters())
+    order = [next(n for n in names if by_name[n] is p) for p in ordered]
+    old_mean, old_log_std = policy.mean_of_normalized(states).detach(), policy.log_std.detach()
+
+    def kl(vector: Tensor) -> Tensor:
+        named = dict(zip(order, flat_params.unflatten(vector, ordered), strict=True))
+        net = {n.removeprefix("mean_net."): t for n, t in named.items() if n != "log_std"}
+        mean = functional_call(policy.mean_net, net, (states,))
+        return kl_old_new(old_mean, old_log_std, mean, named["log_std"]).mean()
+
+    theta = flat_params.flatten(ordered).detach()
+    hessian = torch.autograd.functional.hessian(kl, theta)
+    product = old_policy(policy, states).fisher_product
+    generator = torch.Generator().manual_seed(2)
+    for _ in range(3):
+        v = torch.randn(theta.numel(), generator=generator, dtype=torch.float64)
+        assert torch.allclose(product(v), hessian @ v, atol=1e-12)
+
+
+def test_an_accepted_step_uses_the_region_and_stays_inside_it() -> None:
+    used = []
+    for seed in range(20):
+        policy = make_policy(seed)
+        states, actions, advantages = make_problem(policy, seed, 500)
+        loss = surrogate(policy, states, actions, advantages)
+        with torch.no_grad():
+            old_mean, old_log_std = policy.mean_of_normalized(states), policy.log_std.clone()
+        before = float(total(loss(old_mean, old_log_std)))
+        report = step(policy, loss, states)
+        assert report.is_accepted and report.line_search_reason == "accepted"
+        with torch.no_grad():
+            mean = policy.mean_of_normalized(states)
+            kl = float(kl_old_new(old_mean, old_log_std, mean, policy.log_std).mean())
+            after = float(total(loss(mean, policy.log_std)))
+        assert kl == report.kl <= CONFIG.max_kl
+        assert after < before
+        assert report.improvement == pytest.approx(before - after, abs=1e-6)
+        used.append(kl / CONFIG.max_kl)
+    assert np.mean(used) > 0.9
+
+
+def test_the_step_is_along_the_natural_gradient() -> None:
+    policy = make_policy(5)
+    states, actions, advantages = make_problem(policy, 5, 400)
+    loss = surrogate(policy, states, actions, advantages)
+    parameters = policy.update_parameters()
+    old = flat_params.flatten(parameters).detach().clone()
+    mean = policy.mean_of_normalized(states)
+    gradient = torch.autograd.grad(total(loss(mean, policy.log_std)), parameters)
+    g = flat_params.flatten(gradient).double()
+    product = old_policy(policy, states).fisher_product
+    fisher = torch.stack([(product(e) + CONFIG.cg_damping * e).double() for e in torch.eye(len(g))])
+    config = replace(CONFIG, cg_steps=300)
+    step(policy, loss, states, config)
+    moved = (flat_params.flatten(parameters).detach() - old).double()
+    natural = torch.linalg.solve(fisher, -g)
+    cosine = moved.dot(natural) / (moved.norm() * natural.norm())
+    assert float(cosine) > 0.999
+
+
+def test_the_line_search_sees_the_penalty() -> None:
+    # The penalty alone decides here: the surrogate is flat, so any accepted step is smoother.
+    policy = make_policy(1)
+    with torch.no_grad():
+        policy.mean_net.weights_and_biases[-1][0].mul_(20)
+    states, actions, _ = make_problem(policy, 1, 300)
+    loss = surrogate(policy, states, actions, torch.zeros(300))
+    penalty = exact_policy_penalty(policy.mean_of_normalized, states)
+    penalized = with_penalties(loss, {"exact": penalty}, [0.03])
+    before = float(penalty().detach())
+    report = step(policy, penalized, states)
+    assert report.is_accepted
+    assert float(penalty().detach()) < before
+    assert report.summands["penalty_exact"] == pytest.approx(0.03 * before, rel=1e-5)
+
+
+def test_without_penalties_the_loss_is_handed_back_itself() -> None:
+    policy = make_policy(0)
+    states, actions, advantages = make_problem(policy, 0, 10)
+    loss = surrogate(policy, states, actions, advantages)
+    assert with_penalties(loss, {}, ()) is loss
+
+
+def test_equal_advantages_take_no_step_and_change_no_bit() -> None:
+    policy = make_policy(2)
+    states, actions, _ = make_problem(policy, 2, 50)
+    before = [p.detach().clone() for p in policy.update_parameters()]
+    loss = surrogate(policy, states, actions, torch.zeros(50))
+    report = step(policy, loss, states)
+    assert not report.is_accepted and report.line_search_reason == "no direction"
+    assert (report.step_fraction, report.kl, report.improvement) == (0, 0, 0)
+    assert report.line_search_tries == 0
+    after = policy.update_parameters()
+    assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
+
+
+def test_a_loss_that_never_improves_restores_every_bit() -> None:
+    policy = make_policy(3)
+    states, actions, advantages = make_problem(policy, 3, 80)
+    base = surrogate(policy, states, actions, advantages)
+    calls = []
+
+    def worse_elsewhere(mean: Tensor, log_std: Tensor) -> dict[str, Tensor]:
+        calls.append(1)
+        return {**base(mean, log_std), "wall": torch.tensor(float(len(calls) > 1) * 1e3)}
+
+    before = [p.detach().clone() for p in policy.update_parameters()]
+    report = step(policy, worse_elsewhere, states)
+    assert not report.is_accepted and report.line_search_reason == "no improvement"
+    assert report.kl == 0
+    after = policy.update_parameters()
+    assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
+
+
+def test_a_nan_advantage_is_refused_and_nothing_moves() -> None:
+    policy = make_policy(4)
+    states, actions, advantages = make_problem(policy, 4, 40)
+    advantages[7] = torch.nan
+    before = [p.detach().clone() for p in policy.update_parameters()]
+    with pytest.raises(DivergedError, match="policy step: loss is nan"):
+        step(policy, surrogate(policy, states, actions, advantages), states)
+    after = policy.update_parameters()
+    assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
+
+
+def test_a_state_subset_in_the_curvature_keeps_the_bound_on_all_states() -> None:
+    policy = make_policy(6)
+    states, actions, advantages = make_problem(policy, 6, 600)
+    config = replace(CONFIG, fisher_state_fraction=0.1)
+    loss = surrogate(policy, states, actions, advantages)
+    report = step(policy, loss, states, config)
+    assert report.is_accepted and report.kl <= CONFIG.max_kl
+
+
+@settings(max_examples=1000, deadline=None)
+@given(
+    seed=st.integers(0, 2**31),
+    size=st.sampled_from([1, 2, 37, 200]),
+    state_scale=st.sampled_from([1e-6, 1.0, 10.0, 1e4]),
+    advantage_scale=st.sampled_from([0.0, 1e-12, 1.0, 1e6]),
+    max_kl=st.sampled_from([1e-4, 0.01, 0.5]),
+)
+def test_a_thousand_random_updates_keep_the_bound_and_the_parameters_finite(
+    seed: int, size: int, state_scale: float, advantage_scale: float, max_kl: float
+) -> None:
+    policy = make_policy(seed)
+    states, actions, advantages = make_problem(policy, seed, size, state_scale)
+    with torch.no_grad():
+        old_mean, old_log_std = policy.mean_of_normalized(states), policy.log_std.clone()
+    before = flat_params.flatten(policy.update_parameters()).detach().clone()
+    loss = surrogate(policy, states, actions, advantages * advantage_scale)
+    report = step(policy, loss, states, replace(CONFIG, max_kl=max_kl))
+    after = flat_params.flatten(policy.update_parameters()).detach()
+    assert torch.isfinite(after).all()
+    with torch.no_grad():
+        mean = policy.mean_of_normalized(states)
+        kl = float(kl_old_new(old_mean, old_log_std, mean, policy.log_std).mean())
+    assert kl <= max_kl * (1 + 1e-6)
+    if not report.is_accepted:
+        assert torch.equal(before, after)
+
+
+@pytest.mark.parametrize(
+    ("num_actions", "num_rows", "pays"),
+    [
+        (2, 50_000, True),
+        (5, 50_000, True),
+        (6, 50_000, False),
+        (2, 10**9, False),
+        (6, 10**9, False),
+    ],
+)
+def test_sensitivities_are_kept_for_few_actions_and_what_fits_in_memory(
+    num_actions: int, num_rows: int, pays: bool
+) -> None:
+    policy = make_policy(0, num_actions=num_actions)
+    assert trust_region._pays_to_keep_sensitivities(policy, num_rows, 10) is pays
+
+
+def test_staying_reports_no_step_and_no_failure() -> None:
+    policy = make_policy(0)
+    report = TrustRegionStep(policy, default_config("trpo", "Hopper-v4")).stay()
+    numbers = (report.kl, report.improvement, report.step_fraction, report.cg_residual)
+    assert numbers == (0, 0, 0, 0)
+    assert (report.line_search_tries, report.cg_steps, report.summands) == (0, 0, {})
+    assert report.is_accepted and report.has_positive_curvature and report.refusal == ""

@@ -1,0 +1,78 @@
+"""The regression written out, against the same regression by autograd."""
+
+import pytest
+import torch
+
+from spacil.config.learning import ValueConfig
+from spacil.engine.adam import Adam
+from spacil.engine.recorder import Recorder
+from spacil.errors import DivergedError
+from spacil.learning import value_fit
+from spacil.nets.value import ValueNet
+
+CONFIG = ValueConfig(value_epochs=3, value_minibatch=40)
+
+
+def _problem() -> tuple[ValueNet, torch.Tensor, torch.Tensor]:
+    draws = torch.Generator().manual_seed(0)
+    value = ValueNet(4, (9, 8), generator=draws)
+    states = torch.randn(100, 4, generator=draws)
+    return value, states, states.square().sum(-1)
+
+
+def test_a_fit_equals_one_by_autograd() -> None:
+    value, states, targets = _problem()
+    twin, _, _ = _problem()
+    optimizer = Adam(value, 1e-2)
+    by_graph = torch.optim.Adam(twin.parameters(), 1e-2)
+    old_values = value(states).detach()
+    report = value_fit.step(
+        *(value, optimizer, states, targets, old_values, CONFIG),
+        torch.Generator().manual_seed(1),
+        Recorder(),
+    )
+    order = torch.Generator().manual_seed(1)
+    for _ in range(CONFIG.value_epochs):
+        loss_sum = 0.0
+        for rows in torch.randperm(100, generator=order).split(CONFIG.value_minibatch):
+            loss = (twin(states[rows]) - targets[rows]).square().mean()
+            by_graph.zero_grad()
+            loss.backward()
+            by_graph.step()
+            loss_sum += float(loss.detach()) * len(rows)
+    for ours, theirs in zip(value.parameters(), twin.parameters(), strict=True):
+        assert torch.allclose(ours, theirs, atol=1e-5)
+    assert report.value_loss == pytest.approx(loss_sum / 100, rel=1e-4)
+
+
+def test_no_epochs_leave_the_network_alone() -> None:
+    value, states, targets = _problem()
+    before = [p.detach().clone() for p in value.parameters()]
+    optimizer = Adam(value, 1e-2)
+    config = ValueConfig(value_epochs=0)
+    report = value_fit.step(
+        value, optimizer, states, targets, targets, config, torch.Generator(), Recorder()
+    )
+    assert all(torch.equal(a, b) for a, b in zip(before, value.parameters(), strict=True))
+    assert report.explained_variance == 1
+
+
+def test_a_fit_that_blows_up_is_refused() -> None:
+    value, states, targets = _problem()
+    optimizer = Adam(value, 1e30)
+    targets[3] = torch.inf
+    with pytest.raises(DivergedError, match="value fit"):
+        value_fit.step(
+            value, optimizer, states, targets, targets, CONFIG, torch.Generator(), Recorder()
+        )
+
+
+def test_the_report_of_a_blow_up_names_the_largest_target() -> None:
+    value, states, targets = _problem()
+    targets[[3, 7]] = torch.tensor([-2e30, 0.0])
+    with pytest.raises(DivergedError, match=r"on targets up to 2e\+30"):
+        value_fit.step(
+            *(value, Adam(value, 1e-2), states, targets, targets, CONFIG),
+            torch.Generator(),
+            Recorder(),
+        )

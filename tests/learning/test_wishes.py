@@ -1,0 +1,591 @@
+"""Wishes in short real runs: what they move, hand out, log, save and refuse."""
+
+import copy
+import json
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tiny_runs import tiny
+
+import spacil
+from spacil.cli.training.summary import wish_lines, wish_outcome
+from spacil.cli.training.train import _parse as parse_train
+from spacil.config.defaults import default_config
+from spacil.config.flat import flat_settings, from_flat_settings, with_user_settings
+from spacil.config.train_config import TrainConfig
+from spacil.demos.common_frame import CommonFrame
+from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.demonstrator import action_change_in
+from spacil.demos.file import load_demos
+from spacil.demos.metadata import DemoMetadata
+from spacil.errors import ConfigError
+from spacil.learning.batch_measures import measure_action_change
+from spacil.learning.constraint import Constraint
+from spacil.learning.loop import train
+from spacil.learning.metrics import Metrics
+from spacil.learning.policy_learner import PolicyLearner
+from spacil.learning.run import train_in_folder
+from spacil.learning.smoothest import GAIN, Smoothest
+from spacil.learning.target_reference import target_fluctuation
+from spacil.learning.wishes import Wishes
+from spacil.measuring.evaluate import Evaluation, evaluate
+from spacil.nets.policy import GaussianPolicy
+from spacil.policies.file import load_policy, save_policy
+from spacil.policies.open import open_policy
+from spacil.runs.progress import Silent
+from spacil.types import RolloutBatch
+
+REACHER = "Reacher-v4"
+DEMOS = load_demos(REACHER).first(20)
+START = {"warm_start_steps": 30, "warm_start_iterations": 1}
+
+
+def make_config(**settings: Any) -> TrainConfig:
+    config = default_config("spacil", REACHER)
+    return with_user_settings(config, tiny("spacil", **START | settings))
+
+
+@pytest.fixture
+def learners() -> Iterator[Callable[..., PolicyLearner]]:
+    made: list[PolicyLearner] = []
+
+    def make(demos: Demonstrations = DEMOS, **settings: Any) -> PolicyLearner:
+        made.append(PolicyLearner(make_config(**settings), REACHER, demos))
+        return made[-1]
+
+    yield make
+    for learner in made:
+        learner.close()
+
+
+def train_all(learner: PolicyLearner) -> list[Metrics]:
+    rows: list[Metrics] = []
+    train(learner, rows.append)
+    return rows
+
+
+def evaluated(rows: list[Metrics]) -> list[Metrics]:
+    return [row for row in rows if "average_return" in row]
+
+
+# --- the smoothest policy
+
+
+def test_the_weight_rises_while_the_constraint_holds_and_falls_when_it_does_not(
+    learners: Callable[..., PolicyLearner],
+) -> None:
+    learner = learners(iterations=9, keep_return=0.5)
+    learner.wishes.constraint = Constraint(0.5, 0.1, -1e6, -1e3)  # kept by anything
+    learner.wishes.smoothest = Smoothest.starting(0.1, 0.1)
+    rows: list[Metrics] = []
+    train(learner, lambda row: rows.append(row) or row["iteration"] < 4)
+    learner.wishes.constraint = Constraint(0.5, 0.1, -1e6, 1e9)  # and by nothing
+    train(learner, rows.append)
+    weights = [row["lambda_policy"] for row in rows]
+    assert weights[0] == pytest.approx(0.1)
+    assert weights[4] > weights[2] > 0.1  # after the evaluations of iterations 2 and 4
+    assert weights[8] < weights[4]
+    rising, *_, falling = evaluated(rows)
+    assert rising["is_constraint_met"] and not falling["is_constraint_met"]
+    assert rising["constraint_slack"] > 0 > falling["constraint_slack"]
+    assert falling["next_lambda_policy"] == pytest.approx(learner.wishes.weights.spatial)
+
+
+def test_without_keep_return_the_score_decides_and_no_reward_is_read(
+    learners: Callable[..., PolicyLearner],
+) -> None:
+    paid, unpaid = (learners(iterations=6, smoothest=True) for _ in range(2))
+    for env in (unpaid.env, unpaid.eval_env):
+        step = env.step
+
+        def worthless(actions: Any, active: Any = None, step: Any = step) -> Any:
+            result = step(actions, active)
+            result.rewards[:] = 0
+            return result
+
+        env.step = worthless  # type: ignore[method-assign]
+    rows, same = train_all(paid), train_all(unpaid)
+    assert {row["average_return"] for row in evaluated(same)} == {0}
+    ours, theirs = paid.tensors(), unpaid.tensors()
+    differing = [name for name in ours if not torch.equal(ours[name], theirs[name])]
+    assert differing == ["episode.returns"]
+    assert "return_share" not in rows[-1]
+    slack = 1 - rows[-1]["imitation_score"] / rows[-1]["score_threshold"]
+    assert rows[-1]["constraint_slack"] == pytest.approx(slack)
+
+
+def test_handed_out_is_the_smoothest_policy_that_kept_the_constraint(
+    learners: Callable[..., PolicyLearner],
+) -> None:
+    learner = learners(iterations=8, keep_return=0.9, evaluation_interval=1)
+    learner.wishes.constraint = Constraint(0.9, 0.1, -1e6, -1e3)
+    learner.wishes.smoothest = Smoothest.starting(0.1, 0.1)
+    kept: dict[int, GaussianPolicy] = {}
+    rows: list[Metrics] = []
+
+    def keep(row: Metrics) -> None:
+        rows.append(row)
+        kept[row["iteration"]] = copy.deepcopy(learner.kept_policy)
+
+    train(learner, keep)
+    smoothest = min(rows, key=lambda row: row["smoothness_j"])
+    assert rows[-1]["smoothest_iteration"] == smoothest["iteration"]
+    assert [row["is_best"] for row in rows] == [
+        row["smoothness_j"] < min((r["smoothness_j"] for r in rows[:i]), default=1e9)
+        for i, row in enumerate(rows)
+    ]
+    assert learner.best is not None and learner.best.iteration == smoothest["iteration"]
+    chosen = kept[smoothest["iteration"]].state_dict()
+    handed_out = learner.handed_out_policy.state_dict()
+    assert all(torch.equal(handed_out[name], chosen[name]) for name in chosen)
+
+
+def test_a_users_own_selection_holds_beside_the_wish(
+    learners: Callable[..., PolicyLearner],
+) -> None:
+    learner = learners(iterations=4, smoothest=True, select="last")
+    rows = evaluated(train_all(learner))
+    assert [row["is_best"] for row in rows] == [True, True]
+    assert learner.handed_out_policy is learner.kept_policy
+    assert "smoothest_iteration" in rows[-1]
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [{"smoothest": True}, {"keep_return": 0.7, "fluctuation_target": 0.01}],
+    ids=["score", "return"],
+)
+def test_a_run_with_wishes_resumes_bit_for_bit(
+    learners: Callable[..., PolicyLearner], wish: dict[str, Any]
+) -> None:
+    whole, first, second = (learners(iterations=8, **wish) for _ in range(3))
+    rows = train_all(whole)
+    train(first, lambda row: row["iteration"] < 5)
+    second.restore(first.tensors(), json.loads(json.dumps(first.document())))
+    assert [timeless(row) for row in train_all(second)] == [timeless(row) for row in rows[5:]]
+    assert second.document() == whole.document()
+    ours, theirs = second.tensors(), whole.tensors()
+    assert ours.keys() == theirs.keys() and "chosen.log_std" in ours
+    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+
+
+def timeless(row: Metrics) -> Metrics:
+    return {name: value for name, value in row.items() if not name.startswith("seconds")}
+
+
+def test_the_return_to_keep_is_the_demonstrators_or_else_the_best_one_seen(
+    learners: Callable[..., PolicyLearner],
+) -> None:
+    told = learners(iterations=2, keep_return=0.9)
+    row = train_all(told)[-1]
+    assert DEMOS.returns is not None
+    assert row["share_reference"] == pytest.approx(float(DEMOS.returns.mean()))
+    assert row["random_return"] < -20
+    span = row["share_reference"] - row["random_return"]
+    share = (row["average_return"] - row["random_return"]) / span
+    assert row["return_share"] == pytest.approx(share)
+    assert row["constraint"] == "90.0% of the demonstrator's return"
+    silent = replace(DEMOS, rewards=None, metadata=DemoMetadata(REACHER))
+    best_seen = evaluated(train_all(learners(silent, iterations=4, keep_return=0.9)))
+    returns = [row["average_return"] for row in best_seen]
+    assert [row["share_reference"] for row in best_seen] == [returns[0], max(returns)]
+
+
+def test_rewards_that_are_not_finite_count_as_none(
+    learners: Callable[..., PolicyLearner], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert DEMOS.rewards is not None
+    rewards = DEMOS.rewards.clone()
+    rewards[3] = float("nan")
+    broken = replace(DEMOS, rewards=rewards, metadata=DemoMetadata(REACHER))
+    learner = learners(broken, iterations=2, keep_return=0.9)
+    row = train_all(learner)[-1]
+    assert "some that are not finite: --keep-return 0.9 is of the best return" in caplog.text
+    assert row["share_reference"] == row["average_return"]
+    json.dumps(learner.document(), allow_nan=False)
+
+
+def test_a_demonstrator_no_better_than_chance_has_no_return_to_keep(
+    learners: Callable[..., PolicyLearner],
+) -> None:
+    assert DEMOS.rewards is not None
+    poor = replace(DEMOS, rewards=DEMOS.rewards - 10, metadata=DemoMetadata(REACHER))
+    with pytest.raises(ConfigError, match="no more than random actions"):
+        train_all(learners(poor, keep_return=0.9))
+
+
+def test_agents_hand_out_and_load_the_chosen_policy(tmp_path: Path) -> None:
+    agent = spacil.SPaCIL(REACHER, **tiny("spacil", **START, smoothest=True, iterations=6))
+    agent.learn(run_dir=tmp_path / "run").save(tmp_path / "agent")
+    best = load_policy(tmp_path / "run", "best").policy
+    states = DEMOS.states[:5]
+    assert torch.equal(agent.policy.mean(states), best.mean(states))
+    loaded = spacil.SPaCIL.load(tmp_path / "agent")
+    assert torch.equal(loaded.policy.mean(states), best.mean(states))
+    agent.close()
+    loaded.close()
+
+
+def test_a_saved_agent_acts_as_the_agent_does_also_when_it_was_saved_later(tmp_path: Path) -> None:
+    settings = tiny("spacil", **START, smoothest=True, iterations=6, evaluation_interval=1)
+    agent = spacil.SPaCIL(REACHER, **settings)
+    agent.learn(run_dir=tmp_path / "run")
+    learner = agent._learner
+    assert isinstance(learner, PolicyLearner) and learner.chosen is not None
+    with torch.no_grad():  # the newest policy is another one, whatever this run has chosen
+        learner.kept_policy.mean_net.weights_and_biases[-1][1].add_(0.5)
+    agent.save(tmp_path / "agent")
+    states = DEMOS.states[:5]
+    handed_out, newest = agent.policy.mean(states), learner.kept_policy.mean(states)
+    assert not torch.equal(handed_out, newest)
+    saved = load_policy(tmp_path / "agent")
+    assert torch.equal(saved.policy.mean(states), handed_out)
+    assert saved.provenance["iteration"] == learner.wishes.chosen.iteration  # type: ignore[union-attr]  # it has one
+    (version,) = (tmp_path / "agent" / "checkpoints" / "best").glob("iter-*")
+    assert torch.equal(load_policy(version).policy.mean(states), handed_out)
+    assert torch.equal(open_policy(str(tmp_path / "agent")).mean(states), handed_out)
+    loaded = spacil.SPaCIL.load(tmp_path / "agent")
+    assert isinstance(loaded._learner, PolicyLearner)
+    assert torch.equal(loaded.policy.mean(states), handed_out)
+    assert torch.equal(loaded._learner.kept_policy.mean(states), newest)
+    agent.close()
+    loaded.close()
+
+
+def test_the_last_policy_of_a_run_is_its_newest_one(tmp_path: Path) -> None:
+    settings = tiny("spacil", **START, smoothest=True, iterations=6, evaluation_interval=1)
+    agent = spacil.SPaCIL(REACHER, **settings).learn(run_dir=tmp_path / "run")
+    states = DEMOS.states[:5]
+    last = load_policy(tmp_path / "run", "last")
+    assert last.provenance["iteration"] == 6
+    assert torch.equal(last.policy.mean(states), agent._learner.kept_policy.mean(states))
+    folder = tmp_path / "run" / "checkpoints" / "iter-000006"
+    assert torch.equal(load_policy(folder).policy.mean(states), last.policy.mean(states))
+    agent.close()
+
+
+# --- the action change
+
+
+def test_what_must_be_kept_comes_before_the_action_change_and_that_before_j(
+    learners: Callable[..., PolicyLearner],
+) -> None:
+    learner = learners(iterations=24, keep_return=0.5, fluctuation_target=1e-4)
+    learner.wishes.constraint = Constraint(0.5, 0.1, -1e6, -1e3)  # kept by anything
+    rows: list[Metrics] = []
+    train(learner, lambda row: rows.append(row) or row["iteration"] < 6)
+    kept = rows[-1]
+    assert kept["lambda_temporal"] > rows[1]["lambda_temporal"]
+    assert kept["lambda_policy"] == rows[0]["lambda_policy"]  # J waits for the action change
+    learner.wishes.constraint = Constraint(0.5, 0.1, -1e6, 1e9)  # and by nothing
+    train(learner, rows.append)
+    # J's weight gives way as well, twice as fast as if it had not waited.
+    missed = [row for row in evaluated(rows) if row["constraint_slack"] < 0]
+    fall = math.log(missed[0]["next_lambda_policy"] / kept["lambda_policy"])
+    assert fall == pytest.approx(2 * GAIN * missed[0]["constraint_slack"])
+    assert missed[-1]["next_lambda_policy"] == pytest.approx(0.1 * kept["lambda_policy"])
+    assert rows[-1]["lambda_temporal"] < kept["lambda_temporal"]
+    assert not rows[-1]["is_fluctuation_target_met"]
+    assert rows[-1]["next_lambda_temporal"] == learner.wishes.weights.temporal
+
+
+def test_a_fluctuation_target_moves_a_temporal_weight_of_its_own(
+    learners: Callable[..., PolicyLearner],
+) -> None:
+    strict = train_all(learners(iterations=8, fluctuation_target=1e-4))
+    loose = train_all(learners(iterations=8, fluctuation_target=10.0))
+    first = strict[1]  # the policy waits in iteration 0
+    assert first["lambda_temporal"] == loose[1]["lambda_temporal"] == pytest.approx(0.03)
+    assert strict[-1]["lambda_temporal"] > 0.06 > 0.03 > loose[-1]["lambda_temporal"]
+    assert first["lambda_policy"] == pytest.approx(1.0)  # the rule's own, beside it
+    assert strict[-1]["loss_penalty_cats"] > 0
+    assert strict[-1]["fluctuation_gap"] > 0 > loose[-1]["fluctuation_gap"]
+    assert not strict[-1]["is_fluctuation_target_met"]
+    assert loose[-1]["fluctuation_target_verdict"] == "met"
+    assert "the action change is still above it" in strict[-1]["fluctuation_target_verdict"]
+
+
+def test_both_targets_move_a_weight_each(learners: Callable[..., PolicyLearner]) -> None:
+    rows = train_all(learners(iterations=6, fluctuation_target=1e-4, smoothness_target=100.0))
+    assert rows[-1]["lambda_temporal"] > 0.03
+    assert rows[-1]["lambda_policy"] < 0.1
+    assert {"target_verdict", "fluctuation_target_verdict"} <= rows[-1].keys()
+
+
+def test_a_temporal_penalty_of_the_users_own_is_the_one_that_moves(
+    learners: Callable[..., PolicyLearner],
+) -> None:
+    penalty = ("exact=0.1", "caps=0.2")
+    rows = train_all(learners(iterations=5, fluctuation_target=1e-4, penalty=penalty))
+    assert rows[1]["lambda_temporal"] == pytest.approx(0.2)
+    assert rows[-1]["lambda_temporal"] > 0.25
+    assert {row["lambda_policy"] for row in rows} == {0.1}
+    assert "loss_penalty_cats" not in rows[-1]
+
+
+def test_the_batchs_action_change_is_that_of_executed_mean_actions() -> None:
+    """Hand-worked: a mean of twice the state, bounds of 1, two envs of which one is cut."""
+    policy = GaussianPolicy(1, [-1.0], [1.0], (1,))
+    policy.mean = lambda states: 2 * states  # type: ignore[method-assign]
+    states = torch.tensor([[0.0, 0.0], [0.1, 0.3], [0.4, 9.0]]).unsqueeze(-1)
+    is_cut = torch.tensor([[False, False], [False, True], [False, False]])
+    none = torch.zeros_like(is_cut)
+    batch = RolloutBatch(
+        states, states, torch.zeros(3, 2).double(), is_cut, none, states[0, :0], states[0]
+    )
+    # 0 -> .2 -> .8 in the first env, 0 -> .6 before the cut in the second
+    expected = (0.2 + 0.6 + 0.6) / 3
+    assert measure_action_change(policy, batch, 100, torch.Generator()) == pytest.approx(expected)
+    one_step = replace(batch, states=states[:1], terminated=none[:1], truncated=none[:1])
+    assert measure_action_change(policy, one_step, 100, torch.Generator()) is None
+
+
+def test_the_demonstrators_action_change_is_read_from_whole_demonstrations() -> None:
+    demos = Demonstrations.from_arrays(
+        [torch.zeros(4, 1).numpy(), torch.zeros(3, 1).numpy()],
+        [torch.tensor([[0.0], [1.0], [1.0]]).numpy(), torch.tensor([[5.0], [3.0]]).numpy()],
+    )
+    assert action_change_in(demos) == pytest.approx((0.5 + 2.0) / 2)
+    assert action_change_in(demos.subsample(2)) is None
+
+
+def wanted(learner: PolicyLearner) -> float:
+    return target_fluctuation(
+        learner.config, learner.demonstrations, learner.common_frame, learner.eval_env
+    )
+
+
+def test_a_fluctuation_target_may_be_a_fraction_of_somebodys_change(
+    learners: Callable[..., PolicyLearner], tmp_path: Path
+) -> None:
+    assert wanted(learners(fluctuation_target=0.25)) == 0.25
+    of_demonstrator = {"fluctuation_target": 0.8, "fluctuation_target_reference": "demonstrator"}
+    change = action_change_in(DEMOS)
+    assert change is not None
+    assert wanted(learners(**of_demonstrator)) == pytest.approx(0.8 * change)
+    thinned = wanted(learners(DEMOS.subsample(5), **of_demonstrator))  # by a clone
+    assert 0.2 * change < thinned < 2 * change
+    learner = learners()
+    path = tmp_path / "reference.policy.safetensors"
+    save_policy(learner.policy, path, REACHER, {})
+    measured: Evaluation = evaluate(
+        learner.policy, learner.eval_env, 0, learner.eval_env.num_envs, CommonFrame.of(DEMOS)
+    )
+    relative = learners(fluctuation_target=0.5, fluctuation_target_reference=str(path))
+    assert measured.action_fluctuation is not None
+    assert wanted(relative) == pytest.approx(0.5 * measured.action_fluctuation)
+    missing = learners(fluctuation_target=0.5, fluctuation_target_reference="gail-run")
+    with pytest.raises(ConfigError, match="--fluctuation-target-reference gail-run: expected"):
+        wanted(missing)
+
+
+@pytest.mark.parametrize(
+    ("target", "reference", "message"),
+    [
+        ("smoothness-target", "typo", "expected none, demonstrator, or a run folder"),
+        ("fluctuation-target", "typo", "expected none, demonstrator, or a run folder"),
+        ("smoothness-target", "run", "it lies in the folder of this run, which replaces it"),
+        ("fluctuation-target", "run/checkpoints", "it lies in the folder of this run"),
+    ],
+)
+def test_a_reference_is_refused_before_the_old_run_is_deleted(
+    train: Callable[..., Any], tmp_path: Path, target: str, reference: str, message: str
+) -> None:
+    run = tmp_path / "run"
+    assert train("spacil", "--run-dir", run, iterations=1, warm_start_steps=5).code == 0
+    before = load_policy(run).provenance
+    wish = (f"--{target}", "0.5", f"--{target}-reference", tmp_path / reference)
+    refused = train("spacil", "--run-dir", run, "--overwrite", *wish)
+    assert refused.code == 2 and message in refused.err
+    assert load_policy(run).provenance == before
+
+
+def test_what_demonstrations_rule_out_is_refused_before_the_old_run_is_deleted(
+    learners: Callable[..., PolicyLearner], tmp_path: Path
+) -> None:
+    train_in_folder(
+        make_config(iterations=1),
+        lambda: learners(iterations=1),
+        Silent(),
+        run_dir=tmp_path / "run",
+    )
+    before = load_policy(tmp_path / "run").provenance
+    assert DEMOS.rewards is not None
+    poor = replace(DEMOS, rewards=DEMOS.rewards - 10, metadata=DemoMetadata(REACHER))
+    with pytest.raises(ConfigError, match="no more than random actions"):
+        train_in_folder(
+            make_config(keep_return=0.9),
+            lambda: learners(poor, keep_return=0.9),
+            Silent(),
+            run_dir=tmp_path / "run",
+            overwrite=True,
+        )
+    assert load_policy(tmp_path / "run").provenance == before
+
+
+# --- weights that are withheld
+
+
+@pytest.mark.parametrize(
+    "withheld", [{"penalty_start": 5}, {"penalty_start": 1, "penalty_ramp_iterations": 4}], ids=str
+)
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {},  # the rule
+        {"smoothness_target": 1e-3},
+        {"fluctuation_target": 1e-4},
+        {"keep_return": 0.9},
+        {"keep_return": 0.9, "fluctuation_target": 1e-4},
+    ],
+    ids=str,
+)
+def test_no_search_moves_while_its_weight_is_withheld(
+    learners: Callable[..., PolicyLearner], wish: dict[str, Any], withheld: dict[str, int]
+) -> None:
+    learner = learners(iterations=9, evaluation_interval=1, **wish, **withheld)
+    learner.wishes.begin(learner.demonstrations, learner.common_frame, learner.eval_env)
+    if learner.wishes.constraint is not None:
+        learner.wishes.constraint = Constraint(0.5, 0.1, -1e6, -1e3)  # kept by anything
+    start = learner.wishes.weights
+    found = [start]
+    train(learner, lambda row: found.append(learner.wishes.weights))
+    assert found[:6] == [start] * 6  # before the sixth iteration, the first with all the weight
+    assert found[-1] != start
+
+
+# --- what a user says
+
+
+@pytest.mark.parametrize("wish", [{"smoothest": True}, {"keep_return": 0.98}])
+def test_a_wish_for_the_smoothest_takes_the_place_of_the_rule(wish: dict[str, Any]) -> None:
+    config = with_user_settings(default_config("spacil", REACHER), wish)
+    assert config.wish.wants_smoothest and config.wish.penalty_weight == "fixed"
+    assert config.evaluation.select == "smoothest"
+    assert from_flat_settings(flat_settings(config)) == config
+
+
+def test_a_wish_that_is_not_made_changes_nothing() -> None:
+    default = default_config("spacil", REACHER)
+    nothing = {
+        "smoothest": False,
+        "keep_return": 0.0,
+        "smoothness_target": 0.0,
+        "fluctuation_target": 0.0,
+    }
+    assert with_user_settings(default, nothing) == default
+    assert Wishes(default).document() == {"dual": None}
+
+
+def test_a_wish_that_is_not_made_is_no_other_ones_concern() -> None:
+    settings = {"keep_return": 0.98, "smoothness_target": 0.0}
+    config = with_user_settings(default_config("spacil", REACHER), settings)
+    assert config == with_user_settings(default_config("spacil", REACHER), {"keep_return": 0.98})
+
+
+@pytest.mark.parametrize(
+    ("flags", "settings"),
+    [
+        ("--keep-return 0", {}),
+        ("--smoothness-target=0 --no-smoothest", {}),
+        ("--keep_return=0.9 --smoothness-target 0.0", {"keep_return": 0.9}),
+        ("--smoothest", {"smoothest": True}),
+        ("--smoothest --keep-return 0", {"smoothest": True}),
+        ("--smoothness-target 1 --no-smoothest", {"smoothness_target": 1.0}),
+        (
+            "--penalty-weight auto --lambda-policy 0.2",
+            {"penalty_weight": "auto", "lambda_policy": 0.2},
+        ),
+    ],
+)
+def test_flags_imply_what_keywords_do(flags: str, settings: dict[str, Any]) -> None:
+    default = default_config("spacil", REACHER)
+    config, _ = parse_train(default, {}, flags.split(), has_task=True)
+    assert config == with_user_settings(default, settings)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "settings", "message"),
+    [
+        ("spacil", {"smoothest": True, "smoothness_target": 1.0}, "one of them finds the weight"),
+        ("spacil", {"smoothest": True, "penalty_weight": "auto"}, "one of them finds the weight"),
+        ("spacil", {"keep_return": 0.9, "smoothness_target": 1.0}, "give one of the two"),
+        ("spacil", {"keep_return": 0.9, "penalty_weight": "auto"}, "auto: give one of the two"),
+        ("airl", {"keep_return": 0.9, "penalty_weight": "auto", "penalty": "exact"}, "auto: give"),
+        ("smooth", {"keep_return": 0.9, "penalty_weight": "auto"}, "auto: give one of the two"),
+        ("spacil", {"penalty_doubling": 10}, "doubling is for weights that stay as given"),
+        ("spacil", {"penalty_doubling": 10, "smoothest": True}, "for weights that stay as given"),
+        ("spacil", {"penalty_doubling": 10, "keep_return": 0.9}, "for weights that stay as given"),
+        ("spacil", {"penalty_doubling": 1, "smoothness_target": 1.0}, "weights that stay as given"),
+        (
+            "spacil",
+            {"penalty_doubling": 1, "fluctuation_target": 1.0, "penalty": "exact"},
+            "weights that stay as given",
+        ),
+        ("spacil", {"smoothest": True, "lambda_policy": 0.0}, "expected a weight above 0"),
+        ("spacil", {"select": "smoothest"}, "read with --smoothest or --keep-return only"),
+        ("spacil", {"keep_return": 1.0}, "keep-return is 1.0, expected 0 to below 1"),
+        ("spacil", {"fluctuation_target": -1.0}, "target is -1.0, expected above 0"),
+        ("spacil", {"fluctuation_target_reference": "x"}, "above 0 when --fluctuation"),
+        (
+            "spacil",
+            {"fluctuation_target": 1.0, "smoothness_target": 1.0, "penalty": ("cats=1",)},
+            "a spatial penalty first",
+        ),
+        ("spacil", {"fluctuation_target": 1.0, "penalty": ("exact", "cats=0")}, "above 0 of cats"),
+        ("gail", {"smoothest": True}, "GAIL with a policy penalty is spacil"),
+        ("bc", {"fluctuation_target": 1.0}, "bc takes a weight"),
+        ("trpo", {"keep_return": 0.9}, "trpo does not read it; it is for spacil, airl"),
+    ],
+)
+def test_wishes_that_mean_nothing_are_refused(
+    algorithm: str, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        with_user_settings(default_config(algorithm, REACHER), settings)
+
+
+def test_the_summary_counts_the_chosen_policys_share_by_the_last_reference() -> None:
+    wishes = Wishes(make_config(keep_return=0.9))
+    wishes.smoothest = Smoothest.starting(0.1, 0.1)
+    wishes.constraint = Constraint(0.9, 0.1, 0.0, follows_best=True)
+    rows = []
+    for iteration, (earned, j) in enumerate([(1000.0, 0.5), (1090.0, 0.9)], 1):
+        seen = Evaluation(earned, 0.0, 0.0, 0.0, 8, 100.0, j, j, j, j, j, 0.1)
+        found = wishes.after_evaluation(seen, 0.05, iteration, moves_weight=True)
+        rows.append({"iteration": iteration, "lambda_policy": 0.1, **found})
+    outcome = wish_outcome(rows)
+    assert outcome["smoothest_iteration"] == 1
+    share = 1000 / 1090
+    assert outcome["smoothest"]["return_share"] == pytest.approx(share)
+    assert outcome["smoothest"]["constraint_slack"] == pytest.approx((share - 0.9) / 0.1)
+    assert "share 91.7%" in wish_lines(outcome)[0]
+    new = ("smoothest_slack", "smoothest_return_share")
+    before = [{key: value for key, value in row.items() if key not in new} for row in rows]
+    assert wish_outcome(before)["smoothest"]["return_share"] == 1  # rows of earlier runs
+
+
+def test_the_command_line_says_what_became_of_the_wishes(
+    spacil: Callable[..., Any], tiny_flags: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    flags = tiny_flags("spacil", **START, keep_return=0.5, fluctuation_target=1e-4, iterations=4)
+    done = spacil(
+        "train", "spacil", "--task", REACHER, *flags, "--smoothest", "--run-dir", tmp_path / "a"
+    )
+    assert "smoothest: 50.0% of the demonstrator's return: " in done.out
+    assert "fluctuation target 0.000: not met: the action change is still above it" in done.out
+    assert "action change" in done.err and "E|da|" in done.out
+    config = json.loads((tmp_path / "a" / "config.json").read_text())
+    assert (config["smoothest"], config["select"]) == (True, "smoothest")
+    result = spacil(
+        *("train", "spacil", "--task", REACHER, *flags, "--run-dir", tmp_path / "b", "--json"),
+        *("--quiet", "--no-smoothest"),
+    ).result
+    assert result["smoothest_iteration"] in (2, 4)
+    assert result["best"]["iteration"] == result["smoothest_iteration"]
+    assert isinstance(result["smoothest"]["return_share"], float)

@@ -1,0 +1,179 @@
+"""Policies that are jerky for one known reason each, and the finding that names it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import point_mass
+import pytest
+import torch
+
+import spacil
+from spacil.envs.registry import TASKS
+from spacil.envs.state_names import state_names
+from spacil.errors import ConfigError
+from spacil.measuring.diagnose import diagnose, input_names
+from spacil.measuring.findings import (
+    Finding,
+    about_delay,
+    about_drivers,
+    about_frequencies,
+    about_noise,
+    about_sampling,
+)
+from spacil.nets.policy import GaussianPolicy
+
+Act = Callable[[np.ndarray], np.ndarray]
+
+
+def found(policy: object) -> dict[str, Finding]:
+    report = diagnose(policy, point_mass.make_point_mass, episodes=4)
+    return {finding.check: finding for finding in report.findings}
+
+
+def gentle(states: np.ndarray) -> np.ndarray:
+    return -0.2 * states[:, :1] - 0.4 * states[:, 1:]
+
+
+def test_a_gentle_controller_has_nothing_to_warn_about() -> None:
+    report = diagnose(gentle, point_mass.make_point_mass, episodes=4)
+    assert report.warnings == []
+    assert report.average_return is not None and report.average_return < 0
+    assert {finding.check for finding in report.findings} == {
+        "sampled_actions", "saturation", "inputs", "sensor_noise", "delay", "frequency",
+        "inputs_that_drive",
+    }  # fmt: skip
+
+
+def test_a_switch_is_saturated_and_fast() -> None:
+    def switch(states: np.ndarray) -> np.ndarray:
+        return -100 * (states[:, :1] + 3 * states[:, 1:])
+
+    findings = found(switch)
+    assert findings["saturation"].severity == "warning"
+    assert findings["saturation"].evidence["share_at_bound"] > 0.9
+    assert findings["frequency"].severity == "warning"
+    assert findings["saturation"].remedy is not None
+
+
+def test_steep_slopes_amplify_sensor_noise() -> None:
+    def steep(states: np.ndarray) -> np.ndarray:
+        return -0.3 * np.tanh(10 * states[:, 1:])
+
+    noise = found(steep)["sensor_noise"]
+    assert noise.severity == "warning"
+    assert noise.evidence["fluctuation_noisy"] > 1.5 * noise.evidence["fluctuation"]
+
+
+def test_a_wide_gaussian_should_not_be_sampled() -> None:
+    policy = GaussianPolicy(2, [-1.0], [1.0], [8], initial_log_std=-1.0)
+    with torch.no_grad():
+        policy.mean_net.layers[-1].weight.mul_(3)
+    policy.normalizer.merge(torch.randn(100, 2, generator=torch.Generator().manual_seed(0)))
+    findings = found(policy)
+    assert findings["sampled_actions"].severity == "warning"
+    assert "deterministic=True" in str(findings["sampled_actions"].remedy)
+
+
+def test_a_normaliser_of_another_env_is_noticed() -> None:
+    policy = GaussianPolicy(2, [-1.0], [1.0], [8])
+    policy.normalizer.merge(0.05 * torch.randn(100, 2, generator=torch.Generator().manual_seed(0)))
+    inputs = found(policy)["inputs"]
+    assert inputs.severity == "warning"
+    assert inputs.evidence["far_share"] > 0.1
+
+
+def test_a_policy_that_rolls_dice_gets_one_finding_that_says_so() -> None:
+    generator = np.random.default_rng(0)
+
+    def dice(states: np.ndarray) -> np.ndarray:
+        return generator.normal(size=(len(states), 1)).astype(np.float32)
+
+    report = diagnose(dice, point_mass.make_point_mass, episodes=2)
+    assert [finding.check for finding in report.findings] == ["one_answer"]
+    assert "two calls on the same states" in report.findings[0].message
+    assert report.average_return is None
+
+
+def test_the_input_that_drives_the_action_is_named_first() -> None:
+    def only_velocity(states: np.ndarray) -> np.ndarray:
+        return -0.5 * states[:, 1:]
+
+    drivers = found(only_velocity)["inputs_that_drive"]
+    shares = drivers.evidence["share_by_input"]
+    assert next(iter(shares)) == "observation 1"
+    assert shares["observation 1"] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_bundled_expert_is_read_with_the_names_of_its_joints() -> None:
+    report = diagnose("Reacher-v4", episodes=2)
+    drivers = next(f for f in report.findings if f.check == "inputs_that_drive")
+    assert any("joint" in name for name in drivers.evidence["share_by_input"])
+    assert report.task == "Reacher-v4"
+
+
+@pytest.mark.parametrize("task", ["Hopper-v4", "Walker2d-v4", "HalfCheetah-v4", "Ant-v4"])
+def test_every_walker_has_as_many_names_as_numbers(task: str) -> None:
+    names = state_names(TASKS[task])
+    assert names is not None and len(names) == len(set(names)) == TASKS[task].num_states
+
+
+def test_a_check_that_could_not_be_measured_is_not_called_fine() -> None:
+    worse_than_random = about_delay({1: 80.0}, -5.0, 0.0)
+    too_short = about_frequencies(None, None, None)
+    no_change = about_noise(None, None, 0.1, 1.0, "ten demos")
+    for finding in (worse_than_random, too_short, no_change):
+        assert (finding.severity, finding.is_measured) == ("note", False)
+        assert finding.message.startswith("not known: ")
+
+
+def test_delay_and_frequency_are_judged_by_their_numbers() -> None:
+    assert about_delay({1: 95.0, 2: 50.0}, 100.0, 0.0).severity == "fine"
+    assert about_delay({1: 80.0, 2: 50.0}, 100.0, 0.0).severity == "warning"
+    assert about_frequencies(0.1, 2.0, 125.0).severity == "fine"
+    assert "15.6 Hz at a control rate of 125 Hz" in about_frequencies(0.5, 2.0, 125.0).message
+    few = about_drivers({"a": 0.9, "b": 0.05, "c": 0.03, "d": 0.02}, 1.0, "ten demos")
+    assert few.remedy is not None and "a 90%" in few.message
+
+
+def test_what_cannot_be_diagnosed_is_refused() -> None:
+    with pytest.raises(ConfigError, match="does not say which task"):
+        spacil.diagnose(gentle)
+    with pytest.raises(ConfigError, match="--episodes is 0"):
+        spacil.diagnose(gentle, point_mass.make_point_mass, episodes=0)
+
+
+def test_an_env_of_ones_own_has_numbered_inputs() -> None:
+    from spacil.envs.registry import make_vector_env
+    from spacil.envs.vector_env import ResetSeeds
+
+    env: Any = make_vector_env(point_mass.make_point_mass, 1, ResetSeeds(0, "x"))
+    assert input_names(env.spec) == ["observation 0", "observation 1"]
+    env.close()
+
+
+def test_a_number_in_standard_deviations_says_whose_they_are() -> None:
+    noise = about_noise(0.1, 0.2, 0.1, 1.0, "the states it visited")
+    drivers = about_drivers({"a": 1.0}, 1.0, "the states it visited")
+    for finding in (noise, drivers):
+        assert "of the states it visited" in finding.message
+        assert finding.evidence["frame"] == "the states it visited"
+
+
+def test_a_gaussian_whose_mean_does_not_move_is_told_from_no_gaussian() -> None:
+    assert "no Gaussian of a known spread" in about_sampling(0.1, None, 0.0, 0.0).message
+    still = about_sampling(0.0, 0.3, 0.0, 0.0)
+    assert still.severity == "note"
+    assert "does not move" in still.message
+
+
+def test_a_run_of_an_env_object_says_why_its_env_cannot_be_made_again(
+    tiny: Callable[..., Any], tmp_path: Path
+) -> None:
+    agent = spacil.TRPO(point_mass.make_point_mass, **tiny("trpo", iterations=1))
+    agent.learn(run_dir=tmp_path / "run")
+    agent.close()
+    for use in (spacil.diagnose, spacil.smooth):
+        with pytest.raises(ConfigError, match="trained in Python on an env object"):
+            use(tmp_path / "run")

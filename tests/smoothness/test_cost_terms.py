@@ -1,0 +1,91 @@
+"""The cost's penalty as settings ask for it: forms, units, subsets, and how actions are read."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+import torch
+from penalty_cases import assert_unbiased, make_config, make_policy, make_rows
+from torch import Tensor
+
+from spacil.config.train_config import TrainConfig
+from spacil.engine.torch_threads import one_torch_thread
+from spacil.nets.discriminator import Discriminator
+from spacil.nets.policy import GaussianPolicy
+from spacil.seeding import Streams
+from spacil.smoothness.cost_terms import StatesAndActions, cost_penalty, draw_pairs
+
+
+@pytest.fixture(autouse=True)
+def _one_torch_thread() -> Iterator[None]:
+    with one_torch_thread():
+        yield
+
+
+@dataclass(frozen=True)
+class Sides:
+    discriminator: Discriminator
+    policy: GaussianPolicy
+    agent: StatesAndActions
+    expert: StatesAndActions
+
+
+def drawn_cost_penalty(sides: Sides, config: TrainConfig, seed: int = 0) -> Tensor:
+    nets = (sides.discriminator, sides.policy)
+    drawn = draw_pairs(*nets, sides.agent, sides.expert, config, Streams.from_seed(seed))
+    return cost_penalty(*nets, drawn, config).detach()
+
+
+def make_sides() -> Sides:
+    generator = torch.Generator().manual_seed(0)
+    discriminator = Discriminator(4, 2, (16,), "tanh", generator=generator).double()
+    discriminator.read_actions_clipped(-torch.ones(2), torch.ones(2))
+    rows = make_rows()
+    assert rows.actions is not None
+    expert = make_rows(40)
+    return Sides(
+        discriminator,
+        make_policy(),
+        (rows.states, 2 * rows.actions),
+        (expert.states + 1, make_rows(40).states[:, :2].clamp(-1, 1)),
+    )
+
+
+def cost_values(num_seeds: int, **settings: Any) -> Tensor:
+    config, sides = make_config(**settings), make_sides()
+    return torch.stack([drawn_cost_penalty(sides, config, seed) for seed in range(num_seeds)])
+
+
+def cost_value(**settings: Any) -> float:
+    return float(cost_values(1, **settings))
+
+
+@pytest.mark.parametrize("form", ["response", "both", "state", "gp", "r1"])
+def test_a_subset_of_the_cost_penalty_is_unbiased(form: str) -> None:
+    mixing = {"cost_penalty_mixing": "none"} if form != "r1" else {}
+    settings = {"cost_penalty_form": form, **mixing}
+    truth = cost_value(penalty_state_fraction=1.0, **settings)
+    assert_unbiased(cost_values(100, penalty_state_fraction=0.25, **settings), truth)
+
+
+@pytest.mark.parametrize("form", ["response", "both", "state"])
+def test_ascent_and_gradient_norm_agree_in_every_form_and_scale(form: str) -> None:
+    common = {"cost_penalty_form": form, "penalty_state_fraction": 0.5}
+    by_ascent = {"cost_penalty_estimator": "pgd", "ball_num_steps": 30}
+    lipschitz = cost_value(**common)
+    for scale, factor in (("lipschitz", 1.0), ("paper-mean", 0.01), ("paper-sum", 0.01 * 60)):
+        exact = cost_value(cost_penalty_scale=scale, **common)
+        ascent = cost_value(cost_penalty_scale=scale, **by_ascent, **common)
+        assert exact == pytest.approx(factor * lipschitz, rel=1e-9)
+        assert ascent == pytest.approx(exact, rel=0.05)
+
+
+def test_gradient_penalties_see_actions_as_the_discriminator_reads_them() -> None:
+    # Beyond the bounds it reads a constant; on the bound it still has a slope.
+    sides = make_sides()
+    config = make_config(cost_penalty_form="gp", cost_penalty_mixing="none")
+    inside = drawn_cost_penalty(sides, config)
+    clipped = (sides.agent[0], sides.agent[1].clamp(-1, 1))
+    again = drawn_cost_penalty(replace(sides, agent=clipped), config)
+    assert torch.equal(inside, again)

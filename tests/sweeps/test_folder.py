@@ -1,0 +1,199 @@
+"""The states of a sweep's runs, as their folders tell them, and the time left."""
+
+import json
+import os
+import socket
+from pathlib import Path
+
+import pytest
+from generated_runs import write_run
+
+from spacil.errors import RunDirError, StorageError
+from spacil.sweeps.folder import (
+    RunState,
+    SweepFolder,
+    open_sweep,
+    read_sweep,
+    seconds_left,
+    sweep_with,
+)
+from spacil.sweeps.plan import Grid, PlannedRun, assignment, planned_runs
+
+GRID = Grid(("gail",), ("Hopper-v4",), (0, 1), (assignment("iterations=20"),))
+RUN = planned_runs([GRID])[0]
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> SweepFolder:
+    return open_sweep(tmp_path / "sweep", [GRID], 150)
+
+
+def owned_by(sweep: SweepFolder, pid: int, host: str) -> RunState:
+    """A run that says running, of some process."""
+    run_dir = write_run(sweep.run_dir(RUN))
+    (run_dir / "status.json").write_text('{"status": "running", "reason": ""}')
+    (run_dir / "owner.json").write_text(json.dumps({"pid": pid, "host": host}))
+    return sweep.state(RUN)
+
+
+def test_a_run_without_a_folder_waits(sweep: SweepFolder) -> None:
+    assert sweep.state(RUN) == RunState("waiting", iterations=20)
+
+
+def test_a_finished_run_shows_how_far_it_came(sweep: SweepFolder) -> None:
+    write_run(sweep.run_dir(RUN), final_return=3000.0)
+    state = sweep.state(RUN)
+    assert (state.state, state.iteration, state.iterations) == ("finished", 20, 20)
+    assert state.average_return == 3000.0
+    assert state.seconds_per_iteration == pytest.approx(1.0)  # 0.5, and 1 every other time
+
+
+def test_a_run_without_enough_fresh_episodes_is_only_trained(sweep: SweepFolder) -> None:
+    write_run(sweep.run_dir(RUN), fresh=None)
+    assert sweep.state(RUN).state == "trained"
+    assert SweepFolder(sweep.path, sweep.grids, 0).state(RUN).state == "finished"
+    more = SweepFolder(sweep.path, sweep.grids, 151)
+    write_run(more.run_dir(more.runs()[1]), seed=1)
+    assert more.state(more.runs()[1]).state == "trained"
+
+
+def test_a_run_of_a_living_process_is_running(sweep: SweepFolder) -> None:
+    state = owned_by(sweep, os.getpid(), socket.gethostname())
+    assert (state.state, state.reason) == (
+        "running",
+        f"process {os.getpid()} on {socket.gethostname()}",
+    )
+
+
+def test_a_run_of_a_dead_process_is_interrupted(sweep: SweepFolder) -> None:
+    assert owned_by(sweep, 2**22 + 1, socket.gethostname()).state == "interrupted"
+
+
+def test_a_run_of_another_machine_says_when_it_was_last_heard_of(sweep: SweepFolder) -> None:
+    state = owned_by(sweep, 1, "elsewhere")
+    assert state.state == "running"
+    assert "process 1 on elsewhere, last heard of" in state.reason
+
+
+def test_a_failure_stays_listed_until_it_is_tried_again(sweep: SweepFolder) -> None:
+    sweep.record_failure(RUN, 70, "diverged")
+    assert sweep.state(RUN) == RunState("failed", iterations=20, reason="diverged")
+    sweep.forget_failure(RUN)
+    sweep.forget_failure(RUN)
+    assert sweep.state(RUN).state == "waiting"
+
+
+def test_a_finished_folder_outweighs_a_failure(sweep: SweepFolder) -> None:
+    sweep.record_failure(RUN, 70, "diverged")
+    write_run(sweep.run_dir(RUN))  # finished by hand since
+    assert sweep.state(RUN).state == "finished"
+    assert SweepFolder(sweep.path, sweep.grids, 151).state(RUN).state == "trained"
+
+
+def test_a_failure_of_fresh_episodes_is_one_although_the_run_is_trained(sweep: SweepFolder) -> None:
+    write_run(sweep.run_dir(RUN), fresh=None)
+    sweep.record_failure(RUN, 65, "no such demonstrations")
+    state = sweep.state(RUN)
+    assert (state.state, state.reason) == ("failed", "no such demonstrations")
+
+
+def test_a_failed_run_that_somebody_went_on_with_is_told_by_its_folder(sweep: SweepFolder) -> None:
+    owned_by(sweep, os.getpid(), socket.gethostname())
+    sweep.record_failure(RUN, -9, "killed")
+    assert sweep.state(RUN).state == "failed"
+    status = sweep.run_dir(RUN) / "status.json"
+    status.write_text('{"status": "interrupted", "reason": "SIGINT"}')
+    assert (sweep.state(RUN).state, sweep.state(RUN).reason) == ("interrupted", "SIGINT")
+
+
+@pytest.mark.parametrize(("status", "state"), [("finished", "finished"), ("interrupted", "failed")])
+def test_failures_of_an_earlier_version_yield_to_finished_folders(
+    sweep: SweepFolder, status: str, state: str
+) -> None:
+    run_dir = write_run(sweep.run_dir(RUN))
+    (run_dir / "status.json").write_text(json.dumps({"status": status}))
+    sweep.record_failure(RUN, 70, "diverged")
+    document = {"run": RUN.name, "exit_code": 70, "reason": "diverged"}
+    sweep.failure(RUN).write_text(json.dumps(document))
+    assert sweep.state(RUN).state == state
+
+
+def test_a_damaged_status_does_not_keep_a_failure_from_being_recorded(sweep: SweepFolder) -> None:
+    run_dir = write_run(sweep.run_dir(RUN))
+    (run_dir / "status.json").write_text("{")
+    sweep.record_failure(RUN, 74, "disk full")
+    assert sweep.failure(RUN).is_file()
+    assert sweep.state(RUN).state == "failed"
+
+
+def test_a_damaged_folder_is_a_failure_with_its_name(sweep: SweepFolder) -> None:
+    run_dir = write_run(sweep.run_dir(RUN))
+    (run_dir / "eval.json").write_text("{")
+    state = sweep.state(RUN)
+    assert state.state == "failed"
+    assert "eval.json" in state.reason
+
+
+def test_a_metrics_line_in_writing_is_left_out(sweep: SweepFolder) -> None:
+    run_dir = write_run(sweep.run_dir(RUN))
+    with (run_dir / "metrics.jsonl").open("a") as file:
+        file.write('{"iteration": 21, "env')
+    assert sweep.state(RUN).iteration == 20
+
+
+def test_a_sweep_remembers_every_grid_once(tmp_path: Path) -> None:
+    other = Grid(("spacil",), ("Hopper-v4",), (0,))
+    for grids in ([GRID], [other], [GRID]):
+        open_sweep(tmp_path / "s", grids, 7)
+    found = read_sweep(tmp_path / "s")
+    assert (found.grids, found.fresh_episodes) == ((GRID, other), 7)
+    assert open_sweep(tmp_path / "s", [], 150).grids == (GRID, other)
+
+
+def test_a_sweep_keeps_its_fresh_episodes_until_others_are_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    assert sweep_with(path, [GRID]).fresh_episodes == 150
+    assert open_sweep(path, [GRID], usual=20).fresh_episodes == 20
+    assert open_sweep(path, []).fresh_episodes == read_sweep(path).fresh_episodes == 20
+    assert sweep_with(path, [], 7) == SweepFolder(path, (GRID,), 7)
+    assert read_sweep(path).fresh_episodes == 20
+    assert open_sweep(path, [], 0).fresh_episodes == read_sweep(path).fresh_episodes == 0
+
+
+def test_a_folder_without_a_sweep_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunDirError, match="holds no sweep"):
+        read_sweep(tmp_path)
+    with pytest.raises(RunDirError, match="holds no sweep"):
+        open_sweep(tmp_path, [], 150)
+
+
+def test_a_plan_of_a_newer_version_is_refused(sweep: SweepFolder) -> None:
+    document = json.loads((sweep.path / "sweep.json").read_text())
+    (sweep.path / "sweep.json").write_text(json.dumps(document | {"format_version": 2}))
+    with pytest.raises(StorageError, match="no plan that this version"):
+        read_sweep(sweep.path)
+
+
+def test_time_left_is_that_of_the_open_runs_over_the_jobs() -> None:
+    runs = [PlannedRun("gail", "Hopper-v4", seed) for seed in range(4)]
+    states = {
+        runs[0]: RunState("finished", 10, 10, seconds_per_iteration=2.0),
+        runs[1]: RunState("running", 5, 10, seconds_per_iteration=4.0),
+        runs[2]: RunState("waiting", 0, 10),  # as fast as the known ones, 3 s
+        runs[3]: RunState("failed", 0, 10),
+    }
+    assert seconds_left(states, jobs=1) == pytest.approx(5 * 4 + 10 * 3)
+    assert seconds_left(states, jobs=2) == pytest.approx(30)  # the longest is not shared
+
+
+def test_time_left_is_unknown_before_the_first_iteration() -> None:
+    runs = {PlannedRun("gail", "Hopper-v4", 0): RunState("waiting", 0, 10)}
+    assert seconds_left(runs, jobs=1) is None
+    assert seconds_left({}, jobs=1) == 0
+
+
+def test_a_run_is_taken_to_be_like_those_of_its_task() -> None:
+    known = {PlannedRun("gail", task, 0): RunState("finished", 10, 10, pace)
+             for task, pace in (("Hopper-v4", 1.0), ("Ant-v4", 9.0))}  # fmt: skip
+    waiting = {PlannedRun("spacil", "Ant-v4", 0): RunState("waiting", 0, 10)}
+    assert seconds_left(known | waiting, jobs=1) == pytest.approx(90)

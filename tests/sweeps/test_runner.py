@@ -1,0 +1,154 @@
+"""What a sweep does with runs that an engine loses; the engine stands in for machines that fail."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from generated_runs import write_run
+
+from spacil.errors import RunDirError
+from spacil.runs.ownership import FolderLock
+from spacil.sweeps import runner
+from spacil.sweeps.engine import Ending
+from spacil.sweeps.folder import SweepFolder, open_sweep
+from spacil.sweeps.plan import Grid, PlannedRun
+
+
+@dataclass
+class OneByOne:
+    """Each attempt ends at once, as `attempt` says; it may raise, or write a finished run."""
+
+    attempt: Callable[[PlannedRun, int], Ending]
+    most_attempts: int = 3
+    capacity: int = 1
+    starts: list[PlannedRun] = field(default_factory=list)
+    active: list[PlannedRun] = field(default_factory=list)
+    over: list[tuple[PlannedRun, Ending]] = field(default_factory=list)
+
+    def has_room(self) -> bool:
+        return not self.active
+
+    def start(self, run: PlannedRun) -> None:
+        self.starts.append(run)
+        self.over.append((run, self.attempt(run, self.starts.count(run))))
+        self.active.append(run)
+
+    def ended(self) -> list[tuple[PlannedRun, Ending]]:
+        over, self.over, self.active = self.over, [], []
+        return over
+
+    def takes_over(self, run: PlannedRun) -> bool:
+        return False
+
+    def stop(self, signal_number: int) -> None: ...
+
+
+@pytest.fixture
+def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SweepFolder:
+    monkeypatch.setattr(runner, "_POLL_SECONDS", 0.0)
+    monkeypatch.setattr(runner, "_ASK_AGAIN_SECONDS", 0.0)
+    return open_sweep(tmp_path / "sweep", [Grid(("gail",), ("Hopper-v4",), (0, 1))], 0)
+
+
+def swept(sweep: SweepFolder, engine: OneByOne) -> tuple[runner.SweepOutcome, list[str]]:
+    said: list[str] = []
+    outcome = runner.run_sweep(
+        sweep, sweep.runs(), engine, lambda event: said.append(event.words), lambda active: None
+    )
+    return outcome, said
+
+
+def test_a_run_that_is_lost_every_time_fails_and_the_others_finish(sweep: SweepFolder) -> None:
+    unlucky, lucky = sweep.runs()
+
+    def attempt(run: PlannedRun, count: int) -> Ending:
+        if run == unlucky:
+            return Ending(None, "its node is gone")
+        write_run(sweep.run_dir(run))
+        return Ending(0)
+
+    engine = OneByOne(attempt)
+    outcome, said = swept(sweep, engine)
+    assert engine.starts == [unlucky] * 3 + [lucky]  # lost ones go first, and not for ever
+    assert outcome.exit_code == 3
+    assert outcome.states[lucky].state == "finished"
+    assert outcome.states[unlucky].reason == "its node is gone"
+    assert said.count("its node is gone; trying again") == 2
+
+
+@pytest.mark.parametrize(("code", "num_starts"), [(65, 1), (70, 1), (75, 3), (-9, 3)])
+def test_only_what_may_end_otherwise_is_tried_again(
+    sweep: SweepFolder, code: int, num_starts: int
+) -> None:
+    engine = OneByOne(lambda run, count: Ending(code))
+    outcome, _ = swept(sweep, engine)
+    assert [engine.starts.count(run) for run in sweep.runs()] == [num_starts] * 2
+    assert {state.state for state in outcome.states.values()} == {"failed"}
+
+
+@pytest.mark.parametrize("code", [129, 130, 143, 152])
+def test_a_run_that_was_saved_and_stopped_is_interrupted_and_no_failure(
+    sweep: SweepFolder, code: int
+) -> None:
+    stopped, other = sweep.runs()
+
+    def attempt(run: PlannedRun, count: int) -> Ending:
+        write_run(sweep.run_dir(run))
+        if run == other:
+            return Ending(0)
+        status = sweep.run_dir(run) / "status.json"
+        status.write_text('{"status": "interrupted", "reason": "a signal"}')
+        return Ending(code)
+
+    engine = OneByOne(attempt)
+    outcome, said = swept(sweep, engine)
+    assert engine.starts == [stopped, other]
+    assert outcome.states[stopped].state == "interrupted"
+    assert not sweep.failure(stopped).exists()
+    assert f"interrupted: exit code {code}; the same command goes on" in said
+    assert outcome.exit_code == 3  # not all is there
+
+
+def test_the_failure_of_a_run_that_is_finished_meanwhile_is_forgotten(sweep: SweepFolder) -> None:
+    for run in sweep.runs():
+        sweep.record_failure(run, 70, "diverged")
+        write_run(sweep.run_dir(run))
+    engine = OneByOne(lambda run, count: Ending(0))
+    outcome, _ = swept(sweep, engine)
+    assert (engine.starts, outcome.exit_code) == ([], 0)
+    assert not any(sweep.failure(run).exists() for run in sweep.runs())
+
+
+def test_a_start_that_is_refused_is_an_attempt_with_its_reason(sweep: SweepFolder) -> None:
+    def attempt(run: PlannedRun, count: int) -> Ending:
+        raise RunDirError("the log cannot be opened")
+
+    engine = OneByOne(attempt)
+    outcome, _ = swept(sweep, engine)
+    assert len(engine.starts) == 2 * 3
+    reasons = {state.reason for state in outcome.states.values()}
+    assert reasons == {"exit code 73: the log cannot be opened"}
+
+
+def test_a_lost_run_whose_process_lives_on_is_left_to_it(sweep: SweepFolder) -> None:
+    orphaned, other = sweep.runs()
+    sweep.run_dir(orphaned).mkdir(parents=True)
+    locks: list[FolderLock] = []
+
+    def attempt(run: PlannedRun, count: int) -> Ending:
+        if run == orphaned:
+            locks.append(FolderLock(sweep.run_dir(run)))  # as its process does, wherever that is
+            return Ending(None, "its node is gone")
+        locks.pop().release()
+        shutil.rmtree(sweep.run_dir(orphaned))
+        for finished in (orphaned, other):
+            write_run(sweep.run_dir(finished))
+        return Ending(0)
+
+    engine = OneByOne(attempt)
+    outcome, said = swept(sweep, engine)
+    assert engine.starts == [orphaned, other]
+    assert outcome.exit_code == 0
+    assert "its node is gone; a process still holds it, waiting" in said
