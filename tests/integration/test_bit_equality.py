@@ -48,15 +48,13 @@ def test_spacil_without_weights_is_gail_bit_for_bit(state_after: Callable[..., A
 def test_a_penalty_that_begins_later_changes_nothing_before(
     state_after: Callable[..., Any],
 ) -> None:
-    late = {"penalty": ("exact=1", "cats=1"), "penalty_start": 3, "penalty_doubling": 1}
+    late = {"penalty": ("exact=1", "cats=1"), "penalty_start": 3}
     start = {"preset": "gail-like", "warm_start_steps": 20, "warm_start_iterations": 1}
     for iterations, is_same in ((3, True), (4, False)):
         without = state_after(spacil.SPaCIL, f"without{iterations}", iterations, **start)
-        ladder = state_after(spacil.SPaCIL, f"late{iterations}", iterations, **start, **late)
-        assert without.tensors.keys() == ladder.tensors.keys()
-        equal = [
-            torch.equal(without.tensors[name], ladder.tensors[name]) for name in ladder.tensors
-        ]
+        later = state_after(spacil.SPaCIL, f"late{iterations}", iterations, **start, **late)
+        assert without.tensors.keys() == later.tensors.keys()
+        equal = [torch.equal(without.tensors[name], later.tensors[name]) for name in later.tensors]
         assert all(equal) == is_same
 
 
@@ -65,7 +63,6 @@ def test_spacil_with_weights_is_another_policy(state_after: Callable[..., Any]) 
     for name, weights in {
         "policy": {"lambda_policy": 0.03, "lambda_cost": 0.0, "penalty_ramp_iterations": 0},
         "cost": {"lambda_policy": 0.0, "lambda_cost": 0.01},
-        "reward": {"lambda_policy": 0.0, "lambda_cost": 0.0, "action_rate_weight": 0.1},
     }.items():
         smooth = state_after(spacil.SPaCIL, name, 3, preset="plain", **weights)
         weight = "policy.mean_net.layers.0.weight"

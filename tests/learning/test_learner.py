@@ -105,6 +105,5 @@ def test_an_agent_is_saved_and_loaded(
 def test_settings_that_mean_nothing_to_cloning_are_refused(train: Callable[..., Any]) -> None:
     assert "bc takes a weight, --lambda-policy" in train("bc", "--smoothness-target", "1").err
     assert "not for bc" in train("bc", "--preset", "paper-mean").err
-    assert "would undo the ladder" in train("bc", "--penalty-doubling", "2").err
     with pytest.raises(ConfigError, match="holdout-fraction"):
         with_user_settings(default_config("bc", "Reacher-v4"), {"holdout_fraction": 1.0})

@@ -165,19 +165,3 @@ def test_no_two_rounds_with_a_function_of_one_s_own_are_of_one_kind(
     monkeypatch.setitem(POLICY_PENALTIES, "mine", PenaltyKind(1.0, "", lambda mean, states: 0))
     plan = plan_iteration(config_of(penalty=("mine",)), 0)
     assert plan.round_kind(batch()) != plan.round_kind(batch())
-
-
-def test_the_reward_for_steady_actions_climbs_the_same_ladder() -> None:
-    config = config_of(action_rate_weight=0.5, penalty_start=2, penalty_doubling=3)
-    plans = [plan_iteration(config, num_done) for num_done in (0, 1, 2, 4, 5)]
-    assert [plan.action_rate_weight for plan in plans] == [0.0, 0.0, 0.5, 0.5, 1.0]
-    assert plans[0].round_kind(batch()) != replace(plans[0], action_rate_weight=0.5).round_kind(
-        batch()
-    )
-
-
-def test_a_bound_on_the_policy_halves_where_weights_double() -> None:
-    config = config_of(policy_lipschitz=8.0, penalty_start=2, penalty_doubling=2)
-    plans = [plan_iteration(config, num_done) for num_done in range(7)]
-    assert [plan.lipschitz_bound for plan in plans] == [None, None, 8.0, 8.0, 4.0, 4.0, 2.0]
-    assert plan_iteration(config_of(), 5).lipschitz_bound is None

@@ -12,10 +12,8 @@ from spacil.config.flat import with_settings
 from spacil.demos.file import load_demos
 from spacil.engine.torch_threads import one_torch_thread
 from spacil.errors import ConfigError, StorageError
-from spacil.functional.spectral import batch_jacobian
 from spacil.learning import learner as learners
 from spacil.learning.policy_learner import PolicyLearner
-from spacil.nets.policy import GaussianPolicy
 
 
 @pytest.fixture
@@ -135,38 +133,3 @@ def test_without_a_warm_start_every_iteration_moves_the_policy(
     learner = make_learner("gail")
     learner.iterate()
     assert learner.num_moves == learner.counters.iteration == 1
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "changes"),
-    [
-        ("gail", {}),
-        ("spacil", {"warm_start_steps": 30, "warm_start_iterations": 1, "kept_policy_decay": 0.9}),
-        ("trpo", {"policy_step": "ppo"}),
-    ],
-)
-def test_a_policy_is_smooth_by_construction_after_clone_and_step_and_in_the_mean(
-    make_learner: Callable[..., PolicyLearner], algorithm: str, changes: dict[str, Any]
-) -> None:
-    learner = make_learner(algorithm, policy_lipschitz=0.05, **changes)
-    for _ in range(3):
-        learner.iterate()
-        for policy in (learner.policy, learner.kept_policy):
-            assert 0 < steepest(policy) <= 0.05 * (1 + 1e-5)
-
-
-def test_a_bound_that_is_never_reached_changes_no_bit(
-    make_learner: Callable[..., PolicyLearner],
-) -> None:
-    free, bounded = make_learner("gail"), make_learner("gail", policy_lipschitz=1e6)
-    for _ in range(2):
-        free.iterate()
-        bounded.iterate()
-    assert differing(free, bounded) == []
-
-
-def steepest(policy: GaussianPolicy) -> float:
-    """The largest slope of the mean action at many normalised states."""
-    states = 2 * torch.randn(200, policy.num_states, generator=torch.Generator().manual_seed(0))
-    jacobians = batch_jacobian(policy.mean_of_normalized, states)
-    return float(torch.linalg.matrix_norm(jacobians, ord=2).max())

@@ -23,8 +23,6 @@ LOG_3 = math.log(3)
         ("logit", LOG_3, -LOG_3),
         ("logit", -LOG_3, LOG_3),
         ("logit", 0.0, 0.0),
-        ("constant", LOG_3, 1.0),
-        ("constant", -LOG_3, 1.0),
     ],
 )
 def test_each_form_by_hand(form: RewardForm, logit: float, reward: float) -> None:

@@ -119,7 +119,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {
             "iterations": 100,
             "checkpoint_interval": 10,  # an epoch takes less time than its checkpoint is worth
         },
-        ignores=frozenset({"gae_lambda", "action_rate_weight", "initial_log_std", "select"}),
+        ignores=frozenset({"gae_lambda", "initial_log_std", "select"}),
         instead={
             **dict.fromkeys(
                 ("smoothness_target", "fluctuation_target", "smoothest", "keep_return"),
@@ -151,10 +151,9 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         ignores=frozenset(
             {
                 "initial_log_std", "policy_penalty_scale", "penalty_ramp_iterations",
-                "penalty_start", "penalty_doubling",
-                "penalty_sigma", "penalty_discount", "caps_noise_std", "caps_temporal_weight",
-                "caps_spatial_weight", "smoothness_target_reference", "smoothness_target_states",
-                "smoothest", "fluctuation_target_reference",
+                "penalty_start", "penalty_sigma", "penalty_discount", "caps_noise_std",
+                "caps_temporal_weight", "caps_spatial_weight", "smoothness_target_reference",
+                "smoothness_target_states", "smoothest", "fluctuation_target_reference",
             }
         ),
     ),

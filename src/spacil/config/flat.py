@@ -117,11 +117,6 @@ def require_read(config: TrainConfig, names: Iterable[str]) -> None:
             f"--keep-return {config.wish.keep_return} finds the weight, and so does "
             "--penalty-weight auto: give one of the two"
         )
-    if config.policy_penalty.penalty_doubling and config.wish.moves_a_weight:
-        raise ConfigError(
-            "--penalty-doubling is for weights that stay as given, e.g. with --penalty exact=0.01: "
-            "wishes and --penalty-weight auto find one, which the ladder would multiply"
-        )
     if algorithm.verb == "train" and config.wish.keep_return and config.wish.smoothness_target:
         raise ConfigError(
             "--keep-return is read with --smoothest, and --smoothness-target finds the weight by J "

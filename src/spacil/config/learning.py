@@ -9,22 +9,16 @@ from spacil.config.general import require_widths
 
 @dataclass(frozen=True)
 class ReturnsConfig:
-    """Generalised advantage estimation, and what is added to every reward."""
+    """Generalised advantage estimation."""
 
     gamma: float = 0.995
     """Discount (gamma)."""
     gae_lambda: float = 0.97
     """Weight of longer advantage estimates (tau in the paper's appendix)."""
-    action_rate_weight: float = 0.0
-    """What a step's reward loses for the squared change of the executed action since the step
-    before: the reward shaping that others smooth with. It follows --penalty-start,
-    its ramp and its doubling."""
 
     def __post_init__(self) -> None:
         require(0 < self.gamma <= 1, "gamma", self.gamma, "in (0, 1]")
         require(0 <= self.gae_lambda <= 1, "gae_lambda", self.gae_lambda, "in [0, 1]")
-        weight = self.action_rate_weight
-        require(weight >= 0, "action_rate_weight", weight, "0 or more")
 
 
 @dataclass(frozen=True)
@@ -34,15 +28,6 @@ class PolicyStepConfig:
     policy_step: Literal["trpo", "ppo"] = "trpo"
     """The paper's trpo, one natural-gradient step inside a KL bound; or ppo, epochs of Adam on the
     clipped surrogate (Schulman et al. 2017)."""
-    policy_lipschitz: float = 0.0
-    """A policy that is smooth by construction: after every step the layers are clipped until the
-    product of their spectral norms, which bounds the slope of the mean action in normalised states,
-    is at most this; 0: never. It follows --penalty-start, -ramp-iterations and -doubling: a policy
-    without bound at first, and half the bound where penalties have twice their weight."""
-
-    def __post_init__(self) -> None:
-        bound = self.policy_lipschitz
-        require(bound >= 0, "policy_lipschitz", bound, "0 or more")
 
 
 @dataclass(frozen=True)
@@ -124,10 +109,10 @@ class ValueConfig:
 class DiscriminatorConfig:
     """The adversary: D -> 1 on the agent, cost c = log D, reward -log D (eq:cost_opti)."""
 
-    imitation_reward: Literal["positive", "negative", "logit", "constant"] = "positive"
+    imitation_reward: Literal["positive", "negative", "logit"] = "positive"
     """What the policy is paid, with D high on the agent: positive: -log D, the paper's, which pays
     for staying alive; negative: log(1 - D), which charges for it; logit: log(1 - D) - log D, the
-    form of AIRL; constant: 1, a control that pays for staying alive and for nothing else."""
+    form of AIRL."""
     discriminator_learning_rate: float = 0.003
     """Adam step size; the paper's is 0.01."""
     discriminator_steps: int = 1

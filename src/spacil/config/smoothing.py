@@ -28,9 +28,6 @@ class PolicyPenaltyConfig:
     penalty_start: int = 0
     """Iterations before the penalties have any weight; until then the run is the one without them,
     bit for bit, and a warm start clones without them."""
-    penalty_doubling: int = 0
-    """From then on the weights double every so many iterations, a ladder from rough to smooth; 0:
-    they stay. For fixed weights: what finds one is not doubled."""
     penalty_sigma: Literal["fixed", "policy"] = "fixed"
     """Spread of the policies compared (sigma): fixed to 1, as in app:algo_hyper_params, or the
     policy's own, so that a wider policy counts as smoother."""
@@ -47,8 +44,7 @@ class PolicyPenaltyConfig:
     def __post_init__(self) -> None:
         ramp = self.penalty_ramp_iterations
         require(ramp >= 0, "penalty_ramp_iterations", ramp, "0 or more")
-        for name in ("penalty_start", "penalty_doubling"):
-            require(getattr(self, name) >= 0, name, getattr(self, name), "0 or more")
+        require(self.penalty_start >= 0, "penalty_start", self.penalty_start, "0 or more")
         require(self.caps_noise_std > 0, "caps_noise_std", self.caps_noise_std, "above 0")
         for name in ("caps_temporal_weight", "caps_spatial_weight"):
             require(getattr(self, name) >= 0, name, getattr(self, name), "0 or more")

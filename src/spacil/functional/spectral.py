@@ -114,32 +114,3 @@ def _unit_rest(vectors: Tensor, basis: Tensor) -> Tensor:
     # Where only rounding is left the space is complete: going on would invent directions.
     is_real = rest > 1e3 * torch.finfo(vectors.dtype).eps * length
     return torch.where(is_real, vectors / rest.clamp_min(torch.finfo(rest.dtype).tiny), 0.0)
-
-
-def spectral_norm(matrix: Tensor) -> Tensor:
-    """|W|_2 of one matrix, from its smaller Gram matrix, in float64."""
-    eigenvalues: Tensor = torch.linalg.eigvalsh(_smaller_gram(matrix))
-    return eigenvalues[-1].clamp_min(0).sqrt()
-
-
-def with_clipped_singular_values(matrix: Tensor, bound: float) -> Tensor:
-    """The nearest matrix (Frobenius) with |W|_2 <= bound: U min(S, bound) V^T.
-
-    Only what exceeds the bound is taken off, so that the other directions keep their bits but for
-    rounding: W + W V (min(1, bound / sigma) - 1) V^T over the eigenvectors V of W^T W.
-    """
-    eigenvalues, vectors = torch.linalg.eigh(_smaller_gram(matrix))
-    sigmas = eigenvalues.clamp_min(0).sqrt()
-    exceeds = sigmas > bound
-    top = vectors[:, exceeds]
-    wide = matrix.double()
-    excess = top * (bound / sigmas[exceeds] - 1)
-    is_tall = matrix.shape[0] >= matrix.shape[1]
-    change: Tensor = wide @ excess @ top.T if is_tall else excess @ top.T @ wide
-    return (wide + change).to(matrix.dtype)
-
-
-def _smaller_gram(matrix: Tensor) -> Tensor:
-    """W^T W or W W^T, float64, whichever is smaller."""
-    wide = matrix.detach().double()
-    return wide.T @ wide if wide.shape[0] >= wide.shape[1] else wide @ wide.T

@@ -16,7 +16,7 @@ from spacil.seeding import Streams
 from spacil.smoothness.cost_metric import CostFunction
 from spacil.types import ExpertBatch
 
-RewardForm = Literal["positive", "negative", "logit", "constant"]
+RewardForm = Literal["positive", "negative", "logit"]
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,6 @@ def imitation_reward(form: RewardForm, logits_agent_is_high: Tensor) -> Tensor:
     positive  -log D >= 0, the paper's: pays for every step, so it favours staying alive
     negative  log(1 - D) <= 0: charges for every step, so it favours ending early
     logit     log(1 - D) - log D = -x, of either sign: AIRL's
-    constant  1 whatever D says: a control, whose return is what staying alive alone teaches
     """
     return _FORMS[form](logits_agent_is_high)
 
@@ -83,5 +82,4 @@ _FORMS: dict[RewardForm, Callable[[Tensor], Tensor]] = {
     "positive": lambda x: -F.logsigmoid(x),
     "negative": lambda x: F.logsigmoid(-x),
     "logit": torch.neg,
-    "constant": torch.ones_like,
 }

@@ -28,7 +28,7 @@ from spacil.demos.selection import episode_of_step
 from spacil.engine.adam import Adam
 from spacil.engine.device import resolve_device
 from spacil.envs.vector_env import EnvSpec
-from spacil.errors import ConfigError, DivergedError
+from spacil.errors import DivergedError
 from spacil.learning.objectives import total, with_penalties
 from spacil.learning.pairs import (
     Pairs,
@@ -82,7 +82,6 @@ class Cloner:
 
     def __init__(self, config: TrainConfig, spec: EnvSpec, demonstrations: Demonstrations) -> None:
         refuse_undiscounted(config.policy_penalty)
-        refuse_doubling(config)
         refuse_misfits(demonstrations, spec)
         self.config = config
         self.demonstrations = demonstrations
@@ -124,16 +123,6 @@ class Cloner:
         return (
             self.counters.iteration >= self.config.run.iterations
             or epochs_in_vain >= self.config.bc.clone_patience
-        )
-
-
-def refuse_doubling(config: TrainConfig) -> None:
-    """A ladder of weights has no one weight at which its policies could be compared."""
-    if config.policy_penalty.penalty_doubling:
-        raise ConfigError(
-            f"--penalty-doubling {config.policy_penalty.penalty_doubling}: bc hands out the policy "
-            "of the lowest held-out loss at one weight, which would undo the ladder; give that "
-            "weight, --penalty exact=W"
         )
 
 

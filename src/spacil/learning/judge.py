@@ -35,19 +35,15 @@ def judge(
     adversary: Adversary | None,
     config: TrainConfig,
     recorder: Recorder,
-    action_rate_weight: float = 0.0,
 ) -> JudgedBatch:
     """Without an adversary the policy learns from the env's own reward."""
-    deduction = None
-    if action_rate_weight:
-        deduction = action_rate_weight * squared_action_changes(rollout, policy)
     outside = values_outside(rollout, policy, value)
     next_states = None
     if adversary is not None and adversary.reads_next_states:
         next_states = policy.normalize(true_next_states(rollout))
     lasting = (policy, value, adversary, config)
     batch = rollout.without_final_states()
-    return recorder("judge", _judge, lasting, batch, outside, next_states, deduction)
+    return recorder("judge", _judge, lasting, batch, outside, next_states)
 
 
 def _judge(
@@ -58,7 +54,6 @@ def _judge(
     rollout: RolloutBatch,
     outside: Tensor,
     next_states: Tensor | None,
-    deduction: Tensor | None,
 ) -> JudgedBatch:
     states = policy.normalize(rollout.flat_states)
     agent = AgentBatch(states, rollout.flat_actions, next_states, rollout.terminated.flatten())
@@ -67,23 +62,9 @@ def _judge(
         logits = adversary.logits_agent_is_high(agent)
         rewards = imitation_reward(config.discriminator.imitation_reward, logits)
         rewards = rewards.view(rollout.env_rewards.shape)
-    if deduction is not None:
-        rewards = rewards - deduction
     estimates = estimate_advantages(rollout, rewards, states, outside, value, config.returns)
     batch = PolicyBatch(states, rollout.flat_actions, standardize(estimates.advantages))
     return JudgedBatch(rollout, rewards, estimates, batch, agent)
-
-
-@torch.no_grad()
-def squared_action_changes(rollout: RolloutBatch, policy: GaussianPolicy) -> Tensor:
-    """|a_t - a_{t-1}|^2 of the executed actions, [T, N]; 0 at the first step of an episode.
-
-    And at the first step of the batch: the action before it is in another one.
-    """
-    executed = policy.clip(rollout.actions)
-    changes = executed.diff(dim=0).square().sum(-1)
-    is_cut = (rollout.terminated | rollout.truncated)[:-1]
-    return torch.cat([torch.zeros_like(changes[:1]), changes.masked_fill(is_cut, 0.0)])
 
 
 @torch.no_grad()

@@ -10,7 +10,7 @@ from spacil.config.learning import ValueConfig
 from spacil.config.penalty_terms import WeightedTerm
 from spacil.config.train_config import TrainConfig
 from spacil.smoothness.anchor import anchor_weight
-from spacil.smoothness.weights import NOTHING_FOUND, FoundWeights, share_at, terms_at
+from spacil.smoothness.weights import NOTHING_FOUND, FoundWeights, terms_at
 from spacil.types import RolloutBatch
 
 CRITIC_EPOCH_FACTOR = 5
@@ -38,10 +38,6 @@ class IterationPlan:
     """Of the demonstrated actions inside the policy step"""
     temporal_term: str | None = None
     """The penalty whose weight a fluctuation target moves"""
-    action_rate_weight: float = 0.0
-    """Of the squared change of the action, in the reward"""
-    lipschitz_bound: float | None = None
-    """That the policy is kept within; None: none"""
 
     @property
     def found_weights(self) -> dict[str, float]:
@@ -61,7 +57,7 @@ class IterationPlan:
         if self.moves_policy and not all(term.kind.is_replayable for term in self.terms):
             return object()
         names = tuple(term.name for term in self.terms)
-        return (*played.actions.shape, names, self.moves_policy, self.action_rate_weight > 0)
+        return (*played.actions.shape, names, self.moves_policy)
 
 
 def plan_iteration(
@@ -80,7 +76,6 @@ def plan_iteration(
     if not moves_policy:
         value = replace(value, value_epochs=CRITIC_EPOCH_FACTOR * value.value_epochs)
         steps *= DISCRIMINATOR_STEP_FACTOR
-    share, bound = share_at(config.policy_penalty, num_done), config.policy_step.policy_lipschitz
     terms = terms_at(config.policy_penalty, num_done, found)
     return IterationPlan(
         begins_with_clone=starts_from_clone and num_done == 0,
@@ -93,6 +88,4 @@ def plan_iteration(
         discriminator_steps=steps,
         temporal_term=None if found.temporal is None else config.policy_penalty.temporal_term.name,
         anchor_weight=anchor_weight(config.fidelity.anchor_weight, num_pairs),
-        action_rate_weight=config.returns.action_rate_weight * share,
-        lipschitz_bound=bound / share if bound and share else None,
     )

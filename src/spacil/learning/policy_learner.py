@@ -39,7 +39,6 @@ from spacil.learning.warm_start import start_from_clone
 from spacil.learning.wishes import Wishes
 from spacil.measuring.evaluate import Best, Evaluation, expected_length, num_evaluation_envs
 from spacil.measuring.frames import frame_of_run
-from spacil.nets.lipschitz import keep_lipschitz
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.value import ValueNet
 from spacil.seeding import Streams
@@ -161,7 +160,6 @@ class PolicyLearner:
                     self.wishes.weights.spatial,
                 )
                 self.sync_acting_policy()
-        self._keep_lipschitz(plan)
         with clock("simulation"):
             rollout, self.env_states = collect(
                 self.env,
@@ -171,7 +169,6 @@ class PolicyLearner:
                 self.streams.action,
             )
         metrics = update(self, plan, rollout, clock)
-        self._keep_lipschitz(plan)
         if plan.moves_policy:
             metrics |= self.wishes.after_batch(
                 self.policy, rollout, self.common_frame, self.streams, self.counters.iteration
@@ -179,8 +176,6 @@ class PolicyLearner:
         self.sync_acting_policy()
         self.counters.iteration += 1
         self._keep_policy()
-        if self.kept is not None and plan.lipschitz_bound is not None:
-            keep_lipschitz(self.kept.policy.mean_net, plan.lipschitz_bound)
         steps_before = self.counters.env_steps // self.env.num_envs
         self.counters.env_steps += rollout.num_steps
         progress = {"iteration": self.counters.iteration, "env_steps": self.counters.env_steps}
@@ -193,12 +188,6 @@ class PolicyLearner:
         self.wishes.begin(demos, self.common_frame, self.eval_env)
         num_pairs = 0 if demos is None else demos.num_steps
         return plan_iteration(self.config, self.counters.iteration, self.wishes.weights, num_pairs)
-
-    def _keep_lipschitz(self, plan: IterationPlan) -> None:
-        """Whatever clone and step did, what plays is within the bound of its iteration."""
-        if plan.lipschitz_bound is not None:
-            keep_lipschitz(self.policy.mean_net, plan.lipschitz_bound)
-            self.sync_acting_policy()
 
     @property
     def num_moves(self) -> int:

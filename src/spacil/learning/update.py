@@ -33,10 +33,7 @@ def update(
     recorder.begin_round(plan.round_kind(played))
     with clock("advantages"):
         rollout = played.to(learner.device)
-        judged = judge(
-            *(rollout, policy, learner.value, learner.adversary, config, recorder),
-            action_rate_weight=plan.action_rate_weight,
-        )
+        judged = judge(rollout, policy, learner.value, learner.adversary, config, recorder)
     with clock("policy"):
         policy_report = learner.policy_step.stay()
         if plan.moves_policy:

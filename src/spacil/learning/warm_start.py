@@ -72,7 +72,6 @@ def cloning_config(config: TrainConfig, first_weight: float | None = None) -> Tr
             else scaled_terms(penalty, PENALTY_FRACTION * scale),
             penalty_ramp_iterations=0,
             penalty_start=0,
-            penalty_doubling=0,
         ),
         wish=WishConfig(),
         warm_start=WarmStartConfig(),

@@ -5,9 +5,6 @@ from dataclasses import dataclass
 from spacil.config.penalty_terms import WeightedTerm
 from spacil.config.smoothing import PolicyPenaltyConfig
 
-MOST_DOUBLINGS = 100
-"""Of a weight on its ladder: far beyond any use, and within the range of numbers"""
-
 
 @dataclass(frozen=True)
 class FoundWeights:
@@ -25,7 +22,7 @@ NOTHING_FOUND = FoundWeights()
 def terms_at(
     config: PolicyPenaltyConfig, iteration: int, found: FoundWeights = NOTHING_FOUND
 ) -> tuple[WeightedTerm, ...]:
-    """The terms with weight: the config's along its ramp and its ladder.
+    """The terms with weight: the config's along its ramp.
 
     Found weights take the place of the first term's and of the temporal term's; the others keep
     their proportion to the first one.
@@ -59,12 +56,10 @@ def is_whole_at(config: PolicyPenaltyConfig, iteration: int) -> bool:
 
 
 def share_at(config: PolicyPenaltyConfig, iteration: int) -> float:
-    """What the policy penalty has of its weight: 0 before its start, then along ramp and ladder."""
+    """What the policy penalty has of its weight: 0 before its start, then along its ramp."""
     since_start = iteration - config.penalty_start
     if since_start < 0:
         return 0.0
-    doublings = since_start // config.penalty_doubling if config.penalty_doubling else 0
-    doublings = min(doublings, MOST_DOUBLINGS)
     if since_start >= config.penalty_ramp_iterations:
-        return float(2**doublings)
-    return float(2**doublings * since_start / config.penalty_ramp_iterations)
+        return 1.0
+    return since_start / config.penalty_ramp_iterations

@@ -25,10 +25,6 @@ NAMED: Mapping[str, tuple[str, str]] = {
         "paper.demonstrators:DEMONSTRATORS",
         "imitators of a rough and of a smooth demonstrator",
     ),
-    "front": (
-        "front.experiment:FRONT",
-        "return against smoothness: our penalty, rivals, filters, controls",
-    ),
     "claims": ("paper.claims:CLAIMS", "each claim of the paper, answered with a number of ours"),
 }
 """Name -> `module:object` below this package, and what help says"""
