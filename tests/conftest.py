@@ -87,12 +87,3 @@ def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
 def state_of() -> Callable[[Path], RunState]:
     """The last checkpoint's content, the best one's, and metrics without wall-clock time."""
     return state_of_run
-
-
-@pytest.fixture(scope="session", autouse=True)
-def state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Modules that tests type are not remembered for the person who runs them."""
-    folder = tmp_path_factory.mktemp("state")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(folder))
-        yield folder

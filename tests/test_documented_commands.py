@@ -113,7 +113,7 @@ def test_the_page_on_own_envs_works_from_top_to_bottom(
             case "evaluate" | "smoothness":
                 words = [*words, "--episodes", "2"]
             case "resume":
-                words = [*words[:2], "--iterations", "2", "--quiet"]
+                words = [*words[:-1], "2", "--quiet"]
         done = spacil(*words)
         assert done.code == 0, f"{command}\n{done.err}"
     run_python_of_the_page(workplace)

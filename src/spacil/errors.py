@@ -78,5 +78,5 @@ def _with_keywords(message: str) -> str:
         name = match[1].replace("-", "_")
         return _KEYWORDS.get(name, name) + ("=" if match[2] else "")
 
-    # `pass --demos FILE` asks for a value: `pass demonstrations=FILE`.
-    return re.sub(r"(?<![\w-])--([a-z][a-z0-9-]*)( (?=[A-Z]+\b))?", keyword, message)
+    # `pass --demos FILE` asks for a value: `pass demonstrations=FILE`; `--task module:name` too.
+    return re.sub(r"(?<![\w-])--([a-z][a-z0-9-]*)( (?=[A-Z]+\b|[\w.]+:\w))?", keyword, message)

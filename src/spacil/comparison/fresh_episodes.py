@@ -4,17 +4,18 @@ The best policy was picked for its return among many evaluations, so the return 
 is too good on average. These numbers are not, and they are what runs are compared by.
 """
 
+from collections.abc import Collection
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from spacil.envs.registry import task_named_in_file
 from spacil.measuring.evaluate import evaluate_afresh
 from spacil.measuring.frames import choose_frame
 from spacil.measuring.measure import measure_smoothness
 from spacil.policies.file import Which, load_policy, require_fit
 from spacil.runs.evaluations import FreshEvaluations, read_evaluations, write_evaluations
 from spacil.runs.ownership import FolderLock
+from spacil.user_code import task_named_in_file
 
 FRESH_SEED = 0
 """Of the start states: the same for all runs, so that luck with them is shared."""
@@ -24,9 +25,12 @@ MEASURED_STATES = 5_000
 """States at which the policy is measured in other ways"""
 
 
-def add_fresh_episodes(run_dir: Path, num_episodes: int, num_threads: int = 1) -> FreshEvaluations:
+def add_fresh_episodes(
+    run_dir: Path, num_episodes: int, num_threads: int = 1, typed: Collection[str] = ()
+) -> FreshEvaluations:
     """Evaluate a finished run and write `fresh` into its eval.json, holding the folder.
 
+    `typed`: tasks that the user typed, which may be code.
     What is there already and large enough is kept.
     """
     lock = FolderLock(run_dir)
@@ -35,7 +39,9 @@ def add_fresh_episodes(run_dir: Path, num_episodes: int, num_threads: int = 1) -
         recorded = read_evaluations(run_dir / "eval.json")
         if recorded.fresh is not None and recorded.fresh.num_episodes >= num_episodes:
             return recorded.fresh
-        best, last = (_row(run_dir, which, num_episodes, num_threads) for which in ("best", "last"))
+        best, last = (
+            _row(run_dir, which, num_episodes, num_threads, typed) for which in ("best", "last")
+        )
         fresh = FreshEvaluations(FRESH_SEED, num_episodes, best, last)
         lock.require_in_place()
         write_evaluations(run_dir / "eval.json", replace(recorded, fresh=fresh))
@@ -44,9 +50,11 @@ def add_fresh_episodes(run_dir: Path, num_episodes: int, num_threads: int = 1) -
         lock.release()
 
 
-def _row(run_dir: Path, which: Which, num_episodes: int, num_threads: int) -> dict[str, Any]:
+def _row(
+    run_dir: Path, which: Which, num_episodes: int, num_threads: int, typed: Collection[str]
+) -> dict[str, Any]:
     saved = load_policy(run_dir, which)
-    task = task_named_in_file(saved.task, run_dir)
+    task = task_named_in_file(saved.task, run_dir, typed)
     frame = choose_frame(None, saved.common_frame, task)
     evaluation = evaluate_afresh(
         saved.policy,
@@ -61,14 +69,17 @@ def _row(run_dir: Path, which: Which, num_episodes: int, num_threads: int) -> di
         "iteration": saved.provenance.get("iteration"),
         "common_frame": None if frame is None else frame.content_hash,
         **asdict(evaluation),
-        **_measured_otherwise(run_dir, which, num_episodes),
+        **_measured_otherwise(run_dir, which, num_episodes, task),
     }
 
 
-def _measured_otherwise(run_dir: Path, which: Which, num_episodes: int) -> dict[str, float | None]:
+def _measured_otherwise(
+    run_dir: Path, which: Which, num_episodes: int, task: str
+) -> dict[str, float | None]:
     """J at the demonstrated states and as the paper estimates it, and what the motors feel."""
     report = measure_smoothness(
         run_dir,
+        env=task,
         which=which,
         episodes=min(SIGNAL_EPISODES, num_episodes),
         seed=FRESH_SEED,

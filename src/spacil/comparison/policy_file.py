@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from spacil import storage
-from spacil.envs.registry import task_named_in_file
 from spacil.errors import ConfigError, DataError
 from spacil.policies.file import SUFFIX, load_policy
+from spacil.user_code import task_named_in_file
 
 
 @dataclass(frozen=True)

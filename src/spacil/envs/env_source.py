@@ -7,9 +7,12 @@ import contextlib
 import copy
 import difflib
 import hashlib
+import inspect
 import logging
+import sys
 from collections.abc import Callable, Iterable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -17,7 +20,7 @@ import numpy as np
 
 from spacil.errors import ConfigError
 from spacil.plain_text import shown
-from spacil.user_code import import_typed, keep_working_folder
+from spacil.user_code import import_typed
 
 Env = gymnasium.Env[Any, Any]
 EnvFactory = Callable[[], Env]
@@ -57,15 +60,29 @@ def _check_id(env_id: str, other_names: Iterable[str]) -> None:
 
 
 def _own_factory(name: str) -> EnvFactory:
-    """`module:Env-v0`, an id that the module registers, or `module:maker`, a class or function."""
+    """`module:Env-v0`, an id that the module registers, or `module:maker`, a class or function.
+
+    Only what makes an env is called: a class of envs, or a function that the module itself defines.
+    """
     module, wanted = import_typed(name)
-    keep_working_folder()  # its entry point may be in a module that is imported later
+    if (folder := str(Path.cwd())) not in sys.path:
+        sys.path.append(folder)  # the entry point may be in a module that is imported later
     if wanted in gymnasium.registry:
         return partial(gymnasium.make, wanted)
-    maker = getattr(module, wanted, None)
-    if callable(maker):
+    maker: Any = getattr(module, wanted, None)
+    is_class_of_envs = inspect.isclass(maker) and issubclass(maker, gymnasium.Env)
+    home = getattr(maker, "__module__", None)
+    if is_class_of_envs or (
+        inspect.isfunction(maker) and f"{home}.".startswith(f"{module.__name__}.")
+    ):
         found: EnvFactory = maker
         return found
+    if maker is not None:
+        raise ConfigError(
+            f"{name}: is a {type(maker).__name__} of {shown(home)}, and is not called: expected a "
+            f"subclass of gymnasium.Env, or a function that {module.__name__} itself defines and "
+            "that returns an env"
+        )
     close = _close_to(wanted, [*gymnasium.registry, *vars(module)])
     raise ConfigError(
         f"{name}: {module.__name__} registers no env {wanted!r} and has no function or class of "

@@ -10,9 +10,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from spacil.envs.mujoco_tasks import MUJOCO_TASKS, MujocoTask
-from spacil.errors import ConfigError
-from spacil.plain_text import shown
-from spacil.user_code import is_known, known_folder
 
 if TYPE_CHECKING:
     from spacil.envs.env_source import EnvSource
@@ -66,26 +63,6 @@ def gymnasium_spec(task: str) -> str:
     spec = copy.deepcopy(gymnasium.spec(TASKS[task].gymnasium_id))
     spec.kwargs.update(TASKS[task].kwargs)
     return spec.to_json()
-
-
-def task_named_in_file(task: str, file: object) -> str:
-    """A task's name that stood in a file. None may decide what code is imported.
-
-    A name such as `package:Env-v0` imports the package: only one that was typed here before.
-    """
-    if ":" in task and not is_known(task):
-        folder = known_folder(task)
-        remedy = (
-            f"if you trust it, name the task yourself: --task {shown(task)}"
-            if folder is None
-            else f"if it is the one in {shown(folder)}, run the command there, or put that folder "
-            "on PYTHONPATH"
-        )
-        raise ConfigError(
-            f"{file} names the task {shown(repr(task))}: a module is not imported because a file "
-            f"says so; {remedy}"
-        )
-    return task
 
 
 def task_name(task: EnvSource) -> str:

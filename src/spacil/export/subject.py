@@ -21,6 +21,7 @@ from spacil.measuring.frames import choose_frame
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.file import Which, load_policy, policy_document, require_fit
 from spacil.runs.inputs import task_to_play
+from spacil.user_code import task_named_in_file
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,10 @@ def play(subject: Subject, source: object, env: Any, episodes: int, seed: int) -
         return _played(subject, env, episodes, seed)
     if subject.task is None:
         return "nobody says which task it is for: pass --task"
+    task = task_named_in_file(
+        subject.task, source if isinstance(source, str | Path) else "the policy"
+    )
     try:
-        task = subject.task
         if isinstance(source, str | Path):
             task = task_to_play(task, source)
         return _played(subject, task, episodes, seed)

@@ -18,6 +18,7 @@ from spacil.errors import ConfigError, DataError, SpacilError
 from spacil.functional.spectral import BatchFunction
 from spacil.runs.inputs import task_to_play
 from spacil.smoothness.cost_metric import CostFunction
+from spacil.user_code import task_named_in_file
 
 Kind = Literal["spacil", "module", "stable-baselines3", "onnx", "callable"]
 
@@ -146,9 +147,11 @@ def known_task(source: PolicySource, policy: object) -> str | None:
 
     A run of an env object says that its env cannot be made again from a name.
     """
-    if source.task is None or not isinstance(policy, str | Path):
-        return source.task
-    return task_to_play(source.task, policy)
+    if source.task is None:
+        return None
+    if isinstance(policy, str | Path):
+        return task_to_play(source.task, policy)
+    return task_named_in_file(source.task, source.name)  # what it was loaded from may have named it
 
 
 def task_of(source: PolicySource, policy: object) -> str:

@@ -17,9 +17,9 @@ from typing import Any
 
 from spacil import storage
 from spacil.demos.demonstrator import DEMONSTRATOR_KEYS
-from spacil.envs.registry import task_named_in_file
 from spacil.errors import ConfigError, StorageError
 from spacil.runs.checkpoints.saved_state import record_from
+from spacil.user_code import task_named_in_file
 
 INPUTS = "inputs.json"
 FORMAT, FORMAT_VERSION = "spacil-inputs", 1

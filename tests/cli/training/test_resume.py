@@ -12,7 +12,6 @@ import pytest
 from own_env import write_own_demos, write_own_env
 
 import spacil as library
-from spacil import user_code
 
 Spacil = Callable[..., Any]
 Train = Callable[..., Any]
@@ -23,7 +22,6 @@ Tiny = Callable[..., dict[str, Any]]
 def own_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """`my_cart:Cart-v0` of a file in the working folder, not imported before or after."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr(sys, "path", [*sys.path])
     yield write_own_env(tmp_path)
     forget_own_env()
@@ -43,7 +41,7 @@ def rows_of(run: Path) -> list[dict[str, Any]]:
 # --- an env of one's own
 
 
-def test_an_own_env_trains_evaluates_and_resumes_without_flags(
+def test_an_own_env_trains_evaluates_and_resumes_where_its_name_is_typed_again(
     train: Train, spacil: Spacil, own_task: str, tmp_path: Path
 ) -> None:
     write_own_demos(tmp_path / "mine.npz")
@@ -53,15 +51,22 @@ def test_an_own_env_trains_evaluates_and_resumes_without_flags(
     assert inputs["task"] == own_task and inputs["env_is_named"]
     assert inputs["demonstrations"]["sources"] == [str(tmp_path / "mine.npz")]
     assert inputs["demonstrations"]["num_demos"] == 3
+    for command in (("evaluate", "run"), ("resume", "run", "--iterations", 2)):
+        forget_own_env()
+        refused = spacil(*command)
+        assert refused.code == 65
+        assert "my_cart" not in sys.modules
+    assert f"type it: spacil resume run --task {own_task}" in refused.err
     forget_own_env()
-    evaluated = spacil("evaluate", "run", "--episodes", 2, "--json")
+    evaluated = spacil("evaluate", "run", "--episodes", 2, "--task", own_task, "--json")
     assert evaluated.code == 0
     assert evaluated.result["task"] == own_task
     assert evaluated.result["demonstrator"]["average_return"] == pytest.approx(
         inputs["demonstrator"]["average_return"]
     )
     forget_own_env()
-    resumed = spacil("resume", "run", "--iterations", 2, "--quiet", "--json")
+    command = ("resume", "run", "--iterations", 2, "--quiet", "--json")
+    resumed = spacil(*command, "--task", own_task)
     assert resumed.code == 0
     assert resumed.result["last"]["iteration"] == 2
     assert resumed.result["task"] == own_task
@@ -96,56 +101,6 @@ def test_a_task_is_suggested_once(train: Train) -> None:
     refused = train("trpo", task="Hoper-v4")
     assert refused.code == 2
     assert refused.err.count("Hopper-v4") == 1
-
-
-def test_from_another_folder_a_run_says_where_its_module_is(
-    train: Train, spacil: Spacil, own_task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert train("trpo", "--run-dir", "run", task=own_task, iterations=1).code == 0
-    forget_own_env()
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path / "elsewhere")
-    monkeypatch.setattr(sys, "path", [p for p in sys.path if p != str(tmp_path)])
-    refused = spacil("evaluate", tmp_path / "run", "--episodes", 1)
-    assert refused.code == 2
-    assert f"if it is the one in {tmp_path}, run the command there" in refused.err
-    monkeypatch.syspath_prepend(tmp_path)
-    assert spacil("evaluate", tmp_path / "run", "--episodes", 1).code == 0
-
-
-def test_a_run_folder_from_elsewhere_cannot_bring_code_along(
-    train: Train, spacil: Spacil, own_task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert train("trpo", "--run-dir", "run", task=own_task, iterations=1).code == 0
-    forget_own_env()
-    received = tmp_path / "received"
-    received.mkdir()
-    shutil.copytree(tmp_path / "run", received / "run")
-    write_own_env(received)
-    monkeypatch.chdir(received)
-    for command in (["evaluate", "run", "--episodes", "2"], ["resume", "run", "--quiet"]):
-        monkeypatch.setattr(sys, "path", [p for p in sys.path if p != str(tmp_path)])
-        refused = spacil(*command)
-        assert refused.code == 2
-        assert "a module is not imported because a file says so" in refused.err
-        assert f"--task {own_task}" in refused.err
-        assert "my_cart" not in sys.modules
-    # Typed once, it is known from then on.
-    assert spacil("evaluate", "run", "--episodes", 2, "--task", own_task).code == 0
-    forget_own_env()
-    assert spacil("evaluate", "run", "--episodes", 2).code == 0
-
-
-def test_a_state_folder_that_cannot_be_written_costs_a_flag_and_nothing_else(
-    train: Train, spacil: Spacil, own_task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "blocked").write_text("a file where a folder should be")
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "blocked"))
-    assert train("trpo", "--run-dir", "run", task=own_task, iterations=1).code == 0
-    forget_own_env()
-    assert not user_code.is_known(own_task)
-    assert spacil("evaluate", "run", "--episodes", 2).code == 2
-    assert spacil("evaluate", "run", "--episodes", 2, "--task", own_task).code == 0
 
 
 # --- from Python

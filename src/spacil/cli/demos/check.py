@@ -67,9 +67,10 @@ def _probe(
 
     A file may come from an env that is not installed here; a task that the user names must be.
     """
-    from spacil.envs.registry import make_vector_env, task_named_in_file
+    from spacil.envs.registry import make_vector_env
     from spacil.envs.vector_env import ResetSeeds
     from spacil.learning.intake import NUM_PROBE_ENVS
+    from spacil.user_code import task_named_in_file
 
     if asked_for is None and named_in_file is None:
         return None, None

@@ -40,7 +40,8 @@ def _run(run_dir: Path, words: list[str], num_episodes: int, num_threads: int) -
         from spacil.engine.torch_threads import torch_threads
 
         with torch_threads(num_threads):
-            add_fresh_episodes(run_dir, num_episodes, num_threads)
+            typed = [task] if (task := value_of("--task", words)) else []
+            add_fresh_episodes(run_dir, num_episodes, num_threads, typed)
     except SpacilError as error:
         print(f"spacil: fresh episodes: {error}", file=sys.stderr)
         return error.exit_code

@@ -35,6 +35,9 @@ class SweepArguments:
     plan: Annotated[Path | None, tyro.conf.Positional] = None
     """A plan in a JSON or TOML file (algorithms, tasks, seeds, set; or several under grids); or
     `status`."""
+    task: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """An env of your own, module:Env-v0, that the plan in a file or folder names: none is imported
+    before you type it. May be given several times."""
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
     """Folder of the sweep; one that holds a sweep goes on with it, also without a plan."""
     algorithms: tuple[str, ...] = ()
@@ -83,6 +86,7 @@ def run(arguments: list[str]) -> int:
     parsed = parse(SweepArguments, arguments, "spacil sweep", _ABOUT)
     from spacil.sweeps.folder import open_sweep, read_sweep, sweep_with
     from spacil.sweeps.plan import planned_runs, share
+    from spacil.user_code import task_named_in_file
 
     if parsed.out is None:
         raise ConfigError("a sweep needs a folder: -o DIR")
@@ -90,6 +94,9 @@ def run(arguments: list[str]) -> int:
     _refuse_engine(parsed)
     grids = _grids(parsed)
     planned = planned_runs(grids)  # every mistake in the plan shows before anything is written
+    if not parsed.tasks:  # then a file names them; a list of the folder's runs imports nothing
+        for run in planned or ([] if parsed.list else read_sweep(parsed.out).runs()):
+            task_named_in_file(run.task, parsed.plan or parsed.out, parsed.task)
     _refuse_missing_inputs(planned, sweep_with(parsed.out, grids, parsed.fresh_episodes))
     if not parsed.list:
         sweep = open_sweep(parsed.out, grids, parsed.fresh_episodes)

@@ -1,5 +1,6 @@
 """`spacil resume RUN`: go on with a run; its folder knows everything that `train` was given."""
 
+import shlex
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +24,8 @@ class ResumeArguments:
     iterations: int | None = None
     """Go on up to this many iterations in total; by default as many as the run was started for."""
     task: str | None = None
-    """The run's task, where a module of your own is not imported by the folder's word."""
+    """The run's task, typed again where it is an env of your own (module:Env-v0): no folder decides
+    what is imported."""
     demos: tuple[str, ...] = ()
     """The run's demonstrations, where they were moved."""
     quiet: bool = False
@@ -102,7 +104,7 @@ def _way_on(num_done: int) -> str:
 
 def _check_task(parsed: ResumeArguments, config: "TrainConfig", inputs: "RunInputs | None") -> None:
     """Only an env that a name can make, and a module only if the user named it."""
-    from spacil.envs.registry import task_named_in_file
+    from spacil.user_code import task_named_in_file
 
     if parsed.task is not None:
         if parsed.task != config.task:
@@ -116,7 +118,8 @@ def _check_task(parsed: ResumeArguments, config: "TrainConfig", inputs: "RunInpu
             f"{parsed.run} was trained in Python on an env object ({config.task}), which a folder "
             "cannot hold: run the same script again, its learn(run_dir=...) goes on"
         )
-    task_named_in_file(config.task, parsed.run)
+    command = f"spacil resume {shlex.quote(str(parsed.run))}"
+    task_named_in_file(config.task, parsed.run, command=command)
 
 
 def _demonstrations(

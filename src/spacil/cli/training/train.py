@@ -81,7 +81,8 @@ def run(arguments: list[str]) -> int:
     is_named = path is None or not arguments[0].startswith("-")
     typed, rest = (arguments[0], arguments[1:]) if is_named else (None, arguments)
     algorithm = chosen_algorithm(typed, file)
-    task = value_of("--task", rest) or file.task
+    typed_task = value_of("--task", rest)
+    task = typed_task or file.task
     preset = value_of("--preset", rest) or file.preset or "none"
     if preset not in get_args(Preset):
         raise ConfigError(f"--preset {preset}: expected one of {', '.join(get_args(Preset))}")
@@ -93,6 +94,10 @@ def run(arguments: list[str]) -> int:
     if wants_help:
         print(help_text(default, TrainArguments, is_whole="--help-all" in rest))
         return 0
+    if typed_task is None and task is not None:
+        from spacil.user_code import task_named_in_file
+
+        task_named_in_file(task, file.name)
     demo_flags: dict[str, Any] = {}
     if path is not None and ALGORITHMS[algorithm].needs_demonstrations:
         demo_flags = demo_flags_beside(Path(path), has_sources="demos" in _given(rest))

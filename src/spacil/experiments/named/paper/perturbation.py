@@ -16,7 +16,7 @@ from spacil.comparison.run_record import RunRecord
 from spacil.comparison.statistics import Summary, summarize
 from spacil.config.general import RunConfig
 from spacil.demos.file import bundled_demos, load_demos
-from spacil.envs.registry import make_vector_env, task_named_in_file
+from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds
 from spacil.errors import DataError
 from spacil.experiments.named.experiment import ArmRuns, Gathered, NamedExperiment
@@ -27,6 +27,7 @@ from spacil.experiments.named.rows import spread
 from spacil.measuring.frames import choose_frame
 from spacil.measuring.parameter_noise import LEVELS, measure_parameter_noise
 from spacil.policies.file import SavedPolicy, load_policy
+from spacil.user_code import task_named_in_file
 
 DRAWS, EPISODES = 10, 20
 QUICK_LEVELS, QUICK_DRAWS, QUICK_EPISODES = (0.01, 0.1), 2, 4
