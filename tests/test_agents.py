@@ -361,3 +361,68 @@ def test_the_evaluation_of_the_untrained_policy_changes_nothing_that_follows(
     expected = without._learner.tensors()
     for name, value in with_it._learner.tensors().items():
         assert torch.equal(value, expected[name]), name
+
+
+# --- weights and rewards of a callback
+
+
+def policy_of(agent: Any) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for name, value in agent.policy.state_dict().items()}
+
+
+def test_a_weight_that_a_callback_writes_is_read_by_the_next_iteration_and_saved(
+    tiny: Tiny, tmp_path: Path
+) -> None:
+    plain = {"preset": "plain", "penalty_ramp_iterations": 0, "lambda_cost": 0.0}
+    late = library.SPaCIL(
+        "Reacher-v4", **plain, **tiny("spacil", penalty="exact=1", penalty_start=1)
+    )
+    written = library.SPaCIL("Reacher-v4", **plain, **tiny("spacil", lambda_policy=0.0))
+
+    def write_once(agent: Any, metrics: dict[str, Any]) -> None:
+        if metrics["iteration"] == 1:
+            agent.penalty_weights["exact"] = 1.0
+
+    late.learn(2)
+    written.learn(2, callback=write_once)
+    written.save(tmp_path / "agent")
+    loaded = library.SPaCIL.load(tmp_path / "agent")
+    assert loaded.penalty_weights == {"exact": 1.0}
+    for agent in (late, written, loaded):
+        agent.learn(1)
+    expected = policy_of(late)
+    for agent in (written, loaded):
+        assert all(torch.equal(value, expected[name]) for name, value in policy_of(agent).items())
+    found: list[dict[str, Any]] = []
+    for weight in (2.0, 0.0):
+        written.penalty_weights["exact"] = weight
+        written.learn(1, callback=lambda _, metrics: found.append(metrics))
+    assert ["loss_penalty_exact" in metrics for metrics in found] == [True, False]
+    written.penalty_weights["steep"] = 1.0
+    with pytest.raises(ConfigError, match="there is no penalty 'steep'"):
+        written.learn(1)
+    for agent in (late, written, loaded):
+        agent.close()
+
+
+@pytest.mark.parametrize("agent_type", [library.TRPO, library.GAIL])
+def test_a_term_of_the_reward_is_added_to_every_step(tiny: Tiny, agent_type: Any) -> None:
+    means: list[float] = []
+    for terms in ([], [lambda batch: torch.full_like(batch.env_rewards, 3.0)] * 2):
+        agent = agent_type("Reacher-v4", **tiny(agent_type.algorithm))
+        agent.reward_terms.extend(terms)
+        agent.learn(1, callback=lambda _, found: means.append(found["reward_mean"]))
+        agent.close()
+    assert means[1] == pytest.approx(means[0] + 6, abs=1e-5)
+
+
+def test_what_cannot_be_a_term_or_has_none_is_refused(tiny: Tiny) -> None:
+    agent = library.GAIL("Reacher-v4", **tiny())
+    agent.reward_terms.append(lambda batch: batch.env_rewards.sum())
+    with pytest.raises(ConfigError, match=r"returned the shape \(\), expected one reward per step"):
+        agent.learn(1)
+    agent.close()
+    clone = library.BC("Reacher-v4", **tiny("bc"))
+    with pytest.raises(ConfigError, match="bc has no penalty_weights"):
+        clone.penalty_weights["exact"] = 1.0
+    clone.close()

@@ -23,6 +23,7 @@ for line in sys.argv[1].splitlines():
 """
 MOST_FILES = {
     "A policy penalty": 2,
+    "A schedule of weights, or a term of the reward": 0,
     "An adversary": 3,
     "A task": 1,
     "A demonstration format": 2,
@@ -119,8 +120,8 @@ def test_a_section_works_as_it_is_written(title: str, tmp_path: Path) -> None:
     copy, blocks = Copy(tmp_path), sections()[title]
     for block in sorted(blocks, key=_is_run):
         copy.apply(block)
-    assert 1 <= len(copy.touched) <= MOST_FILES[title]
-    assert any(block.language == "sh" for block in blocks)
+    assert min(1, MOST_FILES[title]) <= len(copy.touched) <= MOST_FILES[title]
+    assert not copy.touched or any(block.language == "sh" for block in blocks)
 
 
 def _is_run(block: Block) -> bool:

@@ -17,9 +17,11 @@ from spacil.envs.registry import task_name
 from spacil.envs.vector_env import refuse_copy, require_own_process
 from spacil.errors import ConfigError, DataError, keywords_for_flags
 from spacil.learning.intake import demonstrations_for
+from spacil.learning.judge import RewardTerm
 from spacil.learning.learner import make_learner
 from spacil.learning.loop import train
 from spacil.learning.metrics import Metrics
+from spacil.learning.policy_learner import PolicyLearner
 from spacil.learning.run import train_recorded
 from spacil.learning.saved_run import restore, saved_config, state_to_save
 from spacil.measuring.evaluate import Evaluation, evaluate_afresh
@@ -104,6 +106,31 @@ class Agent:
     def common_frame(self) -> CommonFrame | None:
         """The frame that J is measured in; None for a task without demonstrations."""
         return self._learner.common_frame
+
+    @property
+    def penalty_weights(self) -> dict[Any, float]:
+        """Weights of policy penalties by name, to be written: they replace the config's.
+
+        The next iteration reads them. A weight stays until it is changed; 0 switches a penalty off.
+        """
+        return self._policy_learner.penalty_weights
+
+    @property
+    def reward_terms(self) -> list[RewardTerm]:
+        """Functions `(batch) -> rewards [T, N]`, to be added to.
+
+        The policy is paid their sum on top of the adversary's reward (TRPO: the env's).
+        """
+        return self._policy_learner.reward_terms
+
+    @property
+    def _policy_learner(self) -> PolicyLearner:
+        if not isinstance(self._learner, PolicyLearner):
+            raise ConfigError(
+                f"{self.algorithm} has no penalty_weights and no reward_terms: they belong to "
+                "algorithms that act in the env; give weights by penalty={...}"
+            )
+        return self._learner
 
     @keywords_for_flags()
     def learn(

@@ -1,5 +1,6 @@
 """How good what was played is: rewards of the adversary or the env, advantages by the critic."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -7,6 +8,7 @@ from torch import Tensor
 
 from spacil.config.train_config import TrainConfig
 from spacil.engine.recorder import Recorder
+from spacil.errors import ConfigError
 from spacil.functional.returns import standardize
 from spacil.learning.advantages import Advantages, estimate_advantages, values_outside
 from spacil.learning.adversary import Adversary, AgentBatch, imitation_reward
@@ -14,6 +16,9 @@ from spacil.learning.policy_step import PolicyBatch
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.value import ValueNet
 from spacil.types import RolloutBatch
+
+RewardTerm = Callable[[RolloutBatch], Tensor]
+"""A batch -> rewards [T, N]"""
 
 
 @dataclass(frozen=True)
@@ -35,15 +40,20 @@ def judge(
     adversary: Adversary | None,
     config: TrainConfig,
     recorder: Recorder,
+    reward_terms: Sequence[RewardTerm] = (),
 ) -> JudgedBatch:
-    """Without an adversary the policy learns from the env's own reward."""
+    """Without an adversary the policy learns from the env's own reward.
+
+    `reward_terms` are added to either.
+    """
+    added = sum_of_terms(reward_terms, rollout) if reward_terms else None
     outside = values_outside(rollout, policy, value)
     next_states = None
     if adversary is not None and adversary.reads_next_states:
         next_states = policy.normalize(true_next_states(rollout))
     lasting = (policy, value, adversary, config)
     batch = rollout.without_final_states()
-    return recorder("judge", _judge, lasting, batch, outside, next_states)
+    return recorder("judge", _judge, lasting, batch, outside, next_states, added)
 
 
 def _judge(
@@ -54,6 +64,7 @@ def _judge(
     rollout: RolloutBatch,
     outside: Tensor,
     next_states: Tensor | None,
+    added: Tensor | None,
 ) -> JudgedBatch:
     states = policy.normalize(rollout.flat_states)
     agent = AgentBatch(states, rollout.flat_actions, next_states, rollout.terminated.flatten())
@@ -62,9 +73,25 @@ def _judge(
         logits = adversary.logits_agent_is_high(agent)
         rewards = imitation_reward(config.discriminator.imitation_reward, logits)
         rewards = rewards.view(rollout.env_rewards.shape)
+    if added is not None:
+        rewards = rewards + added.to(rewards)
     estimates = estimate_advantages(rollout, rewards, states, outside, value, config.returns)
     batch = PolicyBatch(states, rollout.flat_actions, standardize(estimates.advantages))
     return JudgedBatch(rollout, rewards, estimates, batch, agent)
+
+
+@torch.no_grad()
+def sum_of_terms(terms: Sequence[RewardTerm], rollout: RolloutBatch) -> Tensor:
+    """The rewards of all terms together, [T, N]."""
+    rewards = [torch.as_tensor(term(rollout)) for term in terms]
+    for term, reward in zip(terms, rewards, strict=True):
+        if reward.shape != rollout.env_rewards.shape:
+            raise ConfigError(
+                f"reward_terms: {getattr(term, '__name__', term)!r} returned the shape "
+                f"{tuple(reward.shape)}, expected one reward per step and env, "
+                f"{tuple(rollout.env_rewards.shape)}"
+            )
+    return torch.stack(rewards).sum(0)
 
 
 @torch.no_grad()

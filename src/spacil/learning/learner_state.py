@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
+from spacil.config.penalty_terms import parse_terms, words_of
 from spacil.engine.adam import Adam
 from spacil.learning.metrics import Counters
 from spacil.learning.wishes import Wishes
@@ -49,6 +50,7 @@ def document_of(learner: "PolicyLearner") -> dict[str, Any]:
     return {
         "counters": vars(learner.counters).copy(),
         "best": None if learner.best is None else vars(learner.best).copy(),
+        "penalty_weights": list(words_of(learner.penalty_weights)),
         **learner.wishes.document(),
     }
 
@@ -61,6 +63,7 @@ def restore(
     counters = record_from(Counters, document.get("counters"), "counters")
     best = best_from(document.get("best"))
     wishes = Wishes.restored(learner.config, document)
+    weights = {term.name: term.weight for term in parse_terms(document.get("penalty_weights", ()))}
     restore_modules(_modules(learner), tensors)
     if learner.anchor is not None:
         learner.anchor.generator.set_state(tensors["stream.anchor"])
@@ -78,6 +81,7 @@ def restore(
             learner.env.spec.task,
         )
     learner.counters, learner.best, learner.wishes = counters, best, wishes
+    learner.penalty_weights = weights
     learner.recorder.forget()
     learner.sync_acting_policy()
     for policy in (learner.policy, learner.kept_policy, learner.handed_out_policy):

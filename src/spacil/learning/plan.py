@@ -3,14 +3,15 @@
 The update reads the plan and asks nothing about warm starts, wishes or weights.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from spacil.config.learning import ValueConfig
 from spacil.config.penalty_terms import WeightedTerm
 from spacil.config.train_config import TrainConfig
 from spacil.smoothness.anchor import anchor_weight
-from spacil.smoothness.weights import NOTHING_FOUND, FoundWeights, terms_at
+from spacil.smoothness.weights import NOTHING_FOUND, FoundWeights, terms_at, with_weights
 from spacil.types import RolloutBatch
 
 CRITIC_EPOCH_FACTOR = 5
@@ -65,10 +66,11 @@ def plan_iteration(
     num_done: int,
     found: FoundWeights = NOTHING_FOUND,
     num_pairs: int = 0,
+    given: Mapping[Any, float] | None = None,
 ) -> IterationPlan:
     """The plan after `num_done` iterations; `found` is what wishes have found so far.
 
-    `num_pairs` are demonstrated.
+    `num_pairs` are demonstrated. `given` are weights that a callback sets by name.
     """
     starts_from_clone = config.warm_start.is_on
     moves_policy = not starts_from_clone or num_done >= config.warm_start.warm_start_iterations
@@ -76,7 +78,7 @@ def plan_iteration(
     if not moves_policy:
         value = replace(value, value_epochs=CRITIC_EPOCH_FACTOR * value.value_epochs)
         steps *= DISCRIMINATOR_STEP_FACTOR
-    terms = terms_at(config.policy_penalty, num_done, found)
+    terms = with_weights(terms_at(config.policy_penalty, num_done, found), given or {})
     return IterationPlan(
         begins_with_clone=starts_from_clone and num_done == 0,
         moves_policy=moves_policy,

@@ -26,6 +26,7 @@ from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, VectorEnv
 from spacil.learning import learner_state
 from spacil.learning.adversary import Adversary
 from spacil.learning.fidelity import make_anchor, stagger
+from spacil.learning.judge import RewardTerm
 from spacil.learning.kept_policy import KeptPolicy
 from spacil.learning.likeness import demonstrated_states, score_of
 from spacil.learning.metrics import Counters, Metrics, OpenEpisodes, Stopwatch
@@ -91,6 +92,10 @@ class PolicyLearner:
         self.counters = Counters()
         self.best: Best | None = None
         self.wishes = Wishes(config)
+        self.penalty_weights: dict[Any, float] = {}
+        """Weights by name that a callback sets instead of the config's"""
+        self.reward_terms: list[RewardTerm] = []
+        """Functions whose rewards are added to the adversary's"""
         self.demonstrated = demonstrated_states(config, demonstrations)
         self.open_episodes = OpenEpisodes(num_envs)
         if config.fidelity.staggered_starts:
@@ -187,7 +192,13 @@ class PolicyLearner:
         demos = self.demonstrations
         self.wishes.begin(demos, self.common_frame, self.eval_env)
         num_pairs = 0 if demos is None else demos.num_steps
-        return plan_iteration(self.config, self.counters.iteration, self.wishes.weights, num_pairs)
+        return plan_iteration(
+            self.config,
+            self.counters.iteration,
+            self.wishes.weights,
+            num_pairs,
+            self.penalty_weights,
+        )
 
     @property
     def num_moves(self) -> int:

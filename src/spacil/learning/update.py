@@ -30,10 +30,13 @@ def update(
 ) -> Metrics:
     """Everything an iteration learns from a batch it has played."""
     policy, recorder, config = learner.policy, learner.recorder, learner.config
-    recorder.begin_round(plan.round_kind(played))
+    recorder.begin_round((plan.round_kind(played), bool(learner.reward_terms)))
     with clock("advantages"):
         rollout = played.to(learner.device)
-        judged = judge(rollout, policy, learner.value, learner.adversary, config, recorder)
+        judged = judge(
+            *(rollout, policy, learner.value, learner.adversary, config, recorder),
+            learner.reward_terms,
+        )
     with clock("policy"):
         policy_report = learner.policy_step.stay()
         if plan.moves_policy:

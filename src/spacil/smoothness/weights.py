@@ -1,8 +1,10 @@
 """Which policy penalties have weight in an iteration, and how much."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from spacil.config.penalty_terms import WeightedTerm
+from spacil.config.penalty_terms import WeightedTerm, parse_terms, words_of
 from spacil.config.smoothing import PolicyPenaltyConfig
 
 
@@ -43,6 +45,14 @@ def terms_at(
         others = [term for term in weighted if term.name != name]
         weighted = [*others, WeightedTerm(name, found.temporal * share)]
     return tuple(term for term in weighted if term.weight > 0)
+
+
+def with_weights(
+    terms: Sequence[WeightedTerm], given: Mapping[Any, float]
+) -> tuple[WeightedTerm, ...]:
+    """Give penalties other weights by name: 0 removes a penalty, a new name adds one."""
+    weights = {term.name: term.weight for term in (*terms, *parse_terms(words_of(given)))}
+    return tuple(WeightedTerm(name, weight) for name, weight in weights.items() if weight > 0)
 
 
 def scaled_terms(config: PolicyPenaltyConfig, factor: float) -> tuple[str, ...]:
