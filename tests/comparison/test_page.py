@@ -4,11 +4,11 @@ import json
 import re
 import time
 from collections.abc import Iterator
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import browser
+import imageio_ffmpeg
 import numpy as np
 import pytest
 from browser import Browser
@@ -20,8 +20,6 @@ from spacil.comparison.charts import Chart, Series, action_traces, curves, front
 from spacil.comparison.comparison_charts import Evaluated, Line, Point
 from spacil.comparison.looks import COLOURS
 from spacil.comparison.page import Clip, Page, Section, Table, html_of, write_page
-from spacil.film.encoding import mp4
-from spacil.film.painting import Size
 
 DESK, PHONE = (1280, 900), (390, 844)
 
@@ -264,11 +262,17 @@ def screened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """A page with a film of a second and a half: a bar that grows."""
     if browser.CHROMIUM is None:
         pytest.skip("there is no chromium here")
+    folder = tmp_path_factory.mktemp("films")
     frames = np.zeros((30, 240, 800, 3), np.uint8)
     for i, frame in enumerate(frames):
         frame[100:140, : 25 * i] = 255
-    clip = Clip(mp4(frames, Size(800, 240), Fraction(20)), "Left to right: a, b", 800, 240)
-    folder = tmp_path_factory.mktemp("films")
+    path = folder / "clip.mp4"
+    writer = imageio_ffmpeg.write_frames(path, (800, 240), fps=20, macro_block_size=2)
+    writer.send(None)
+    for frame in frames:
+        writer.send(frame)
+    writer.close()
+    clip = Clip(path.read_bytes(), "Left to right: a, b", 800, 240)
     page = Page("Films", [], [], [Section("Hopper-v4", [], clips=[clip])])
     write_page(page, folder / "report.html")
     with Browser(folder / "profile", *DESK) as window:

@@ -14,9 +14,9 @@ from PIL import Image
 
 import spacil
 from spacil.errors import ConfigError
-from spacil.film import painting
-from spacil.film.film import Film
-from spacil.film.panels import COLOURS
+from spacil.film import draw
+from spacil.film.render import COLOURS, Film
+from spacil.film.video import open_panels
 
 SMALL = {"seconds": 1.2, "size": (160, 120), "env": "Reacher-v4"}
 
@@ -51,7 +51,7 @@ def test_an_mp4_holds_every_frame_in_a_form_that_browsers_play(
 def test_policies_move_and_their_traces_run(filmed: tuple[Film, Path]) -> None:
     film, path = filmed
     frames, _ = drawing.decoded(path)
-    names = [one.name for one in film.footage.performances]
+    names = [one.name for one in film.panels]
     assert names == ["demonstrator", "shaking"]
     pictures = frames[:24, 52 : 52 + 120].astype(int)
     for left in (0, 168):
@@ -98,7 +98,7 @@ def test_a_gif_needs_no_ffmpeg(
 
 
 def test_osmesa_draws_where_egl_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(painting, "BACKENDS", ("osmesa",))
+    monkeypatch.setattr(draw, "BACKENDS", ("osmesa",))
     drawing.why_not.cache_clear()
     reason = drawing.why_not()
     drawing.why_not.cache_clear()
@@ -123,12 +123,13 @@ def test_without_opengl_the_package_to_install_is_named(
 def test_a_driver_that_crashes_or_hangs_does_not_take_the_command_along(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    # Python runs this first in the child, in the place of a driver.
+    # The child imports this in the place of a driver.
+    (tmp_path / "OpenGL").mkdir()
     crash = "import os, time\nos.environ['MUJOCO_GL'] == 'egl' and os.abort()\ntime.sleep(60)"
-    (tmp_path / "sitecustomize.py").write_text(crash)
+    (tmp_path / "OpenGL" / "__init__.py").write_text(crash)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(painting, "_PATIENCE", 4.0)
-    with pytest.raises(ConfigError, match="egl: signal 6; osmesa: no frame within 4 s"):
+    monkeypatch.setattr(draw, "_PATIENCE", 4.0)
+    with pytest.raises(ConfigError, match="egl: exit code -6; osmesa: no frame for too long"):
         spacil.video(shaking, tmp_path / "clip.gif", **SMALL)
 
 
@@ -155,14 +156,10 @@ def test_mistakes_are_named_before_anything_is_drawn(
     assert not out.exists()
 
 
-def test_runs_are_called_by_algorithm_and_seed_and_twins_by_folder(tmp_path: Path) -> None:
-    from spacil.film.video import cast_of, with_demonstrator
-
-    run = Path(__file__).parents[1] / "fixtures" / "v0.1" / "gail"
-    twins = with_demonstrator(cast_of([(None, str(run)), (None, str(run))], None, "last"))
-    names = list(twins.policies)
-    assert names[-2:] == ["gail, seed 3", "gail, seed 3: gail"]
-    expert = with_demonstrator(cast_of([(None, "Hopper-v4")], None, "best"))
+def test_runs_are_called_by_algorithm_and_seed_and_twins_by_folder(finished_run: Path) -> None:
+    twins = open_panels([(None, str(finished_run))] * 2, None, "last").with_demonstrator()
+    assert list(twins.policies)[-2:] == ["gail, seed 0", "gail, seed 0: run"]
+    expert = open_panels([(None, "Hopper-v4")], None, "best").with_demonstrator()
     assert list(expert.policies) == ["expert of Hopper-v4"]  # it is the demonstrator
 
 

@@ -10,25 +10,20 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from spacil.envs.registry import make_vector_env
-from spacil.envs.vector_env import ResetSeeds
 from spacil.errors import ConfigError
-from spacil.film.painting import Size, draw
-from spacil.film.poses import pose_reader
+from spacil.film.draw import Size, draw
+from spacil.film.record import drawable_env
 
 
 @functools.cache
 def why_not() -> str:
     """Empty where OpenGL works."""
-    env = make_vector_env("Reacher-v4", 1, ResetSeeds(0, "evaluate"))
     try:
-        env.reset()
-        reader = pose_reader(env)
-        draw(reader, reader.read()[None], Size(16, 16))
+        with drawable_env("Reacher-v4", 0) as (env, reader):
+            env.reset()
+            draw(reader.model, reader.read()[None], Size(16, 16))
     except ConfigError as error:
         return str(error)
-    finally:
-        env.close()
     return ""
 
 

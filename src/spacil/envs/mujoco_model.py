@@ -13,13 +13,6 @@ from spacil.envs.native_batch import NativeBatch
 from spacil.envs.vector_env import EnvSpec, fingerprint
 from spacil.errors import ConfigError
 
-POSE = (
-    mujoco.mjtState.mjSTATE_QPOS
-    | mujoco.mjtState.mjSTATE_MOCAP_POS
-    | mujoco.mjtState.mjSTATE_MOCAP_QUAT
-)
-"""The parts of MuJoCo's state that say where everything is"""
-
 
 def model_path(task: MujocoTask) -> Path:
     """Gymnasium's own file, found without importing Gymnasium."""

@@ -1,16 +1,21 @@
 """A policy in MuJoCo's viewer, in real time, episode after episode until the window is closed."""
 
 import itertools
+import os
+import sys
 import time
+import warnings
 from typing import Any
 
 from torch import Tensor
 
 from spacil.envs.episodes import WaveStep, play_wave
-from spacil.film.footage import DEFAULT_STEP_SECONDS
-from spacil.film.video import Cast, stage
-from spacil.film.viewer import open_viewer
+from spacil.errors import ConfigError
+from spacil.film.draw import POSE
+from spacil.film.record import drawable_env, seconds_per_step
 from spacil.policies.source import PolicySource, check_widths
+
+_REMEDY = "`spacil video` draws the same into a file and needs none"
 
 
 class _WindowClosedError(Exception):
@@ -18,16 +23,32 @@ class _WindowClosedError(Exception):
 
 
 def watch(source: PolicySource, env_source: Any, seed: int, speed: float = 1.0) -> int:
-    """Returns how many episodes were played to their end."""
-    with stage(Cast({source.name: source}, env_source), seed) as (env, reader):
+    """Show the policy; return how many episodes were played to their end."""
+    with drawable_env(env_source, seed) as (env, reader):
         check_widths(source, env.spec.num_states, env.spec.num_actions, env.spec.task)
-        step_seconds = (env.spec.dt or DEFAULT_STEP_SECONDS) / speed
-        with open_viewer(reader) as window:
+        step_seconds = seconds_per_step(env.spec) / speed
+        require_display()
+        import mujoco.viewer
+
+        data = mujoco.MjData(reader.model)
+        with mujoco.viewer.launch_passive(
+            reader.model, data, show_left_ui=False, show_right_ui=False
+        ) as window:
+            tracking = mujoco.mj_name2id(reader.model, mujoco.mjtObj.mjOBJ_CAMERA, "track")
+            if tracking >= 0:
+                window.cam.type = mujoco.mjtCamera.mjCAMERA_FIXED
+                window.cam.fixedcamid = tracking
+            else:
+                mujoco.mjv_defaultFreeCamera(reader.model, window.cam)
             due = time.monotonic()
 
             def act(states: Tensor) -> Tensor:
                 nonlocal due
-                if not window.show(reader.read()):
+                with window.lock():
+                    mujoco.mj_setState(reader.model, data, reader.read(), POSE)
+                    mujoco.mj_forward(reader.model, data)
+                window.sync()
+                if not window.is_running():
                     raise _WindowClosedError
                 due = max(due + step_seconds, time.monotonic() - step_seconds)
                 time.sleep(max(0.0, due - time.monotonic()))
@@ -41,3 +62,16 @@ def watch(source: PolicySource, env_source: Any, seed: int, speed: float = 1.0) 
                 except _WindowClosedError:
                     return episode
     raise AssertionError("unreachable")
+
+
+def require_display() -> None:
+    """Refuse in words: MuJoCo's viewer waits forever for a window that cannot open."""
+    is_linux = sys.platform.startswith("linux")
+    if is_linux and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        raise ConfigError(f"there is no display to open a window on; {_REMEDY}")
+    import glfw
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if not glfw.init():
+            raise ConfigError(f"the display refused to open a window; {_REMEDY}")

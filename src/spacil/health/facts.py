@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from spacil.errors import SpacilError
-from spacil.film.painting import backends
+from spacil.film.draw import backends
 from spacil.sandbox.parent import refused_to_the_child
 
 PACKAGES = ("spacil", "torch", "numpy", "mujoco", "gymnasium", "safetensors")

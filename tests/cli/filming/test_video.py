@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from matplotlib import image
 
-from spacil.film import viewer
+from spacil.film import watch
 
 Spacil = Callable[..., Any]
 
@@ -98,7 +98,7 @@ def test_watch_shows_every_step_until_the_window_is_closed(
 
         def __exit__(self, *_: object) -> None: ...
 
-    monkeypatch.setattr(viewer, "require_display", lambda: None)
+    monkeypatch.setattr(watch, "require_display", lambda: None)
     monkeypatch.setattr(mujoco.viewer, "launch_passive", Window)
     done = spacil("watch", "Reacher-v4", "--speed", "20")
     assert (done.code, done.out) == (0, "closed after 1 whole episodes\n")

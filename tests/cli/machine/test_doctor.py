@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from spacil.film import painting
+from spacil.film import draw
 from spacil.health import facts, self_test
 
 CHECKS = ["step-exactness", "determinism", "checkpoint round trip", "simulation speed"]
@@ -102,7 +102,7 @@ def test_rendering_that_does_not_work_is_told_and_is_no_reason_to_be_unfit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("MUJOCO_GL", "no-such-backend")
-    monkeypatch.setattr(painting, "BACKENDS", ())
+    monkeypatch.setattr(draw, "BACKENDS", ())
     told = facts.rendering()
     assert told.startswith("no: ") and "MUJOCO_GL no-such-backend" in told
     assert told.endswith("only pictures need it")

@@ -4,8 +4,10 @@ Nothing here fails a report: where a film cannot be made, the section says why.
 """
 
 import math
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spacil.cli.filming.video import tell
@@ -15,8 +17,7 @@ if TYPE_CHECKING:
     from spacil.comparison.charts import Chart
     from spacil.comparison.comparison import ComparedRun, Comparison, Row
     from spacil.comparison.page import Clip
-    from spacil.film.footage import Footage
-    from spacil.film.poses import PoseReader
+    from spacil.film.record import Recording
     from spacil.policies.source import PolicySource
 
 SECONDS = 5.0
@@ -40,21 +41,19 @@ class Shown:
 
 def show_runs(comparison: "Comparison", task: str) -> Shown:
     """A film of one task's policies; else their actions as charts, and why; else why."""
-    from spacil.film.video import Cast, footage_of, stage, with_demonstrator
+    from spacil.film.video import Panels, make_recording
 
     policies, faults = _opened(comparison, task)
     if not policies:
         return Shown(f"No video: {'; '.join(faults)}")
     missing = [f"Not in the video: {fault}" for fault in faults]
     try:
-        cast = with_demonstrator(Cast(policies, task))
-        with stage(cast, SEED) as (env, reader):
-            footage = footage_of(cast, env, reader, SEED, SECONDS)
-            try:
-                clip = _clip(footage, reader)
-            except SpacilError as error:
-                text = f"No video, the actions as charts instead: {error}"
-                return Shown(". ".join([text, *missing]), charts=_charts(footage))
+        recording = make_recording(Panels(policies, task).with_demonstrator(), SEED, SECONDS)
+        try:
+            clip = _clip(recording)
+        except SpacilError as error:
+            text = f"No video, the actions as charts instead: {error}"
+            return Shown(". ".join([text, *missing]), charts=_charts(recording))
     except SpacilError as error:
         return Shown(f"No video: {error}")
     return Shown(". ".join(missing), [clip])
@@ -105,25 +104,27 @@ def _opened(comparison: "Comparison", task: str) -> "tuple[dict[str, PolicySourc
     return policies, faults or ([] if policies else ["no run has a return"])
 
 
-def _clip(footage: "Footage", reader: "PoseReader") -> "Clip":
+def _clip(recording: "Recording") -> "Clip":
     from spacil.comparison.page import Clip
-    from spacil.film.encoding import mp4, require_ffmpeg
-    from spacil.film.film import develop
-    from spacil.film.painting import Size
+    from spacil.film.draw import Size
+    from spacil.film.render import Film, check_target, write_film
 
-    require_ffmpeg()
-    film = develop(footage, reader, Size(*PANEL_SIZE), tell)
-    size = film.frame_size
-    names = "; ".join(one.name for one in footage.performances)
+    names = "; ".join(panel.name for panel in recording.panels)
     caption = (
-        f"From the same start (seed {footage.seed}), left to right: {names}. Beneath, the executed "
-        "actions; at the end return, J and action change of what was shown."
+        f"From the same start (seed {recording.seed}), left to right: {names}. Beneath, the "
+        "executed actions; at the end return, J and action change of what was shown."
     )
-    return Clip(mp4(film.frames(), size, film.rate, QUALITY), caption, size.width, size.height)
+    with tempfile.TemporaryDirectory(prefix="spacil-video-") as folder:
+        path = Path(folder) / "clip.mp4"
+        check_target(path)
+        film = Film(recording, Size(*PANEL_SIZE), tell)
+        write_film(film, path, QUALITY)
+        return Clip(path.read_bytes(), caption, film.frame_size.width, film.frame_size.height)
 
 
-def _charts(footage: "Footage") -> "list[Chart]":
+def _charts(recording: "Recording") -> "list[Chart]":
     from spacil.comparison.charts import action_traces
+    from spacil.film.record import seconds_per_step
 
-    actions = {one.name: one.takes[0].trajectory.actions.tolist() for one in footage.performances}
-    return action_traces(actions, footage.step_seconds)
+    actions = {panel.name: panel.clips[0].trajectory.actions.tolist() for panel in recording.panels}
+    return action_traces(actions, seconds_per_step(recording.spec))

@@ -13,8 +13,8 @@ from spacil.cli.output import JsonTarget, identity, show
 from spacil.errors import ConfigError, StorageError
 
 if TYPE_CHECKING:
-    from spacil.film.film import Film
-    from spacil.film.painting import Size
+    from spacil.film.draw import Size
+    from spacil.film.render import Film
 
 
 @dataclass(frozen=True)
@@ -52,21 +52,21 @@ def run(arguments: list[str]) -> int:
         "Policies side by side from the same start, their actions running beneath. Needs no "
         "display.",
     )
-    from spacil.film.encoding import encoder_for
-    from spacil.film.video import cast_of, film_of, with_demonstrator, write_film
+    from spacil.film.render import check_target, write_film
+    from spacil.film.video import make_film, open_panels
 
     size = size_of(parsed.size)
-    encoder_for(parsed.out)  # refuses early
+    check_target(parsed.out)  # before anything is opened
     _check_still(parsed.still)
-    cast = cast_of([(None, source) for source in parsed.sources], parsed.task, parsed.which)
+    panels = open_panels([(None, source) for source in parsed.sources], parsed.task, parsed.which)
     if parsed.demonstrator:
-        cast = with_demonstrator(cast)
+        panels = panels.with_demonstrator()
     on_frame = _say_nothing if parsed.quiet else tell
-    film = film_of(cast, parsed.seed, parsed.seconds, size, on_frame)
+    film = make_film(panels, parsed.seed, parsed.seconds, size, on_frame)
     write_film(film, parsed.out)
     if parsed.still is not None:
         _write_still(film, parsed.still)
-    document = identity(task=film.footage.spec.task, seed=parsed.seed) | {
+    document = identity(task=film.recording.spec.task, seed=parsed.seed) | {
         "video": str(parsed.out),
         **document_of(film),
     }
@@ -75,7 +75,7 @@ def run(arguments: list[str]) -> int:
 
 
 def size_of(text: str) -> "Size":
-    from spacil.film.painting import Size
+    from spacil.film.draw import Size
 
     found = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text)
     if found is None:
@@ -105,17 +105,17 @@ def document_of(film: "Film") -> dict[str, Any]:
         "num_frames": film.num_frames,
         "frames_per_second": float(film.rate),
         "size": asdict(film.frame_size),
-        "common_frame": None if film.footage.frame is None else film.footage.frame.source,
+        "common_frame": None if film.recording.frame is None else film.recording.frame.source,
         "panels": [
             {
                 "name": one.name,
-                "num_episodes": len(one.takes),
-                "num_steps": sum(map(len, one.takes)),
+                "num_episodes": len(one.clips),
+                "num_steps": sum(map(len, one.clips)),
                 "average_return": one.total_return,
                 "smoothness_j": one.smoothness_j,
                 "action_fluctuation": one.action_change,
             }
-            for one in film.footage.performances
+            for one in film.panels
         ],
     }
 
@@ -135,8 +135,8 @@ def _write_still(film: "Film", path: Path) -> None:
 def _print(film: "Film", parsed: VideoArguments) -> None:
     from spacil.cli.table import print_table
 
-    footage = film.footage
-    print(f"{footage.spec.task}, seed {footage.seed}, as far as the film shows it")
+    recording = film.recording
+    print(f"{recording.spec.task}, seed {recording.seed}, as far as the film shows it")
     print_table(
         ["", "return", "J", "E|da|", "steps", "episodes"],
         [
@@ -145,15 +145,15 @@ def _print(film: "Film", parsed: VideoArguments) -> None:
                 one.total_return,
                 one.smoothness_j,
                 one.action_change,
-                sum(map(len, one.takes)),
-                len(one.takes),
+                sum(map(len, one.clips)),
+                len(one.clips),
             ]
-            for one in footage.performances
+            for one in film.panels
         ],
     )
     size = film.frame_size
     print(
-        f"video: {parsed.out} ({film.seconds:.1f} s, {size.width}x{size.height}, "
+        f"video: {parsed.out} ({film.num_frames / film.rate:.1f} s, {size.width}x{size.height}, "
         f"{float(film.rate):.4g} frames per second)"
     )
     if parsed.still is not None:

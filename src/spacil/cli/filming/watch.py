@@ -33,13 +33,13 @@ def run(arguments: list[str]) -> int:
         "A policy in MuJoCo's viewer, in real time, until the window is closed. Without a display: "
         "spacil video.",
     )
-    from spacil.film.video import cast_of
+    from spacil.film.video import open_panels
     from spacil.film.watch import watch
 
     if not parsed.speed > 0:
         raise ConfigError(f"--speed is {parsed.speed:g}, expected more than 0")
-    cast = cast_of([(None, parsed.source)], parsed.task, parsed.which)
-    (source,) = cast.policies.values()
-    num_episodes = watch(source, cast.env_source, parsed.seed, parsed.speed)
+    panels = open_panels([(None, parsed.source)], parsed.task, parsed.which)
+    (source,) = panels.policies.values()
+    num_episodes = watch(source, panels.env_source, parsed.seed, parsed.speed)
     print(f"closed after {num_episodes} whole episodes")
     return 0

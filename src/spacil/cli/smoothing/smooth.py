@@ -155,8 +155,8 @@ def _draw(result: "SmoothingResult") -> list[Path]:
 def _film(result: "SmoothingResult", teacher: "PolicySource", task: str) -> Path | str:
     """The file; or, since the policy is there either way, why there is none."""
     from spacil.errors import SpacilError
-    from spacil.film.encoding import encoder_for
-    from spacil.film.video import cast_of, film_of, write_film
+    from spacil.film.render import check_target, write_film
+    from spacil.film.video import make_film, open_panels
     from spacil.learning.smooth import POLICY_FILE
 
     assert result.run_dir is not None
@@ -164,9 +164,9 @@ def _film(result: "SmoothingResult", teacher: "PolicySource", task: str) -> Path
     # From its file: the frame of the table's J is in there.
     policies = [("teacher", teacher), ("smooth policy", result.run_dir / POLICY_FILE)]
     try:
-        encoder_for(path)  # refuses early
-        cast, seed = cast_of(policies, task, "best"), result.comparison.seed
-        film = film_of(cast, seed, VIDEO_SECONDS, on_frame=tell)
+        check_target(path)  # refuses early
+        panels, seed = open_panels(policies, task, "best"), result.comparison.seed
+        film = make_film(panels, seed, VIDEO_SECONDS, on_frame=tell)
         write_film(film, path)
     except SpacilError as error:
         return str(error)

@@ -1,6 +1,5 @@
 """Policies that play the same episodes: starts, cuts, numbers, and time."""
 
-from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -9,60 +8,47 @@ import torch
 
 from spacil.demos.common_frame import bundled_frame
 from spacil.envs.registry import make_vector_env
-from spacil.envs.vector_env import ResetSeeds, VectorEnv
+from spacil.envs.vector_env import ResetSeeds
 from spacil.errors import ConfigError, DataError
-from spacil.film.footage import Footage, play_side_by_side
-from spacil.film.poses import PoseReader, pose_reader
+from spacil.film.record import Recording, pose_reader, record
 from spacil.policies.open import open_policy
 from spacil.policies.source import PolicySource
-
-
-@pytest.fixture
-def reacher() -> Iterator[tuple[VectorEnv, PoseReader]]:
-    env = make_vector_env("Reacher-v4", 1, ResetSeeds(0, "evaluate"))
-    yield env, pose_reader(env)
-    env.close()
 
 
 def still() -> PolicySource:
     return open_policy(lambda states: torch.zeros(len(states), 2))
 
 
-def played(reacher: tuple[VectorEnv, PoseReader], seconds: float) -> Footage:
+def played(seconds: float) -> Recording:
     policies = {"expert": open_policy("Reacher-v4"), "still": still()}
-    return play_side_by_side(policies, *reacher, bundled_frame("Reacher-v4"), 0, seconds)
+    return record(policies, "Reacher-v4", bundled_frame("Reacher-v4"), 0, seconds)
 
 
-def test_everybody_starts_every_episode_from_the_same_state(
-    reacher: tuple[VectorEnv, PoseReader],
-) -> None:
-    footage = played(reacher, 2.5)
-    expert, idle = footage.performances
-    assert [len(take) for take in expert.takes] == [50, 50, 25]
-    for ours, theirs in zip(expert.takes, idle.takes, strict=True):
+def test_everybody_starts_every_episode_from_the_same_state() -> None:
+    recording = played(2.5)
+    expert, idle = recording.panels
+    assert [len(clip) for clip in expert.clips] == [50, 50, 25]
+    for ours, theirs in zip(expert.clips, idle.clips, strict=True):
         assert torch.equal(ours.trajectory.states[0], theirs.trajectory.states[0])
         assert np.array_equal(ours.poses[0], theirs.poses[0])
         assert not np.array_equal(ours.poses[-1], theirs.poses[-1])
-    first, second, _ = expert.takes
+    first, second, _ = expert.clips
     assert not torch.equal(first.trajectory.states[0], second.trajectory.states[0])
-    assert (first.is_whole, expert.takes[2].is_whole) == (True, False)
+    assert (first.is_whole, expert.clips[2].is_whole) == (True, False)
 
 
-def test_the_same_seed_plays_the_same_film(reacher: tuple[VectorEnv, PoseReader]) -> None:
-    once, again = played(reacher, 0.5), played(reacher, 0.5)
-    for one, other in zip(once.performances, again.performances, strict=True):
-        assert np.array_equal(one.takes[0].poses, other.takes[0].poses)
+def test_the_same_seed_plays_the_same_film() -> None:
+    once, again = played(0.5), played(0.5)
+    for one, other in zip(once.panels, again.panels, strict=True):
+        assert np.array_equal(one.clips[0].poses, other.clips[0].poses)
         assert (one.smoothness_j, one.action_change) == (other.smoothness_j, other.action_change)
 
 
-def test_a_policy_that_does_nothing_has_no_change_and_no_slope(
-    reacher: tuple[VectorEnv, PoseReader],
-) -> None:
-    expert, idle = played(reacher, 1.0).performances
+def test_a_policy_that_does_nothing_has_no_change_and_no_slope() -> None:
+    expert, idle = played(1.0).panels
     assert (idle.smoothness_j, idle.action_change) == (0.0, 0.0)
     assert expert.smoothness_j is not None and expert.smoothness_j > 0
-    assert expert.takes[0].return_so_far(49) == pytest.approx(expert.total_return)
-    assert expert.takes[0].return_so_far(0) == float(expert.takes[0].trajectory.rewards[0])
+    assert expert.clips[0].trajectory.total_return == pytest.approx(expert.total_return)
 
 
 @pytest.mark.parametrize(
@@ -71,18 +57,20 @@ def test_a_policy_that_does_nothing_has_no_change_and_no_slope(
 )
 def test_a_second_of_film_is_a_second_of_simulated_time(task: str, rate: Fraction) -> None:
     env = make_vector_env(task, 1, ResetSeeds(0, "evaluate"))
-    footage = Footage(env.spec, 0, (), None)
-    assert footage.rate == rate
+    recording = Recording(env.spec, 0, (), None)
+    assert recording.rate == rate
     assert (
-        footage.rate * footage.steps_per_frame * Fraction(env.spec.dt or 0).limit_denominator(1000)
+        recording.rate
+        * recording.steps_per_frame
+        * Fraction(env.spec.dt or 0).limit_denominator(1000)
         == 1
     )
     env.close()
 
 
-def test_a_policy_of_another_task_is_refused(reacher: tuple[VectorEnv, PoseReader]) -> None:
+def test_a_policy_of_another_task_is_refused() -> None:
     with pytest.raises(DataError, match="3 action dims, Reacher-v4 has 2"):
-        play_side_by_side({"hopper": open_policy("Hopper-v4")}, *reacher, None, 0, 1.0)
+        record({"hopper": open_policy("Hopper-v4")}, "Reacher-v4", None, 0, 1.0)
 
 
 def test_poses_of_a_gymnasium_env_are_those_of_ours() -> None:

@@ -7,9 +7,9 @@ from matplotlib.colors import to_rgb
 
 from spacil.envs.episodes import Trajectory
 from spacil.envs.vector_env import EnvSpec
-from spacil.film.footage import Performance, Take
-from spacil.film.painting import Size
-from spacil.film.panels import COLOURS, Moment, PanelPainter, Picture
+from spacil.film.draw import Size
+from spacil.film.record import Clip, Panel, Recording
+from spacil.film.render import COLOURS, Layout, Moment, Picture
 
 SIZE = Size(200, 100)
 BLACK: Picture = np.zeros((SIZE.height, SIZE.width, 3), np.uint8)
@@ -20,18 +20,22 @@ def spec(num_actions: int, bound: float = 1.0) -> EnvSpec:
     return EnvSpec("Point-v0", 1, num_actions, -high, high, 100, 0.02)
 
 
-def performance(name: str, actions: torch.Tensor, *, is_whole: bool = False) -> Performance:
+def panel_of(name: str, actions: torch.Tensor, *, is_whole: bool = False) -> Panel:
     trajectory = Trajectory(
         torch.zeros(len(actions), 1), actions, torch.ones(len(actions), dtype=torch.float64)
     )
-    take = Take(trajectory, np.zeros((len(actions), 1)), is_whole)
-    return Performance(name, (take,), float(len(actions)), 1.25, 0.5)
+    clip = Clip(trajectory, np.zeros((len(actions), 1)), is_whole)
+    return Panel(name, (clip,), float(len(actions)), 1.25, 0.5)
+
+
+def layout(panels: list[Panel], env_spec: EnvSpec) -> Layout:
+    return Layout(Recording(env_spec, 0, tuple(panels), None), SIZE)
 
 
 def ink(frame: Picture, colour: str, panel: int, top: int = 52 + SIZE.height) -> int:
-    """Pixels of a colour in the lanes of a panel."""
+    """Count the pixels of a colour in the lanes of a panel, above the caption."""
     left = panel * (SIZE.width + 8) + 24  # beside the names of the lanes
-    lanes = frame[top:, left : left + SIZE.width - 24].astype(float)
+    lanes = frame[top:-22, left : left + SIZE.width - 24].astype(float)
     return int((abs(lanes - 255 * np.array(to_rgb(colour))).max(-1) < 60).sum())
 
 
@@ -40,17 +44,17 @@ def wave(num_steps: int, period: int) -> torch.Tensor:
 
 
 def test_a_policy_that_shakes_draws_more_than_a_smooth_one() -> None:
-    shaky, smooth = performance("shaky", wave(100, 3)), performance("smooth", wave(100, 90))
-    painter = PanelPainter([shaky, smooth], spec(1), SIZE)
-    frame = painter.frame([BLACK, BLACK], Moment(0, 99, False), "")
+    shaky, smooth = panel_of("shaky", wave(100, 3)), panel_of("smooth", wave(100, 90))
+    painter = layout([shaky, smooth], spec(1))
+    frame = painter.frame([BLACK, BLACK], Moment(0, 99, False))
     assert frame.shape == (painter.frame_size.height, painter.frame_size.width, 3)
     assert ink(frame, COLOURS[0], 0) > 2 * ink(frame, COLOURS[1], 1) > 100
 
 
 def test_the_trace_runs_with_the_steps() -> None:
-    painter = PanelPainter([performance("one", wave(120, 20))], spec(1), SIZE)
+    painter = layout([panel_of("one", wave(120, 20))], spec(1))
     drawn = [
-        ink(painter.frame([BLACK], Moment(0, step, False), ""), COLOURS[0], 0)
+        ink(painter.frame([BLACK], Moment(0, step, False)), COLOURS[0], 0)
         for step in (0, 10, 60, 119)
     ]
     assert drawn[0] == 0 and drawn == sorted(set(drawn))
@@ -58,25 +62,25 @@ def test_the_trace_runs_with_the_steps() -> None:
 
 @pytest.mark.parametrize(("num_actions", "num_lanes"), [(1, 1), (6, 6), (17, 8)])
 def test_every_action_has_a_lane_as_far_as_there_is_room(num_actions: int, num_lanes: int) -> None:
-    still = performance("still", torch.zeros(5, num_actions))
+    still = panel_of("still", torch.zeros(5, num_actions))
     heights = [
-        PanelPainter([one], spec(n), SIZE).frame_size.height
-        for one, n in ((still, num_actions), (performance("", torch.zeros(5, 1)), 1))
+        layout([one], spec(n)).frame_size.height
+        for one, n in ((still, num_actions), (panel_of("", torch.zeros(5, 1)), 1))
     ]
     assert heights[0] - heights[1] == 28 * (num_lanes - 1)
 
 
 def test_an_action_without_bounds_is_drawn_between_what_was_played() -> None:
-    one = performance("one", 7 * wave(120, 20))
-    frame = PanelPainter([one], spec(1, np.inf), SIZE).frame([BLACK], Moment(0, 119, False), "")
+    one = panel_of("one", 7 * wave(120, 20))
+    frame = layout([one], spec(1, np.inf)).frame([BLACK], Moment(0, 119, False))
     assert ink(frame, COLOURS[0], 0) > 100
 
 
 def test_numbers_change_with_time_and_a_long_name_is_cut() -> None:
-    one = performance("n" * 200, wave(100, 9))
-    painter = PanelPainter([one], spec(1), SIZE)
+    one = panel_of("n" * 200, wave(100, 9))
+    painter = layout([one], spec(1))
     early, late, end = (
-        painter.frame([BLACK], moment, "")[:52]
+        painter.frame([BLACK], moment)[:52]
         for moment in (Moment(0, 5, False), Moment(0, 99, False), Moment(0, 99, True))
     )
     assert np.array_equal(early[:24], late[:24])  # the name
@@ -86,8 +90,8 @@ def test_numbers_change_with_time_and_a_long_name_is_cut() -> None:
 
 
 def test_a_panel_whose_episode_is_over_fades() -> None:
-    one = performance("one", wave(10, 9), is_whole=True)
-    painter = PanelPainter([one], spec(1), SIZE)
-    running = painter.frame([BLACK], Moment(0, 9, False), "")[60:140]
-    over = painter.frame([BLACK], Moment(0, 10, False), "")[60:140]
+    one = panel_of("one", wave(10, 9), is_whole=True)
+    painter = layout([one], spec(1))
+    running = painter.frame([BLACK], Moment(0, 9, False))[60:140]
+    over = painter.frame([BLACK], Moment(0, 10, False))[60:140]
     assert over.mean() > running.mean() + 100

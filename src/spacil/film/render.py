@@ -1,0 +1,277 @@
+"""Frames of a film: a panel per policy, with its name, its picture and its actions.
+
+The actions of the last second or so run through lanes, one per action, each between the bounds of
+that action: a policy that shakes fills its lanes, a smooth one draws lines.
+"""
+
+import functools
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from spacil import storage
+from spacil.errors import ConfigError, StorageError
+from spacil.film.draw import Size, draw
+from spacil.film.record import Panel, Recording, seconds_per_step
+
+Picture = NDArray[np.uint8]
+"""One picture [H, W, 3]"""
+OnFrame = Callable[[int, int], None]
+"""Told the frames drawn so far and the frames wanted"""
+
+COLOURS = ("#5f6873", "#c8553d", "#1f6f8b", "#b8842a", "#588157", "#6d597a")
+"""Colours of the traces, panel by panel"""
+MAX_LANES = 8
+MAX_STEPS_IN_TRACE = 120
+_INK, _SOFT, _PAPER, _LANE = "#22262b", "#667078", "#ffffff", "#f0f2f4"
+_HEADER, _FOOTER, _LANE_HEIGHT, _GAP, _MARGIN = 52, 22, 24, 4, 8
+_LABEL_WIDTH = 22
+_SHARPNESS = 2
+"""Traces are drawn this much larger and shrunk: lines without steps"""
+_HELD_SECONDS = 1.5
+"""The last frame stays, so that its numbers can be read"""
+_MAX_GIF_RATE = 20
+"""Viewers show faster ones slowly"""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What one frame shows."""
+
+    episode: int
+    step: int
+    """The step of the episode; a policy's own episode may be over by then"""
+    is_last: bool
+    """Whether the film has come to its end, where the numbers stand"""
+
+
+class Film:
+    """A recording with its pictures: each pose drawn once, shown as often as it is needed."""
+
+    def __init__(
+        self,
+        recording: Recording,
+        size: Size | None = None,
+        on_frame: OnFrame = lambda num_drawn, num_wanted: None,
+    ) -> None:
+        """Draw. Needs OpenGL."""
+        self.recording = recording
+        self.rate = recording.rate
+        self._layout = Layout(recording, size or Size())
+        self.frame_size = self._layout.frame_size
+        self.moments = [
+            Moment(episode, step, is_last=False)
+            for episode in range(recording.num_episodes)
+            for step in range(0, recording.episode_length(episode), recording.steps_per_frame)
+        ]
+        end = recording.num_episodes - 1
+        last = Moment(end, recording.episode_length(end) - 1, is_last=True)
+        self.moments += [last] * round(_HELD_SECONDS * self.rate)
+        poses = {
+            place: recording.panels[place[0]].clips[place[1]].poses[place[2]]
+            for moment in self.moments
+            for place in self._places(moment)
+        }
+        self._rows = {place: row for row, place in enumerate(poses)}
+        self.pictures = draw(
+            recording.model,
+            np.stack(list(poses.values())),
+            size or Size(),
+            recording.is_seen_from_above,
+            lambda num_drawn: on_frame(num_drawn, len(poses)),
+        )
+
+    @property
+    def panels(self) -> tuple[Panel, ...]:
+        """The policies and the numbers of what is shown."""
+        return self.recording.panels
+
+    @property
+    def num_frames(self) -> int:
+        return len(self.moments)
+
+    def frames(self, first: int = 0) -> Iterator[Picture]:
+        """Yield the frames [H, W, 3] from number `first` on."""
+        before: tuple[Moment, Picture] | None = None
+        for moment in self.moments[first:]:
+            if before is None or before[0] != moment:
+                pictures = [self.pictures[self._rows[place]] for place in self._places(moment)]
+                before = moment, self._layout.frame(pictures, moment)
+            yield before[1]
+
+    def still(self) -> Picture:
+        """Return the last frame: full traces, and the numbers."""
+        return next(self.frames(self.num_frames - 1))
+
+    def _places(self, moment: Moment) -> list[tuple[int, int, int]]:
+        """Which panel, episode and step each panel shows; the end of its own episode waits."""
+        clips = [panel.clips[moment.episode] for panel in self.panels]
+        return [(i, moment.episode, min(moment.step, len(c) - 1)) for i, c in enumerate(clips)]
+
+
+class Layout:
+    """Where everything stands in a frame."""
+
+    def __init__(self, recording: Recording, size: Size) -> None:
+        self._recording, self._size, spec = recording, size, recording.spec
+        self._num_lanes = min(spec.num_actions, MAX_LANES)
+        longest = max(len(clip) for panel in recording.panels for clip in panel.clips)
+        self.steps_in_trace = max(2, min(longest, MAX_STEPS_IN_TRACE))
+        seconds = self.steps_in_trace * seconds_per_step(spec)
+        self._caption = f"{spec.task}, seed {recording.seed}. Actions of the last {seconds:.2g} s"
+        actions = np.concatenate(
+            [c.trajectory.actions.numpy() for panel in recording.panels for c in panel.clips]
+        )
+        is_bounded = np.isfinite(spec.action_low) & np.isfinite(spec.action_high)
+        low = np.where(is_bounded, spec.action_low, actions.min(axis=0))
+        high = np.where(is_bounded, spec.action_high, actions.max(axis=0))
+        self._low, self._high = low - (high <= low), high + (high <= low)
+        lanes_height = self._num_lanes * (_LANE_HEIGHT + _GAP) + _GAP
+        width = len(recording.panels) * (size.width + _MARGIN) - _MARGIN
+        height = _HEADER + size.height + lanes_height + _FOOTER
+        # H.264 with subsampled colour has no odd sizes.
+        self.frame_size = Size(width + width % 2, height + height % 2)
+
+    def frame(self, pictures: list[Picture], moment: Moment) -> Picture:
+        """Compose one frame; `pictures` holds one per panel."""
+        canvas = Image.new("RGB", (self.frame_size.width, self.frame_size.height), _PAPER)
+        for i, picture in enumerate(pictures):
+            self._draw_panel(canvas, i, picture, moment)
+        place = (_MARGIN, self.frame_size.height - _FOOTER + 3)
+        ImageDraw.Draw(canvas).text(place, self._caption, fill=_SOFT, font=_font(12))
+        return np.asarray(canvas)
+
+    def _draw_panel(self, canvas: Image.Image, i: int, picture: Picture, moment: Moment) -> None:
+        panel, colour = self._recording.panels[i], COLOURS[i % len(COLOURS)]
+        left, clip = i * (self._size.width + _MARGIN), panel.clips[moment.episode]
+        is_over = moment.step >= len(clip) and clip.is_whole
+        scene = Image.fromarray(np.ascontiguousarray(picture))
+        if is_over:
+            scene = Image.blend(scene, Image.new("RGB", scene.size, _PAPER), 0.55)
+        canvas.paste(scene, (left, _HEADER))
+        pen = ImageDraw.Draw(canvas)
+        pen.rectangle((left, 4, left + 4, _HEADER - 6), fill=colour)
+        numbers = f"return {float(clip.trajectory.rewards[: moment.step + 1].sum()):.1f}"
+        if moment.is_last:
+            j, change = panel.smoothness_j, panel.action_change
+            numbers = f"return {panel.total_return:.1f}"
+            numbers += "" if j is None else f" · J {j:.2f}"
+            numbers += "" if change is None else f" · change {change:.3f}"
+        room = self._size.width - 12
+        name = panel.name
+        while _font(17).getlength(name) > room:
+            name = name.rstrip("…")[:-1] + "…"
+        pen.text((left + 10, 2), name, fill=_INK, font=_font(17))
+        fitting = (n for n in range(14, 8, -1) if _font(n).getlength(numbers) <= room)
+        pen.text((left + 10, 26), numbers, fill=_INK, font=_font(next(fitting, 8)))
+        if is_over:
+            pen.text((left + 10, _HEADER + 6), "episode over", fill=_INK, font=_font(14))
+        shown = clip.trajectory.actions.numpy()[: moment.step + 1]
+        first = max(0, moment.step + 1 - self.steps_in_trace)
+        canvas.paste(self._lanes(shown[first:], colour), (left, _HEADER + self._size.height + _GAP))
+
+    def _lanes(self, actions: NDArray[np.float32], colour: str) -> Image.Image:
+        """Draw the actions [T, A] of one panel, a lane each."""
+        scale = _SHARPNESS
+        width = self._size.width * scale
+        sheet = Image.new("RGB", (width, self._num_lanes * (_LANE_HEIGHT + _GAP) * scale), _PAPER)
+        pen = ImageDraw.Draw(sheet)
+        across = (width - (_LABEL_WIDTH + 4) * scale) / (self.steps_in_trace - 1)
+        x = (_LABEL_WIDTH + 2) * scale + np.arange(len(actions)) * across
+        heights = (self._high - actions) / (self._high - self._low)
+        for k in range(self._num_lanes):
+            top = k * (_LANE_HEIGHT + _GAP) * scale
+            lane = (_LABEL_WIDTH * scale, top, width - 1, top + _LANE_HEIGHT * scale - 1)
+            pen.rectangle(lane, fill=_LANE)
+            pen.text((2 * scale, top + 4 * scale), f"a{k}", fill=_SOFT, font=_font(11 * scale))
+            y = top + 2 * scale + heights[:, k] * (_LANE_HEIGHT - 4) * scale
+            line = [tuple(point) for point in np.stack([x, y], axis=-1).tolist()]
+            if len(line) > 1:
+                pen.line(line, fill=colour, width=round(1.4 * scale), joint="curve")
+        return sheet.reduce(scale)
+
+
+@functools.cache
+def _font(size: int) -> ImageFont.FreeTypeFont:
+    """Load the font that matplotlib brings along: the same letters on every machine."""
+    folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    return ImageFont.truetype(str(folder / "DejaVuSans.ttf"), size)
+
+
+# --- files
+
+
+def check_target(path: Path) -> None:
+    """Refuse what cannot be written, and mp4 without ffmpeg, before anything is drawn."""
+    if path.suffix.lower() not in (".mp4", ".gif"):
+        raise ConfigError(f"{path}: expected a file name that ends in .mp4 or .gif")
+    if not path.absolute().parent.is_dir():
+        raise StorageError(f"cannot write {str(path)!r}: create its folder first")
+    if path.suffix.lower() == ".mp4":
+        try:
+            import imageio_ffmpeg
+
+            imageio_ffmpeg.get_ffmpeg_exe()
+        except (ImportError, RuntimeError):
+            raise ConfigError(
+                "writing mp4 needs imageio-ffmpeg: pip install 'spacil[video]', or choose a name "
+                "that ends in .gif"
+            ) from None
+
+
+def write_film(film: Film, path: Path, quality: int = 23) -> None:
+    """Write all of it or nothing; the same frames give the same bytes with the same encoder.
+
+    `quality` is x264's: 18 looks like the frames, 30 is small.
+    """
+    scratch = path.with_name(f".{path.stem}.part{path.suffix}")
+    try:
+        with storage.os_errors_as(StorageError, "write", path):
+            (_write_mp4 if path.suffix.lower() == ".mp4" else _write_gif)(film, scratch, quality)
+            scratch.replace(path)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def _write_mp4(film: Film, path: Path, quality: int) -> None:
+    import imageio_ffmpeg
+
+    size = film.frame_size
+    writer = imageio_ffmpeg.write_frames(
+        path,
+        (size.width, size.height),
+        fps=film.rate,
+        quality=None,
+        # Browsers play no other colour layout; the index first, so that it starts at once.
+        pix_fmt_out="yuv420p",
+        macro_block_size=2,
+        output_params=[
+            *("-preset", "medium", "-crf", str(quality), "-movflags", "+faststart"),
+            *("-map_metadata", "-1", "-fflags", "+bitexact", "-flags:v", "+bitexact"),
+        ],
+    )
+    writer.send(None)
+    for frame in film.frames():
+        writer.send(np.ascontiguousarray(frame))
+    writer.close()
+
+
+def _write_gif(film: Film, path: Path, quality: int) -> None:
+    """Keep every frame, or every second one and so on; a GIF's clock counts hundredths of one."""
+    every = -(-film.rate // _MAX_GIF_RATE)
+    duration = max(2, round(100 * Fraction(every) / film.rate)) * 10
+    first, *rest = (
+        Image.fromarray(frame).quantize(128, dither=Image.Dither.NONE)
+        for frame in islice(film.frames(), 0, None, int(every))
+    )
+    content = io.BytesIO()
+    first.save(content, "GIF", save_all=True, append_images=rest, duration=duration, loop=0)
+    path.write_bytes(content.getvalue())
