@@ -19,7 +19,6 @@ from ray_cluster import (
     family,
     is_alive,
     job_in,
-    node_without,
     parent_of,
     ray_nodes,
     raylet_of,
@@ -254,34 +253,6 @@ def test_a_sweep_that_is_interrupted_lets_its_runs_save(
         last = checkpoint.newest_readable(sweep.run_dir(run) / "checkpoints")
         assert last is not None
         assert last.iteration == sweep.state(run).iteration
-
-
-@pytest.mark.slow
-def test_runs_of_a_node_without_the_folder_come_back_through_the_driver(
-    spacil: Spacil, start: Start, tmp_path: Path
-) -> None:
-    iterations = 150
-    shared = tmp_path / "shared"
-    shared.mkdir()
-    with ray_nodes(0) as nodes, node_without(shared, nodes.address) as node:
-        words = flags(shared / "ray", 2, iterations, "--engine", "ray")
-        process = start(*words, "--ray-address", nodes.address, log=tmp_path / "log")
-        wait_until(lambda: (shared / "ray" / "sweep.json").is_file())
-        sweep = read_sweep(shared / "ray")
-        run = sweep.runs()[0]
-        wait_until(lambda: sweep.state(run).iteration > 0)
-        number = job_in(family(node.pid))
-        assert number is not None
-        send(parent_of(number), signal.SIGKILL)
-        assert process.wait(300) == 0, (tmp_path / "log").read_text()
-    said = (tmp_path / "log").read_text()
-    assert "does not see" in said
-    assert "trying again" in said
-    for found in sweep.runs():
-        lines = (sweep.run_dir(found) / "metrics.jsonl").read_text().splitlines()
-        assert [json.loads(line)["iteration"] for line in lines] == list(range(iterations + 1))
-    assert spacil("sweep", *flags(tmp_path / "local", 2, iterations, "--jobs", 2)).code == 0
-    assert results(sweep) == results(read_sweep(tmp_path / "local"))
 
 
 @pytest.mark.slow

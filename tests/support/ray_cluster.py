@@ -2,15 +2,10 @@
 
 import contextlib
 import os
-import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 OBJECT_STORE_BYTES = 80_000_000
 
@@ -70,26 +65,6 @@ def family(number: int) -> list[int]:
         found += new
         new = [child for parent in new for child in children.get(parent, [])]
     return found
-
-
-@contextlib.contextmanager
-def node_without(folder: Path, address: str) -> "Iterator[subprocess.Popen[bytes]]":
-    """A node that finds an empty disk of its own where the others have a folder."""
-    if os.geteuid() != 0 or shutil.which("unshare") is None:
-        pytest.skip("needs root and unshare, to hide a folder from a process")
-    ray = [str(Path(sys.executable).with_name("ray")), "start", "--block", "--address", address]
-    sizes = ["--num-cpus", "1", "--object-store-memory", str(OBJECT_STORE_BYTES)]
-    script = 'mount -t tmpfs none "$0" && exec "$@"'
-    with subprocess.Popen(
-        ["unshare", "--mount", "sh", "-c", script, str(folder), *ray, *sizes],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as node:
-        try:
-            yield node
-        finally:
-            for number in reversed(family(node.pid)):
-                send(number, signal.SIGKILL)
 
 
 def job_in(numbers: list[int], run_dir: Path | None = None) -> int | None:

@@ -25,8 +25,6 @@ FREE_TO_CHANGE_ON_RESUME = CHANGES_ROUNDING | {
     "simulation_threads",
     "checkpoint_interval",
     "env_timeout",
-    "rollout_workers",
-    "ray_address",
 }
 """Settings that do not make it another run: a long one may be made in pieces on many machines."""
 

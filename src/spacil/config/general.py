@@ -60,28 +60,6 @@ class SamplingConfig:
 
 
 @dataclass(frozen=True)
-class RolloutsConfig:
-    """Who plays the batch; for tasks that take most of their time to simulate."""
-
-    rollout_blocks: int = 1
-    """Blocks that the envs are cut into, each played by itself. Part of the result, in the last
-    bits; the same number gives the same bits with any number of workers."""
-    rollout_workers: int = 0
-    """Processes on a Ray cluster that play the blocks (pip install 'spacil[ray]'); 0: this one."""
-    ray_address: str = "local"
-    """Of that cluster, such as 10.0.0.1:6379, or auto on one of its machines; local starts one."""
-
-    def __post_init__(self) -> None:
-        require(self.rollout_blocks >= 1, "rollout_blocks", self.rollout_blocks, "1 or more")
-        require(self.rollout_workers >= 0, "rollout_workers", self.rollout_workers, "0 or more")
-        if self.rollout_workers > self.rollout_blocks:
-            raise ConfigError(
-                f"--rollout-workers {self.rollout_workers}: more than there are blocks; give "
-                f"--rollout-blocks {self.rollout_workers} or a multiple of it"
-            )
-
-
-@dataclass(frozen=True)
 class NetsConfig:
     """The policy's network (the paper's sizes, app:exp_setup_hyper_params) and the start of all."""
 

@@ -10,7 +10,6 @@ from spacil.config.checks import require
 from spacil.config.general import (
     EvaluationConfig,
     NetsConfig,
-    RolloutsConfig,
     RunConfig,
     SamplingConfig,
 )
@@ -34,7 +33,6 @@ from spacil.config.smoothing import (
     PolicyPenaltyConfig,
 )
 from spacil.config.wishes import WishConfig
-from spacil.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,6 @@ class ConfigGroups:
 
     run: RunConfig = field(default_factory=RunConfig)
     sampling: SamplingConfig = field(default_factory=SamplingConfig)
-    rollouts: RolloutsConfig = field(default_factory=RolloutsConfig)
     policy_penalty: PolicyPenaltyConfig = field(default_factory=PolicyPenaltyConfig)
     cost_penalty: CostPenaltyConfig = field(default_factory=CostPenaltyConfig)
     penalty_states: PenaltyStatesConfig = field(default_factory=PenaltyStatesConfig)
@@ -81,12 +78,6 @@ class TrainConfig(ConfigGroups):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        num_envs, num_blocks = self.sampling.num_envs, self.rollouts.rollout_blocks
-        if num_envs % num_blocks:
-            raise ConfigError(
-                f"--rollout-blocks {num_blocks} is no divisor of --num-envs {num_envs}: blocks "
-                "have equal sizes"
-            )
         penalty, words = self.policy_penalty, " ".join(self.policy_penalty.penalty) or "none"
         if self.wish.moves_spatial_weight:
             require(

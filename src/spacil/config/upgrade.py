@@ -14,9 +14,6 @@ from spacil.config.flat import settings_read
 _OLD_NAMES = frozenset({"lambda_policy", "policy_penalty_estimator"})
 _NEW_IN_0_2: Mapping[str, Any] = {
     "value_targets": "raw",
-    "rollout_blocks": 1,
-    "rollout_workers": 0,
-    "ray_address": "local",
     "warm_start_steps": 0,
     "anchor_weight": 0.0,
     "staggered_starts": False,

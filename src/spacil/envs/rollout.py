@@ -1,7 +1,5 @@
 """Play the current policy and keep what it saw."""
 
-from typing import Protocol, runtime_checkable
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -12,15 +10,6 @@ from spacil.functional.spectral import BatchFunction
 from spacil.nets.buffered_mean import BufferedMean
 from spacil.nets.policy import GaussianPolicy
 from spacil.types import RolloutBatch
-
-
-@runtime_checkable
-class PlaysBatches(Protocol):
-    """Envs that play a whole batch themselves, in blocks (`blocks.py`)."""
-
-    def play(
-        self, policy: GaussianPolicy, noise: Tensor, states: FloatArray
-    ) -> tuple[RolloutBatch, FloatArray]: ...
 
 
 @torch.no_grad()
@@ -38,8 +27,6 @@ def collect(
     length, width = num_steps // env.num_envs, env.num_envs
     noise = torch.randn(length, width, env.spec.num_actions, generator=generator)
     noise *= policy.log_std.exp()
-    if isinstance(env, PlaysBatches):
-        return env.play(policy, noise, states)
     return collect_around(env, BufferedMean(policy, width), noise, states)
 
 

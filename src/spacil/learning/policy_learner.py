@@ -33,7 +33,6 @@ from spacil.learning.metrics import Counters, Metrics, OpenEpisodes, Stopwatch
 from spacil.learning.plan import IterationPlan, plan_iteration
 from spacil.learning.policy_step import PolicyStep
 from spacil.learning.ppo import ClippedStep
-from spacil.learning.rollout_envs import rollout_envs
 from spacil.learning.trpo import TrustRegionStep
 from spacil.learning.update import update
 from spacil.learning.warm_start import start_from_clone
@@ -70,7 +69,13 @@ class PolicyLearner:
         self.recorder = Recorder(self.device)
         self.streams = Streams.from_seed(run.seed)
         self.demonstrations = demonstrations
-        self.env: VectorEnv = rollout_envs(config, env_source)
+        self.env: VectorEnv = make_vector_env(
+            env_source,
+            num_envs,
+            ResetSeeds(run.seed, "env"),
+            run.simulation_threads,
+            run.env_timeout,
+        )
         if not self.env.repeats_exactly():
             _logger.warning(
                 "%s does not repeat: one seed and the same actions gave other numbers the second "

@@ -18,7 +18,6 @@ from pathlib import Path
 
 from spacil import storage
 from spacil.cluster.connection import Node, connected, living_nodes
-from spacil.cluster.fetched_jobs import FETCH_SECONDS, FetchedJob
 from spacil.cluster.remote_jobs import Job, Look, NodeProbe, Placement, RemoteJob
 from spacil.errors import ConfigError
 from spacil.runs.heartbeat import Silence
@@ -76,12 +75,10 @@ class RayEngine:
         self._placement = Placement(options.threads_per_job, int(options.device == "cuda"))
         self._probes: dict[str, NodeProbe] = {}
         self._fit: dict[str, Node] = {}
-        """Nodes that are alive and of our version"""
+        """Nodes that are alive, of our version, and see the sweep's folder"""
         self._unfit: set[str] = set()
-        self._sharing: set[str] = set()
-        """Those of them that see the sweep's folder"""
-        self._jobs: dict[PlannedRun, RemoteJob | FetchedJob] = {}
-        self._abandoned: list[RemoteJob | FetchedJob] = []
+        self._jobs: dict[PlannedRun, RemoteJob] = {}
+        self._abandoned: list[RemoteJob] = []
         """Taken for lost; their nodes get nothing before these have ended"""
         self._silence = Silence()
         """Of runs that others hold"""
@@ -110,8 +107,7 @@ class RayEngine:
             self.sweep.log(run),
             self.options.threads_per_job,
         )
-        kind = RemoteJob if node.id in self._sharing else FetchedJob
-        self._jobs[run] = kind(node, self._placement, job)
+        self._jobs[run] = RemoteJob(node, self._placement, job)
 
     def ended(self) -> list[tuple[PlannedRun, Ending]]:
         is_due = time.monotonic() >= self._next_look
@@ -186,14 +182,14 @@ class RayEngine:
                 *(node.host, look.version, __version__),
             )
             return
-        self._fit[node.id] = node
-        if look.sees_folder:
-            self._sharing.add(node.id)
-        else:
+        if not look.sees_folder:
+            self._unfit.add(node.id)
             _logger.warning(
-                "%s does not see %s: its runs are fetched through this process, every %g s",
-                *(node.host, self.sweep.path, FETCH_SECONDS),
+                "%s does not see %s: it gets no runs; share the folder under one name",
+                *(node.host, self.sweep.path),
             )
+            return
+        self._fit[node.id] = node
 
     def _num_slots(self, node: Node) -> int:
         slots = node.num_cpus // self._placement.num_cpus
@@ -214,7 +210,7 @@ class RayEngine:
 
     # --- what is lost
 
-    def _given_up(self, job: RemoteJob | FetchedJob) -> Ending | None:
+    def _given_up(self, job: RemoteJob) -> Ending | None:
         """The ending of a run whose process is lost although its task has not ended."""
         silent = job.silent_seconds()
         if silent is None and job.node.id not in self._fit:
