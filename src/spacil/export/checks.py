@@ -17,7 +17,7 @@ import torch
 from spacil.engine.torch_threads import one_torch_thread
 from spacil.errors import DataError
 from spacil.nets.policy import GaussianPolicy
-from spacil.policies.onnx_graph import policy_from_bytes
+from spacil.policies.onnx_policy import onnx_policy
 from spacil.policies.plain_network import Floats, PlainNetwork
 
 TOLERANCE = 1e-5
@@ -92,7 +92,7 @@ def check_onnx(
     content: bytes, path: Path, states: Floats, expected: Floats, tolerance: float
 ) -> Checked:
     """By onnxruntime, in batches and one by one."""
-    opened = policy_from_bytes(content, path)
+    opened = onnx_policy(content, path)
     difference = _agreeing(opened.act(states) - expected, tolerance, "policy.onnx")
     return Checked("ONNX Runtime", len(states), difference, _timed(opened.act, states[:, None]))
 

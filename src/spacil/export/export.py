@@ -23,7 +23,7 @@ from spacil.export.facts import FORMAT, NOTE, as_metadata, facts_of
 from spacil.export.subject import Subject, play, states_to_check, subject_of
 from spacil.policies.file import Which
 from spacil.policies.onnx_export import load_writer, onnx_bytes
-from spacil.policies.onnx_graph import load_library
+from spacil.policies.onnx_policy import load_library
 from spacil.policies.plain_network import PlainNetwork
 from spacil.version import __version__
 

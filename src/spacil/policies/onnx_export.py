@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from spacil.errors import ConfigError
-from spacil.policies.onnx_seal import PRODUCER, sealed
+from spacil.policies.onnx_policy import PRODUCER
 from spacil.policies.plain_network import PlainNetwork
 from spacil.version import __version__
 
@@ -20,7 +20,7 @@ INPUT, OUTPUT = "observation", "action"
 
 
 def onnx_bytes(network: PlainNetwork, metadata: Mapping[str, str]) -> bytes:
-    """A sealed ONNX file: `observation` [batch, S] -> `action` [batch, A], float32."""
+    """An ONNX file: `observation` [batch, S] -> `action` [batch, A], float32."""
     helper = load_writer().helper
     nodes, numbers = _graph_of(network)
     graph = helper.make_graph(
@@ -39,7 +39,8 @@ def onnx_bytes(network: PlainNetwork, metadata: Mapping[str, str]) -> bytes:
     )
     helper.set_model_props(model, dict(metadata))
     load_writer().checker.check_model(model, full_check=True)
-    return sealed(model.SerializeToString(deterministic=True))
+    content: bytes = model.SerializeToString(deterministic=True)
+    return content
 
 
 def load_writer() -> Any:
