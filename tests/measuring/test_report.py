@@ -245,5 +245,5 @@ def test_a_policy_file_cannot_bring_code_along(
     monkeypatch.syspath_prepend(tmp_path)
     policy, file = load_policy(REACHER).policy, tmp_path / "theirs.policy.safetensors"
     save_policy(policy, file, "brought_along:Env-v0", {})
-    with pytest.raises(ConfigError, match="a module is not imported because a file says so"):
+    with pytest.raises(DataError, match="no file decides what is imported"):
         measure_smoothness(file)
