@@ -50,6 +50,15 @@ def test_a_bad_score_leads_back_to_the_first_weight_and_smoothness_below_it() ->
     assert bad.threshold == RULE.threshold and bad.target_j == RULE.target_j
 
 
+def test_no_weight_is_too_low_to_fall_while_the_policy_is_too_smooth() -> None:
+    """Smoother than J* and not alike: over-smoothed, so whatever the weight is, it falls."""
+    rule = replace(RULE, weight=RULE.config_weight)
+    assert rule.after_evaluation(1.0, 0.5).weight == pytest.approx(0.085)
+    for _ in range(30):
+        rule = rule.after_evaluation(1.0, 0.5)
+    assert rule.weight == pytest.approx(0.02)
+
+
 def test_a_first_weight_above_the_configs_may_fall_back_to_it() -> None:
     rule = replace(RULE, config_weight=0.05)
     for _ in range(30):

@@ -3,15 +3,16 @@
 At each evaluation of the policy that is handed out: does it still visit the states that were
 demonstrated (`measuring/imitation_score.py`), and how smooth is it already?
 
-    score > threshold    the weight falls: x 0.85, back to the config's at most
-    else J > J*          it rises: x up to 1.25, the less the nearer score or J are
-    else                 smooth enough, it falls: x 0.9, to a fifth of the first one at most
+    J <= J*              smooth enough, the weight falls: x 0.9, to a fifth of the first one at most
+    else score > tau     it falls: x 0.85, back to the config's at most
+    else                 it rises: x up to 1.25, the less the nearer score or J are
 
-and never beyond five times the first. J_ref is the J of an unpenalised clone on demonstrated
-states, which comes out near GAIL's without running it. J* = 0.6 M^-0.08 J_ref with M demonstrated
-pairs: 0.38 J_ref at 300, 0.3 at 6,000. The first weight is the config's times (1.8 / J_ref)^2,
-where that is above 1: the penalty is quadratic in J, and what J_ref a task has is its own. How
-the numbers were chosen: docs/results/recipe.md.
+and never beyond five times the first. Where J <= J* and score > tau it falls x 0.85, to a fifth of
+the config's: a weight that stayed there would keep a policy over-smoothed. J_ref is the J of an
+unpenalised clone on demonstrated states, which comes out near GAIL's without running it.
+J* = 0.6 M^-0.08 J_ref with M demonstrated pairs: 0.38 J_ref at 300, 0.3 at 6,000. The first weight
+is the config's times (1.8 / J_ref)^2, where that is above 1: the penalty is quadratic in J, and
+what J_ref a task has is its own. How the numbers were chosen: docs/results/recipe.md.
 """
 
 import logging
@@ -62,14 +63,17 @@ class WeightRule:
     def after_evaluation(self, score: float, j: float) -> "WeightRule":
         """With the imitation score and the J of mean actions."""
         first = self.first_weight
-        if score > self.threshold:
-            weight = max(FALL * self.weight, min(self.weight, self.config_weight))
-        elif j > self.target_j:
+        is_alike = score <= self.threshold
+        if j <= self.target_j and is_alike:
+            weight = max(EASE * self.weight, LOWEST * first)
+        elif j <= self.target_j:
+            weight = max(FALL * self.weight, LOWEST * self.config_weight)
+        elif is_alike:
             room = SCORE_GAIN * (1 - score / self.threshold)
             lack = J_GAIN * (j / self.target_j - 1)
             weight = min(self.weight * (1 + RISE * min(1.0, room, lack)), HIGHEST * first)
         else:
-            weight = max(EASE * self.weight, LOWEST * first)
+            weight = max(FALL * self.weight, min(self.weight, self.config_weight))
         return replace(self, weight=weight)
 
 
