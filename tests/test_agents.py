@@ -1,5 +1,6 @@
 """The Python face: the verbs people know, and what they promise."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from spacil.envs.vector_env import ResetSeeds
 from spacil.errors import ConfigError, DataError
 from spacil.runs import metrics_log
 from spacil.runs.checkpoints import checkpoint
+from spacil.runs.resuming import config_of_run
 
 Tiny = Callable[..., dict[str, Any]]
 
@@ -122,10 +124,29 @@ def test_learning_twice_is_learning_once_for_as_long(tiny: Tiny, tmp_path: Path)
     assert states[0].content_hash == states[1].content_hash
 
 
-@pytest.mark.parametrize("iterations", [0, -1])
-def test_learning_for_no_iterations_is_refused(tiny: Tiny, iterations: int) -> None:
-    with pytest.raises(ConfigError, match=f"iterations is {iterations}, expected 1 or more"):
-        library.TRPO("Reacher-v4", **tiny("trpo")).learn(iterations)
+@pytest.mark.parametrize("number", [0, -1, 1.5, True, np.True_, "2", np.float64(2), None])
+def test_only_whole_numbers_are_taken_and_nothing_runs_before(tiny: Tiny, number: Any) -> None:
+    agent = library.TRPO("Reacher-v4", **tiny("trpo"))
+    refusal = re.escape(f"is {number!r}, expected 1 or more, a whole number")
+    if number is not None:  # as many as the config says
+        with pytest.raises(ConfigError, match=f"^iterations {refusal}"):
+            agent.learn(number)
+    with pytest.raises(ConfigError, match=f"^episodes {refusal}"):
+        agent.evaluate(number)
+    with pytest.raises(ConfigError, match=r"^seed is -1, expected 0 or more"):
+        agent.evaluate(1, seed=-1)
+    assert agent.config.run.iterations == tiny("trpo")["iterations"]
+
+
+def test_what_a_numpy_number_of_iterations_keeps_can_be_read_again(
+    tiny: Tiny, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    agent = library.TRPO("Reacher-v4", **tiny("trpo")).learn(np.int64(2), run_dir=run)  # type: ignore[arg-type]
+    assert config_of_run(run).run.iterations == 2
+    assert library.TRPO("Reacher-v4", **tiny("trpo")).learn(3, run_dir=run).config.run.iterations
+    agent.save(tmp_path / "saved")
+    assert library.TRPO.load(tmp_path / "saved").learn(1).config.run.iterations == 3
 
 
 def test_a_callback_sees_every_iteration_and_may_stop(tiny: Tiny) -> None:

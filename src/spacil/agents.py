@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NoReturn, Self
 
 from spacil.config.algorithms import ALGORITHMS, Preset
+from spacil.config.checks import whole_number
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings, with_user_settings
 from spacil.config.train_config import TrainConfig
@@ -148,9 +149,7 @@ class Agent:
         self._require_own_process()
         learner = self._learner
         if iterations is not None:
-            if iterations < 1:
-                raise ConfigError(f"iterations is {iterations}, expected 1 or more")
-            target = learner.counters.iteration + iterations
+            target = learner.counters.iteration + whole_number("iterations", iterations)
             learner.config = replace(
                 learner.config, run=replace(learner.config.run, iterations=target)
             )

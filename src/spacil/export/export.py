@@ -16,7 +16,8 @@ import numpy as np
 from torch import Tensor
 
 from spacil import storage
-from spacil.errors import ConfigError, StorageError
+from spacil.config.checks import whole_number
+from spacil.errors import StorageError
 from spacil.export.c_header import Golden, c_header
 from spacil.export.checks import Checked, check_c, check_onnx, check_predict, tolerance_for
 from spacil.export.facts import FORMAT, NOTE, as_metadata, facts_of
@@ -70,13 +71,8 @@ def export_policy(
     visited ones.
     """
     folder = Path(directory)
-    for flag, value, least in (
-        ("--episodes", episodes, 0),
-        ("--num-checked", num_checked, 1),
-        ("--seed", seed, 0),
-    ):
-        if value < least:
-            raise ConfigError(f"{flag} is {value}, expected {least} or more")
+    episodes, seed = whole_number("episodes", episodes, 0), whole_number("seed", seed, 0)
+    num_checked = whole_number("num_checked", num_checked)
     load_writer()  # what is missing is named before the work, not after it
     load_library(folder / ONNX)
     _require_place(folder, overwrite=overwrite)

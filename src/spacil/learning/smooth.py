@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from spacil import storage
+from spacil.config.checks import whole_number
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_user_settings
 from spacil.config.train_config import TrainConfig
 from spacil.engine.torch_threads import torch_threads
 from spacil.envs.registry import make_vector_env, task_name
 from spacil.envs.vector_env import ResetSeeds
-from spacil.errors import ConfigError, RetryableError
+from spacil.errors import RetryableError
 from spacil.learning.learner import Learner
 from spacil.learning.limits import memory_named
 from spacil.learning.loop import OnIteration, train
@@ -88,8 +89,7 @@ def smooth(
     `run_dir`: keep the run there; one that was interrupted goes on.
     `settings`: those of `spacil smooth` by their names, e.g. `penalty={"exact": 0.03}`.
     """
-    if episodes < 1:
-        raise ConfigError(f"episodes is {episodes}, expected 1 or more")
+    episodes = whole_number("episodes", episodes)
     teacher = open_policy(policy, which)
     if env is None:
         env = task_of(teacher, policy)

@@ -12,12 +12,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from spacil.config.checks import whole_number
 from spacil.config.general import RunConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.envs.episodes import Actor, MakeActor, Trajectory, all_states, play
 from spacil.envs.registry import built_in_task, make_vector_env, task_name
 from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
-from spacil.errors import ConfigError, DataError
+from spacil.errors import DataError
 from spacil.functional.spectral import batch_jacobian
 from spacil.measuring import findings as checks
 from spacil.measuring.evaluate import EVALUATION_ENVS
@@ -72,8 +73,7 @@ def diagnose(
 
     `policy` and `env` are what `spacil.smooth` takes.
     """
-    if episodes < 1:
-        raise ConfigError(f"--episodes is {episodes}, expected 1 or more")
+    episodes, seed = whole_number("episodes", episodes), whole_number("seed", seed, 0)
     source = open_policy(policy, which)
     if env is None:
         env = task_of(source, policy)

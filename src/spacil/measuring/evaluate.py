@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
+from spacil.config.checks import whole_number
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.episodes import DEFAULT_EPISODE_LIMIT, EpisodeTotals, play_for_totals
@@ -130,6 +131,7 @@ def evaluate_afresh(
 
     `check` may refuse the env before the first step.
     """
+    num_episodes, seed = whole_number("episodes", num_episodes), whole_number("seed", seed, 0)
     env = make_vector_env(
         env_source, min(num_episodes, EVALUATION_ENVS), ResetSeeds(seed, "evaluate"), num_threads
     )

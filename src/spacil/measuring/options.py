@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from spacil.config.checks import whole_number
 from spacil.errors import ConfigError
 
 
@@ -23,13 +24,8 @@ class SmoothnessOptions:
     """Measure at most so many states, a random choice of them, on trajectories and fixed ones."""
 
     def __post_init__(self) -> None:
-        for name in ("episodes", "max_states"):
-            if getattr(self, name) < 1:
-                raise ConfigError(
-                    f"--{name.replace('_', '-')} is {getattr(self, name)}, expected 1 or more"
-                )
-        if self.seed < 0:
-            raise ConfigError(f"--seed is {self.seed}, expected 0 or more")
+        for name, least in (("episodes", 1), ("max_states", 1), ("seed", 0)):
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
         if self.attack_radius is not None and not self.attack_radius > 0:
             raise ConfigError(f"--attack-radius is {self.attack_radius}, expected above 0")
         if self.attack_radius is not None and not self.robustness:
