@@ -1,5 +1,6 @@
 """A jerky controller comes out smooth, and a run of it goes on where it was stopped."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,40 @@ def test_a_jerky_function_comes_out_smooth_and_keeps_its_return(result: Any) -> 
     assert after.smoothness_j < 0.5 * before.smoothness_j
     assert after.return_share > 0.98
     assert result.is_done and result.verdict.startswith("done")
+
+
+def test_a_student_rougher_than_a_saturated_teacher_is_not_done() -> None:
+    def saturated(states: np.ndarray) -> np.ndarray:
+        return np.tanh(-50 * states[:, :1] - 75 * states[:, 1:])
+
+    found = smooth(saturated, point_mass.make_point_mass, episodes=5, **TINY)
+    table = found.comparison
+    assert table.smooth.return_share > 0.98
+    assert table.smooth.smoothness_j > table.teacher.smoothness_j
+    assert not found.is_done and found.as_document()["is_done"] is False
+    assert "NOT done" in found.verdict and "above the teacher's" in found.verdict
+
+
+def with_step(change: Callable[..., Any]) -> Callable[[], gymnasium.Env[Any, Any]]:
+    """The cart with what a step returns changed."""
+
+    class Changed(gymnasium.Wrapper[Any, Any, Any, Any]):
+        def step(self, action: Any) -> Any:
+            return change(*self.env.step(action))
+
+    return lambda: Changed(point_mass.make_point_mass())
+
+
+def test_episodes_of_one_step_are_smoothed() -> None:
+    one_step = with_step(lambda state, reward, *_: (state, reward, True, False, {}))
+    found = smooth(point_mass.jerky_teacher, one_step, episodes=5, **TINY | {"iterations": 2})
+    assert found.comparison.smooth.played.mean_length == 1
+
+
+def test_rewards_too_large_to_add_are_refused_in_words() -> None:
+    huge = with_step(lambda state, reward, *others: (state, 1e200, *others))
+    with pytest.raises(DataError, match="scale the rewards of the env down"):
+        smooth(point_mass.jerky_teacher, huge, episodes=5, **TINY)
 
 
 def test_filters_stand_in_the_table_without_a_j(result: Any) -> None:
@@ -203,5 +238,5 @@ def test_a_fluctuation_target_moves_the_temporal_weight_in_a_run(
     first = weights[0]
     assert weights[:4] == [first] * 4  # a young student is not judged
     assert (weights[-1] > 2 * first) is is_more and (weights[-1] < first / 2) is not is_more
-    assert ("the action change is" in learner.verdict()) is is_more
+    assert ("above the target" in learner.verdict().words) is is_more
     learner.close()

@@ -1,5 +1,7 @@
 """Which student is handed out, what the weights do, and what a reader is told."""
 
+import re
+
 import pytest
 
 from spacil.config.defaults import default_config
@@ -105,12 +107,15 @@ def test_targets_of_both_kinds_hold_together_and_beside_a_return_to_keep() -> No
             Judged(9, 0.99, 0.5, 0.3),
             "^NOT done: .* the action change is 0.3, above the target 0.2",
         ),
+        ({}, Judged(9, 0.99, 2.1, 0.3), "^NOT done: .* J is 2.1, above the teacher's 2;"),
+        ({}, Judged(9, 0.99, 1.0, 0.41), "^NOT done: .* action change is 0.41, above the teacher"),
+        ({"smoothness_target": 3.0}, Judged(9, 0.99, 2.5, 0.3), "^NOT done: .* above the teacher"),
         ({}, Judged(9, None, 0.5), "^not judged: the teacher earns no more than random"),
     ],
 )
 def test_the_verdict_says_what_is_kept(
     settings: dict[str, float], judged: Judged, words: str
 ) -> None:
-    import re
-
-    assert re.search(words, verdict(goal(**settings), judged, 2.0, 0.4))
+    found = verdict(goal(**settings), judged, 2.0, 0.4)
+    assert re.search(words, found.words)
+    assert found.is_done is words.startswith(("^done", "J is"))

@@ -147,7 +147,8 @@ def _error_and_change(
     error = _felt_error(trace.output[:size], rows.labels[batch], units) / units.half_range
     executed = trace.output.clamp(units.low, units.high)
     change = (executed[size:] - executed[:size]) / units.half_range
-    scale = weight / rows.share_followed
+    # In episodes of one step no state has a successor.
+    scale = weight / rows.share_followed if rows.share_followed else 0.0
     cotangent = torch.cat([error - scale * change, scale * change]) * (2 / size)
     # Beyond the bounds the executed action does not move.
     is_free = trace.output == executed

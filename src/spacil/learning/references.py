@@ -9,6 +9,7 @@ from torch import Tensor
 from spacil.demos.common_frame import CommonFrame
 from spacil.envs.episodes import EpisodeTotals, play_for_totals
 from spacil.envs.vector_env import VectorEnv
+from spacil.errors import DataError
 from spacil.learning.fit import Units, Weights
 from spacil.learning.smoothing_likeness import Likeness
 from spacil.learning.smoothing_weight_rule import first_weights
@@ -61,6 +62,13 @@ def references_of(
     Without a frame the states that the teacher visits define one.
     """
     random = random_return(env, seed)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.square([*played.returns, random]).sum()):
+            raise DataError(
+                f"{env.spec.task}: the returns of teacher and random actions, "
+                f"{played.returns[0]:.3g} and {random:.3g}, are too large for their squares: "
+                "scale the rewards of the env down"
+            )
     if frame is None:
         std = played.states.double().std(0, correction=0)
         frame = CommonFrame(std, "the states that the teacher visited")

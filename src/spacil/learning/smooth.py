@@ -46,7 +46,8 @@ class SmoothingResult:
     policy: GaussianPolicy
     verdict: str
     is_done: bool
-    """Whether the return is kept, and a target met; False also for an interrupted run"""
+    """Whether the return is kept, targets are met, and J and action change are not above the
+    teacher's; False also for an interrupted run"""
     comparison: Comparison
     traces: Traces
     run_dir: Path | None
@@ -174,10 +175,11 @@ def _result(
         row.played.action_signal.action_fluctuation for row in (table.smooth, table.teacher)
     )
     judged = Judged(learner.chosen.iteration, smooth.return_share, smooth.smoothness_j, change)
+    found = verdict(learner.goal, judged, before.smoothness_j, teachers)
     return SmoothingResult(
         policy=learner.policy,
-        verdict=verdict(learner.goal, judged, before.smoothness_j, teachers),
-        is_done=learner.goal.keeps(judged.share) and learner.goal.meets(judged),
+        verdict=found.words,
+        is_done=found.is_done,
         comparison=table,
         traces=traces,
         run_dir=run_dir,

@@ -40,7 +40,7 @@ from spacil.learning.references import (
 from spacil.learning.smoothing_likeness import Likeness
 from spacil.learning.smoothing_weight_rule import RewardFreeRule, confirmed
 from spacil.learning.teacher import teacher_for
-from spacil.learning.verdict import Goal, Judged, Strengths, verdict
+from spacil.learning.verdict import Goal, Judged, Strengths, Verdict, verdict
 from spacil.measuring.evaluate import Best, Evaluation, expected_length, num_evaluation_envs
 from spacil.measuring.frames import frame_of_run
 from spacil.nets.policy import GaussianPolicy
@@ -275,7 +275,7 @@ class SmoothingLearner:
             likeness.threshold, references.teacher_j, references.teacher_fluctuation
         )
 
-    def verdict(self) -> str:
+    def verdict(self) -> Verdict:
         """On the student handed out."""
         assert self.chosen is not None and self.references is not None
         references = self.references

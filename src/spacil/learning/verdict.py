@@ -149,30 +149,43 @@ def _factor(value: float | None, target: float | None, gain: float) -> float:
     return math.exp(log_step(error, gain, _LARGEST_STEP, _LARGEST_STEP))
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a smoothing run did what it was asked for, and the sentence that says so."""
+
+    is_done: bool
+    words: str
+
+
 def verdict(
     goal: Goal, judged: Judged, teacher_j: float, teacher_change: float | None = None
-) -> str:
-    """One sentence for the reader of a result."""
+) -> Verdict:
+    """Done: the return is kept, targets are met, and nothing is rougher than the teacher."""
+    if judged.share is None:
+        return Verdict(False, "not judged: the teacher earns no more than random actions")
+    if not goal.keeps(judged.share):
+        return Verdict(
+            False,
+            f"NOT done: only {judged.share:.1%} of the teacher's return is kept, below "
+            f"{goal.share:.0%}; more --iterations, smaller weights in --penalty, or "
+            "--keep-return, which looks for them, may help",
+        )
+    kept = f"{judged.share:.1%} of the teacher's return is kept"
+    for name, value, target, teachers in (
+        ("J", judged.j, goal.target_j, teacher_j),
+        ("the action change", judged.change, goal.target_change, teacher_change),
+    ):
+        if not _is_within(value, target):
+            found = "not known" if value is None else f"{value:.3g}, above the target {target:.3g}"
+            words = f"{kept}, but {name} is {found}; more --iterations may get there"
+            return Verdict(False, f"NOT done: {words}")
+        if value is not None and teachers is not None and value > teachers:
+            return Verdict(
+                False,
+                f"NOT done: {kept}, but {name} is {value:.3g}, above the teacher's {teachers:.3g}; "
+                "more --iterations, more --fit-steps or larger weights in --penalty may help",
+            )
     ratio = f"J is {judged.j / teacher_j:.2f} times the teacher's" if teacher_j > 0 else "J is 0"
     if judged.change is not None and teacher_change:
         ratio += f", the action change {judged.change / teacher_change:.2f} times"
-    if judged.share is None:
-        return f"not judged: the teacher earns no more than random actions; {ratio}"
-    if not goal.keeps(judged.share):
-        return (
-            f"NOT done: only {judged.share:.1%} of the teacher's return is kept, below "
-            f"{goal.share:.0%}; more --iterations, smaller weights in --penalty, or "
-            "--keep-return, which looks for them, may help"
-        )
-    pairs = (
-        ("J", judged.j, goal.target_j),
-        ("the action change", judged.change, goal.target_change),
-    )
-    for name, value, target in pairs:
-        if target is not None and not _is_within(value, target):
-            found = "not known" if value is None else f"{value:.3g}, above the target {target:.3g}"
-            return (
-                f"NOT done: {judged.share:.1%} of the return is kept, but {name} is {found}; more "
-                "--iterations may get there"
-            )
-    return f"done: {judged.share:.1%} of the teacher's return is kept, {ratio}"
+    return Verdict(True, f"done: {kept}, {ratio}")
