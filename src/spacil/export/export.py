@@ -6,9 +6,10 @@
 Nothing is handed out before it was compared with `predict`, and the folder appears in one step.
 """
 
+import copy
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,9 @@ from spacil.errors import StorageError
 from spacil.export.c_header import Golden, c_header
 from spacil.export.checks import Checked, check_c, check_onnx, check_predict, tolerance_for
 from spacil.export.facts import FORMAT, NOTE, as_metadata, facts_of
-from spacil.export.subject import Subject, play, states_to_check, subject_of
-from spacil.policies.file import Which
+from spacil.export.played import play, states_to_check
+from spacil.nets.policy import GaussianPolicy
+from spacil.policies.file import Which, policy_document, saved_policy
 from spacil.policies.onnx_export import load_writer, onnx_bytes
 from spacil.policies.onnx_policy import load_library
 from spacil.policies.plain_network import PlainNetwork
@@ -76,11 +78,14 @@ def export_policy(
     load_writer()  # what is missing is named before the work, not after it
     load_library(folder / ONNX)
     _require_place(folder, overwrite=overwrite)
-    subject = subject_of(policy, which)
-    played = play(subject, policy, env, episodes, seed)
-    facts = facts_of(subject, played)
-    states = states_to_check(subject, played, max(num_checked, NUM_GOLDEN))
-    contents, checks = _written(subject, facts, states)
+    saved = saved_policy(policy, which)
+    own = copy.deepcopy(saved.policy).cpu().requires_grad_(False)  # one in training goes on
+    saved = replace(saved, policy=own)
+    played = play(saved, policy, env, episodes, seed)
+    policy_hash = storage.content_hash(own.state_dict(), policy_document(own, saved.task))
+    facts = facts_of(saved, policy_hash, played)
+    states = states_to_check(own, played, max(num_checked, NUM_GOLDEN))
+    contents, checks = _written(own, facts, states)
     facts |= {
         "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()},
         "checks": [asdict(check) for check in checks],
@@ -91,13 +96,13 @@ def export_policy(
 
 
 def _written(
-    subject: Subject, facts: dict[str, Any], states: Tensor
+    policy: GaussianPolicy, facts: dict[str, Any], states: Tensor
 ) -> tuple[dict[str, bytes], tuple[Checked, ...]]:
     """The files but the facts, each compared with `predict` on all states."""
     inputs = states.numpy()
-    actions = np.asarray(subject.policy.predict(inputs))
+    actions = np.asarray(policy.predict(inputs))
     golden = Golden(inputs, actions).first(NUM_GOLDEN)
-    network = PlainNetwork.of(subject.policy)
+    network = PlainNetwork.of(policy)
     tolerance = tolerance_for(network, inputs)
     task = facts.get("task")
     header = c_header(
@@ -106,7 +111,7 @@ def _written(
         title=f"The policy of {task or 'an unnamed task'}, written by spacil {__version__}.",
         note=NOTE,
         task=task,
-        policy_hash=subject.policy_hash,
+        policy_hash=facts["policy_sha256"],
         dt=facts.get("control_dt_seconds"),
         tolerance=tolerance,
     )
@@ -116,7 +121,7 @@ def _written(
         GOLDEN: storage.canonical_json(_golden_document(golden, facts, tolerance)),
     }
     checks = (
-        check_predict(subject.policy, inputs),
+        check_predict(policy, inputs),
         check_onnx(contents[ONNX], Path(ONNX), inputs, actions, tolerance),
         check_c(header, inputs, actions, tolerance),
     )

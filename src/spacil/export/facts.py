@@ -9,7 +9,8 @@ from torch import Tensor
 
 from spacil.envs.registry import built_in_task
 from spacil.envs.vector_env import EnvSpec
-from spacil.export.subject import Played, Subject
+from spacil.export.played import Played
+from spacil.policies.file import SavedPolicy
 from spacil.policies.onnx_export import INPUT, OPSET, OUTPUT
 from spacil.version import __version__
 
@@ -20,15 +21,15 @@ NOTE = (
 )
 
 
-def facts_of(subject: Subject, played: Played | str) -> dict[str, Any]:
+def facts_of(saved: SavedPolicy, policy_hash: str, played: Played | str) -> dict[str, Any]:
     """One flat JSON-able document; every entry also stands in the ONNX file's metadata."""
-    policy = subject.policy
+    policy, provenance = saved.policy, saved.provenance
     facts: dict[str, Any] = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "spacil_version": __version__,
         "note": NOTE,
-        "task": subject.task if isinstance(played, str) else played.spec.task,
+        "task": saved.task or None if isinstance(played, str) else played.spec.task,
         "onnx_opset": OPSET,
         "input_name": INPUT,
         "output_name": OUTPUT,
@@ -38,11 +39,11 @@ def facts_of(subject: Subject, played: Played | str) -> dict[str, Any]:
         "action_low": _numbers(policy.action_low),
         "action_high": _numbers(policy.action_high),
         "observations_ignored": (policy.normalizer.scale == 0).nonzero().flatten().tolist(),
-        "policy_sha256": subject.policy_hash,
-        "run_content_hash": subject.provenance.get("content_hash"),
-        "algorithm": subject.provenance.get("algorithm"),
-        "training_seed": subject.provenance.get("seed"),
-        "iteration": subject.provenance.get("iteration"),
+        "policy_sha256": policy_hash,
+        "run_content_hash": provenance.get("content_hash"),
+        "algorithm": provenance.get("algorithm"),
+        "training_seed": provenance.get("seed"),
+        "iteration": provenance.get("iteration"),
     }
     if isinstance(played, str):
         facts["not_measured"] = f"no dt, J and return: {played}"

@@ -4,7 +4,6 @@ for finding in spacil.diagnose(model, "Hopper-v5").findings:
     print(finding.severity, finding.message, finding.remedy)
 """
 
-from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
@@ -13,15 +12,14 @@ import torch
 from torch import Tensor
 
 from spacil.config.checks import whole_number
-from spacil.config.general import RunConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.envs.episodes import Actor, MakeActor, Trajectory, all_states, play
-from spacil.envs.registry import built_in_task, make_vector_env, task_name
-from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
+from spacil.envs.registry import built_in_task, task_name
+from spacil.envs.vector_env import EnvSpec, VectorEnv
 from spacil.errors import DataError
 from spacil.functional.spectral import batch_jacobian
 from spacil.measuring import findings as checks
-from spacil.measuring.evaluate import EVALUATION_ENVS
+from spacil.measuring.evaluate import evaluation_env
 from spacil.measuring.findings import Finding
 from spacil.measuring.frames import choose_frame
 from spacil.measuring.lens import Lens, make_lens
@@ -77,13 +75,7 @@ def diagnose(
     source = open_policy(policy, which)
     if env is None:
         env = task_of(source, policy)
-    vector_env = make_vector_env(
-        env,
-        min(episodes, EVALUATION_ENVS),
-        ResetSeeds(seed, "evaluate"),
-        RunConfig().simulation_threads,
-    )
-    with closing(vector_env):
+    with evaluation_env(env, episodes, seed) as vector_env:
         known = task_name(env)
         frame = choose_frame(None, source.common_frame, known)
         return _Patient(source, vector_env, frame, episodes, seed).diagnosis()

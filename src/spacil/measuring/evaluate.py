@@ -1,13 +1,15 @@
 """How good and how smooth a policy is, on an env of its own, with mean actions."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from torch import Tensor
 
 from spacil.config.checks import whole_number
+from spacil.config.general import RunConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.episodes import DEFAULT_EPISODE_LIMIT, EpisodeTotals, play_for_totals
@@ -21,7 +23,7 @@ from spacil.smoothness.action_signal import mean_of_known
 from spacil.smoothness.metric import local_constants
 
 EVALUATION_ENVS = 50
-"""Envs side by side in an evaluation outside of training."""
+"""Most envs side by side in an evaluation outside of training."""
 
 
 @dataclass(frozen=True)
@@ -131,13 +133,25 @@ def evaluate_afresh(
 
     `check` may refuse the env before the first step.
     """
-    num_episodes, seed = whole_number("episodes", num_episodes), whole_number("seed", seed, 0)
-    env = make_vector_env(
-        env_source, min(num_episodes, EVALUATION_ENVS), ResetSeeds(seed, "evaluate"), num_threads
-    )
-    try:
+    num_episodes = whole_number("episodes", num_episodes)
+    with evaluation_env(env_source, num_episodes, seed, num_threads) as env:
         check(env.spec)
         return evaluate(policy, env, 0, num_episodes, common_frame)
+
+
+@contextmanager
+def evaluation_env(
+    env_source: Any, num_episodes: int, seed: int, num_threads: int | None = None
+) -> Iterator[VectorEnv]:
+    """Open new envs on start states that no training run uses: one seed, the same episodes."""
+    env = make_vector_env(
+        env_source,
+        min(num_episodes, EVALUATION_ENVS),
+        ResetSeeds(whole_number("seed", seed, 0), "evaluate"),
+        num_threads or RunConfig().simulation_threads,
+    )
+    try:
+        yield env
     finally:
         env.close()
 

@@ -9,8 +9,6 @@ package that can also be called is one that type checkers refuse, that reads as 
 that would have to import upwards through the rooms.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -20,14 +18,11 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from spacil.config.general import RunConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import bundled_demos, load_demos
-from spacil.envs.registry import make_vector_env
-from spacil.envs.vector_env import ResetSeeds, VectorEnv
 from spacil.errors import ConfigError, keywords_for_flags
-from spacil.measuring.evaluate import EVALUATION_ENVS
+from spacil.measuring.evaluate import evaluation_env
 from spacil.measuring.fixed_states import FixedStates, checked_states, demonstrated_states
 from spacil.measuring.frames import choose_frame
 from spacil.measuring.measurement import Measurement, measurement_of
@@ -131,25 +126,10 @@ def measure(
         )
     if env_source is None:
         return measurement_of(source, ground.fixed, ground.common_frame, options, None)
-    with _env_for(env_source, options) as env:
+    with evaluation_env(env_source, options.episodes, options.seed) as env:
         check_widths(source, env.spec.num_states, env.spec.num_actions, env.spec.task)
         return measurement_of(source, ground.fixed, ground.common_frame, options, env)
 
 
 def _loaded(given: Demonstrations | str | Path | None) -> Demonstrations | None:
     return given if given is None or isinstance(given, Demonstrations) else load_demos(given)
-
-
-@contextmanager
-def _env_for(env_source: Any, options: SmoothnessOptions) -> Iterator[VectorEnv]:
-    # The stream of `spacil evaluate`: one seed means the same episodes there and here.
-    env = make_vector_env(
-        env_source,
-        min(options.episodes, EVALUATION_ENVS),
-        ResetSeeds(options.seed, "evaluate"),
-        RunConfig().simulation_threads,
-    )
-    try:
-        yield env
-    finally:
-        env.close()

@@ -8,7 +8,7 @@ import difflib
 import itertools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.resources import as_file
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -53,9 +53,10 @@ class SavedPolicy:
 
     policy: GaussianPolicy
     task: str
+    """Name of the task it is for; empty where nobody says"""
     provenance: Mapping[str, Any]
     common_frame: CommonFrame | None = None
-    """That of the run it is from; None where it was not kept"""
+    """The frame of the run it is from; None where it was not kept"""
 
     @property
     def predict(self) -> Callable[..., Any]:
@@ -86,9 +87,14 @@ def save_policy(
     of its task. `provenance` is any JSON-able note on where it is from. The frame of its J is kept
     too, where there is one.
     """
-    saved = _described(policy, task)
+    saved = saved_policy(policy)
+    task = task or saved.task
+    if not task:
+        raise ConfigError(
+            'save_policy: a bare policy does not know its task: pass task="Hopper-v4"'
+        )
     provenance = saved.provenance if provenance is None else provenance
-    document = {**policy_document(saved.policy, saved.task), "provenance": dict(provenance)}
+    document = {**policy_document(saved.policy, task), "provenance": dict(provenance)}
     tensors = {name: value.cpu() for name, value in saved.policy.state_dict().items()}
     frame = saved.common_frame if common_frame is None else common_frame
     if frame is not None:
@@ -97,24 +103,26 @@ def save_policy(
     sealed_file.save(Path(path), tensors, document, FORMAT, FORMAT_VERSION)
 
 
-def _described(policy: object, task: str | None) -> SavedPolicy:
-    """A policy with all that its holder knows about it."""
+def saved_policy(policy: object, which: Which = "best") -> SavedPolicy:
+    """A policy of spacil's with all that its holder knows about it.
+
+    `policy`: what `load_policy` takes or returns, an agent, or the policy of one.
+    """
     if isinstance(policy, SavedPolicy):
-        return replace(policy, task=task or policy.task)
+        return policy
+    if isinstance(policy, str | Path):
+        return load_policy(policy, which)
     inner = getattr(policy, "policy", policy)  # of an agent
     if not isinstance(inner, GaussianPolicy):
         raise ConfigError(
-            f"cannot save a {type(policy).__name__} as a policy: pass an agent, an agent's policy "
-            "or what load_policy returned"
+            f"a {type(policy).__name__} is no policy of spacil's: pass a run folder, a policy "
+            "file, an agent or what load_policy returned; spacil.smooth distils any other policy "
+            "into one"
         )
     config = getattr(policy, "config", None)
-    task = task or getattr(config, "task", None)
-    if task is None:
-        raise ConfigError(
-            'save_policy: a bare policy does not know its task: pass task="Hopper-v4"'
-        )
     provenance = {} if config is None else {"algorithm": config.algorithm, "seed": config.run.seed}
-    return SavedPolicy(inner, task, provenance, getattr(policy, "common_frame", None))
+    task, frame = getattr(config, "task", ""), getattr(policy, "common_frame", None)
+    return SavedPolicy(inner, task, provenance, frame)
 
 
 def load_expert(task: str) -> SavedPolicy:
