@@ -30,6 +30,7 @@ import mujoco
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from measuring import num_cores, record
 from other_envs import OTHERS, other_env
@@ -113,7 +114,7 @@ def over_floor(rates: list[float], floor: list[float]) -> list[float]:
 
 
 def record_script(
-    env: ThreadedMujocoEnv, policy: GaussianPolicy, states: FloatArray, num_steps: int
+    env: ThreadedMujocoEnv, policy: GaussianPolicy, states: Tensor, num_steps: int
 ) -> Script:
     """What the policy does from `states`, the env's current ones, and the resets it leads to."""
     generator = torch.Generator().manual_seed(0)
@@ -121,15 +122,15 @@ def record_script(
     actions, starts_after = [], []
     for _ in range(num_steps):
         actions.append(policy.predict(states, deterministic=False, generator=generator))
-        result = env.step(actions[-1])
-        states = result.states
+        result = env.step(torch.from_numpy(actions[-1]))
+        states = result.observations
         starts_after.append(_starts(env, np.flatnonzero(result.terminated | result.truncated)))
     return Script(np.stack(actions), first, starts_after, env.positions_and_velocities()[0])
 
 
 def _starts(env: ThreadedMujocoEnv, envs: NDArray[np.intp]) -> list[Start]:
     states = env.save_state()["physics"]
-    return [Start(int(i), states[i]) for i in envs]
+    return [Start(int(i), states[i].numpy()) for i in envs]
 
 
 def our_play(env: ThreadedMujocoEnv, script: Script) -> Iterator[int]:
@@ -137,7 +138,7 @@ def our_play(env: ThreadedMujocoEnv, script: Script) -> Iterator[int]:
     env.reset()
     beginning = env.save_state()
     while True:
-        for actions in script.actions:
+        for actions in torch.from_numpy(script.actions):
             env.step(actions)
             yield env.num_envs
         script.require_same_end(env.positions_and_velocities()[0])

@@ -15,8 +15,7 @@ from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import require_name
 from spacil.envs.registry import task_name
-from spacil.envs.vector_env import refuse_copy, require_own_process
-from spacil.errors import ConfigError, DataError, keywords_for_flags
+from spacil.errors import ConfigError, DataError, EnvError, keywords_for_flags
 from spacil.learning.intake import demonstrations_for
 from spacil.learning.judge import RewardTerm
 from spacil.learning.learner import make_learner
@@ -241,10 +240,18 @@ class Agent:
 
     def _require_own_process(self) -> None:
         # Threads of the simulator and of torch do not survive a fork: a call would wait forever.
-        require_own_process(self._process, self.config.task)
+        if os.getpid() != self._process:
+            raise EnvError(
+                f"{self.config.task}: these envs were made in process {self._process}, and this is "
+                f"process {os.getpid()}: a fork copies no threads. Make or load the agent in the "
+                "new process"
+            )
 
     def __reduce__(self) -> NoReturn:
-        refuse_copy(self.config.task)
+        raise TypeError(
+            f"{self.config.task}: live envs cannot be copied or pickled. Agent.save(folder) keeps "
+            "a whole agent, Agent.load(folder) makes another one of it, in any process"
+        )
 
 
 class TRPO(Agent):

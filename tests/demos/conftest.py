@@ -1,15 +1,15 @@
 """Small demonstrations and a small env that the tests of this folder share."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+import torch
+from torch import Tensor
 
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.metadata import DemoMetadata
-from spacil.envs.vector_env import ActionArray, BoolArray, EnvSpec, FloatArray, StepResult
+from spacil.envs.vector_env import EnvSpec, FloatArray, Step
 
 MakeDemos = Callable[..., Demonstrations]
 
@@ -37,52 +37,53 @@ def _spec(task: str = "Toy-v0", num_states: int = 3, num_actions: int = 2) -> En
 class ToyEnv:
     """N envs whose episode k in env i lasts 2 + (i + k) % 4 steps; odd lengths terminate."""
 
+    device = torch.device("cpu")
+
     def __init__(self, num_envs: int) -> None:
         self.spec = _spec()
         self.num_envs = num_envs
-        self._episodes = np.zeros(num_envs, dtype=np.int64)
-        self._elapsed = np.zeros(num_envs, dtype=np.int64)
-        self._shown = np.zeros((num_envs, 3))
+        self._episodes = torch.zeros(num_envs, dtype=torch.int64)
+        self._elapsed = torch.zeros(num_envs, dtype=torch.int64)
+        self._shown = torch.zeros(num_envs, 3, dtype=torch.float64)
 
-    def reset(self, first_episode: int = 0) -> FloatArray:
+    def reset(self, first_episode: int = 0) -> Tensor:
         self._episodes[:] = first_episode
         self._elapsed[:] = 0
         return self._show()
 
-    def step(self, actions: ActionArray, active: BoolArray | None = None) -> StepResult:
-        assert actions.dtype == np.float32
-        assert np.abs(actions).max() <= 1.0
-        active = np.ones(self.num_envs, dtype=bool) if active is None else active
+    def step(self, actions: Tensor, active: Tensor | None = None) -> Step:
+        assert actions.dtype == torch.float32
+        assert actions.abs().max() <= 1.0
+        active = torch.ones(self.num_envs, dtype=torch.bool) if active is None else active
         self._elapsed += active
         final_states = self._states()
-        length = 2 + (np.arange(self.num_envs) + self._episodes) % 4
+        length = 2 + (torch.arange(self.num_envs) + self._episodes) % 4
         ended = active & (self._elapsed == length)
         self._episodes += ended
         self._elapsed[ended] = 0
-        rewards = np.where(active, 10.0 * self._episodes + actions.sum(axis=1), 0.0)
+        rewards = 10.0 * self._episodes + actions.sum(1)
         is_odd = length % 2 == 1
-        return StepResult(self._show(), final_states, rewards, ended & is_odd, ended & ~is_odd)
+        return Step(self._show(), final_states, rewards, ended & is_odd, ended & ~is_odd)
 
     def positions_and_velocities(self) -> tuple[FloatArray, FloatArray]:
-        return self._states()[:, :1], self._states()[:, 1:]
+        return self._states()[:, :1].numpy(), self._states()[:, 1:].numpy()
 
-    def save_state(self) -> dict[str, NDArray[Any]]:
+    def save_state(self) -> dict[str, Tensor]:
         raise NotImplementedError
 
-    def load_state(self, state: Mapping[str, NDArray[Any]]) -> FloatArray:
+    def load_state(self, state: Mapping[str, Tensor]) -> Tensor:
         raise NotImplementedError
 
     def close(self) -> None:
         pass
 
-    def _show(self) -> FloatArray:
-        """The same array every time, as a simulator that spares memory would hand out."""
-        self._shown[:] = self._states()
-        return self._shown
+    def _show(self) -> Tensor:
+        """The same tensor every time, as a simulator that spares memory would hand out."""
+        return self._shown.copy_(self._states())
 
-    def _states(self) -> FloatArray:
-        columns = (np.arange(self.num_envs), self._episodes, self._elapsed)
-        return np.stack(columns, axis=1).astype(np.float64)
+    def _states(self) -> Tensor:
+        columns = (torch.arange(self.num_envs), self._episodes, self._elapsed)
+        return torch.stack(columns, dim=1).double()
 
 
 @pytest.fixture

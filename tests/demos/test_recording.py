@@ -67,7 +67,7 @@ def test_an_env_without_start_states_is_recorded_without_them(toy_env: MakeEnv) 
     class Bare:
         def __init__(self) -> None:
             env = toy_env(2)
-            self.spec, self.num_envs = env.spec, env.num_envs
+            self.spec, self.num_envs, self.device = env.spec, env.num_envs, env.device
             self.reset, self.step = env.reset, env.step
             self.save_state, self.load_state, self.close = env.save_state, env.load_state, env.close
 
@@ -138,7 +138,7 @@ def test_the_real_tasks_tell_each_others_demonstrations_apart() -> None:
     resets, specs = {}, {}
     for task in ("Walker2d-v4", "HalfCheetah-v4"):
         env = make_vector_env(task, 20, ResetSeeds(1, "check"))
-        resets[task], specs[task] = env.reset(), env.spec
+        resets[task], specs[task] = env.reset().numpy(), env.spec
         env.close()
     for task, other in (("Walker2d-v4", "HalfCheetah-v4"), ("HalfCheetah-v4", "Walker2d-v4")):
         demos = _record(task, 3)

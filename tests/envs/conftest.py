@@ -6,10 +6,12 @@ from collections.abc import Callable
 import gymnasium
 import numpy as np
 import pytest
+import torch
+from torch import Tensor
 
 from spacil.envs.mujoco_tasks import MujocoTask
 from spacil.envs.native_batch import route_warnings_to_log
-from spacil.envs.vector_env import ActionArray, BoolArray, FloatArray, ResetSeeds, StepResult
+from spacil.envs.vector_env import ResetSeeds, Step
 
 SEEDS = ResetSeeds(root_seed=7, stream="test")
 
@@ -34,24 +36,27 @@ class GymnasiumReference:
         self.episodes = [0] * num_envs
         self.states = np.zeros((num_envs, task.num_states))
 
-    def reset(self) -> FloatArray:
+    def reset(self) -> Tensor:
         for i, env in enumerate(self.envs):
             self.states[i], _ = env.reset(seed=self.seeds(i, self.episodes[i]))
-        return self.states.copy()
+        return torch.from_numpy(self.states.copy())
 
-    def step(self, actions: ActionArray, active: BoolArray | None = None) -> StepResult:
+    def step(self, actions: Tensor, active: Tensor | None = None) -> Step:
         final_states = self.states.copy()
         rewards = np.zeros(len(self.envs))
         terminated = np.zeros(len(self.envs), dtype=bool)
         truncated = np.zeros(len(self.envs), dtype=bool)
         for i, env in enumerate(self.envs):
             if active is None or active[i]:
-                final_states[i], rewards[i], terminated[i], truncated[i], _ = env.step(actions[i])
+                final_states[i], rewards[i], terminated[i], truncated[i], _ = env.step(
+                    actions[i].numpy()
+                )
                 self.states[i] = final_states[i]
             if terminated[i] or truncated[i]:
                 self.episodes[i] += 1
                 self.states[i], _ = env.reset(seed=self.seeds(i, self.episodes[i]))
-        return StepResult(self.states.copy(), final_states, rewards, terminated, truncated)
+        arrays = (self.states.copy(), final_states, rewards, terminated, truncated)
+        return Step(*map(torch.from_numpy, arrays))
 
 
 @pytest.fixture
@@ -69,19 +74,14 @@ def reference_env() -> Callable[[MujocoTask], gymnasium.Env]:
     return make_reference_env
 
 
-FIELDS = ("states", "final_states", "rewards", "terminated", "truncated")
-
-
 @pytest.fixture
-def assert_same_step() -> Callable[[StepResult, StepResult, str], None]:
+def assert_same_step() -> Callable[[Step, Step, str], None]:
     """Difference exactly 0 in everything a step returns."""
 
-    def check(ours: StepResult, theirs: StepResult, where: str) -> None:
-        for name in FIELDS:
-            left, right = getattr(ours, name), getattr(theirs, name)
+    def check(ours: Step, theirs: Step, where: str) -> None:
+        for name, left in vars(ours).items():
+            right = getattr(theirs, name)
             assert left.dtype == right.dtype, f"{name} {where}"
-            assert np.array_equal(left, right), (
-                f"{name} {where}: {np.abs(left * 1.0 - right).max()}"
-            )
+            assert torch.equal(left, right), f"{name} {where}: {(left * 1.0 - right).abs().max()}"
 
     return check

@@ -59,7 +59,7 @@ def test_the_last_wave_wants_only_what_is_missing() -> None:
 def test_an_env_whose_episode_is_over_waits_and_is_still_shown_to_the_actor() -> None:
     env = countdown(3, longest=9)
     first_states = env.reset(0)
-    starts = first_states[:, 0].astype(int).tolist()
+    starts = first_states[:, 0].int().tolist()
     assert len(set(starts)) > 1
     steps: list[WaveStep] = []
     shapes: list[tuple[int, ...]] = []
@@ -73,7 +73,7 @@ def test_an_env_whose_episode_is_over_waits_and_is_still_shown_to_the_actor() ->
     assert shapes == [(3, 1)] * max(starts[:2])
     for t, step in enumerate(steps):
         assert step.is_active.tolist() == [t < starts[0], t < starts[1], False]
-        assert step.result.rewards.tolist() == step.is_active.tolist()
+        assert torch.equal(step.outcome.rewards, step.is_active.double())
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

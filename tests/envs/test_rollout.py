@@ -55,20 +55,18 @@ def test_a_batch_is_what_the_env_did(task: str, env: VectorEnv, policy: Gaussian
         assert batch.num_steps == TASKS[task]
         final_states.clear()
         for t in range(len(batch.states)):
-            assert np.array_equal(batch.states[t], expected_states.astype(np.float32))
-            result = replayed.step(policy.clip(batch.actions[t]).numpy())
+            assert np.array_equal(batch.states[t], expected_states.float())
+            result = replayed.step(policy.clip(batch.actions[t]))
             assert np.array_equal(batch.env_rewards[t], result.rewards)
             assert np.array_equal(batch.terminated[t], result.terminated)
             assert np.array_equal(batch.truncated[t], result.truncated)
-            final_states += list(result.final_states[result.truncated].astype(np.float32))
+            final_states += result.final_observations[result.truncated].float().tolist()
             num_ended += int((result.terminated | result.truncated).sum())
-            expected_states = result.states
-        assert np.array_equal(batch.last_states, expected_states.astype(np.float32))
+            expected_states = result.observations
+        assert np.array_equal(batch.last_states, expected_states.float())
         assert np.array_equal(states, expected_states)
         assert len(final_states) == int(batch.truncated.sum()) == len(batch.final_states)
-        assert np.array_equal(
-            batch.final_states, np.reshape(final_states, (-1, env.spec.num_states))
-        )
+        assert batch.final_states.tolist() == final_states
     assert num_ended >= NUM_ENVS
     replayed.close()
 

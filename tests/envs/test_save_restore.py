@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from spacil.envs.mujoco_tasks import MUJOCO_TASKS
 from spacil.envs.registry import TASKS
@@ -11,7 +12,7 @@ from spacil.errors import ConfigError, EnvError
 
 def random_actions(task, num_steps, num_envs):
     shape = (num_steps, num_envs, task.num_actions)
-    return np.random.default_rng(5).uniform(-1, 1, shape).astype("f4")
+    return torch.from_numpy(np.random.default_rng(5).uniform(-1, 1, shape).astype("f4"))
 
 
 @pytest.mark.parametrize("task", MUJOCO_TASKS, ids=lambda task: task.name)
@@ -26,7 +27,7 @@ def test_a_new_env_continues_a_saved_one_exactly(task, seeds, assert_same_step):
     first.close()
 
     second = ThreadedMujocoEnv(task, 4, seeds, 1)
-    assert np.array_equal(second.load_state(saved), last.states)
+    assert np.array_equal(second.load_state(saved), last.observations)
     for step, theirs in zip(range(33, 90), expected, strict=True):
         assert_same_step(second.step(actions[step]), theirs, f"at step {step}")
 
@@ -49,8 +50,8 @@ def test_a_saved_state_is_a_copy(seeds):
     with ThreadedMujocoEnv(TASKS["Ant-v4"], 2, seeds, 1) as env:
         env.reset()
         saved = env.save_state()
-        kept = {name: array.copy() for name, array in saved.items()}
-        env.step(np.ones((2, 8), dtype="f4"))
+        kept = {name: array.clone() for name, array in saved.items()}
+        env.step(torch.ones(2, 8))
         assert all(np.array_equal(saved[name], kept[name]) for name in kept)
         assert not np.array_equal(env.save_state()["physics"], kept["physics"])
 

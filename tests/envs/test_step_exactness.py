@@ -4,24 +4,30 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import torch
+from torch import Tensor
 
 from spacil.envs.mujoco_tasks import MUJOCO_TASKS, MujocoTask
 from spacil.envs.registry import TASKS
 from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
-from spacil.envs.vector_env import ActionArray, FloatArray
+from spacil.envs.vector_env import FloatArray
 
-Act = Callable[[FloatArray], ActionArray]
+Act = Callable[[Tensor], Tensor]
+
+
+def as_actions(array: FloatArray) -> Tensor:
+    return torch.from_numpy(array.astype("f4"))
 
 
 def random_actions(task: MujocoTask) -> Act:
     """Uniform over [-1, 1], the bounds of every task."""
     generator = np.random.default_rng(1)
-    return lambda states: generator.uniform(-1, 1, (len(states), task.num_actions)).astype("f4")
+    return lambda states: as_actions(generator.uniform(-1, 1, (len(states), task.num_actions)))
 
 
 def out_of_bounds_actions(task: MujocoTask) -> Act:
     generator = np.random.default_rng(2)
-    return lambda states: generator.normal(0, 3, (len(states), task.num_actions)).astype("f4")
+    return lambda states: as_actions(generator.normal(0, 3, (len(states), task.num_actions)))
 
 
 def policy_actions(task: MujocoTask) -> Act:
@@ -29,7 +35,7 @@ def policy_actions(task: MujocoTask) -> Act:
     generator = np.random.default_rng(3)
     first = generator.normal(0, 1, (task.num_states, 16)) / np.sqrt(task.num_states)
     last = generator.normal(0, 0.1, (16, task.num_actions))
-    return lambda states: (np.tanh(states @ first) @ last).astype("f4")
+    return lambda states: as_actions(np.tanh(states.numpy() @ first) @ last)
 
 
 KINDS = {"random": random_actions, "out of bounds": out_of_bounds_actions, "policy": policy_actions}
@@ -48,7 +54,7 @@ def follow(task, act, seeds, reference, assert_same_step, num_envs, num_steps, n
             actions = act(states)
             result = ours.step(actions)
             assert_same_step(result, theirs.step(actions), f"at step {step}")
-            states = result.states
+            states = result.observations
             num_ends += int((result.terminated | result.truncated).sum())
             step += 1
     return num_ends
@@ -103,7 +109,7 @@ def test_the_memory_order_of_actions_changes_no_bit(seeds, assert_same_step):
     for step in range(20):
         actions = act(states)
         assert_same_step(
-            columns.step(np.asfortranarray(actions)), rows.step(actions), f"at step {step}"
+            columns.step(actions.T.contiguous().T), rows.step(actions), f"at step {step}"
         )
 
 
@@ -125,19 +131,19 @@ def test_paused_envs_continue_as_if_nothing_had_happened(name, seeds, reference,
         states = ours.reset()
         theirs.reset()
         for step in range(90):
-            actions, active = act(states), generator.random(4) < 0.6
+            actions, active = act(states), torch.from_numpy(generator.random(4) < 0.6)
             result = ours.step(actions, active)
             assert_same_step(result, theirs.step(actions, active), f"at step {step}")
-            assert np.array_equal(result.states[~active], states[~active])
-            states = result.states
+            assert np.array_equal(result.observations[~active], states[~active])
+            states = result.observations
 
 
 def test_a_step_of_nobody_changes_nothing(seeds):
     with ThreadedMujocoEnv(TASKS["Ant-v4"], 3, seeds, 2) as env:
         states = env.reset()
         before = env.save_state()
-        result = env.step(np.ones((3, 8), dtype="f4"), np.zeros(3, dtype=bool))
-        assert np.array_equal(result.states, states)
+        result = env.step(torch.ones(3, 8), torch.zeros(3, dtype=torch.bool))
+        assert np.array_equal(result.observations, states)
         assert not result.rewards.any()
         assert not (result.terminated | result.truncated).any()
         assert np.array_equal(env.save_state()["elapsed_steps"], before["elapsed_steps"])
@@ -147,13 +153,13 @@ def test_results_are_the_callers_to_keep(seeds):
     """A caller that keeps or changes a result meets no aliasing."""
     with ThreadedMujocoEnv(TASKS["Hopper-v4"], 2, seeds, 1) as env:
         states = env.reset()
-        kept = states.copy()
-        first = env.step(np.zeros((2, 3), dtype="f4"))
+        kept = states.clone()
+        first = env.step(torch.zeros(2, 3))
         assert np.array_equal(states, kept)
-        kept = first.final_states.copy()
-        first.states[:] = np.nan
-        assert np.array_equal(first.final_states, kept)
-        assert np.isfinite(env.step(np.zeros((2, 3), dtype="f4")).states).all()
+        kept = first.final_observations.clone()
+        first.observations[:] = np.nan
+        assert np.array_equal(first.final_observations, kept)
+        assert env.step(torch.zeros(2, 3)).observations.isfinite().all()
 
 
 def test_positions_and_velocities_replay_an_episode_in_gymnasium(seeds, reference_env):
@@ -168,7 +174,7 @@ def test_positions_and_velocities_replay_an_episode_in_gymnasium(seeds, referenc
         for _ in range(10):
             actions = act(states)
             result = env.step(actions)
-            state, reward, *_ = gym_env.step(actions[1])
-            assert np.array_equal(state, result.final_states[1])
+            state, reward, *_ = gym_env.step(actions[1].numpy())
+            assert np.array_equal(state, result.final_observations[1])
             assert reward == result.rewards[1]
-            states = result.states
+            states = result.observations

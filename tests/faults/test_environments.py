@@ -125,14 +125,3 @@ def test_a_resumed_run_on_an_env_that_cannot_be_saved_says_that_it_is_not_exact(
     # The half episodes of before the break count for nothing.
     assert [row["episodes_finished"] for row in rows[1:]] == [0, 0, 10]
     assert rows[3]["train_length"] == 20
-
-
-def test_an_env_that_does_not_repeat_is_told_before_the_run(
-    train: Train, odd_task: OddTask, tmp_path: Path
-) -> None:
-    trained = train("trpo", "--run-dir", tmp_path / "run", task=odd_task("Noise"), iterations=1)
-    assert trained.code == 0
-    assert f"{odd_task('Noise')} does not repeat: one seed and the same actions gave other" in (
-        trained.err
-    )
-    assert "does not repeat" not in train("trpo", task=odd_task("Plain"), iterations=1).err

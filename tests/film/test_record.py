@@ -80,7 +80,7 @@ def test_poses_of_a_gymnasium_env_are_those_of_ours() -> None:
     theirs = make_vector_env(lambda: gymnasium.make("Hopper-v5"), 1, ResetSeeds(3, "evaluate"))
     readers = pose_reader(ours), pose_reader(theirs)
     ours.reset(), theirs.reset()
-    action = np.array([[0.5, -0.2, 0.1]], np.float32)
+    action = torch.tensor([[0.5, -0.2, 0.1]])
     for _ in range(5):
         assert np.array_equal(readers[0].read(), readers[1].read())
         ours.step(action), theirs.step(action)

@@ -51,7 +51,7 @@ def test_evaluations_come_at_their_interval_and_at_the_end_each_from_its_own_sta
 
 def test_the_env_of_training_and_the_one_of_evaluation_start_apart(learner: PolicyLearner) -> None:
     starts = learner.env.reset(), learner.eval_env.reset()
-    assert not set(map(bytes, starts[0])) & set(map(bytes, starts[1]))
+    assert not set(map(tuple, starts[0].tolist())) & set(map(tuple, starts[1].tolist()))
 
 
 def test_iterations_count_steps_and_gather_the_returns_of_whole_episodes(

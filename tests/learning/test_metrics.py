@@ -49,8 +49,8 @@ def batch(rewards: list[list[float]], is_cut: list[list[bool]]) -> RolloutBatch:
 
 def test_an_episode_that_began_with_a_part_of_its_time_gone_has_no_part_in_the_means() -> None:
     # A time limit of 4 steps; env 0 begins at 0, env 1 at 2: its first episode has two rewards.
-    episodes = OpenEpisodes(2)
-    episodes.lengths[:] = [0, 2]
+    episodes = OpenEpisodes(2, torch.device("cpu"))
+    episodes.lengths[:] = torch.tensor([0, 2])
     first = episodes.count(batch([[1.0, 1.0]] * 2, [[False, False], [False, True]]), 0)
     assert first == {"episodes_finished": 1, "train_return": None, "train_length": None}
     second = episodes.count(batch([[1.0, 5.0]] * 2, [[False, False], [True, False]]), 2)

@@ -43,7 +43,7 @@ def test_without_a_known_time_limit_an_episode_is_as_long_as_the_longest_demonst
 
 def test_return_and_length_are_means_over_episodes(policy: GaussianPolicy) -> None:
     env = countdown(4, longest=9)
-    lengths = env.reset()[:, 0]
+    lengths = env.reset()[:, 0].numpy()
     result = evaluate(policy, env, 0, 4)
     assert result.average_return == result.mean_length == lengths.mean()
     assert result.return_std == pytest.approx(lengths.std(ddof=1))

@@ -63,16 +63,16 @@ def _record_wave(
     frames: list[dict[str, NDArray[Any]]] = []
 
     def keep(step: WaveStep) -> None:
-        frame: dict[str, NDArray[Any]] = {
-            "states": step.states.numpy(),
-            "final_states": step.result.final_states.astype(np.float32),
-            "actions": step.actions.numpy(),
-            "executed_actions": step.executed_actions.numpy(),
-            "rewards": step.result.rewards,
-            "terminations": step.result.terminated,
-            "truncations": step.result.truncated,
+        frame = {
+            "states": step.states,
+            "final_states": step.outcome.final_observations.float(),
+            "actions": step.actions,
+            "executed_actions": step.executed_actions,
+            "rewards": step.outcome.rewards.double(),
+            "terminations": step.outcome.terminated,
+            "truncations": step.outcome.truncated,
         }
-        frames.append({name: array.copy() for name, array in frame.items()})
+        frames.append({name: value.cpu().numpy().copy() for name, value in frame.items()})
 
     lengths = play_wave(env, act, first_states, num_wanted, keep)
     return {**_episodes_of(frames, lengths.tolist()), **starts}

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from spacil.engine.torch_threads import one_torch_thread
-from spacil.envs.vector_env import BoolArray, FloatArray, StepResult, VectorEnv, check_actions
+from spacil.envs.numpy_env import check_actions
+from spacil.envs.vector_env import BoolArray, FloatArray, Step, VectorEnv
 
 Actor = Callable[[Tensor], Tensor]
-"""Raw float32 states of all envs [N, S] -> actions [N, A], within bounds or not"""
+"""Raw float32 states of all envs [N, S] -> actions [N, A], within bounds or not; on one device"""
 MakeActor = Callable[[], Actor]
 """Called when a wave begins: every env starts an episode"""
 
@@ -37,9 +38,9 @@ class WaveStep:
     """[N, A] float32, as the actor wants them"""
     executed_actions: Tensor
     """[N, A] float32, clipped to the env's bounds; a copy already"""
-    is_active: BoolArray
-    """[N], False where the episode is over: no such row is simulated"""
-    result: StepResult
+    is_active: Tensor
+    """[N] bool, False where the episode is over: such a row means nothing"""
+    outcome: Step
 
 
 OnStep = Callable[[WaveStep], None]
@@ -47,32 +48,32 @@ OnStep = Callable[[WaveStep], None]
 
 @torch.no_grad()
 def play_wave(
-    env: VectorEnv, act: Actor, first_states: FloatArray, num_wanted: int, on_step: OnStep
+    env: VectorEnv, act: Actor, observations: Tensor, num_wanted: int, on_step: OnStep
 ) -> NDArray[np.int64]:
     """One whole episode in each of the first `num_wanted` envs; returns their lengths.
 
-    `first_states` [N, S] are those of the reset just done. Envs that wait are shown to the actor
+    `observations` [N, S] are those of the reset just done. Envs that wait are shown to the actor
     too: a constant batch shape keeps the bits of the policy's answers constant.
     """
-    spec = env.spec
-    low, high = torch.from_numpy(spec.action_low), torch.from_numpy(spec.action_high)
-    is_active: BoolArray = np.arange(env.num_envs) < num_wanted
-    lengths = np.zeros(env.num_envs, dtype=np.int64)
-    states = first_states
+    spec, device = env.spec, env.device
+    low, high = spec.bounds_on(device)
+    is_active = torch.arange(env.num_envs, device=device) < num_wanted
+    lengths = torch.zeros(env.num_envs, dtype=torch.int64, device=device)
     with one_torch_thread():
         for _ in range(spec.horizon or DEFAULT_EPISODE_LIMIT):
-            inputs = torch.from_numpy(states.astype(np.float32))
-            actions = act(inputs).to(torch.float32)
-            check_actions(actions.numpy(), spec, env.num_envs)  # clipping would hide an infinity
+            states = observations.to(torch.float32, copy=True)
+            actions = act(states).to(device, torch.float32)
+            check_actions(actions, spec, env.num_envs)  # clipping would hide an infinity
             executed = actions.clamp(low, high)
-            result = env.step(executed.numpy(), is_active)
-            on_step(WaveStep(inputs, actions, executed, is_active, result))
+            outcome = env.step(executed, is_active)
+            on_step(WaveStep(states, actions, executed, is_active, outcome))
             lengths += is_active
-            is_active = is_active & ~(result.terminated | result.truncated)
-            states = result.states
+            is_active = is_active & ~(outcome.terminated | outcome.truncated)
+            observations = outcome.observations
             if not is_active.any():
                 break
-    return lengths[:num_wanted]
+    played: NDArray[np.int64] = lengths[:num_wanted].cpu().numpy()
+    return played
 
 
 def waves(env: VectorEnv, num_episodes: int) -> Iterator[tuple[int, int]]:
@@ -111,11 +112,11 @@ def play(env: VectorEnv, make_actor: MakeActor, num_episodes: int) -> list[Traje
         frames: list[tuple[Tensor, Tensor, Tensor]] = []
 
         def keep(step: WaveStep, frames: list[tuple[Tensor, Tensor, Tensor]] = frames) -> None:
-            rewards = torch.from_numpy(step.result.rewards.copy())
+            rewards = step.outcome.rewards.to(torch.float64, copy=True)
             frames.append((step.states, step.executed_actions, rewards))
 
         lengths = play_wave(env, make_actor(), env.reset(wave), num_wanted, keep)
-        columns = [torch.stack(column, dim=1) for column in zip(*frames, strict=True)]
+        columns = [torch.stack(column, dim=1).cpu() for column in zip(*frames, strict=True)]
         played += [
             Trajectory(*(column[i, :length].clone() for column in columns))
             for i, length in enumerate(lengths.tolist())
@@ -165,28 +166,29 @@ def play_for_totals(
 
 
 def _wave_totals(env: VectorEnv, act: Actor, episode: int, num_wanted: int) -> EpisodeTotals:
-    returns, changes = np.zeros(env.num_envs), np.zeros(env.num_envs)
-    is_terminated = np.zeros(env.num_envs, dtype=np.bool_)
+    returns = torch.zeros(env.num_envs, dtype=torch.float64, device=env.device)
+    changes, is_terminated = torch.zeros_like(returns), torch.zeros_like(returns, dtype=torch.bool)
     visited: list[Tensor] = []
     last_actions: Tensor | None = None
 
     def add(step: WaveStep) -> None:
-        nonlocal returns, changes, is_terminated, last_actions
-        returns += step.result.rewards
-        is_terminated |= step.result.terminated & ~step.result.truncated
-        visited.append(step.states[torch.from_numpy(step.is_active)])
+        nonlocal last_actions
+        outcome, is_active = step.outcome, step.is_active
+        returns.add_(outcome.rewards.where(is_active, 0.0))
+        is_terminated.logical_or_(outcome.terminated & ~outcome.truncated & is_active)
+        visited.append(step.states[is_active])
         actions = step.executed_actions.double()
         if last_actions is not None:
-            moved = torch.linalg.vector_norm(actions - last_actions, dim=-1).numpy()
-            changes += np.where(step.is_active, moved, 0.0)
+            moved = torch.linalg.vector_norm(actions - last_actions, dim=-1)
+            changes.add_(moved.where(is_active, 0.0))
         last_actions = actions
 
     lengths = play_wave(env, act, env.reset(episode), num_wanted, add)
     num_changes = np.where(lengths > 1, lengths - 1, np.nan)
     return EpisodeTotals(
-        returns[:num_wanted],
+        returns[:num_wanted].cpu().numpy(),
         lengths,
         torch.cat(visited),
-        changes[:num_wanted] / num_changes,
-        is_terminated[:num_wanted],
+        changes[:num_wanted].cpu().numpy() / num_changes,
+        is_terminated[:num_wanted].cpu().numpy(),
     )

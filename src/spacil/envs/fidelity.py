@@ -10,11 +10,13 @@ from collections.abc import Callable
 import gymnasium
 import mujoco
 import numpy as np
+import torch
+from torch import Tensor
 
 from spacil.envs.mujoco_model import load_model
 from spacil.envs.mujoco_tasks import MujocoTask
 from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
-from spacil.envs.vector_env import ActionArray, ResetSeeds
+from spacil.envs.vector_env import ResetSeeds
 
 _SEEDS = ResetSeeds(root_seed=0, stream="fidelity")
 _NUM_ENVS = 20
@@ -33,10 +35,10 @@ def difference_from_gymnasium(task: MujocoTask, num_steps: int) -> str | None:
                 return f"{task.name}: the first state differs"
             for step, actions in enumerate(_random_actions(task, 1, num_steps), start=1):
                 result = ours.step(actions)
-                state, reward, terminated, truncated, _ = theirs.step(actions[0])
+                state, reward, terminated, truncated, _ = theirs.step(actions[0].numpy())
                 flags = (bool(result.terminated[0]), bool(result.truncated[0]))
                 if (
-                    not np.array_equal(result.final_states[0], state)
+                    not np.array_equal(result.final_observations[0], state)
                     or result.rewards[0] != reward
                     or flags != (terminated, truncated)
                 ):
@@ -66,7 +68,7 @@ def share_of_raw_speed(task: MujocoTask, seconds: float, repeats: int = 3) -> fl
             for data in datas:
                 mujoco.mj_resetData(model, data)
             for actions in script:
-                for data, action in zip(datas, actions, strict=True):
+                for data, action in zip(datas, actions.numpy(), strict=True):
                     data.ctrl[:] = action
                     mujoco.mj_step(model, data, task.frame_skip)
 
@@ -83,7 +85,7 @@ def _rate(play_round: Callable[[], None], seconds: float) -> float:
     return rounds / (time.process_time() - began)
 
 
-def _random_actions(task: MujocoTask, num_envs: int, num_steps: int) -> ActionArray:
+def _random_actions(task: MujocoTask, num_envs: int, num_steps: int) -> Tensor:
     """Uniform in [-1, 1]; [T, N, A]."""
     shape = (num_steps, num_envs, task.num_actions)
-    return np.random.default_rng(0).uniform(-1, 1, shape).astype(np.float32)
+    return torch.from_numpy(np.random.default_rng(0).uniform(-1, 1, shape).astype(np.float32))

@@ -79,17 +79,6 @@ class ForeignEnv:
             self._checked_flag(truncated, "truncated"),
         )
 
-    def trace(self, actions: list[NDArray[Any]], seed: int = 0) -> list[bytes]:
-        """Everything an episode of these actions shows, up to its end."""
-        trace = [self.start_episode(0, seed).tobytes()]
-        for action in actions:
-            state, reward, is_terminated, is_truncated = self.step(action)
-            outcome = np.asarray([reward, is_terminated, is_truncated], dtype=np.float64)
-            trace += [state.tobytes(), outcome.tobytes()]
-            if is_terminated or is_truncated:
-                break
-        return trace
-
     # --- calls into the env, watched
 
     def _reset(self) -> Any:

@@ -4,11 +4,9 @@ A plain loop in this process. Spaces that a Gaussian policy cannot serve are ref
 runs; none is flattened in silence.
 """
 
-import logging
 import math
 from collections.abc import Mapping
-from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -18,17 +16,14 @@ from numpy.typing import NDArray
 
 from spacil.envs.env_source import Env, EnvFactory
 from spacil.envs.foreign_env import ForeignEnv, exit_as_error, told
+from spacil.envs.numpy_env import NumpyVectorEnv
 from spacil.envs.vector_env import (
     ActionArray,
     BoolArray,
     EnvSpec,
     FloatArray,
     ResetSeeds,
-    StepResult,
-    check_actions,
-    check_active,
     fingerprint,
-    refuse_copy,
 )
 from spacil.envs.watchdog import Watchdog
 from spacil.errors import ConfigError, EnvError, SpacilError
@@ -36,16 +31,9 @@ from spacil.errors import ConfigError, EnvError, SpacilError
 DEFAULT_TIMEOUT = 300.0
 """Seconds that one call into an env may take."""
 
-_NUM_PROBE_STEPS = 8
 
-_logger = logging.getLogger(__name__)
-
-
-class GymnasiumVectorEnv:
+class GymnasiumVectorEnv(NumpyVectorEnv):
     """N envs from one factory. Gymnasium's own autoreset is never used."""
-
-    spec: EnvSpec
-    num_envs: int
 
     def __init__(
         self,
@@ -77,24 +65,12 @@ class GymnasiumVectorEnv:
         self._action_dtype = self._envs[0].env.action_space.dtype
         self._episodes = np.zeros(num_envs, dtype=np.int64)
         self._states = np.zeros((num_envs, self.spec.num_states))
-        self._has_episodes = False
-        """False before the first reset and after a fault: then there is nothing to step."""
 
-    def reset(self, first_episode: int = 0) -> FloatArray:
-        """Start episode `first_episode` in every env; returns states [N, S]."""
-        self._refuse_if_closed()
+    def _reset(self, first_episode: int) -> FloatArray:
         self._episodes[:] = first_episode
         return self._start_all()
 
-    def step(self, actions: ActionArray, active: BoolArray | None = None) -> StepResult:
-        """One step of all envs, or of those in `active`; see `VectorEnv.step`."""
-        check_actions(actions, self.spec, self.num_envs)
-        if active is not None:
-            check_active(active, self.spec, self.num_envs)
-        self._refuse_if_closed()
-        if not self._has_episodes:
-            raise EnvError(f"{self.spec.task}: step() before reset() or load_state()")
-        self._has_episodes = False  # until all of them are through
+    def _step(self, actions: ActionArray, active: BoolArray | None) -> tuple[NDArray[Any], ...]:
         final_states = self._states.copy()
         rewards = np.zeros(self.num_envs)
         terminated = np.zeros(self.num_envs, dtype=np.bool_)
@@ -107,83 +83,34 @@ class GymnasiumVectorEnv:
             if terminated[env] or truncated[env]:
                 self._episodes[env] += 1
                 self._start_episode(env)
-        self._has_episodes = True
-        return StepResult(self._states.copy(), final_states, rewards, terminated, truncated)
+        return self._states.copy(), final_states, rewards, terminated, truncated
 
     def unwrapped_env(self, index: int) -> Any:
         """The env inside all wrappers, for somebody who looks and does not touch."""
         return self._envs[index].env.unwrapped
 
-    def save_state(self) -> dict[str, NDArray[Any]]:
+    def _live_arrays(self) -> dict[str, NDArray[Any]]:
         """The episode counters. What happens inside an arbitrary env cannot be saved."""
-        return {"episodes": self._episodes.copy()}
+        return {"episodes": self._episodes}
 
-    def load_state(self, state: Mapping[str, NDArray[Any]]) -> FloatArray:
-        """Start the episode after the saved one in every env; returns its states [N, S]."""
-        self._refuse_if_closed()
-        episodes = state.get("episodes")
-        if episodes is None or episodes.shape != (self.num_envs,):
-            found = "none" if episodes is None else f"{len(episodes)}"
-            raise ConfigError(
-                f"{self.spec.task}: the saved state has {found} envs, this run has "
-                f"{self.num_envs}: another --num-envs?"
-            )
-        self._episodes[:] = episodes + 1
+    def _continue(self) -> FloatArray:
+        self._episodes += 1
         return self._start_all()
 
-    def repeats_exactly(self) -> bool:
-        """Whether one seed and the same actions give the same bits, twice and in two envs.
-
-        An env that fails in here has the benefit of the doubt: the run itself will meet the fault.
-        """
-        self._refuse_if_closed()
-        self._has_episodes = False
-        first, last = self._envs[0], self._envs[-1]
-        space = first.env.action_space
-        space.seed(0)
-        actions = [space.sample() for _ in range(_NUM_PROBE_STEPS)]
-        try:
-            trace, again, elsewhere = (env.trace(actions) for env in (first, first, last))
-        except EnvError as error:
-            _logger.debug("not known whether %s repeats: %s", self.spec.task, error)
-            return True
-        return trace == again == elsewhere
-
-    def close(self) -> None:
-        """Close every env; closing twice is harmless."""
+    def _let_go(self) -> None:
         envs, self._envs = self._envs, []
         for foreign in envs:
             foreign.close()
         self._watchdog.close()
 
-    def __reduce__(self) -> NoReturn:
-        refuse_copy(self.spec.task)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
     def _start_all(self) -> FloatArray:
-        self._has_episodes = False
         for env in range(self.num_envs):
             self._start_episode(env)
-        self._has_episodes = True
         return self._states.copy()
 
     def _start_episode(self, env: int) -> None:
         episode = int(self._episodes[env])
         self._states[env] = self._envs[env].start_episode(episode, self._seeds(env, episode))
-
-    def _refuse_if_closed(self) -> None:
-        if not self._envs:
-            raise EnvError(f"{self.spec.task}: this env is closed")
 
 
 def describe(env: Env, task_name: str) -> EnvSpec:

@@ -1,16 +1,16 @@
 """What every vectorised environment of spacil offers, and the checks none of them may skip."""
 
-import math
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from spacil.errors import DataError, DivergedError, EnvError
+from spacil.errors import DataError
 from spacil.seeding import derived_seed
 
 FloatArray = NDArray[np.float64]
@@ -39,55 +39,59 @@ class EnvSpec:
     restores_exactly: bool = True
     """Whether `save_state` / `load_state` continue bit for bit."""
 
+    def bounds_on(self, device: torch.device) -> tuple[Tensor, Tensor]:
+        """The lowest and the highest action, [A] each."""
+        low, high = torch.from_numpy(self.action_low), torch.from_numpy(self.action_high)
+        return low.to(device), high.to(device)
+
 
 @dataclass(frozen=True)
-class StepResult:
-    """One step of all envs. A finished env is already in its next episode in `states`."""
+class Step:
+    """One step of all envs. A finished env is already in its next episode in `observations`."""
 
-    states: FloatArray
-    """[N, S], what to act on next."""
-    final_states: FloatArray
-    """[N, S], the true successor: differs from `states` only where an episode ended."""
-    rewards: FloatArray
+    observations: Tensor
+    """[N, S], what to act on next"""
+    final_observations: Tensor
+    """[N, S], the true successor: differs from `observations` only where an episode ended"""
+    rewards: Tensor
     """[N]"""
-    terminated: BoolArray
-    """[N]"""
-    truncated: BoolArray
-    """[N]"""
+    terminated: Tensor
+    """[N] bool"""
+    truncated: Tensor
+    """[N] bool"""
 
 
 class VectorEnv(Protocol):
-    """N copies of one task, stepped together.
+    """N copies of one task, stepped together; all tensors are on `device`.
 
-    Env i starts its k-th episode from `ResetSeeds(...)(i, k)`, so an episode can be replayed
-    alone with `gymnasium.make(id).reset(seed=...)`.
+    An env may reuse the memory of what it returned in its next call: copy to keep.
     """
 
     spec: EnvSpec
     num_envs: int
+    device: torch.device
 
-    def reset(self, first_episode: int = 0) -> FloatArray:
-        """Start episode `first_episode` in every env; returns states [N, S]."""
-        ...
+    def reset(self, first_episode: int = 0) -> Tensor:
+        """Start episode `first_episode` in every env; returns observations [N, S].
 
-    def step(self, actions: ActionArray, active: BoolArray | None = None) -> StepResult:
-        """Step the envs with actions [N, A] float32, within bounds or not.
-
-        Rows where `active` is False are not simulated: state repeated, reward 0, no flags.
-        An active env whose episode ends is reset at once.
+        The same episode starts from the same state whenever it is asked for.
         """
         ...
 
-    def save_state(self) -> dict[str, NDArray[Any]]:
-        """Everything needed to continue, as arrays for a checkpoint."""
+    def step(self, actions: Tensor, active: Tensor | None = None) -> Step:
+        """Step the envs with actions [N, A] float32, within bounds or not.
+
+        An env whose episode ends is reset at once. Nobody reads the rows where `active` [N] is
+        False: they need not be simulated.
+        """
         ...
 
-    def load_state(self, state: Mapping[str, NDArray[Any]]) -> FloatArray:
-        """Continue from a saved state; returns the current states [N, S]."""
+    def save_state(self) -> dict[str, Tensor]:
+        """Everything needed to continue, by name."""
         ...
 
-    def repeats_exactly(self) -> bool:
-        """Whether equal seeds and actions give equal bits; to be asked before the first reset."""
+    def load_state(self, state: Mapping[str, Tensor]) -> Tensor:
+        """Continue from a saved state, on any device; returns the current observations [N, S]."""
         ...
 
     def close(self) -> None: ...
@@ -158,65 +162,3 @@ def require_dims(source: object, found: Dims, expected: Dims, whose: str) -> Non
     """Refuse what has other sizes: `require_dims(path, (17, 6), (11, 3), "Hopper-v4")`."""
     for misfit in dims_misfits(found, expected, whose).values():
         raise DataError(f"{source}: {misfit}")
-
-
-def refuse_copy(task: str) -> NoReturn:
-    """Live envs hold threads, native memory and objects of others: none of it can be copied."""
-    raise TypeError(
-        f"{task}: live envs cannot be copied or pickled. Agent.save(folder) keeps a whole agent, "
-        "Agent.load(folder) makes another one of it, in any process"
-    )
-
-
-def require_own_process(process: int, task: str) -> None:
-    """Refuse to simulate in a forked child, which has the memory and not the threads."""
-    if os.getpid() != process:
-        raise EnvError(
-            f"{task}: these envs were made in process {process}, and this is process "
-            f"{os.getpid()}: a fork copies no threads. Make or load the agent in the new process"
-        )
-
-
-def check_actions(actions: NDArray[Any], spec: EnvSpec, num_envs: int) -> None:
-    """Refuse a wrong width, batch, dtype or a non-finite value before anything is stepped.
-
-    Simulators broadcast, ignore or freeze on such input without a word.
-    """
-    expected = (num_envs, spec.num_actions)
-    if actions.shape != expected:
-        raise DivergedError(
-            f"{spec.task}: actions have shape {actions.shape}, expected {expected}; "
-            "nothing was stepped"
-        )
-    if actions.dtype != np.float32:
-        raise DivergedError(
-            f"{spec.task}: actions are {actions.dtype}, expected float32; nothing was stepped"
-        )
-    if not _is_surely_finite(actions) and not np.isfinite(actions).all():
-        env, column = np.argwhere(~np.isfinite(actions))[0]
-        raise DivergedError(
-            f"{spec.task}: the policy's action is {actions[env, column]} "
-            f"(env {env}, column {column}); nothing was stepped. "
-            "The last checkpoint is intact; a smaller --max-kl may help"
-        )
-
-
-def _is_surely_finite(array: NDArray[np.floating[Any]]) -> bool:
-    """One pass without a temporary; False also where only the sum of squares overflows."""
-    return math.isfinite(np.vdot(array, array))
-
-
-def check_active(active: NDArray[Any], spec: EnvSpec, num_envs: int) -> None:
-    """Refuse a mask that numpy would read as indices, or stretch."""
-    if active.shape != (num_envs,) or active.dtype != np.bool_:
-        raise ValueError(
-            f"{spec.task}: `active` is {active.dtype} {active.shape}, expected bool ({num_envs},)"
-        )
-
-
-def first_non_finite_row(states: FloatArray, rewards: FloatArray) -> int | None:
-    """The first env with a non-finite state or reward, if any."""
-    if _is_surely_finite(states) and _is_surely_finite(rewards):
-        return None
-    bad = np.flatnonzero(~(np.isfinite(states).all(axis=-1) & np.isfinite(rewards)))
-    return int(bad[0]) if len(bad) else None

@@ -188,7 +188,7 @@ def _play(source: PolicySource, env: VectorEnv, reader: PoseReader, episode: int
         return source.mean(states.to(source.dtype)).detach()
 
     def keep(step: WaveStep) -> None:
-        reward = float(step.result.rewards[0])
+        reward = float(step.outcome.rewards[0])
         steps.append((step.states[0], step.executed_actions[0], reward))
 
     play_wave(env, act, env.reset(episode), 1, keep)

@@ -2,11 +2,12 @@
 
 import logging
 
-import numpy as np
+import torch
+from torch import Tensor
 
 from spacil.config.train_config import TrainConfig
 from spacil.demos.demonstrations import Demonstrations
-from spacil.envs.vector_env import FloatArray, VectorEnv
+from spacil.envs.vector_env import VectorEnv
 from spacil.learning.metrics import OpenEpisodes
 from spacil.nets.policy import GaussianPolicy
 from spacil.smoothness.anchor import Anchor
@@ -26,7 +27,7 @@ def make_anchor(
     return Anchor(expert, policy, config.run.seed)
 
 
-def stagger(env: VectorEnv, states: FloatArray, open_episodes: OpenEpisodes) -> FloatArray:
+def stagger(env: VectorEnv, states: Tensor, open_episodes: OpenEpisodes) -> Tensor:
     """Let env i of N begin with i / N of the time limit gone; returns the states [N, S].
 
     All envs would otherwise pass the same window of an episode in the same iteration, wherever
@@ -36,6 +37,6 @@ def stagger(env: VectorEnv, states: FloatArray, open_episodes: OpenEpisodes) -> 
     if ELAPSED not in saved or not env.spec.horizon:
         _logger.debug("%s keeps its own clock: episodes start together", env.spec.task)
         return states
-    steps = np.arange(env.num_envs) * env.spec.horizon // env.num_envs
-    open_episodes.lengths[:] = steps
-    return env.load_state(saved | {ELAPSED: steps.astype(saved[ELAPSED].dtype)})
+    steps = torch.arange(env.num_envs) * env.spec.horizon // env.num_envs
+    open_episodes.lengths.copy_(steps)
+    return env.load_state(saved | {ELAPSED: steps.to(saved[ELAPSED])})

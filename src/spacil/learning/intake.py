@@ -110,7 +110,7 @@ def checked_demonstrations(
         chosen, report = demos_for_training(
             demos,
             probe.spec,
-            probe.reset(),
+            probe.reset().cpu().numpy(),
             first_episode=first_episode,
             num_episodes=num_episodes,
             drop_nonfinite=drop_nonfinite,

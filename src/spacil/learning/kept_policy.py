@@ -12,10 +12,10 @@ from spacil.nets.policy import GaussianPolicy
 
 
 class KeptPolicy:
-    """The mean of the policy's parameters, on the CPU, under the newest normaliser."""
+    """The mean of the policy's parameters, under the newest normaliser."""
 
     def __init__(self, policy: GaussianPolicy, decay: float) -> None:
-        self.policy = copy.deepcopy(policy).cpu().requires_grad_(False)
+        self.policy = copy.deepcopy(policy).requires_grad_(False)
         self.policy.normalizer.refresh()
         self.decay = decay
 

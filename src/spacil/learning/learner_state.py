@@ -4,7 +4,6 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch import Tensor, nn
 
 from spacil.config.penalty_terms import parse_terms, words_of
@@ -13,8 +12,6 @@ from spacil.learning.metrics import Counters
 from spacil.learning.wishes import Wishes
 from spacil.measuring.evaluate import best_from
 from spacil.runs.checkpoints.named_tensors import (
-    array_tensors,
-    arrays_with_prefix,
     copies_on_cpu,
     module_tensors,
     optimizer_tensors,
@@ -37,11 +34,11 @@ def tensors_of(learner: "PolicyLearner") -> dict[str, Tensor]:
     for name, optimizer in _optimizers(learner).items():
         named |= optimizer_tensors(name, _modules(learner)[name], optimizer)
     named |= prefixed("stream.", learner.streams.state())
-    named |= array_tensors("env.", learner.env.save_state())
+    named |= prefixed("env.", learner.env.save_state())
     if learner.anchor is not None:
         named["stream.anchor"] = learner.anchor.generator.get_state()
-    named["episode.returns"] = torch.from_numpy(learner.open_episodes.returns)
-    named["episode.lengths"] = torch.from_numpy(learner.open_episodes.lengths)
+    named["episode.returns"] = learner.open_episodes.returns
+    named["episode.lengths"] = learner.open_episodes.lengths
     return copies_on_cpu(named)
 
 
@@ -70,10 +67,10 @@ def restore(
     for name, optimizer in _optimizers(learner).items():
         restore_optimizer(name, _modules(learner)[name], optimizer, tensors)
     learner.streams.restore(with_prefix(tensors, "stream."))
-    learner.env_states = learner.env.load_state(arrays_with_prefix(tensors, "env."))
+    learner.env_states = learner.env.load_state(with_prefix(tensors, "env."))
     if learner.env.spec.restores_exactly:
-        learner.open_episodes.returns = tensors["episode.returns"].numpy().copy()
-        learner.open_episodes.lengths = tensors["episode.lengths"].numpy().copy()
+        learner.open_episodes.returns.copy_(tensors["episode.returns"])
+        learner.open_episodes.lengths.copy_(tensors["episode.lengths"])
     else:
         _logger.warning(
             "%s cannot be saved within an episode: the run continues with new episodes, "

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import torch
 
-from spacil.envs.vector_env import FloatArray
+from spacil.engine.torch_threads import one_torch_thread
 from spacil.errors import DivergedError
 from spacil.learning.descent import DiscriminatorReport
 from spacil.learning.policy_step import StepReport
@@ -47,11 +47,11 @@ class Counters:
 
 
 class OpenEpisodes:
-    """The live episodes' returns and lengths so far, [N] each."""
+    """The live episodes' returns and lengths so far, [N] each, on the envs' device."""
 
-    def __init__(self, num_envs: int) -> None:
-        self.returns: FloatArray = np.zeros(num_envs)
-        self.lengths: NDArray[np.int64] = np.zeros(num_envs, dtype=np.int64)
+    def __init__(self, num_envs: int, device: torch.device) -> None:
+        self.returns = torch.zeros(num_envs, dtype=torch.float64, device=device)
+        self.lengths = torch.zeros(num_envs, dtype=torch.int64, device=device)
 
     def count(self, rollout: RolloutBatch, steps_before: int) -> Metrics:
         """Go through a batch, begun after so many steps per env; the episodes that ended in it.
@@ -59,26 +59,26 @@ class OpenEpisodes:
         One that is longer than the run began with a part of its time gone (`stagger`): what it
         would have earned there is not known, so it has no part in the means.
         """
-        num_finished = 0
-        finished_returns: list[float] = []
-        finished_lengths: list[int] = []
-        is_cut = (rollout.terminated | rollout.truncated).numpy()
-        for step, (rewards, cut) in enumerate(
-            zip(rollout.env_rewards.numpy(), is_cut, strict=True), start=steps_before + 1
-        ):
-            self.returns += rewards
-            self.lengths += 1
-            if cut.any():
-                is_whole = cut & (self.lengths <= step)
-                num_finished += int(cut.sum())
-                finished_returns += self.returns[is_whole].tolist()
-                finished_lengths += self.lengths[is_whole].tolist()
-                self.returns[cut] = 0
-                self.lengths[cut] = 0
+        is_cut = rollout.terminated | rollout.truncated
+        returns = torch.empty_like(rollout.env_rewards)
+        lengths = torch.empty_like(is_cut, dtype=torch.int64)
+        with one_torch_thread():
+            for rewards, cut, return_now, length_now in zip(
+                rollout.env_rewards, is_cut, returns, lengths, strict=True
+            ):
+                return_now.copy_(self.returns.add_(rewards))
+                length_now.copy_(self.lengths.add_(1))
+                self.returns.masked_fill_(cut, 0)
+                self.lengths.masked_fill_(cut, 0)
+        # From here on everything is read by the host at once.
+        ended = torch.stack([returns, lengths.double()])[:, is_cut].cpu().numpy()
+        time_passed = steps_before + 1 + is_cut.nonzero()[:, 0].cpu().numpy()
+        finished_returns, finished_lengths = ended[:, ended[1] <= time_passed]
+        is_known = len(finished_returns) > 0
         return {
-            "episodes_finished": num_finished,
-            "train_return": float(np.mean(finished_returns)) if finished_returns else None,
-            "train_length": float(np.mean(finished_lengths)) if finished_lengths else None,
+            "episodes_finished": ended.shape[1],
+            "train_return": float(np.mean(finished_returns)) if is_known else None,
+            "train_length": float(np.mean(finished_lengths)) if is_known else None,
         }
 
 

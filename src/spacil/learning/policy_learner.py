@@ -5,7 +5,6 @@ put together again bit for bit. TRPO, GAIL, SPaCIL and AIRL are settings of this
 """
 
 import copy
-import logging
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -22,7 +21,7 @@ from spacil.engine.recorder import Recorder
 from spacil.envs.episodes import EpisodeTotals
 from spacil.envs.registry import make_vector_env
 from spacil.envs.rollout import collect
-from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, VectorEnv
+from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
 from spacil.learning import learner_state
 from spacil.learning.adversary import Adversary
 from spacil.learning.fidelity import make_anchor, stagger
@@ -44,9 +43,6 @@ from spacil.nets.value import ValueNet
 from spacil.seeding import Streams
 from spacil.smoothness.cost_metric import cost_constants
 from spacil.smoothness.policy_terms import refuse_undiscounted
-
-_logger = logging.getLogger(__name__)
-
 
 NUM_COST_STATES = 1_000
 """Demonstrated states, evenly spaced, on which the cost's smoothness is logged."""
@@ -76,12 +72,6 @@ class PolicyLearner:
             run.simulation_threads,
             run.env_timeout,
         )
-        if not self.env.repeats_exactly():
-            _logger.warning(
-                "%s does not repeat: one seed and the same actions gave other numbers the second "
-                "time. No run on it can be repeated or resumed bit for bit",
-                self.env.spec.task,
-            )
         episode_length = expected_length(self.env.spec.horizon, demonstrations)
         self.eval_env: VectorEnv = make_vector_env(
             env_source,
@@ -93,7 +83,7 @@ class PolicyLearner:
         self.common_frame = common_frame or frame_of_run(
             demonstrations, config.task, self.env.spec.num_states
         )
-        self.env_states: FloatArray = self.env.reset()
+        self.env_states: Tensor = self.env.reset()
         self.counters = Counters()
         self.best: Best | None = None
         self.wishes = Wishes(config)
@@ -102,7 +92,7 @@ class PolicyLearner:
         self.reward_terms: list[RewardTerm] = []
         """Functions whose rewards are added to the adversary's"""
         self.demonstrated = demonstrated_states(config, demonstrations)
-        self.open_episodes = OpenEpisodes(num_envs)
+        self.open_episodes = OpenEpisodes(num_envs, self.env.device)
         if config.fidelity.staggered_starts:
             self.env_states = stagger(self.env, self.env_states, self.open_episodes)
         self._build_networks(self.env.spec)
@@ -127,10 +117,10 @@ class PolicyLearner:
             standardizes=value.value_targets == "standardized",
         ).to(self.device)
         self.value_optimizer = Adam(self.value, value.value_learning_rate)
-        # Simulation reads a copy on the CPU; on the CPU it is the policy itself.
+        # Where the envs are on another device, a copy of the policy acts there.
         self.acting_policy = self.policy
-        if self.device.type != "cpu":
-            self.acting_policy = copy.deepcopy(self.policy).cpu()
+        if self.policy.log_std.device != self.env_states.device:
+            self.acting_policy = copy.deepcopy(self.policy).to(self.env.device)
         decay = self.config.fidelity.kept_policy_decay
         self.kept = KeptPolicy(self.acting_policy, decay) if decay > 0 else None
         self.chosen: GaussianPolicy | None = None

@@ -24,7 +24,7 @@ from spacil.engine.adam import Adam
 from spacil.envs.episodes import EpisodeTotals
 from spacil.envs.registry import make_vector_env
 from spacil.envs.rollout import collect, collect_around
-from spacil.envs.vector_env import FloatArray, ResetSeeds, VectorEnv
+from spacil.envs.vector_env import ResetSeeds, VectorEnv
 from spacil.errors import ConfigError
 from spacil.learning import smoothing_learner_state as learner_state
 from spacil.learning.fit import Units, fit, fit_spread, given_weights
@@ -84,7 +84,7 @@ class SmoothingLearner:
             run.env_timeout,
         )
         spec = self.env.spec
-        self.env_states: FloatArray = self.env.reset()
+        self.env_states: Tensor = self.env.reset()
         self.teacher = teacher_for(teacher, spec, self.env_states)
         self.eval_env: VectorEnv = make_vector_env(
             env_source,

@@ -13,8 +13,6 @@ from spacil.learning.teacher import same_teacher
 from spacil.learning.verdict import Strengths, judged_from
 from spacil.measuring.evaluate import Best
 from spacil.runs.checkpoints.named_tensors import (
-    array_tensors,
-    arrays_with_prefix,
     copies_on_cpu,
     module_tensors,
     optimizer_tensors,
@@ -36,7 +34,7 @@ def tensors_of(learner: "SmoothingLearner") -> dict[str, Tensor]:
     named = module_tensors(_modules(learner))
     named |= optimizer_tensors("student", learner.student.mean_net, learner.optimizer)
     named |= prefixed("stream.", learner.streams.state())
-    named |= array_tensors("env.", learner.env.save_state())
+    named |= prefixed("env.", learner.env.save_state())
     named |= prefixed(_LABELLED, learner.labelled.tensors())
     return copies_on_cpu(named)
 
@@ -76,7 +74,7 @@ def restore(
         policy.normalizer.refresh()
     restore_optimizer("student", learner.student.mean_net, learner.optimizer, tensors)
     learner.streams.restore(with_prefix(tensors, "stream."))
-    learner.env_states = learner.env.load_state(arrays_with_prefix(tensors, "env."))
+    learner.env_states = learner.env.load_state(with_prefix(tensors, "env."))
     learner.counters, learner.labelled = counters, labelled
     learner.best, learner.chosen, learner.references = best, chosen, references
     learner.strengths, learner.latest = strengths, latest

@@ -3,21 +3,22 @@
 from dataclasses import replace
 
 import torch
+from torch import Tensor
 
-from spacil.envs.vector_env import EnvSpec, FloatArray
+from spacil.envs.vector_env import EnvSpec
 from spacil.learning.labelled_states import LabelledStates
 from spacil.policies.source import PolicySource, check_is_function, check_widths
 
 _NUM_ASKED = 64
 
 
-def teacher_for(source: PolicySource, spec: EnvSpec, states: FloatArray) -> PolicySource:
+def teacher_for(source: PolicySource, spec: EnvSpec, states: Tensor) -> PolicySource:
     """The policy with the sizes and bounds of the env; one that is no function is refused.
 
     A teacher that remembers or rolls dice gives the same state several labels.
     """
     check_widths(source, spec.num_states, spec.num_actions, spec.task)
-    num_actions = check_is_function(source, torch.as_tensor(states).to(source.dtype))
+    num_actions = check_is_function(source, states.to(source.dtype))
     known = replace(source, num_states=spec.num_states, num_actions=num_actions)
     check_widths(known, spec.num_states, spec.num_actions, spec.task)
     bounds = torch.from_numpy(spec.action_low), torch.from_numpy(spec.action_high)

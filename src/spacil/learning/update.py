@@ -8,7 +8,6 @@ import functools
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-import torch
 from torch import Tensor
 
 from spacil.engine.host_reads import read_together
@@ -86,7 +85,7 @@ def _draw_penalties(
         drawn = learner.anchor.draw(learner.policy, plan.anchor_weight)
     if not plan.terms:
         return drawn
-    steps_before = torch.from_numpy(learner.open_episodes.lengths)
+    steps_before = learner.open_episodes.lengths
     states, config = judged.for_policy.states, learner.config
     rows_for = rows_of_batch(judged.rollout, states, steps_before, config)
     terms = draw_terms(plan.terms, rows_for, learner.policy, config, learner.streams)

@@ -83,6 +83,6 @@ def _probe(
         print(f"spacil: checked without an env, choose one with --task: {error}", file=sys.stderr)
         return None, None
     try:
-        return probe.spec, probe.reset()
+        return probe.spec, probe.reset().cpu().numpy()
     finally:
         probe.close()

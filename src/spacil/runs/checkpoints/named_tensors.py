@@ -1,15 +1,10 @@
-"""Modules, Adam optimisers and arrays as tensors by name, and back; parts by prefix."""
+"""Modules, Adam optimisers as tensors by name, and back; parts by prefix."""
 
 from collections.abc import Mapping
-from typing import Any
 
-import numpy as np
-import torch
 from torch import Tensor, nn
 
 from spacil.engine.adam import Adam
-
-Arrays = Mapping[str, np.ndarray[Any, np.dtype[Any]]]
 
 
 def module_tensors(modules: Mapping[str, nn.Module]) -> dict[str, Tensor]:
@@ -24,18 +19,6 @@ def restore_modules(modules: Mapping[str, nn.Module], tensors: Mapping[str, Tens
     """Restore what `module_tensors` returned."""
     for name, module in modules.items():
         module.load_state_dict(with_prefix(tensors, f"{name}."))
-
-
-def array_tensors(prefix: str, arrays: Arrays) -> dict[str, Tensor]:
-    """The state of an env, say; not copied."""
-    return {f"{prefix}{name}": torch.from_numpy(value) for name, value in arrays.items()}
-
-
-def arrays_with_prefix(
-    tensors: Mapping[str, Tensor], prefix: str
-) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
-    """What `array_tensors` was given."""
-    return {name: value.numpy() for name, value in with_prefix(tensors, prefix).items()}
 
 
 def copies_on_cpu(named: Mapping[str, Tensor]) -> dict[str, Tensor]:
