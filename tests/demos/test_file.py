@@ -114,16 +114,6 @@ def test_every_flipped_bit_is_found(native_file: Path) -> None:
     assert load_demos(native_file).num_episodes == 3
 
 
-def test_a_document_in_another_spelling_is_refused(native_file: Path) -> None:
-    def respell(header: dict[str, Any]) -> None:
-        document = json.loads(header["__metadata__"]["spacil"])
-        header["__metadata__"]["spacil"] = json.dumps(document)
-
-    _with_header(native_file, respell)
-    with pytest.raises(DataError, match="the document was altered after it was written"):
-        load_demos(native_file)
-
-
 def test_changed_content_is_told_from_its_hash(native_file: Path) -> None:
     content = bytearray(native_file.read_bytes())
     content[-1] ^= 1
@@ -136,11 +126,10 @@ def test_changed_content_is_told_from_its_hash(native_file: Path) -> None:
     ("content", "message"),
     [
         (b"\x89HDF\r\n\x1a\n" + bytes(100), "looks like an HDF5 file: name it .hdf5"),
-        (b"PK\x03\x04" + bytes(100), "looks like a zip archive .*name it .npz"),
+        (b"PK\x03\x04" + bytes(100), "looks like a zip archive: name it .npz"),
         (b"\x93NUMPY\x01\x00" + bytes(100), "looks like a single numpy array"),
-        (b"\x1f\x8b\x08" + bytes(100), "looks like a gzip archive: unpack it"),
-        (b"obs,acts\n1,2\n", "damaged or of an unknown kind"),
-        (b"", "damaged or of an unknown kind"),
+        (b"obs,acts\n1,2\n", "damaged, or of another kind"),
+        (b"", "damaged, or of another kind"),
     ],
 )
 def test_other_files_are_named_for_what_they_look_like(
@@ -226,15 +215,6 @@ def test_a_forged_file_with_a_correct_hash_still_meets_all_checks(
         load_demos(_forged(path, {**tensors, "episode_lengths": lengths * 2**60 + 2**59}))
     with pytest.raises(DataError, match="document"):
         load_demos(_forged(path, {**tensors, "episode_lengths": lengths}, surprise=1))
-
-
-def test_a_half_surrogate_in_the_document_is_refused(native_file: Path) -> None:
-    def break_text(header: dict[str, Any]) -> None:
-        header["__metadata__"]["spacil"] = "\ud800"
-
-    _with_header(native_file, break_text)
-    with pytest.raises(DataError, match="not valid JSON"):
-        load_demos(native_file)
 
 
 def test_a_task_name_loads_the_bundled_demonstrations(

@@ -13,7 +13,6 @@ from spacil.storage.faults import DamagedFileError, os_errors_as
 from spacil.storage.files import (
     open_descriptor,
     read_bytes,
-    read_start,
     refuse_link,
     replace_file,
     require_free_space,
@@ -39,6 +38,7 @@ from spacil.storage.strict_json import (
 )
 from spacil.storage.tensor_bytes import (
     MAX_TENSOR_BYTES,
+    TENSOR_ERRORS,
     content_hash,
     decode_tensors,
     encode_tensors,
@@ -47,6 +47,7 @@ from spacil.storage.tensor_bytes import (
 __all__ = [
     "MAX_JSON_BYTES",
     "MAX_TENSOR_BYTES",
+    "TENSOR_ERRORS",
     "DamagedFileError",
     "canonical_json",
     "content_hash",
@@ -62,7 +63,6 @@ __all__ = [
     "publish",
     "read_bytes",
     "read_json",
-    "read_start",
     "refuse_link",
     "replace_file",
     "require_free_space",

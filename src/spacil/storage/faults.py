@@ -7,13 +7,6 @@ from pathlib import Path
 
 from spacil.errors import SpacilError, StorageError
 
-_OTHER_KINDS = {
-    b"\x80": "a pickle",
-    b"PK": "a zip archive, as torch.save and numpy write",
-    b"\x89HDF": "an HDF5 file",
-    b"\x93NUMPY": "a numpy array",
-}
-
 
 class DamagedFileError(StorageError):
     """A file is missing, truncated, altered or of another kind: reading it again will not help."""
@@ -58,11 +51,3 @@ def os_errors_as(
         yield
     except OSError as error:
         raise kind(describe(error, action, path, num_bytes)) from error
-
-
-def kind_hint(content: bytes | bytearray) -> str:
-    """What a file that spacil did not write looks like, in brackets; empty if unknown."""
-    for magic, kind in _OTHER_KINDS.items():
-        if content.startswith(magic):
-            return f" (it looks like {kind}, which is never opened)"
-    return ""

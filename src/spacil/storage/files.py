@@ -10,7 +10,6 @@ import uuid
 from pathlib import Path
 
 from spacil.errors import StorageError
-from spacil.file_sizes import bytes_on_disk, is_inflated
 from spacil.storage.faults import DamagedFileError, describe, os_errors_as
 
 SCRATCH = ".tmp-"
@@ -58,11 +57,6 @@ def read_bytes(path: Path, max_bytes: int, *, follow_symlinks: bool = True) -> b
                 raise DamagedFileError(
                     f"{str(path)!r} has {status.st_size:,} bytes, expected at most {max_bytes:,}"
                 )
-            if is_inflated(status.st_size, bytes_on_disk(status)):
-                raise DamagedFileError(
-                    f"{str(path)!r} claims {status.st_size:,} bytes and takes "
-                    f"{bytes_on_disk(status):,} on disk: it is mostly holes, and is not read"
-                )
             content = bytearray(status.st_size)
             if file.readinto(content) != len(content):
                 raise DamagedFileError(f"{str(path)!r} became shorter while it was being read")
@@ -72,18 +66,6 @@ def read_bytes(path: Path, max_bytes: int, *, follow_symlinks: bool = True) -> b
         of_the_file = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EIO}
         kind = DamagedFileError if error.errno in of_the_file else StorageError
         raise kind(describe(error, "read", path)) from error
-
-
-def read_start(path: Path, num_bytes: int) -> bytearray:
-    """The first bytes of a regular file; fewer if it is shorter."""
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-    with (
-        os_errors_as(DamagedFileError, "read", path),
-        os.fdopen(os.open(path, flags), "rb") as file,
-    ):
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise DamagedFileError(f"{str(path)!r} is not a regular file")
-        return bytearray(file.read(num_bytes))
 
 
 def write_synced(path: Path, content: bytes) -> None:

@@ -2,23 +2,29 @@
 
 The format of demonstration and policy files. The document sits under one key of the safetensors
 metadata; the hash covers the document and the name, dtype, shape and bytes of every tensor, so a
-flipped bit anywhere is detected. Never reads pickle, zip or HDF5: it names such files and refuses
-them.
+flipped bit anywhere is detected. Pickles are never opened: they are named, and refused.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import safetensors.torch
-import torch
+from safetensors import safe_open
 from torch import Tensor
 
 from spacil import storage
 from spacil.errors import DataError
-from spacil.file_kinds import foreign_kind
 
 _METADATA_KEY = "spacil"
+_OTHER_KINDS = {
+    b"PK": "a zip archive: name it .npz if numpy wrote it; torch.save files hold pickles and are "
+    "never opened",
+    b"\x89HDF": "an HDF5 file: name it .hdf5 if it has D4RL's layout",
+    b"\x93NUMPY": "a single numpy array: put observations and actions into one file with np.savez",
+    b"\x80": "a pickle, which can run code and is never opened: load it where you trust it and "
+    "save plain arrays: save_demos(Demonstrations.from_arrays(observations, actions), path)",
+}
+"""What a file looks like by its first bytes, and what to do with it."""
 
 
 def save(
@@ -31,13 +37,8 @@ def save(
         "format_version": version,
         "content_hash": storage.content_hash(tensors, document),
     }
-    # Clones: safetensors refuses tensors that share memory, as views of one array may.
-    cloned = {
-        name: tensor.detach().clone(memory_format=torch.contiguous_format)
-        for name, tensor in tensors.items()
-    }
     text = storage.canonical_json(sealed).decode("ascii")
-    storage.replace_file(path, safetensors.torch.save(cloned, {_METADATA_KEY: text}))
+    storage.replace_file(path, storage.encode_tensors(tensors, {_METADATA_KEY: text}))
 
 
 def load(path: Path, form: str, version: int) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -45,13 +46,29 @@ def load(path: Path, form: str, version: int) -> tuple[dict[str, Tensor], dict[s
 
     The caller checks that the document has the keys it needs.
     """
+    noun = form.removeprefix("spacil-")
+    with storage.os_errors_as(DataError, "read", path):
+        if path.exists() and not path.is_file():
+            raise DataError(f"{path}: not a regular file")
+        with path.open("rb") as file:
+            head = file.read(8)
     try:
-        _check_header(path, form, version)
-        content = storage.read_bytes(path, storage.MAX_TENSOR_BYTES)
-        tensors = storage.decode_tensors(content, path)
-        document = _document(content, path, form, version)
-    except storage.DamagedFileError as error:
-        raise DataError(str(error)) from None
+        # Clones lie in memory of their own, aligned: sums then have one order, on every machine.
+        with safe_open(path, "pt") as opened:
+            text = (opened.metadata() or {}).get(_METADATA_KEY)
+            document = None if text is None else storage.parse_json(text.encode(), path)
+            if not isinstance(document, dict) or document.get("format") != form:
+                raise DataError(f"{path}: a safetensors file, but not a {noun} file")
+            if document.get("format_version") != version:
+                raise DataError(
+                    f"{path}: has format version {document.get('format_version')}, this spacil "
+                    f"reads {version}; use the version of spacil that wrote it, or a newer one"
+                )
+            tensors = {name: opened.get_tensor(name).clone() for name in opened.keys()}  # noqa: SIM118
+    except (storage.DamagedFileError, *storage.TENSOR_ERRORS) as error:
+        kinds = [kind for magic, kind in _OTHER_KINDS.items() if head.startswith(magic)]
+        reason = f"it looks like {kinds[0]}" if kinds else f"damaged, or of another kind: {error}"
+        raise DataError(f"{path}: not a {noun} file; {reason}") from None
     stored_hash = document.pop("content_hash", None)
     del document["format"], document["format_version"]
     if storage.content_hash(tensors, document) != stored_hash:
@@ -60,44 +77,3 @@ def load(path: Path, form: str, version: int) -> tuple[dict[str, Tensor], dict[s
             "download or create it again"
         )
     return tensors, document
-
-
-def _check_header(path: Path, form: str, version: int) -> None:
-    """Refuse a file of another kind by its first bytes, before the gigabytes that may follow."""
-    start = storage.read_start(path, 16)
-    # Byte 8 opens the JSON header of every safetensors file.
-    if start[8:9] != b"{":
-        kind = foreign_kind(bytes(start)) or "it is damaged or of an unknown kind"
-        raise DataError(f"{path}: not a {_noun(form)} file; {kind}")
-    header_size = min(int.from_bytes(start[:8], "little"), storage.MAX_JSON_BYTES)
-    content = storage.read_start(path, 8 + header_size)
-    _document(content, path, form, version)
-
-
-def _document(content: bytearray, path: Path, form: str, version: int) -> dict[str, Any]:
-    """The document in the header of a file, of which `content` is at least the start."""
-    header_size = int.from_bytes(content[:8], "little")
-    header = storage.parse_json(content[8 : 8 + header_size], f"{path}, header")
-    texts = header.get("__metadata__") if isinstance(header, dict) else None
-    if not isinstance(texts, dict) or set(texts) != {_METADATA_KEY}:
-        raise DataError(f"{path}: a safetensors file, but not a {_noun(form)} file")
-    # Half a surrogate pair is valid in JSON and not in UTF-8; let the parser refuse it.
-    text = str(texts[_METADATA_KEY]).encode("utf-8", errors="surrogatepass")
-    document = storage.parse_json(text, f"{path}, document")
-    if not isinstance(document, dict) or document.get("format") != form:
-        raise DataError(f"{path}: a safetensors file, but not a {_noun(form)} file")
-    if document.get("format_version") != version:
-        raise DataError(
-            f"{path}: has format version {document.get('format_version')}, this spacil reads "
-            f"{version}; use the version of spacil that wrote it, or a newer one"
-        )
-    # The same JSON spelled differently was not written by spacil: some bit of it was changed.
-    if storage.canonical_json(document) != text:
-        raise DataError(
-            f"{path}: the document was altered after it was written; create the file again"
-        )
-    return document
-
-
-def _noun(form: str) -> str:
-    return form.removeprefix("spacil-")
