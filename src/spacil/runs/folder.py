@@ -16,6 +16,7 @@ start: an env may change the working folder.
 import contextlib
 import logging
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -25,7 +26,10 @@ from spacil.config.flat import flat_settings
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError, RunDirError, StorageError
 from spacil.plain_text import shown
+from spacil.runs.checkpoints import checkpoint
+from spacil.runs.evaluations import Evaluations, FreshEvaluations, Row, read_evaluations
 from spacil.runs.heartbeat import HEARTBEAT
+from spacil.runs.inputs import RunInputs, read_inputs
 from spacil.runs.location import DEFAULT_ROOT, make_folder, make_new_folder, utc
 from spacil.runs.ownership import LOCK, OWNER, FolderLock, TakenOverError, owner_of
 from spacil.runs.resuming import (
@@ -33,11 +37,15 @@ from spacil.runs.resuming import (
     STATUS,
     Status,
     check_resumable,
+    config_of_run,
     is_run_folder,
     saved_settings,
     status_of_run,
     unfinished_run,
 )
+
+RUN_FILE = CONFIG
+"""File by which a folder is known as that of a run."""
 
 _RESULTS = (
     "checkpoints",
@@ -240,3 +248,49 @@ def _delete_results(path: Path) -> None:
     left = sorted({entry.name for entry in path.iterdir()} - {CONFIG, LOCK, OWNER, HEARTBEAT})
     if left:
         _logger.warning("left in %s, not written by spacil: %s", path, ", ".join(map(shown, left)))
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What a run folder says about its run, without its tensors."""
+
+    path: Path
+    config: TrainConfig
+    status: Status
+    inputs: RunInputs | None
+    """What the run was given besides its settings; None where nothing was recorded"""
+    best: Row | None
+    """Evaluation of the policy that `select` keeps; None before the first one"""
+    last: Row | None
+    fresh: FreshEvaluations | None
+    commit: str | None
+    """Commit of the code that ran; None for an installed package"""
+    demonstrations_hash: str | None
+    """Content hash of the demonstrations it learned from"""
+    frame_hash: str | None
+    """Content hash of the common frame of its J"""
+    frame_source: str | None
+
+
+def read_run(path: Path) -> RunFacts:
+    """Read the facts of a run; a folder without a run is a RunDirError."""
+    evaluations = Evaluations(None, None, None)
+    if (path / "eval.json").is_file():
+        evaluations = read_evaluations(path / "eval.json")
+    identity = evaluations.identity
+    found = checkpoint.read_best(path / "checkpoints")
+    document = {} if found is None else found.document
+    frame = document.get("common_frame") or {}
+    return RunFacts(
+        path=path,
+        config=config_of_run(path),
+        status=status_of_run(path),
+        inputs=read_inputs(path),
+        best=evaluations.best,
+        last=evaluations.last,
+        fresh=evaluations.fresh,
+        commit=None if identity is None else identity.commit,
+        demonstrations_hash=document.get("demonstrations"),
+        frame_hash=frame.get("hash"),
+        frame_source=frame.get("source"),
+    )
