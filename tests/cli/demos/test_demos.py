@@ -11,7 +11,9 @@ import torch
 from pictures import CURVE_COLOURS, assert_drawn
 from policies_of_others import make_module, write_onnx
 
+from spacil.cli.demos import collect as collect_verb
 from spacil.demos.file import load_demos
+from spacil.errors import DataError
 
 Spacil = Callable[..., Any]
 
@@ -64,6 +66,34 @@ def test_an_evaluation_is_kept_with_the_file_and_shown_beside_what_is_learned(
     kept = load_demos(file).metadata.provenance["evaluation"]
     assert kept["num_episodes"] == 5
     assert kept["smoothness_j"] == kept["smoothness_j_common"] > 0
+
+
+def test_any_policy_is_evaluated_and_a_recording_outlives_its_evaluation(
+    spacil: Spacil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("onnxruntime", reason="ONNX files are computed by onnxruntime")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "their_module.py").write_text(
+        "from policies_of_others import make_module\nmodule = make_module(11, 2)\n"
+    )
+    write_onnx(make_module(11, 2), tmp_path / "policy.onnx")
+    evaluations = []
+    for source in ("their_module:module", "policy.onnx"):
+        collect = ("demos", "collect", source, "--task", "Reacher-v4", "--num", 2)
+        done = spacil(*collect, "--out", "a.safetensors", "--overwrite", "--evaluation-episodes", 2)
+        assert done.code == 0, done.err
+        evaluations.append(load_demos("a.safetensors").metadata.provenance["evaluation"])
+    exact, by_differences = evaluations
+    assert exact["smoothness_j"] == exact["smoothness_j_common"] > 0
+    assert by_differences == pytest.approx(exact, rel=1e-3)
+
+    def broken(*_: object) -> None:
+        raise DataError("no evaluation")
+
+    monkeypatch.setattr(collect_verb, "_evaluation", broken)
+    lost = spacil(*collect, "--out", "b.safetensors", "--evaluation-episodes", 2)
+    assert lost.code == 65 and "no evaluation" in lost.err
+    assert load_demos("b.safetensors").num_episodes == 2
 
 
 @pytest.mark.parametrize(

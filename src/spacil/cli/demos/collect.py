@@ -12,7 +12,9 @@ from spacil.cli.output import JsonTarget, show
 from spacil.errors import ConfigError
 
 if TYPE_CHECKING:
+    from spacil.demos.demonstrations import Demonstrations
     from spacil.envs.episodes import Actor
+    from spacil.envs.vector_env import VectorEnv
     from spacil.policies.source import PolicySource
 
 
@@ -70,12 +72,14 @@ def run_collect(arguments: list[str]) -> int:
         }
         act = _mean_actions(policy, parsed.noise, parsed.seed)
         demos = record_demonstrations(env, act, parsed.num, provenance, _say)
-        if parsed.evaluation_episodes:
-            provenance["evaluation"] = _evaluation(parsed, env, demos)
-            demos = replace(demos, metadata=replace(demos.metadata, provenance=provenance))
+        try:
+            if parsed.evaluation_episodes:
+                provenance["evaluation"] = _evaluation(policy, env, demos, parsed)
+                demos = replace(demos, metadata=replace(demos.metadata, provenance=provenance))
+        finally:  # whatever becomes of the evaluation, the recording is kept
+            save_demos(demos, parsed.out)
     finally:
         env.close()
-    save_demos(demos, parsed.out)
     assert demos.returns is not None
     mean, std = float(demos.returns.mean()), float(demos.returns.std(correction=0))
     document = identity_of(demos) | {
@@ -122,15 +126,40 @@ def _say(done: int, wanted: int) -> None:
     print(f"recorded {done} of {wanted} episodes", file=sys.stderr, flush=True)
 
 
-def _evaluation(parsed: CollectArguments, env: Any, demos: Any) -> dict[str, Any]:
+def _evaluation(
+    policy: "PolicySource", env: "VectorEnv", demos: "Demonstrations", parsed: CollectArguments
+) -> dict[str, Any]:
+    """Evaluate a policy of any kind, in the common frame of what it has demonstrated."""
     from spacil.demos.common_frame import CommonFrame
-    from spacil.measuring.evaluate import evaluate
-    from spacil.policies.file import load_policy
+    from spacil.envs.episodes import play_for_totals
+    from spacil.measuring.evaluate import Evaluation
+    from spacil.measuring.lens import make_lens
+    from spacil.measuring.statistics import return_statistics
+    from spacil.smoothness.action_signal import mean_of_known
 
-    saved = load_policy(parsed.source, parsed.which)
+    low, high = bounds = policy.action_bounds or env.spec.bounds_on(env.device)
+    episodes = play_for_totals(
+        env,
+        lambda states: policy.mean(states.to(policy.dtype)).clamp(low, high),
+        1_000_000,
+        parsed.evaluation_episodes,
+    )
     frame = CommonFrame.of(demos)
-    result = evaluate(saved.policy, env, 1_000_000, parsed.evaluation_episodes, frame)
-    return asdict(result)
+    lens = make_lens(policy, frame.std.to(policy.dtype), frame, bounds)
+    constants = lens.constants(episodes.states)
+    assert constants.common is not None and constants.effective is not None
+    common = float(constants.common.mean())
+    evaluation = Evaluation(
+        **asdict(return_statistics(episodes.returns)),
+        mean_length=float(episodes.lengths.mean()),
+        smoothness_j=common,
+        smoothness_j_own=float(constants.own.mean()),
+        smoothness_j_raw=float(constants.raw.mean()),
+        smoothness_j_common=common,
+        smoothness_j_effective=float(constants.effective.mean()),
+        action_fluctuation=mean_of_known(episodes.action_changes.tolist()),
+    )
+    return asdict(evaluation)
 
 
 def _mean_actions(policy: "PolicySource", noise: float, seed: int) -> "Actor":
