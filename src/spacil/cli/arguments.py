@@ -1,26 +1,79 @@
-"""Turning a dataclass into a command line, the same way for every verb."""
+"""How every verb reads its command line: a dataclass whose fields are the flags.
+
+A verb is one module of this room. Its `Arguments` compose the groups of flags below, the class's
+docstring describes the verb and a field's docstring explains its flag; `run(parsed)` does the work
+and returns the exit code.
+"""
 
 import dataclasses
 import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import tyro
 
-from spacil.cli.arguments_end import ArgumentsEnd
-from spacil.cli.output import STDOUT, check_target, with_json_target
+from spacil.cli.output import STDOUT, JsonTarget, check_target, with_json_target
+from spacil.config.checks import whole_number
 
 T = TypeVar("T")
 
-_FLAT = (tyro.conf.OmitArgPrefixes,)
+
+@dataclass(frozen=True, kw_only=True)
+class Json:
+    """Flag of a verb that prints a result."""
+
+    json: JsonTarget = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output(Json):
+    """Flags of a verb that takes a while before it prints a result."""
+
+    quiet: bool = False
+    """No progress display."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicySource:
+    """Flags that name a policy and where it acts."""
+
+    source: Annotated[str, tyro.conf.Positional]
+    """A run folder, a saved agent, a checkpoint folder, a policy file, an .onnx file, a task's name
+    for its bundled expert, or module:name of a torch module, a Stable-Baselines3 model or a
+    function from raw states [B, S] to actions [B, A]."""
+    which: Literal["best", "last"] = "best"
+    """Which policy of a run folder."""
+    task: str | None = None
+    """Task name, Gymnasium id, or an env of your own (module:Env-v0); by default the task that the
+    policy was trained on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Episodes:
+    """Flags of a verb that plays episodes with mean actions."""
+
+    episodes: int = 100
+    """Number of whole episodes."""
+    seed: int = 0
+    """Seed of the start states, which no training run uses."""
+
+    def __post_init__(self) -> None:
+        whole_number("episodes", self.episodes)
+        whole_number("seed", self.seed, least=0)
+
+
+class ArgumentsEnd(SystemExit):
+    """The end of a command after its help or a mistake in its flags; `sys.exit` elsewhere is a
+    fault of the code that was called."""
 
 
 def parse(
     arguments_type: type[T],
     arguments: list[str],
     prog: str,
-    description: str,
+    description: str | None = None,
     default: T | None = None,
 ) -> T:
     """Flags are the field names, flattened; a field's docstring is its help. Exits 2 on misuse."""
@@ -29,8 +82,8 @@ def parse(
         arguments_type,
         args=with_json_target(arguments),
         prog=prog,
-        description=description,
-        config=_FLAT,
+        description=description or arguments_type.__doc__,
+        config=(tyro.conf.OmitArgPrefixes,),
     )
     try:
         parsed = command() if default is None else command(default=default)

@@ -14,8 +14,8 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterator
+from typing import Any
 
-from spacil.cli.arguments_end import ArgumentsEnd
 from spacil.errors import EnvError, RetryableError, SpacilError, StorageError
 from spacil.plain_text import printable
 from spacil.runs.interruption import StoppedBySignal, signals_as_exceptions
@@ -53,14 +53,14 @@ VERBS = {
         "machine.experiment",
         "the tables, figures and claims of the paper, one command each",
     ),
-    "tasks": ("machine.tasks", "the built-in tasks, with sizes and the paper's settings"),
+    "tasks": ("tasks", "the built-in tasks, with sizes and the paper's settings"),
     "doctor": (
         "machine.doctor",
         "is this machine fit to train on? versions, cores, disk, GPU, and a short self-test",
     ),
     "completion": ("machine.completion", "a script that completes the command in your shell"),
 }
-"""Verb -> the module below `spacil.cli` whose `run` it is, and what `spacil --help` says."""
+"""Verb -> its module below `spacil.cli` (class `Arguments`, function `run`), and its summary."""
 
 USAGE = "\n".join(
     [
@@ -91,7 +91,7 @@ def main(arguments: list[str] | None = None) -> None:
             code = run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
     except (StoppedBySignal, KeyboardInterrupt) as stopped:  # between the verb and its end
-        message, code = _told(stopped)
+        message, code = _message_and_code(stopped)
         _say(message)
     except BrokenPipeError:
         # The reader of our output went away (`spacil tasks | head`): nothing more to print.
@@ -120,14 +120,17 @@ def run(arguments: list[str]) -> int:
     if verb not in VERBS:
         print(f"spacil: unknown verb {verb!r}\n\n{USAGE}", file=sys.stderr)
         return 2
+    from spacil.cli.arguments import ArgumentsEnd, parse
+
     try:
         module = importlib.import_module(f"spacil.cli.{VERBS[verb][0]}")
-        code: int = module.run(rest)
+        flags: Any = getattr(module, "Arguments", None)  # none: the module reads its own words
+        code: int = module.run(parse(flags, rest, f"spacil {verb}") if flags else rest)
         return code
     except (SpacilError, KeyboardInterrupt, StoppedBySignal, MemoryError, ImportError) as error:
         if wants_traceback:
             traceback.print_exc()
-        message, code = _told(error)
+        message, code = _message_and_code(error)
         _say(message)
         return code
     except SystemExit as ending:
@@ -137,8 +140,8 @@ def run(arguments: list[str]) -> int:
         return EnvError.exit_code
 
 
-def _told(error: BaseException) -> tuple[str, int]:
-    """What to say about an end that is no bug, and the exit code."""
+def _message_and_code(error: BaseException) -> tuple[str, int]:
+    """Message and exit code of an end that is no bug."""
     match error:
         case SpacilError():
             return str(error), error.exit_code

@@ -10,14 +10,14 @@ import io
 import itertools
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 
 from spacil.errors import StorageError
-from spacil.plain_text import printable
+from spacil.plain_text import printable, shown
 from spacil.version import __version__
 
 STDOUT = Path("-")
@@ -99,3 +99,24 @@ def show(document: Mapping[str, Any], target: Path | None, print_table: Callable
         print_table()
     if lines := table.getvalue().removesuffix("\n"):
         print("\n".join(map(printable, lines.split("\n"))))
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print aligned columns, the first one to the left."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for i, name in enumerate(header):
+        table.add_column(name, justify="left" if i == 0 else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*map(_cell, row))
+    Console(width=10_000, color_system=None, highlight=False, markup=False).print(table)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.1f}" if abs(value) >= 1000 else f"{value:.3f}"
+    return shown(value)

@@ -250,7 +250,7 @@ def show_states(
     sweep: "SweepFolder", runs: "Sequence[PlannedRun]", target: Path | None, jobs: int | None
 ) -> int:
     from spacil.cli.experiments.overview import summary_line
-    from spacil.cli.table import print_table
+    from spacil.cli.output import print_table
 
     states = sweep.states(runs)
     num_running = sum(state.state == "running" for state in states.values())

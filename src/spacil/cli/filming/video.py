@@ -133,7 +133,7 @@ def _write_still(film: "Film", path: Path) -> None:
 
 
 def _print(film: "Film", parsed: VideoArguments) -> None:
-    from spacil.cli.table import print_table
+    from spacil.cli.output import print_table
 
     recording = film.recording
     print(f"{recording.spec.task}, seed {recording.seed}, as far as the film shows it")

@@ -77,7 +77,7 @@ def _experts(parsed: ExpertsArguments) -> int:
 
 
 def _print_experts(rows: "Sequence[ExpertEvaluation]") -> None:
-    from spacil.cli.table import print_table
+    from spacil.cli.output import print_table
 
     print_table(
         ["expert", "episodes", "return G", "± std", "paper", "J common", "J own", "J raw"],
@@ -115,7 +115,7 @@ def _theory(parsed: TheoryArguments) -> int:
 
 
 def _print_theory(panels: Mapping[str, Sequence[Mapping[str, Any]]], figure: Path | None) -> None:
-    from spacil.cli.table import print_table
+    from spacil.cli.output import print_table
 
     titles = {
         "value": "V*, over gamma L_p",

@@ -115,7 +115,7 @@ def demonstrator_of(
 
 
 def _print(document: dict[str, Any], facts: "FrameFacts | None") -> None:
-    from spacil.cli.table import print_table
+    from spacil.cli.output import print_table
 
     task, num_episodes = shown(document["task"]), document["num_episodes"]
     noun = "episode" if num_episodes == 1 else "episodes"

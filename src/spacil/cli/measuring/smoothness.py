@@ -268,6 +268,6 @@ def _title(text: str) -> None:
 
 
 def _table(header: list[str], rows: list[list[object]]) -> None:
-    from spacil.cli.table import print_table
+    from spacil.cli.output import print_table
 
     print_table(header, rows)

@@ -200,7 +200,7 @@ def _print(
     video: Path | str | None = None,
     exported: Path | str | None = None,
 ) -> None:
-    from spacil.cli.table import print_table
+    from spacil.cli.output import print_table
     from spacil.learning.smoothing_comparison import DELAYS, LEAST_DISTURBED_SHARE, NOISE_LEVELS
 
     table = result.comparison

@@ -136,7 +136,7 @@ def _flags(row: Mapping[str, Any]) -> str:
 
 def print_summary(result: Mapping[str, Any], outcome: Any, picture: Path) -> None:
     """Best and last policy beside the demonstrator, as `result_of` has them."""
-    from spacil.cli.table import print_table
+    from spacil.cli.output import print_table
 
     rows = [
         ("demonstrator", result["demonstrator"]),
