@@ -195,7 +195,7 @@ def test_a_steep_policy_magnifies_rounding_and_is_exported_all_the_same(tmp_path
     ids=["module", "function", "object"],
 )
 def test_policies_of_others_are_refused_with_a_way_out(other: object, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"cannot export a .* spacil\.smooth distils"):
+    with pytest.raises(ConfigError, match=r"is no policy of spacil's: .* spacil\.smooth distils"):
         export_policy(other, tmp_path / "robot")
     assert not list(tmp_path.iterdir())
 

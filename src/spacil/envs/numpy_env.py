@@ -5,10 +5,11 @@ the order of calls, and the shape of a saved state.
 """
 
 import math
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import torch
@@ -28,6 +29,15 @@ class NumpyVectorEnv(ABC):
     _has_episodes = False
     """False before the first reset and after a fault: then there is nothing to step."""
     _is_closed = False
+    _process: int
+
+    def __new__(cls, *_: object, **__: object) -> Self:
+        env = super().__new__(cls)
+        env._process = os.getpid()
+        return env
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{self.spec.task}: live envs cannot be copied or pickled; make new ones")
 
     @abstractmethod
     def _reset(self, first_episode: int) -> FloatArray:
@@ -114,6 +124,12 @@ class NumpyVectorEnv(ABC):
     def _require_open(self) -> None:
         if self._is_closed:
             raise EnvError(f"{self.spec.task}: this env is closed")
+        # Threads of the simulator do not survive a fork: a call would wait forever.
+        if os.getpid() != self._process:
+            raise EnvError(
+                f"{self.spec.task}: these envs were made in process {self._process}, and this is "
+                f"process {os.getpid()}: a fork copies no threads. Make them in the new process"
+            )
 
 
 def check_actions(actions: Tensor, spec: EnvSpec, num_envs: int) -> None:

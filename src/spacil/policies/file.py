@@ -148,6 +148,11 @@ def load_policy(source: str | Path, which: Which = "best") -> SavedPolicy:
     path = Path(source)
     if not path.exists() and str(source) in bundled_experts():
         return load_expert(str(source))
+    if ":" in str(source) and not path.exists():
+        raise ConfigError(
+            f"{source}: a policy of a module is none that spacil can rebuild: "
+            f"`spacil smooth {source} --task NAME` distils it into one"
+        )
     if path.suffix.lower() == ".onnx":
         raise DataError(
             f"{path}: an ONNX file is no policy that spacil can rebuild: spacil smoothness "

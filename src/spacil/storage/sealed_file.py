@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from safetensors import safe_open
 from torch import Tensor
 
 from spacil import storage
@@ -47,28 +46,27 @@ def load(path: Path, form: str, version: int) -> tuple[dict[str, Tensor], dict[s
     The caller checks that the document has the keys it needs.
     """
     noun = form.removeprefix("spacil-")
-    with storage.os_errors_as(DataError, "read", path):
-        if path.exists() and not path.is_file():
-            raise DataError(f"{path}: not a regular file")
-        with path.open("rb") as file:
-            head = file.read(8)
+    content = bytearray()
     try:
-        # Clones lie in memory of their own, aligned: sums then have one order, on every machine.
-        with safe_open(path, "pt") as opened:
-            text = (opened.metadata() or {}).get(_METADATA_KEY)
-            document = None if text is None else storage.parse_json(text.encode(), path)
-            if not isinstance(document, dict) or document.get("format") != form:
-                raise DataError(f"{path}: a safetensors file, but not a {noun} file")
-            if document.get("format_version") != version:
-                raise DataError(
-                    f"{path}: has format version {document.get('format_version')}, this spacil "
-                    f"reads {version}; use the version of spacil that wrote it, or a newer one"
-                )
-            tensors = {name: opened.get_tensor(name).clone() for name in opened.keys()}  # noqa: SIM118
-    except (storage.DamagedFileError, *storage.TENSOR_ERRORS) as error:
-        kinds = [kind for magic, kind in _OTHER_KINDS.items() if head.startswith(magic)]
-        reason = f"it looks like {kinds[0]}" if kinds else f"damaged, or of another kind: {error}"
+        content = storage.read_bytes(path, storage.MAX_TENSOR_BYTES)
+        tensors = storage.decode_tensors(content, path)
+        header = storage.parse_json(content[8 : 8 + int.from_bytes(content[:8], "little")], path)
+        text = header.get("__metadata__", {}).get(_METADATA_KEY)
+        document = None if text is None else storage.parse_json(text.encode(), path)
+    except storage.DamagedFileError as error:
+        # A safetensors file begins with the length of its header, which may look like any of these.
+        is_safetensors = content[8:9] == b"{"
+        kinds = [kind for magic, kind in _OTHER_KINDS.items() if content.startswith(magic)]
+        known = kinds and not is_safetensors
+        reason = f"it looks like {kinds[0]}" if known else f"damaged, or of another kind: {error}"
         raise DataError(f"{path}: not a {noun} file; {reason}") from None
+    if not isinstance(document, dict) or document.get("format") != form:
+        raise DataError(f"{path}: a safetensors file, but not a {noun} file")
+    if document.get("format_version") != version:
+        raise DataError(
+            f"{path}: has format version {document.get('format_version')}, this spacil "
+            f"reads {version}; use the version of spacil that wrote it, or a newer one"
+        )
     stored_hash = document.pop("content_hash", None)
     del document["format"], document["format_version"]
     if storage.content_hash(tensors, document) != stored_hash:

@@ -68,7 +68,7 @@ def demonstrations(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (truncated, "do not fill the file exactly"),
+        (truncated, "damaged, or of another kind"),
         (another_format, "not a policy file"),
         (demonstrations, "a safetensors file, but not a policy file"),
         (lambda path: path.write_bytes(b"PK\x03\x04 and so on, no policy"), "a zip archive"),
