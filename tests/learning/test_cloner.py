@@ -16,8 +16,8 @@ from spacil.demos.file import load_demos
 from spacil.engine.torch_threads import one_torch_thread
 from spacil.envs.vector_env import EnvSpec
 from spacil.errors import DataError, DivergedError
-from spacil.learning.cloner import SPREAD_FLOOR, Cloner, clone, run_epoch
-from spacil.learning.pairs import held_out_episodes
+from spacil.learning.cloner import Cloner, clone, demonstrated_rows, held_out_episodes
+from spacil.learning.regression import SPREAD_FLOOR
 from spacil.smoothness.metric import local_lipschitz
 
 SPEC = EnvSpec("Line-v0", 4, 2, np.full(2, -1, np.float32), np.full(2, 1, np.float32), None, None)
@@ -53,13 +53,13 @@ def settings(**changes: Any) -> TrainConfig:
 def epochs_of(cloner: Cloner) -> list[dict[str, Any]]:
     rows = []
     while not cloner.is_done:
-        rows.append(run_epoch(cloner))
+        rows.append(cloner.run_epoch())
     return rows
 
 
 def heldout_error(cloner: Cloner, policy: Any) -> float:
     with torch.no_grad():
-        residuals = policy.mean_of_normalized(cloner.heldout.rows.states) - cloner.heldout.actions
+        residuals = policy.mean_of_normalized(cloner.heldout.rows.states) - cloner.heldout.lowest
     return float(residuals.square().sum(-1).mean())
 
 
@@ -101,7 +101,7 @@ def test_with_nothing_held_out_all_pairs_teach_and_the_newest_policy_is_handed_o
     demos = linear_demos()
     cloner = Cloner(settings(holdout_fraction=0.0, clone_patience=1), SPEC, demos)
     rows = epochs_of(cloner)
-    assert (len(rows), len(cloner.taught.actions)) == (5, demos.num_steps)
+    assert (len(rows), len(cloner.taught.lowest)) == (5, demos.num_steps)
     assert rows[-1]["heldout_loss"] is None and rows[-1]["chosen_iteration"] == 5
     for name, value in cloner.student.state_dict().items():
         assert torch.equal(value, cloner.policy.state_dict()[name])
@@ -109,15 +109,15 @@ def test_with_nothing_held_out_all_pairs_teach_and_the_newest_policy_is_handed_o
 
 def test_raw_actions_are_cloned_where_the_file_has_them_and_executed_ones_elsewhere() -> None:
     raw, executed = linear_demos(), linear_demos(has_raw=False)
-    assert float(Cloner(settings(), SPEC, raw).taught.actions.abs().max()) > 1
-    assert float(Cloner(settings(), SPEC, executed).taught.actions.abs().max()) == 1
+    assert float(Cloner(settings(), SPEC, raw).taught.lowest.abs().max()) > 1
+    assert float(Cloner(settings(), SPEC, executed).taught.lowest.abs().max()) == 1
 
 
 def test_the_spread_is_that_of_the_heldout_residuals() -> None:
     config = settings(iterations=12, clone_learning_rate=0.004)
     cloner = Cloner(config, SPEC, linear_demos(num_episodes=10, noise=0.5))
     epochs_of(cloner)
-    residuals = cloner.heldout.actions - cloner.student.mean_of_normalized(
+    residuals = cloner.heldout.lowest - cloner.student.mean_of_normalized(
         cloner.heldout.rows.states
     )
     std = cloner.student.log_std.exp()
@@ -137,22 +137,45 @@ def test_the_own_frame_is_the_common_one() -> None:
     assert torch.allclose(normalizer.std, demos.state_std)
 
 
+def test_so_many_steps_are_taken_however_few_pairs_and_the_best_policy_is_handed_out() -> None:
+    cloner = Cloner(settings(clone_learning_rate=0.3), SPEC, linear_demos(2, length=20))
+    policy = cloner.run_steps(330)
+    assert int(cloner.optimizer.num_steps) == 330
+    assert cloner.counters.iteration == 4  # the held-out loss after 100, 200, 300 and all steps
+    assert heldout_error(cloner, policy) == pytest.approx(cloner.counters.chosen_loss, rel=1e-4)
+    alone = Cloner(settings(), SPEC, linear_demos(1))
+    policy = alone.run_steps(5)
+    for kept, last in zip(policy.parameters(), alone.student.parameters(), strict=True):
+        assert torch.equal(kept, last)
+
+
 @pytest.mark.parametrize("num_episodes", [2, 3, 6, 50])
 def test_whole_episodes_are_held_out_at_least_one_and_never_all(num_episodes: int) -> None:
     for fraction in (0.01, 0.2, 0.99):
         is_heldout = held_out_episodes(num_episodes, fraction, torch.Generator().manual_seed(0))
         assert 1 <= int(is_heldout.sum()) <= num_episodes - 1
     cloner = Cloner(settings(), SPEC, linear_demos(num_episodes))
-    assert len(cloner.heldout.actions) % 200 == 0
+    assert len(cloner.heldout.lowest) % 200 == 0
 
 
 def test_of_one_episode_nothing_is_held_out(caplog: pytest.LogCaptureFixture) -> None:
     cloner = Cloner(settings(), SPEC, linear_demos(num_episodes=1))
-    assert not cloner.has_heldout
+    assert not len(cloner.heldout)
     assert "nothing is held out" in caplog.text
 
 
 # --- penalties
+
+
+def test_temporal_penalties_read_the_true_next_states_of_thinned_steps() -> None:
+    demos = linear_demos(2, length=13)
+    policy = Cloner(settings(), SPEC, demos).policy
+    whole, thin = (
+        demonstrated_rows(policy, each, settings()).rows.successors
+        for each in (demos, demos.subsample(5))
+    )
+    assert whole is not None and thin is not None
+    assert torch.equal(thin, whole[torch.tensor([0, 5, 10, 13, 18, 23])])
 
 
 def test_the_penalty_lowers_j_on_hoppers_demonstrations() -> None:

@@ -10,41 +10,35 @@ generalises from one that remembers. The policy handed out is the one that did b
 """
 
 import copy
-import math
+import logging
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from spacil.config.defaults import default_config
-from spacil.config.flat import with_settings
-from spacil.config.penalty_terms import POLICY_PENALTIES, PenaltyKind, WeightedTerm
 from spacil.config.train_config import TrainConfig
 from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.selection import episode_of_step
-from spacil.engine.adam import Adam
+from spacil.demos.selection import episode_of_step, first_steps
 from spacil.engine.device import resolve_device
-from spacil.envs.vector_env import EnvSpec
-from spacil.errors import DivergedError
-from spacil.learning.objectives import total, with_penalties
-from spacil.learning.pairs import (
-    Pairs,
-    demonstrated_pairs,
-    held_out_episodes,
-    refuse_misfits,
-)
+from spacil.envs.vector_env import EnvSpec, require_dims
+from spacil.errors import DataError
+from spacil.learning.learner import make_policy
+from spacil.learning.regression import LabelledRows, Regression
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams, stream
-from spacil.smoothness.policy_terms import PenaltyRows, build_terms, draw_terms, refuse_undiscounted
+from spacil.smoothness.policy_terms import PenaltyRows, refuse_undiscounted
+from spacil.smoothness.temporal_penalty import discount_weights
 from spacil.smoothness.weights import terms_at
 
-Terms = Sequence[WeightedTerm]
+PENALTY_INTERVAL = 8
+"""Minibatches from one that carries the penalty to the next, when cloning is counted in steps."""
+CHECK_INTERVAL = 100
+"""Steps between two measurements of the held-out loss."""
 
-SPREAD_FLOOR = 1e-3
-"""Smallest fitted spread: the logarithm of a perfect fit's would be infinite."""
+_logger = logging.getLogger(__name__)
 
 
 @dataclass
@@ -52,199 +46,151 @@ class CloneCounters:
     """Plain numbers that a resumed run must find again."""
 
     iteration: int = 0
-    """Epochs done"""
+    """Epochs done; counted in steps, measurements of the held-out loss"""
     env_steps: int = 0
-    """Cloning takes none; here because every run reports them"""
+    """Env steps, always 0: every run reports them"""
     chosen_iteration: int = 0
-    """The epoch that the policy handed out comes from"""
+    """Epoch of the policy handed out"""
     chosen_loss: float | None = None
     """Its held-out loss; None before the first epoch, or with nothing held out"""
 
 
-@dataclass(frozen=True)
-class CloneReport:
-    """One epoch; `heldout_loss` is None when no episode is held out."""
-
-    loss_imitation: float
-    """Mean over the epoch's minibatches, E|a - mu|^2"""
-    loss_policy_penalty: float
-    """The same, of the weighted penalty"""
-    heldout_imitation: float | None
-    heldout_loss: float | None
-    """With the penalty at its full weight: what early stopping looks at"""
-    chosen_iteration: int
-    lambda_policy: float
-    policy_std: float
-
-
 class Cloner:
-    """What changes while cloning: a student in training, and the best policy it has been."""
+    """A student in training, and the best policy it has been."""
 
     def __init__(self, config: TrainConfig, spec: EnvSpec, demonstrations: Demonstrations) -> None:
         refuse_undiscounted(config.policy_penalty)
-        refuse_misfits(demonstrations, spec)
+        if demonstrations.num_steps == 0:
+            raise DataError(f"{demonstrations.source}: no steps to clone")
+        sizes = (demonstrations.num_states, demonstrations.num_actions)
+        require_dims(demonstrations.source, sizes, (spec.num_states, spec.num_actions), spec.task)
         self.config = config
         self.demonstrations = demonstrations
         self.streams = Streams.from_seed(config.run.seed)
         self.counters = CloneCounters()
-        device = resolve_device(config.run.device)
-        nets = config.nets
-        self.student = GaussianPolicy(
-            spec.num_states,
-            spec.action_low,
-            spec.action_high,
-            nets.policy_hidden,
-            nets.init,
-            nets.initial_log_std,
-            self.streams.init,
-        )
+        self.student = make_policy(spec, config.nets, self.streams.init)
         self.student.normalizer.merge(demonstrations.states)
         self.policy = copy.deepcopy(self.student).requires_grad_(False)
-        self.student.to(device)
-        # The spread has a closed form: it is fitted after each epoch, never by gradient.
-        self.student.log_std.requires_grad_(False)
-        self.optimizer = Adam(self.student.mean_net, config.bc.clone_learning_rate)
+        self.student.to(resolve_device(config.run.device))
+        self.regression = Regression(
+            config,
+            self.student,
+            self.streams,
+            config.bc.clone_learning_rate,
+            config.bc.clone_minibatch,
+        )
+        self.optimizer = self.regression.optimizer
+        labelled = demonstrated_rows(self.student, demonstrations, config)
         is_heldout = held_out_episodes(
             demonstrations.num_episodes,
             config.bc.holdout_fraction,
             stream(config.run.seed, "holdout"),
-        )[episode_of_step(demonstrations.episode_lengths)].to(device)
-        pairs = demonstrated_pairs(self.student, demonstrations, config)
-        self.taught, self.heldout = pairs.pick(~is_heldout), pairs.pick(is_heldout)
-
-    @property
-    def has_heldout(self) -> bool:
-        return len(self.heldout.actions) > 0
+        )[episode_of_step(demonstrations.episode_lengths)].to(labelled.lowest.device)
+        self.taught, self.heldout = labelled.pick(~is_heldout), labelled.pick(is_heldout)
 
     @property
     def is_done(self) -> bool:
         """All epochs done, or the held-out loss has not improved for too long."""
-        epochs_in_vain = self.counters.iteration - self.counters.chosen_iteration
+        epochs_without_improvement = self.counters.iteration - self.counters.chosen_iteration
         return (
             self.counters.iteration >= self.config.run.iterations
-            or epochs_in_vain >= self.config.bc.clone_patience
+            or epochs_without_improvement >= self.config.bc.clone_patience
         )
+
+    def run_epoch(self) -> dict[str, Any]:
+        """One pass over the taught pairs; returns its metrics."""
+        started = time.perf_counter()
+        terms = terms_at(self.config.policy_penalty, self.counters.iteration)
+        num_steps = -(-len(self.taught) // self.config.bc.clone_minibatch)
+        losses = self.regression.fit(self.taught, terms, num_steps)
+        heldout = self.check()
+        return {
+            "iteration": self.counters.iteration,
+            "env_steps": self.counters.env_steps,
+            "loss_imitation": losses.pop("imitation"),
+            "loss_policy_penalty": sum(losses.values()),
+            "heldout_imitation": heldout.get("imitation"),
+            "heldout_loss": sum(heldout.values()) if heldout else None,
+            "chosen_iteration": self.counters.chosen_iteration,
+            "lambda_policy": self.config.policy_penalty.first_weight_among(terms),
+            "policy_std": float(self.student.log_std.exp().mean()),
+            "seconds_epoch": time.perf_counter() - started,
+        }
+
+    def run_steps(self, num_steps: int) -> GaussianPolicy:
+        """So many Adam steps, however few the pairs; returns the best policy, on the CPU.
+
+        An epoch of 300 pairs is three steps, and forty of them clone nothing.
+        """
+        terms = tuple(term for term in self.config.policy_penalty.terms if term.weight > 0)
+        self.regression.fit(
+            self.taught,
+            terms,
+            num_steps,
+            penalty_interval=PENALTY_INTERVAL,
+            check_interval=CHECK_INTERVAL,
+            on_check=self.check,
+        )
+        return self.policy
+
+    def check(self) -> dict[str, float]:
+        """Fit the spread, and keep the student if its held-out loss is the lowest so far.
+
+        Penalties count with their full weight: at the ramp's the first epochs, hardly penalised,
+        would look best. With nothing held out the newest student is the best known.
+        """
+        terms = tuple(term for term in self.config.policy_penalty.terms if term.weight > 0)
+        self.regression.fit_spread(self.heldout if len(self.heldout) else self.taught)
+        counters = self.counters
+        counters.iteration += 1
+        losses = self.regression.losses(self.heldout, terms) if len(self.heldout) else {}
+        loss = sum(losses.values()) if losses else None
+        if loss is None or counters.chosen_loss is None or loss < counters.chosen_loss:
+            counters.chosen_iteration, counters.chosen_loss = counters.iteration, loss
+            self.policy.load_state_dict(self.student.state_dict())
+        return losses
 
 
 def clone(
     demonstrations: Demonstrations, spec: EnvSpec, config: TrainConfig | None = None
 ) -> GaussianPolicy:
-    """The demonstrator as cloned: a policy of its own on the CPU, no run folder and no env steps.
+    """Clone the demonstrator, without run folder and env steps; returns a policy on the CPU.
 
     `config` is one of `default_config("bc", task)`, with a seed or a penalty of your choice.
     """
     cloner = Cloner(config or default_config("bc", spec.task), spec, demonstrations)
     while not cloner.is_done:
-        run_epoch(cloner)
+        cloner.run_epoch()
     return cloner.policy
 
 
-def run_epoch(cloner: Cloner) -> dict[str, Any]:
-    """One pass over the taught pairs; then fit the spread, and keep the student if it did best."""
-    started = time.perf_counter()
-    terms = terms_at(cloner.config.policy_penalty, cloner.counters.iteration)
-    losses = _fit_epoch(cloner, terms)
-    fit_spread(cloner)
-    cloner.counters.iteration += 1
-    heldout = _heldout_losses(cloner) if cloner.has_heldout else None
-    heldout_loss = None if heldout is None else sum(heldout.values())
-    keep_if_best(cloner, heldout_loss)
-    report = CloneReport(
-        loss_imitation=losses["imitation"],
-        loss_policy_penalty=sum(loss for name, loss in losses.items() if name != "imitation"),
-        heldout_imitation=None if heldout is None else heldout["imitation"],
-        heldout_loss=heldout_loss,
-        chosen_iteration=cloner.counters.chosen_iteration,
-        lambda_policy=cloner.config.policy_penalty.first_weight_among(terms),
-        policy_std=float(cloner.student.log_std.detach().exp().mean()),
-    )
-    return {
-        "iteration": cloner.counters.iteration,
-        "env_steps": cloner.counters.env_steps,
-        **asdict(report),
-        "seconds_epoch": time.perf_counter() - started,
-    }
+def held_out_episodes(num_episodes: int, fraction: float, generator: torch.Generator) -> Tensor:
+    """[E] bool, a random share of the episodes: at least one, never all. Of one episode, none."""
+    is_heldout = torch.zeros(num_episodes, dtype=torch.bool)
+    if fraction == 0:
+        return is_heldout
+    num_heldout = min(max(1, round(fraction * num_episodes)), num_episodes - 1)
+    if num_heldout == 0:
+        _logger.warning("one demonstrated episode: nothing is held out, and nothing stops early")
+    is_heldout[torch.randperm(num_episodes, generator=generator)[:num_heldout]] = True
+    return is_heldout
 
 
-@dataclass(frozen=True)
-class CloningLoss:
-    """E|a - mu(s)|^2 over demonstrated pairs."""
+def demonstrated_rows(
+    policy: GaussianPolicy, demonstrations: Demonstrations, config: TrainConfig
+) -> LabelledRows:
+    """All pairs on the policy's device, states normalised.
 
-    actions: Tensor
-    """[B, A]"""
-
-    def __call__(self, mean: Tensor, log_std: Tensor) -> dict[str, Tensor]:
-        del log_std  # fitted apart
-        return {"imitation": (mean - self.actions).square().sum(-1).mean()}
-
-
-def _fit_epoch(cloner: Cloner, terms: Terms) -> dict[str, float]:
-    """Adam on shuffled minibatches; the mean of each summand of the loss."""
-    taught, size = cloner.taught, len(cloner.taught.actions)
-    sums: dict[str, Tensor] = {}
-    order = torch.randperm(size, generator=cloner.streams.minibatch).to(taught.actions.device)
-    for rows in order.split(cloner.config.bc.clone_minibatch):
-        summands = losses_on(cloner, taught.pick(rows), cloner.config, terms)
-        cloner.optimizer.zero_grad()
-        total(summands).backward()
-        cloner.optimizer.step()
-        for name, value in summands.items():
-            sums[name] = sums.get(name, 0) + value.detach() * len(rows)
-    return finite_losses({name: float(value) / size for name, value in sums.items()})
-
-
-@torch.no_grad()
-def _heldout_losses(cloner: Cloner) -> dict[str, float]:
-    """Each summand on the held-out pairs, the penalty at its full weight and on all of them.
-
-    At the ramp's weight the first epochs, hardly penalised, would look best and be kept; on a
-    subset of the states chance would choose among the others.
+    The labels are the expert's raw mean actions where the file has them: beyond the bounds they
+    still say how the expert leans, where the executed ones are all alike.
     """
-    config = with_settings(cloner.config, {"penalty_state_fraction": 1.0})
-    terms = tuple(term for term in config.policy_penalty.terms if term.weight > 0)
-    summands = losses_on(cloner, cloner.heldout, config, terms)
-    return finite_losses({name: float(value) for name, value in summands.items()})
-
-
-def losses_on(cloner: Cloner, pairs: Pairs, config: TrainConfig, terms: Terms) -> dict[str, Tensor]:
-    """The summands of the loss on some pairs, with the penalties composed onto it."""
-    student = cloner.student
-    mean = student.mean_of_normalized(pairs.rows.states)
-
-    def rows_for(kind: PenaltyKind) -> PenaltyRows:
-        if kind is not POLICY_PENALTIES["lcp"]:
-            return pairs.rows
-        # It averages over the policy's own actions, and demonstrated ones are not those.
-        noise = torch.randn(mean.shape, generator=cloner.streams.action).to(mean)
-        return replace(pairs.rows, actions=(mean + student.log_std.exp() * noise).detach())
-
-    drawn = draw_terms(terms, rows_for, student, config, cloner.streams)
-    penalties = build_terms(student, drawn, config)
-    loss = with_penalties(CloningLoss(pairs.actions), penalties, drawn.weights)
-    return loss(mean, student.log_std)
-
-
-@torch.no_grad()
-def fit_spread(cloner: Cloner) -> None:
-    """The spread of greatest likelihood given the mean, on pairs the mean was not fitted to."""
-    pairs = cloner.heldout if cloner.has_heldout else cloner.taught
-    residuals = pairs.actions - cloner.student.mean_of_normalized(pairs.rows.states)
-    std = residuals.square().mean(0).sqrt().clamp_min(SPREAD_FLOOR)
-    cloner.student.log_std.copy_(std.log())
-
-
-def keep_if_best(cloner: Cloner, heldout_loss: float | None) -> None:
-    """Hand out the student of this epoch; with nothing held out the newest is the best known."""
-    counters = cloner.counters
-    lowest = counters.chosen_loss
-    if heldout_loss is None or lowest is None or heldout_loss < lowest:
-        counters.chosen_iteration, counters.chosen_loss = counters.iteration, heldout_loss
-        cloner.policy.load_state_dict(cloner.student.state_dict())
-
-
-def finite_losses(losses: dict[str, float]) -> dict[str, float]:
-    if not all(math.isfinite(value) for value in losses.values()):
-        raise DivergedError(
-            f"cloning: the loss is {losses}; a smaller --clone-learning-rate may help"
-        )
-    return losses
+    device, lengths = policy.log_std.device, demonstrations.episode_lengths
+    actions = demonstrations.actions
+    labels = (demonstrations.executed_actions if actions is None else actions).float().to(device)
+    states = policy.normalize(demonstrations.states.to(device))
+    successors = policy.normalize(demonstrations.next_states.to(device))
+    weights = None
+    if config.policy_penalty.penalty_discount:
+        ages = torch.arange(len(states)) - first_steps(lengths)[episode_of_step(lengths)]
+        weights = discount_weights(ages, config.returns.gamma).to(states)
+    return LabelledRows(PenaltyRows(states, successors=successors, weights=weights), labels, labels)

@@ -14,16 +14,9 @@ from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.episodes import EpisodeTotals
-from spacil.envs.registry import make_vector_env
-from spacil.envs.vector_env import ResetSeeds, VectorEnv
-from spacil.learning.cloner import CloneCounters, Cloner, run_epoch
-from spacil.measuring.evaluate import (
-    Best,
-    Evaluation,
-    best_from,
-    expected_length,
-    num_evaluation_envs,
-)
+from spacil.learning.cloner import CloneCounters, Cloner
+from spacil.learning.learner import make_eval_env, make_run_env
+from spacil.measuring.evaluate import Best, Evaluation, best_from
 from spacil.measuring.frames import frame_of_run
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs.checkpoints.named_tensors import (
@@ -52,19 +45,11 @@ class CloningLearner(Cloner):
 
         `common_frame`: that of the demonstrations before they were edited, where they were.
         """
-        seeds = ResetSeeds(config.run.seed, "eval")
         # The horizon decides how many envs an evaluation takes, and only an env knows it.
-        probe = make_vector_env(env_source, 1, seeds, num_threads=1)
+        probe = make_run_env(config, env_source, 1, "eval")
         probe.close()
         super().__init__(config, probe.spec, demonstrations)
-        episode_length = expected_length(probe.spec.horizon, demonstrations)
-        self.eval_env: VectorEnv = make_vector_env(
-            env_source,
-            num_evaluation_envs(config.evaluation.evaluation_steps, episode_length),
-            seeds,
-            config.run.simulation_threads,
-            config.run.env_timeout,
-        )
+        self.eval_env = make_eval_env(config, env_source, probe.spec, demonstrations)
         self.common_frame = common_frame or frame_of_run(
             demonstrations, config.task, probe.spec.num_states
         )
@@ -85,7 +70,7 @@ class CloningLearner(Cloner):
 
     def iterate(self) -> dict[str, Any]:
         """One epoch."""
-        return run_epoch(self)
+        return self.run_epoch()
 
     def where(self) -> str:
         """The epoch under way."""

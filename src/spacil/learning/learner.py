@@ -3,17 +3,20 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+import torch
 from torch import Tensor
 
 from spacil.config.algorithms import ALGORITHMS, from_table
+from spacil.config.general import NetsConfig
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.episodes import EpisodeTotals
-from spacil.envs.vector_env import VectorEnv
+from spacil.envs.registry import make_vector_env
+from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
 from spacil.errors import ConfigError
 from spacil.learning.metrics import Metrics
-from spacil.measuring.evaluate import Best, Evaluation
+from spacil.measuring.evaluate import Best, Evaluation, expected_length, num_evaluation_envs
 from spacil.nets.policy import GaussianPolicy
 
 
@@ -106,3 +109,35 @@ def make_learner(
         raise ConfigError(f"{config.algorithm} learns from demonstrations: pass --demos")
     learner: Learner = from_table(row.learner)(config, env_source, demonstrations, common_frame)
     return learner
+
+
+def make_policy(spec: EnvSpec, nets: NetsConfig, generator: torch.Generator) -> GaussianPolicy:
+    """An untrained policy of the env's sizes."""
+    return GaussianPolicy(
+        spec.num_states,
+        spec.action_low,
+        spec.action_high,
+        nets.policy_hidden,
+        nets.init,
+        nets.initial_log_std,
+        generator,
+    )
+
+
+def make_run_env(config: TrainConfig, env_source: Any, num_envs: int, stream: str) -> VectorEnv:
+    """The env of a run; `stream` names its start states: env, eval, evaluate."""
+    run = config.run
+    seeds = ResetSeeds(run.seed, stream)
+    return make_vector_env(env_source, num_envs, seeds, run.simulation_threads, run.env_timeout)
+
+
+def make_eval_env(
+    config: TrainConfig,
+    env_source: Any,
+    spec: EnvSpec,
+    demonstrations: Demonstrations | None = None,
+) -> VectorEnv:
+    """The env of the evaluations during a run: one whole episode in each copy."""
+    length = expected_length(spec.horizon, demonstrations)
+    num_envs = num_evaluation_envs(config.evaluation.evaluation_steps, length)
+    return make_run_env(config, env_source, num_envs, "eval")

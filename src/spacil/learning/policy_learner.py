@@ -19,14 +19,14 @@ from spacil.engine.adam import Adam
 from spacil.engine.device import resolve_device
 from spacil.engine.recorder import Recorder
 from spacil.envs.episodes import EpisodeTotals
-from spacil.envs.registry import make_vector_env
 from spacil.envs.rollout import collect
-from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
+from spacil.envs.vector_env import EnvSpec
 from spacil.learning import learner_state
 from spacil.learning.adversary import Adversary
 from spacil.learning.fidelity import make_anchor, stagger
 from spacil.learning.judge import RewardTerm
 from spacil.learning.kept_policy import KeptPolicy
+from spacil.learning.learner import make_eval_env, make_policy, make_run_env
 from spacil.learning.likeness import demonstrated_states, score_of
 from spacil.learning.metrics import Counters, Metrics, OpenEpisodes, Stopwatch
 from spacil.learning.plan import IterationPlan, plan_iteration
@@ -36,7 +36,7 @@ from spacil.learning.trpo import TrustRegionStep
 from spacil.learning.update import update
 from spacil.learning.warm_start import start_from_clone
 from spacil.learning.wishes import Wishes
-from spacil.measuring.evaluate import Best, Evaluation, expected_length, num_evaluation_envs
+from spacil.measuring.evaluate import Best, Evaluation
 from spacil.measuring.frames import frame_of_run
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.value import ValueNet
@@ -65,21 +65,8 @@ class PolicyLearner:
         self.recorder = Recorder(self.device)
         self.streams = Streams.from_seed(run.seed)
         self.demonstrations = demonstrations
-        self.env: VectorEnv = make_vector_env(
-            env_source,
-            num_envs,
-            ResetSeeds(run.seed, "env"),
-            run.simulation_threads,
-            run.env_timeout,
-        )
-        episode_length = expected_length(self.env.spec.horizon, demonstrations)
-        self.eval_env: VectorEnv = make_vector_env(
-            env_source,
-            num_evaluation_envs(config.evaluation.evaluation_steps, episode_length),
-            ResetSeeds(run.seed, "eval"),
-            run.simulation_threads,
-            run.env_timeout,
-        )
+        self.env = make_run_env(config, env_source, num_envs, "env")
+        self.eval_env = make_eval_env(config, env_source, self.env.spec, demonstrations)
         self.common_frame = common_frame or frame_of_run(
             demonstrations, config.task, self.env.spec.num_states
         )
@@ -99,15 +86,7 @@ class PolicyLearner:
 
     def _build_networks(self, spec: EnvSpec) -> None:
         nets, start = self.config.nets, self.streams.init
-        self.policy = GaussianPolicy(
-            spec.num_states,
-            spec.action_low,
-            spec.action_high,
-            nets.policy_hidden,
-            nets.init,
-            nets.initial_log_std,
-            start,
-        ).to(self.device)
+        self.policy = make_policy(spec, nets, start).to(self.device)
         value = self.config.value
         self.value = ValueNet(
             spec.num_states,

@@ -16,10 +16,9 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_user_settings
 from spacil.config.train_config import TrainConfig
 from spacil.engine.torch_threads import torch_threads
-from spacil.envs.registry import make_vector_env, task_name
-from spacil.envs.vector_env import ResetSeeds
+from spacil.envs.registry import task_name
 from spacil.errors import RetryableError
-from spacil.learning.learner import Learner
+from spacil.learning.learner import Learner, make_run_env
 from spacil.learning.limits import memory_named
 from spacil.learning.loop import OnIteration, train
 from spacil.learning.metrics import Metrics
@@ -158,13 +157,8 @@ def _result(
     references, frame = learner.references, learner.common_frame
     assert references is not None and frame is not None and learner.chosen is not None
     seed = learner.config.run.seed
-    env = make_vector_env(
-        env_source,
-        min(episodes, EVALUATION_ENVS),
-        ResetSeeds(seed, "evaluate"),
-        learner.config.run.simulation_threads,
-        learner.config.run.env_timeout,
-    )
+    num_envs = min(episodes, EVALUATION_ENVS)
+    env = make_run_env(learner.config, env_source, num_envs, "evaluate")
     with contextlib.closing(env), torch_threads(learner.config.run.torch_threads):
         table, traces = compare(
             learner.teacher, open_policy(learner.policy), env, frame, references, seed, episodes

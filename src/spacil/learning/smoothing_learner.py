@@ -22,14 +22,13 @@ from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.engine.adam import Adam
 from spacil.envs.episodes import EpisodeTotals
-from spacil.envs.registry import make_vector_env
 from spacil.envs.rollout import collect, collect_around
-from spacil.envs.vector_env import ResetSeeds, VectorEnv
 from spacil.errors import ConfigError
 from spacil.learning import smoothing_learner_state as learner_state
 from spacil.learning.fit import Units, fit, fit_spread, given_weights
 from spacil.learning.kept_policy import KeptPolicy
 from spacil.learning.labelled_states import LabelledStates, TrainingRows
+from spacil.learning.learner import make_eval_env, make_policy, make_run_env
 from spacil.learning.metrics import Counters, Metrics, Stopwatch
 from spacil.learning.references import (
     References,
@@ -41,7 +40,7 @@ from spacil.learning.smoothing_likeness import Likeness
 from spacil.learning.smoothing_weight_rule import RewardFreeRule, confirmed
 from spacil.learning.teacher import teacher_for
 from spacil.learning.verdict import Goal, Judged, Strengths, Verdict, verdict
-from spacil.measuring.evaluate import Best, Evaluation, expected_length, num_evaluation_envs
+from spacil.measuring.evaluate import Best, Evaluation
 from spacil.measuring.frames import frame_of_run
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.source import PolicySource
@@ -76,36 +75,16 @@ class SmoothingLearner:
         self.weights = given_weights(config.policy_penalty)
         self.goal = Goal.of(config)
         self.streams = Streams.from_seed(run.seed)
-        self.env: VectorEnv = make_vector_env(
-            env_source,
-            num_envs,
-            ResetSeeds(run.seed, "env"),
-            run.simulation_threads,
-            run.env_timeout,
-        )
+        self.env = make_run_env(config, env_source, num_envs, "env")
         spec = self.env.spec
         self.env_states: Tensor = self.env.reset()
         self.teacher = teacher_for(teacher, spec, self.env_states)
-        self.eval_env: VectorEnv = make_vector_env(
-            env_source,
-            num_evaluation_envs(config.evaluation.evaluation_steps, expected_length(spec.horizon)),
-            ResetSeeds(run.seed, "eval"),
-            run.simulation_threads,
-            run.env_timeout,
-        )
+        self.eval_env = make_eval_env(config, env_source, spec)
         self.common_frame = (
             common_frame or teacher.common_frame or frame_of_run(None, spec.task, spec.num_states)
         )
         self.units = Units.of(spec)
-        self.student = GaussianPolicy(
-            spec.num_states,
-            spec.action_low,
-            spec.action_high,
-            nets.policy_hidden,
-            nets.init,
-            nets.initial_log_std,
-            self.streams.init,
-        )
+        self.student = make_policy(spec, nets, self.streams.init)
         self.student.log_std.requires_grad_(False)  # it has a closed form
         self.kept = KeptPolicy(self.student, KEPT_OF_MEAN)
         self.policy = copy.deepcopy(self.student).requires_grad_(False)

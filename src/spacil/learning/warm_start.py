@@ -16,8 +16,7 @@ from spacil.config.train_config import TrainConfig
 from spacil.config.wishes import WishConfig
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.vector_env import EnvSpec
-from spacil.learning.clone_steps import clone_in_steps
-from spacil.learning.cloner import Cloner, run_epoch
+from spacil.learning.cloner import Cloner
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import derived_seed
 from spacil.smoothness.weights import scaled_terms
@@ -42,10 +41,10 @@ def start_from_clone(
     """
     cloner = Cloner(cloning_config(config, first_weight), spec, demonstrations)
     if config.warm_start.warm_start_steps:
-        clone_in_steps(cloner, config.warm_start.warm_start_steps)
+        cloner.run_steps(config.warm_start.warm_start_steps)
     else:
         while not cloner.is_done:
-            run_epoch(cloner)
+            cloner.run_epoch()
     clone = cloner.policy
     policy.mean_net.load_state_dict(clone.mean_net.state_dict())
     policy.normalizer.load_state_dict(clone.normalizer.state_dict())

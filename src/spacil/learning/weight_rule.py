@@ -24,7 +24,6 @@ from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.vector_env import EnvSpec
-from spacil.learning.clone_steps import clone_in_steps
 from spacil.learning.cloner import Cloner
 from spacil.learning.likeness import threshold_of
 from spacil.learning.warm_start import cloning_config
@@ -112,6 +111,6 @@ def unpenalized_j(
     """J_ref: of a clone without penalty, on demonstrated states."""
     unpenalized = with_settings(config, {"penalty": (), "penalty_weight": "fixed"})
     cloner = Cloner(cloning_config(unpenalized), spec, demonstrations)
-    clone = clone_in_steps(cloner, config.warm_start.warm_start_steps or REFERENCE_STEPS)
+    clone = cloner.run_steps(config.warm_start.warm_start_steps or REFERENCE_STEPS)
     stride = -(-demonstrations.num_steps // NUM_REFERENCE_STATES)
     return mean_j(clone, demonstrations.states.float()[::stride], common_frame)

@@ -158,11 +158,15 @@ def draw_rows(
 
 
 def build_terms(
-    policy: GaussianPolicy, drawn: DrawnTerms, config: TrainConfig
+    policy: GaussianPolicy, drawn: DrawnTerms, config: TrainConfig, log_std: Tensor | None = None
 ) -> dict[str, Penalty]:
-    """Each term on its rows, what it maximises over frozen at the current policy."""
-    is_own = config.policy_penalty.penalty_sigma == "policy"
-    log_std = policy.log_std if is_own else torch.zeros_like(policy.log_std)
+    """Each term on its rows, what it maximises over frozen at the current policy.
+
+    `log_std` [A] takes the place of the spread that the config names.
+    """
+    if log_std is None:
+        is_own = config.policy_penalty.penalty_sigma == "policy"
+        log_std = policy.log_std if is_own else torch.zeros_like(policy.log_std)
     subject = PenalizedPolicy(policy, log_std)
     return {
         name: _build(name, subject, rows, config)
