@@ -9,7 +9,7 @@ from torch import Tensor, nn
 import spacil
 from spacil.attach.penalty import AttachedPenalty
 from spacil.errors import ConfigError
-from spacil.learning.target import Dual
+from spacil.learning.weight_search import LAWS, TargetSearch
 from spacil.smoothness.metric import local_lipschitz
 
 
@@ -129,7 +129,8 @@ def test_the_weight_moves_by_the_law_of_training_once_in_fifty_steps() -> None:
     assert attached.weight == 0.05
     attached, _ = followed(1.0, 50, weight=0.05)
     assert attached.j is not None
-    assert attached.weight == pytest.approx(Dual.starting(1.0, 0.05).after_batch(attached.j).weight)
+    search = TargetSearch.starting(1.0, 0.05).after_batch(attached.j, LAWS["J"])
+    assert attached.weight == pytest.approx(search.applied(LAWS["J"]))
 
 
 def test_a_fixed_weight_stays_and_has_no_verdict() -> None:

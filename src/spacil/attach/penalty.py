@@ -6,7 +6,7 @@
 Just before each step the gradient of weight * E[sigma_max(d mu / d s)^2] is added to what the
 optimizer is about to use. The training loop stays as it is; clipping and scaling of its own loss
 have happened by then, and do not touch the penalty. With a target the weight is found meanwhile, by
-the controller of the smoothness target in training (`learning/target.py`).
+the controller of the smoothness target in training (`learning/weight_search.py`).
 """
 
 from collections import deque
@@ -20,7 +20,7 @@ from torch.optim import Optimizer
 
 from spacil.errors import ConfigError, DivergedError
 from spacil.functional.spectral import BatchFunction
-from spacil.learning.target import Dual, Verdict, verdict
+from spacil.learning.weight_search import LAWS, TargetSearch, Verdict
 from spacil.smoothness.policy_penalty import exact_policy_penalty, squared_slopes
 
 DEFAULT_STATES = 256
@@ -43,13 +43,13 @@ class AttachedPenalty:
         mean_action: BatchFunction,
         states: States,
         weight: float,
-        dual: Dual | None = None,
+        search: TargetSearch | None = None,
     ) -> None:
         self.weight = weight
         """May be changed at any time; 0 computes nothing. With a target the controller moves it"""
         self.value: float | None = None
         """E[sigma_max^2] at the last step; None before the first"""
-        self._mean_action, self._states, self._dual = mean_action, states, dual
+        self._mean_action, self._states, self._search = mean_action, states, search
         self._recent_j: deque[float] = deque(maxlen=STEPS_PER_MOVE)
         self._steps_to_move = STEPS_PER_MOVE
         self._handle = optimizer.register_step_pre_hook(self._add_gradient)
@@ -65,9 +65,9 @@ class AttachedPenalty:
     @property
     def verdict(self) -> Verdict | None:
         """What has become of the target so far; None without one, or before the first step."""
-        if self._dual is None or self.j is None:
+        if self._search is None or self.j is None:
             return None
-        return verdict(self._dual, self.j)
+        return self._search.verdict(self.j, LAWS["J"])
 
     def _add_gradient(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         # torch passes the optimizer itself as the first argument; the other can be a closure.
@@ -102,12 +102,12 @@ class AttachedPenalty:
                 f"the smoothness penalty is {self.value}: a smaller weight may help"
             )
         self._recent_j.append(j)
-        if self._dual is None:
+        if self._search is None:
             return
         self._steps_to_move -= 1
         if self._steps_to_move == 0:
-            self._dual = self._dual.after_batch(float(np.mean(self._recent_j)))
-            self.weight = self._dual.weight
+            self._search = self._search.after_batch(float(np.mean(self._recent_j)), LAWS["J"])
+            self.weight = self._search.applied(LAWS["J"])
             self._steps_to_move = STEPS_PER_MOVE
 
 
@@ -140,8 +140,8 @@ def attach_penalty(
     if weight == 0:
         raise ConfigError("weight is 0, expected more: a target's search has to begin somewhere")
     first = FIRST_WEIGHT if weight is None else weight
-    dual = Dual.starting(target, first)
-    return AttachedPenalty(optimizer, mean_action, states, first, dual)
+    search = TargetSearch.starting(target, first)
+    return AttachedPenalty(optimizer, mean_action, states, first, search)
 
 
 def drawn_rows(size: int, wanted: int, generator: np.random.Generator) -> Any:

@@ -3,9 +3,9 @@
 import time
 from dataclasses import asdict
 
-from spacil.errors import ConfigError
 from spacil.learning.learner import Learner
 from spacil.learning.metrics import Metrics
+from spacil.learning.selection import RANKS, select
 from spacil.measuring.evaluate import Best, evaluate, evaluation_of, play_mean_actions
 
 
@@ -21,7 +21,7 @@ def evaluate_if_due(learner: Learner) -> Metrics:
     metrics = learner.after_evaluation(result, episodes)
     if "is_best" not in metrics:  # a learner with a goal of its own says so itself
         found = Best(result.average_return, num_done, metrics.get("imitation_score"))
-        is_best = learner.best is None or is_better(config.evaluation.select, found, learner.best)
+        is_best = select(found, learner.best, RANKS[config.evaluation.select])
         if is_best:
             learner.best = found
         metrics = {**metrics, "is_best": is_best}
@@ -30,19 +30,6 @@ def evaluate_if_due(learner: Learner) -> Metrics:
         **metrics,
         "seconds_evaluation": time.perf_counter() - started,
     }
-
-
-def is_better(select: str, found: Best, best: Best) -> bool:
-    """Whether a new evaluation takes the place of the best one."""
-    match select:
-        case "last":
-            return True
-        case "return":
-            return found.average_return > best.average_return
-        case "imitation":
-            assert found.imitation_score is not None and best.imitation_score is not None
-            return found.imitation_score < best.imitation_score
-    raise ConfigError(f"--select {select}: no way to choose between two evaluations")
 
 
 def evaluate_at_start(learner: Learner) -> Metrics:

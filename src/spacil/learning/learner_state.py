@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from spacil.config.penalty_terms import parse_terms, words_of
 from spacil.engine.adam import Adam
 from spacil.learning.metrics import Counters
-from spacil.learning.wishes import Wishes
+from spacil.learning.searches import WeightSearches
 from spacil.measuring.evaluate import best_from
 from spacil.runs.checkpoints.named_tensors import (
     copies_on_cpu,
@@ -48,7 +48,7 @@ def document_of(learner: "PolicyLearner") -> dict[str, Any]:
         "counters": vars(learner.counters).copy(),
         "best": None if learner.best is None else vars(learner.best).copy(),
         "penalty_weights": list(words_of(learner.penalty_weights)),
-        **learner.wishes.document(),
+        "searches": learner.searches.state(),
     }
 
 
@@ -59,7 +59,8 @@ def restore(
     require_same_form(tensors, tensors_of(learner))
     counters = record_from(Counters, document.get("counters"), "counters")
     best = best_from(document.get("best"))
-    wishes = Wishes.restored(learner.config, document)
+    searches = WeightSearches(learner.config)
+    searches.load(document.get("searches", {}))
     weights = {term.name: term.weight for term in parse_terms(document.get("penalty_weights", ()))}
     restore_modules(_modules(learner), tensors)
     if learner.anchor is not None:
@@ -77,7 +78,7 @@ def restore(
             "not bit for bit",
             learner.env.spec.task,
         )
-    learner.counters, learner.best, learner.wishes = counters, best, wishes
+    learner.counters, learner.best, learner.searches = counters, best, searches
     learner.penalty_weights = weights
     learner.recorder.forget()
     learner.sync_acting_policy()

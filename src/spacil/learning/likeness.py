@@ -2,10 +2,8 @@
 
 from spacil.config.train_config import TrainConfig
 from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.selection import episode_of_step
 from spacil.envs.episodes import EpisodeTotals
-from spacil.measuring.imitation_score import DemonstratedStates, imitation_score, score_threshold
-from spacil.seeding import stream
+from spacil.measuring.imitation_score import DemonstratedStates, imitation_score
 
 
 def demonstrated_states(
@@ -29,12 +27,3 @@ def score_of(episodes: EpisodeTotals, demonstrated: DemonstratedStates) -> float
     """
     early_fraction = float(episodes.is_terminated.mean())
     return imitation_score(episodes.states, early_fraction, demonstrated)
-
-
-def threshold_of(demonstrations: Demonstrations, seed: int) -> float:
-    """tau, the score up to which a policy counts as like the demonstrations."""
-    return score_threshold(
-        demonstrations.states,
-        episode_of_step(demonstrations.episode_lengths),
-        stream(seed, "score threshold"),
-    )

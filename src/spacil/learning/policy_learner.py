@@ -32,10 +32,10 @@ from spacil.learning.metrics import Counters, Metrics, OpenEpisodes, Stopwatch
 from spacil.learning.plan import IterationPlan, plan_iteration
 from spacil.learning.policy_step import PolicyStep
 from spacil.learning.ppo import ClippedStep
+from spacil.learning.searches import WeightSearches
 from spacil.learning.trpo import TrustRegionStep
 from spacil.learning.update import update
 from spacil.learning.warm_start import start_from_clone
-from spacil.learning.wishes import Wishes
 from spacil.measuring.evaluate import Best, Evaluation
 from spacil.measuring.frames import frame_of_run
 from spacil.nets.policy import GaussianPolicy
@@ -73,7 +73,7 @@ class PolicyLearner:
         self.env_states: Tensor = self.env.reset()
         self.counters = Counters()
         self.best: Best | None = None
-        self.wishes = Wishes(config)
+        self.searches = WeightSearches(config)
         self.penalty_weights: dict[Any, float] = {}
         """Weights by name that a callback sets instead of the config's"""
         self.reward_terms: list[RewardTerm] = []
@@ -121,8 +121,8 @@ class PolicyLearner:
     # --- the paper's iteration
 
     def prepare(self) -> None:
-        """Measure what the run's wishes refer to."""
-        self.wishes.begin_by_references(self.demonstrations, self.common_frame, self.eval_env)
+        """Measure what the run's weight searches start from."""
+        self.searches.begin(self.demonstrations, self.common_frame, self.eval_env)
 
     def iterate(self) -> Metrics:
         """Sample, smooth policy update, value fit, smooth cost update (algo:Safe-FW)."""
@@ -136,7 +136,7 @@ class PolicyLearner:
                     self.config,
                     self.env.spec,
                     self.demonstrations,
-                    self.wishes.weights.spatial,
+                    self.searches.weights.spatial,
                 )
                 self.sync_acting_policy()
         with clock("simulation"):
@@ -149,8 +149,12 @@ class PolicyLearner:
             )
         metrics = update(self, plan, rollout, clock)
         if plan.moves_policy:
-            metrics |= self.wishes.after_batch(
-                self.policy, rollout, self.common_frame, self.streams, self.counters.iteration
+            metrics |= self.searches.after_batch(
+                self.policy,
+                rollout,
+                self.common_frame,
+                self.streams.target,
+                self.counters.iteration,
             )
         self.sync_acting_policy()
         self.counters.iteration += 1
@@ -164,12 +168,12 @@ class PolicyLearner:
     def _plan(self) -> IterationPlan:
         """What the next iteration does; a search for the weight begins with the first."""
         demos = self.demonstrations
-        self.wishes.begin(demos, self.common_frame, self.eval_env)
+        self.searches.begin(demos, self.common_frame, self.eval_env)
         num_pairs = 0 if demos is None else demos.num_steps
         return plan_iteration(
             self.config,
             self.counters.iteration,
-            self.wishes.weights,
+            self.searches.weights,
             num_pairs,
             self.penalty_weights,
         )
@@ -197,7 +201,7 @@ class PolicyLearner:
     @property
     def handed_out_policy(self) -> GaussianPolicy:
         """What a user gets: the kept policy, or the evaluated one that --smoothest chose."""
-        is_chosen = self.chosen is not None and self.wishes.chosen is not None
+        is_chosen = self.chosen is not None and self.searches.chosen is not None
         return self.chosen if is_chosen and self.chosen is not None else self.kept_policy
 
     def where(self) -> str:
@@ -213,13 +217,14 @@ class PolicyLearner:
             score = score_of(episodes, self.demonstrated)
         num_done = self.counters.iteration
         is_regular = num_done % self.config.evaluation.evaluation_interval == 0
-        metrics = self.wishes.after_evaluation(
-            evaluation, score, num_done, moves_weight=is_regular and self.num_moves > 0
+        found = Best(evaluation.average_return, num_done, score, evaluation.smoothness_j)
+        metrics = self.searches.after_evaluation(
+            evaluation, found, is_regular=is_regular and self.num_moves > 0
         )
         if self.chosen is not None:
             metrics["is_best"] = metrics["is_smoothest"]
             if metrics["is_best"]:
-                self.best = Best(evaluation.average_return, num_done, score)
+                self.best = self.searches.chosen
                 self.chosen.load_state_dict(self.kept_policy.state_dict())
                 self.chosen.normalizer.refresh()
         if self.adversary is not None:

@@ -14,7 +14,7 @@ from spacil.learning.limits import memory_named
 from spacil.learning.loop import OnIteration, train
 from spacil.learning.metrics import Metrics
 from spacil.learning.saved_run import restore, save
-from spacil.learning.target_reference import refuse_own_reference
+from spacil.learning.search_start import refuse_own_reference
 from spacil.runs import metrics_log
 from spacil.runs.checkpoints import checkpoint
 from spacil.runs.checkpoints.saving import repair

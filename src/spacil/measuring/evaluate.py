@@ -43,18 +43,19 @@ class Evaluation(ReturnStatistics):
 
 @dataclass(frozen=True)
 class Best:
-    """The evaluation whose policy is kept as the best so far, by `select`."""
+    """An evaluated policy, as far as choosing among several goes."""
 
     average_return: float
     iteration: int
     imitation_score: float | None = None
     """None where none is measured"""
+    smoothness_j: float | None = None
+    excess_change: float = 0.0
+    """Action change over what a target asks for, relative; 0 where that is met"""
 
 
 def best_from(document: Any) -> Best | None:
-    """The record as a checkpoint keeps it; earlier ones had no score."""
-    if isinstance(document, dict):
-        document = {"imitation_score": None} | document
+    """The record as a checkpoint keeps it."""
     return optional_record_from(Best, document, "best evaluation")
 
 

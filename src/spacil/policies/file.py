@@ -199,7 +199,7 @@ def _chosen_iteration(found: checkpoint.Checkpoint) -> int | None:
 
     An agent is saved when its user says so, often later than the iteration it hands out.
     """
-    match found.document.get("candidate"):
+    match found.document.get("best"):
         case {"iteration": int(iteration)} if with_prefix(found.tensors, "chosen."):
             return iteration
     return None

@@ -1,6 +1,7 @@
 """What a checkpoint must be to go on from it: nothing is cast, stretched or filled in."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ import torch
 
 from spacil.errors import StorageError
 from spacil.learning.metrics import Counters
-from spacil.learning.target import Dual
+from spacil.learning.weight_search import TargetSearch
 from spacil.measuring.evaluate import Best
 from spacil.runs.checkpoints.saved_state import (
     first_non_finite,
@@ -46,9 +47,11 @@ def test_bounds_of_actions_may_be_open_and_nothing_else() -> None:
 
 
 def test_records_read_back_as_they_were_written() -> None:
-    for record in (Counters(3, 600, 1, 0), Best(-4.5, 2), Dual(1.5, -3.0), Dual(1.5, -3.0, 1.2)):
+    search = TargetSearch.starting(1.5, 0.03)
+    measured = replace(search, measured=1.2)
+    for record in (Counters(3, 600, 1, 0), Best(-4.5, 2), search, measured):
         assert record_from(type(record), dict(vars(record)), "record") == record
-    document = {"average_return": -4, "iteration": 2, "imitation_score": None}
+    document = vars(Best(-4.0, 2)) | {"average_return": -4}
     assert record_from(Best, document, "best") == Best(-4, 2)
     assert optional_record_from(Best, None, "best") is None
 

@@ -1,4 +1,4 @@
-"""Wishes in short real runs: what they move, hand out, log, save and refuse."""
+"""Weight searches in short real runs: what they move, hand out, log, save and refuse."""
 
 import copy
 import json
@@ -15,38 +15,75 @@ from tiny_runs import tiny
 import spacil
 from spacil.cli.training.summary import wish_lines, wish_outcome
 from spacil.cli.training.train import _parse as parse_train
+from spacil.config.algorithms import Preset
 from spacil.config.defaults import default_config
-from spacil.config.flat import flat_settings, from_flat_settings, with_user_settings
+from spacil.config.flat import (
+    flat_settings,
+    from_flat_settings,
+    with_settings,
+    with_user_settings,
+)
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.demonstrator import action_change_in
+from spacil.demos.edits import with_observation_noise
 from spacil.demos.file import load_demos
 from spacil.demos.metadata import DemoMetadata
-from spacil.errors import ConfigError
-from spacil.learning.batch_measures import measure_action_change
-from spacil.learning.constraint import Constraint
+from spacil.envs.registry import make_vector_env
+from spacil.envs.vector_env import ResetSeeds
+from spacil.errors import ConfigError, DataError
+from spacil.learning.evaluation import evaluate_at_start
 from spacil.learning.loop import train
 from spacil.learning.metrics import Metrics
 from spacil.learning.policy_learner import PolicyLearner
 from spacil.learning.run import train_in_folder
-from spacil.learning.smoothest import GAIN, Smoothest
-from spacil.learning.target_reference import target_fluctuation
-from spacil.learning.wishes import Wishes
-from spacil.measuring.evaluate import Evaluation, evaluate
+from spacil.learning.search_start import (
+    TargetName,
+    start_score_search,
+    target_fraction,
+    unpenalized_j,
+    wanted_value,
+    weight_scale,
+)
+from spacil.learning.searches import Smoothest, WeightSearches, measure_action_change, measure_j
+from spacil.learning.selection import Constraint
+from spacil.learning.weight_search import LAWS, WeightSearch
+from spacil.measuring.evaluate import Best, Evaluation, evaluate
+from spacil.measuring.frames import frames_of_policy
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.file import load_policy, save_policy
 from spacil.policies.open import open_policy
 from spacil.runs.progress import Silent
+from spacil.smoothness.metric import local_constants
 from spacil.types import RolloutBatch
 
 REACHER = "Reacher-v4"
-DEMOS = load_demos(REACHER).first(20)
+WHOLE = load_demos(REACHER)
+DEMOS = WHOLE.first(20)
+FRAME = CommonFrame.of(WHOLE)
+DEMONSTRATOR_J = WHOLE.metadata.provenance["evaluation"]["smoothness_j"]
 START = {"warm_start_steps": 30, "warm_start_iterations": 1}
 
+SMALL = {
+    "num_envs": 10,
+    "steps_per_iteration": 500,
+    "simulation_threads": 1,
+    "torch_threads": 1,
+    "policy_hidden": (16, 8),
+    "value_hidden": (16,),
+    "discriminator_hidden": (16,),
+    "evaluation_steps": 100,
+    "evaluation_interval": 2,
+    "penalty_ramp_iterations": 0,
+    "smoothness_target_states": 50,
+}
 
-def make_config(**settings: Any) -> TrainConfig:
-    config = default_config("spacil", REACHER)
+
+def make_config(preset: Preset = "none", **settings: Any) -> TrainConfig:
+    config = default_config("spacil", REACHER, preset)
+    if preset != "none":
+        return with_settings(config, SMALL | settings)
     return with_user_settings(config, tiny("spacil", **START | settings))
 
 
@@ -61,6 +98,16 @@ def learners() -> Iterator[Callable[..., PolicyLearner]]:
     yield make
     for learner in made:
         learner.close()
+
+
+@pytest.fixture
+def plain_learners(learners: Callable[..., PolicyLearner]) -> Callable[..., PolicyLearner]:
+    """Learners of the plain preset: fixed weights, no warm start."""
+
+    def make(demos: Demonstrations = WHOLE, **settings: Any) -> PolicyLearner:
+        return learners(demos, preset="plain", **settings)
+
+    return make
 
 
 def train_all(learner: PolicyLearner) -> list[Metrics]:
@@ -80,11 +127,11 @@ def test_the_weight_rises_while_the_constraint_holds_and_falls_when_it_does_not(
     learners: Callable[..., PolicyLearner],
 ) -> None:
     learner = learners(iterations=9, keep_return=0.5)
-    learner.wishes.constraint = Constraint(0.5, 0.1, -1e6, -1e3)  # kept by anything
-    learner.wishes.smoothest = Smoothest.starting(0.1, 0.1)
+    kept, lost = Constraint(0.5, 0.1, -1e6, -1e3), Constraint(0.5, 0.1, -1e6, 1e9)
+    learner.searches.smoothest = search = Smoothest(WeightSearch(0.1, 0.01, 3.0), kept)
     rows: list[Metrics] = []
     train(learner, lambda row: rows.append(row) or row["iteration"] < 4)
-    learner.wishes.constraint = Constraint(0.5, 0.1, -1e6, 1e9)  # and by nothing
+    search.constraint = lost
     train(learner, rows.append)
     weights = [row["lambda_policy"] for row in rows]
     assert weights[0] == pytest.approx(0.1)
@@ -93,7 +140,7 @@ def test_the_weight_rises_while_the_constraint_holds_and_falls_when_it_does_not(
     rising, *_, falling = evaluated(rows)
     assert rising["is_constraint_met"] and not falling["is_constraint_met"]
     assert rising["constraint_slack"] > 0 > falling["constraint_slack"]
-    assert falling["next_lambda_policy"] == pytest.approx(learner.wishes.weights.spatial)
+    assert falling["next_lambda_policy"] == pytest.approx(learner.searches.weights.spatial)
 
 
 def test_without_keep_return_the_score_decides_and_no_reward_is_read(
@@ -123,8 +170,8 @@ def test_handed_out_is_the_smoothest_policy_that_kept_the_constraint(
     learners: Callable[..., PolicyLearner],
 ) -> None:
     learner = learners(iterations=8, keep_return=0.9, evaluation_interval=1)
-    learner.wishes.constraint = Constraint(0.9, 0.1, -1e6, -1e3)
-    learner.wishes.smoothest = Smoothest.starting(0.1, 0.1)
+    keep_all = Constraint(0.9, 0.1, -1e6, -1e3)
+    learner.searches.smoothest = Smoothest(WeightSearch(0.1, 0.01, 3.0), keep_all)
     kept: dict[int, GaussianPolicy] = {}
     rows: list[Metrics] = []
 
@@ -245,7 +292,7 @@ def test_a_saved_agent_acts_as_the_agent_does_also_when_it_was_saved_later(tmp_p
     assert not torch.equal(handed_out, newest)
     saved = load_policy(tmp_path / "agent")
     assert torch.equal(saved.policy.mean(states), handed_out)
-    assert saved.provenance["iteration"] == learner.wishes.chosen.iteration  # type: ignore[union-attr]  # it has one
+    assert saved.provenance["iteration"] == learner.searches.chosen.iteration  # type: ignore[union-attr]  # it has one
     (version,) = (tmp_path / "agent" / "checkpoints" / "best").glob("iter-*")
     assert torch.equal(load_policy(version).policy.mean(states), handed_out)
     assert torch.equal(open_policy(str(tmp_path / "agent")).mean(states), handed_out)
@@ -276,22 +323,25 @@ def test_what_must_be_kept_comes_before_the_action_change_and_that_before_j(
     learners: Callable[..., PolicyLearner],
 ) -> None:
     learner = learners(iterations=24, keep_return=0.5, fluctuation_target=1e-4)
-    learner.wishes.constraint = Constraint(0.5, 0.1, -1e6, -1e3)  # kept by anything
+    learner.prepare()
+    search = learner.searches.smoothest
+    assert search is not None
+    search.constraint = Constraint(0.5, 0.1, -1e6, -1e3)  # kept by anything
     rows: list[Metrics] = []
     train(learner, lambda row: rows.append(row) or row["iteration"] < 6)
     kept = rows[-1]
     assert kept["lambda_temporal"] > rows[1]["lambda_temporal"]
     assert kept["lambda_policy"] == rows[0]["lambda_policy"]  # J waits for the action change
-    learner.wishes.constraint = Constraint(0.5, 0.1, -1e6, 1e9)  # and by nothing
+    search.constraint = Constraint(0.5, 0.1, -1e6, 1e9)  # and by nothing
     train(learner, rows.append)
     # J's weight gives way as well, twice as fast as if it had not waited.
     missed = [row for row in evaluated(rows) if row["constraint_slack"] < 0]
     fall = math.log(missed[0]["next_lambda_policy"] / kept["lambda_policy"])
-    assert fall == pytest.approx(2 * GAIN * missed[0]["constraint_slack"])
+    assert fall == pytest.approx(LAWS["waiting"].gain * missed[0]["constraint_slack"])
     assert missed[-1]["next_lambda_policy"] == pytest.approx(0.1 * kept["lambda_policy"])
     assert rows[-1]["lambda_temporal"] < kept["lambda_temporal"]
     assert not rows[-1]["is_fluctuation_target_met"]
-    assert rows[-1]["next_lambda_temporal"] == learner.wishes.weights.temporal
+    assert rows[-1]["next_lambda_temporal"] == learner.searches.weights.temporal
 
 
 def test_a_fluctuation_target_moves_a_temporal_weight_of_its_own(
@@ -354,9 +404,9 @@ def test_the_demonstrators_action_change_is_read_from_whole_demonstrations() -> 
     assert action_change_in(demos.subsample(2)) is None
 
 
-def wanted(learner: PolicyLearner) -> float:
-    return target_fluctuation(
-        learner.config, learner.demonstrations, learner.common_frame, learner.eval_env
+def wanted(learner: PolicyLearner, name: TargetName = "fluctuation") -> float:
+    return wanted_value(
+        name, learner.config, learner.demonstrations, learner.common_frame, learner.eval_env
     )
 
 
@@ -428,6 +478,171 @@ def test_what_demonstrations_rule_out_is_refused_before_the_old_run_is_deleted(
     assert load_policy(tmp_path / "run").provenance == before
 
 
+# --- a target of J
+
+
+def test_a_run_moves_the_weight_the_right_way_and_logs_it(
+    plain_learners: Callable[..., PolicyLearner],
+) -> None:
+    strict = train_all(plain_learners(iterations=8, smoothness_target=1e-3))
+    loose = train_all(plain_learners(iterations=8, smoothness_target=100.0))
+    start = 0.03
+    assert strict[0]["lambda_policy"] == loose[0]["lambda_policy"] == pytest.approx(start)
+    assert strict[-1]["lambda_policy"] > 3 * start
+    assert loose[-1]["lambda_policy"] < 0.9 * start
+    assert strict[-1]["smoothness_j"] < 0.8 * loose[-1]["smoothness_j"]
+    assert strict[-1]["target_gap"] > 0 > loose[-1]["target_gap"]
+    assert all(row["smoothness_j_batch"] > 0 for row in strict)
+    assert [("target_verdict" in row) for row in strict] == [False, True] * 4
+    assert not strict[-1]["is_target_met"]
+
+
+def test_a_run_without_a_target_measures_and_logs_nothing(
+    plain_learners: Callable[..., PolicyLearner],
+) -> None:
+    rows = train_all(plain_learners(iterations=2))
+    assert not {"smoothness_j_batch", "target_gap", "target_verdict"} & rows[-1].keys()
+
+
+def test_a_run_with_a_target_resumes_bit_for_bit(
+    plain_learners: Callable[..., PolicyLearner],
+) -> None:
+    settings = {
+        "iterations": 6,
+        "smoothness_target": 0.5,
+        "smoothness_target_reference": "demonstrator",
+    }
+    whole, first, second = (plain_learners(**settings) for _ in range(3))
+    rows = train_all(whole)
+    train(first, lambda row: row["iteration"] < 4)
+    second.restore(first.tensors(), json.loads(json.dumps(first.document())))
+    assert second.searches.j_target is not None
+    assert second.searches.j_target.search.log_bias != 0
+    assert [timeless(row) for row in train_all(second)] == [timeless(row) for row in rows[4:]]
+    assert second.document() == whole.document()
+    ours, theirs = second.tensors(), whole.tensors()
+    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+
+
+def test_the_batchs_j_is_the_evaluations_j_on_the_same_states() -> None:
+    policy = GaussianPolicy(11, [-1.0] * 2, [1.0] * 2, (16, 8), generator=torch.Generator())
+    states = WHOLE.states[:60]
+    policy.normalizer.merge(states)
+    constants = local_constants(
+        policy.mean_of_normalized,
+        policy.normalize(states),
+        frames_of_policy(policy, FRAME),
+    )
+    assert constants.common is not None
+    measured = measure_j(policy, states, FRAME, 60, torch.Generator())
+    assert measured == pytest.approx(float(constants.common.mean()), rel=1e-5)
+
+
+def test_a_target_without_a_reference_is_j_itself(
+    plain_learners: Callable[..., PolicyLearner],
+) -> None:
+    assert wanted(plain_learners(smoothness_target=0.25), "smoothness") == 0.25
+
+
+def test_the_demonstrators_recorded_j_is_the_reference(
+    plain_learners: Callable[..., PolicyLearner],
+) -> None:
+    learner = plain_learners(smoothness_target=0.5, smoothness_target_reference="demonstrator")
+    assert wanted(learner, "smoothness") == pytest.approx(0.5 * DEMONSTRATOR_J)
+
+
+def test_edited_demonstrations_say_nothing_of_the_demonstrators_j(
+    plain_learners: Callable[..., PolicyLearner],
+) -> None:
+    """The recorded J is in the frame of the whole file and not in that of three episodes."""
+    settings = {"smoothness_target": 0.5, "smoothness_target_reference": "demonstrator"}
+    for edited in (WHOLE.first(3), with_observation_noise(WHOLE, 0.5, seed=0)):
+        assert wanted(plain_learners(edited, **settings), "smoothness") != pytest.approx(
+            0.5 * DEMONSTRATOR_J
+        )
+
+
+def test_an_unrecorded_demonstrator_is_cloned(plain_learners: Callable[..., PolicyLearner]) -> None:
+    silent = replace(WHOLE.first(8), metadata=DemoMetadata(WHOLE.metadata.task))
+    settings = {"smoothness_target": 0.5, "smoothness_target_reference": "demonstrator"}
+    learner = plain_learners(silent, **settings)
+    clones_j = wanted(learner, "smoothness") / 0.5
+    assert 0.2 * DEMONSTRATOR_J < clones_j < 2 * DEMONSTRATOR_J
+    assert wanted(learner, "smoothness") / 0.5 == clones_j  # seeded
+
+
+def test_a_policy_file_is_a_reference(
+    plain_learners: Callable[..., PolicyLearner], tmp_path: Path
+) -> None:
+    learner = plain_learners(smoothness_target=0.5)
+    path = tmp_path / "reference.policy.safetensors"
+    save_policy(learner.policy, path, REACHER, {})
+    j = evaluate(learner.policy, learner.eval_env, 0, 2, FRAME).smoothness_j
+    assert j is not None
+    relative = plain_learners(smoothness_target=0.5, smoothness_target_reference=str(path))
+    assert wanted(relative, "smoothness") == pytest.approx(0.5 * j, rel=0.2)
+
+
+def test_a_reference_is_measured_on_the_episodes_of_the_untrained_policy(
+    plain_learners: Callable[..., PolicyLearner], tmp_path: Path
+) -> None:
+    path = tmp_path / "reference.policy.safetensors"
+    save_policy(plain_learners().policy, path, REACHER, {})
+    learner = plain_learners(smoothness_target=0.5, smoothness_target_reference=str(path))
+    learner.policy.load_state_dict(load_policy(path).policy.state_dict())
+    at_start = evaluate_at_start(learner)["smoothness_j"]
+    assert wanted(learner, "smoothness") == pytest.approx(0.5 * at_start, rel=1e-6)
+
+
+def test_a_reference_that_does_not_fit_is_refused(
+    plain_learners: Callable[..., PolicyLearner], tmp_path: Path
+) -> None:
+    missing = plain_learners(smoothness_target=0.5, smoothness_target_reference="gail-run")
+    with pytest.raises(ConfigError, match="expected none, demonstrator, or a run folder"):
+        wanted(missing, "smoothness")
+    other = tmp_path / "other.policy.safetensors"
+    save_policy(GaussianPolicy(4, [-1.0], [1.0]), other, "Other-v0", {})
+    with pytest.raises(DataError, match="4 state dims"):
+        wanted(
+            plain_learners(smoothness_target=0.5, smoothness_target_reference=str(other)),
+            "smoothness",
+        )
+
+
+def test_the_command_line_says_what_became_of_the_target(
+    spacil: Callable[..., Any], tiny_flags: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    flags = tiny_flags("spacil", smoothness_target=1e-3, iterations=2, preset="plain")
+    command = ["train", "spacil", "--task", REACHER, "--quiet", *flags]
+    printed = spacil(*command, "--run-dir", tmp_path / "a").out
+    assert "smoothness target J 0.001: not met: J is still above it" in printed
+    result = spacil(*command, "--run-dir", tmp_path / "b", "--json").result
+    assert result["is_target_met"] is False and result["target_gap_evaluated"] > 1
+
+
+@pytest.mark.parametrize(
+    ("wish", "line"),
+    [
+        ("smoothness_target", "smoothness target J 0.5"),
+        ("fluctuation_target", "fluctuation t"),
+    ],
+)
+def test_a_run_that_ends_in_its_warm_start_says_so_too(
+    spacil: Callable[..., Any],
+    tiny_flags: Callable[..., list[str]],
+    tmp_path: Path,
+    wish: str,
+    line: str,
+) -> None:
+    """Its only iteration has not moved the policy, nor measured it on the batch."""
+    waits = {"warm_start_steps": 20, "warm_start_iterations": 2}
+    flags = tiny_flags("spacil", iterations=1, preset="plain", **waits, **{wish: 0.5})
+    command = ["train", "spacil", "--task", REACHER, "--quiet", *flags]
+    ended = spacil(*command, "--run-dir", tmp_path / "run")
+    assert ended.code == 0, ended.err
+    assert line in ended.out
+
+
 # --- weights that are withheld
 
 
@@ -449,12 +664,12 @@ def test_no_search_moves_while_its_weight_is_withheld(
     learners: Callable[..., PolicyLearner], wish: dict[str, Any], withheld: dict[str, int]
 ) -> None:
     learner = learners(iterations=9, evaluation_interval=1, **wish, **withheld)
-    learner.wishes.begin(learner.demonstrations, learner.common_frame, learner.eval_env)
-    if learner.wishes.constraint is not None:
-        learner.wishes.constraint = Constraint(0.5, 0.1, -1e6, -1e3)  # kept by anything
-    start = learner.wishes.weights
+    learner.prepare()
+    if learner.searches.smoothest is not None:
+        learner.searches.smoothest.constraint = Constraint(0.5, 0.1, -1e6, -1e3)  # kept by anything
+    start = learner.searches.weights
     found = [start]
-    train(learner, lambda row: found.append(learner.wishes.weights))
+    train(learner, lambda row: found.append(learner.searches.weights))
     assert found[:6] == [start] * 6  # before the sixth iteration, the first with all the weight
     assert found[-1] != start
 
@@ -479,7 +694,7 @@ def test_a_wish_that_is_not_made_changes_nothing() -> None:
         "fluctuation_target": 0.0,
     }
     assert with_user_settings(default, nothing) == default
-    assert Wishes(default).document() == {"dual": None}
+    assert WeightSearches(default).state() == {}
 
 
 def test_a_wish_that_is_not_made_is_no_other_ones_concern() -> None:
@@ -521,6 +736,13 @@ def test_flags_imply_what_keywords_do(flags: str, settings: dict[str, Any]) -> N
         ("spacil", {"smoothest": True, "lambda_policy": 0.0}, "expected a weight above 0"),
         ("spacil", {"select": "smoothest"}, "read with --smoothest or --keep-return only"),
         ("spacil", {"keep_return": 1.0}, "keep-return is 1.0, expected 0 to below 1"),
+        ("spacil", {"smoothness_target": -0.1}, "target is -0.1, expected above 0"),
+        ("spacil", {"smoothness_target_reference": "demonstrator"}, "above 0 when --smoothness"),
+        ("spacil", {"smoothness_target": 1.0, "lambda_policy": 0.0}, "expected a weight above 0"),
+        ("spacil", {"smoothness_target": 1.0, "smoothness_target_states": 0}, "states is 0"),
+        ("gail", {"smoothness_target": 1.0}, "GAIL with a policy penalty is spacil"),
+        ("trpo", {"smoothness_target": 1.0}, "trpo does not read it; it is for spacil, airl"),
+        ("bc", {"smoothness_target": 1.0}, "bc takes a weight, --lambda-policy"),
         ("spacil", {"fluctuation_target": -1.0}, "target is -1.0, expected above 0"),
         ("spacil", {"fluctuation_target_reference": "x"}, "above 0 when --fluctuation"),
         (
@@ -542,13 +764,13 @@ def test_wishes_that_mean_nothing_are_refused(
 
 
 def test_the_summary_counts_the_chosen_policys_share_by_the_last_reference() -> None:
-    wishes = Wishes(make_config(keep_return=0.9))
-    wishes.smoothest = Smoothest.starting(0.1, 0.1)
-    wishes.constraint = Constraint(0.9, 0.1, 0.0, follows_best=True)
+    searches = WeightSearches(make_config(keep_return=0.9))
+    keep = Constraint(0.9, 0.1, 0.0, follows_best=True)
+    searches.smoothest = Smoothest(WeightSearch(0.1, 0.01, 3.0), keep)
     rows = []
     for iteration, (earned, j) in enumerate([(1000.0, 0.5), (1090.0, 0.9)], 1):
         seen = Evaluation(earned, 0.0, 0.0, 0.0, 8, 100.0, j, j, j, j, j, 0.1)
-        found = wishes.after_evaluation(seen, 0.05, iteration, moves_weight=True)
+        found = searches.after_evaluation(seen, Best(earned, iteration, 0.05, j), is_regular=True)
         rows.append({"iteration": iteration, "lambda_policy": 0.1, **found})
     outcome = wish_outcome(rows)
     assert outcome["smoothest_iteration"] == 1
@@ -580,3 +802,37 @@ def test_the_command_line_says_what_became_of_the_wishes(
     assert result["smoothest_iteration"] in (2, 4)
     assert result["best"]["iteration"] == result["smoothest_iteration"]
     assert isinstance(result["smoothest"]["return_share"], float)
+
+
+# --- the default
+
+
+@pytest.mark.parametrize(("pairs", "fraction"), [(50, 0.4388), (300, 0.3802), (6_000, 0.2991)])
+def test_few_pairs_ask_for_less_smoothness(pairs: int, fraction: float) -> None:
+    assert target_fraction(pairs) == pytest.approx(fraction, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("reference_j", "scale"),
+    [(4.0, 1.0), (1.8, 1.0), (0.9, 4.0), (0.6, 9.0), (0.5, 10.0), (0.0, 10.0)],
+)
+def test_where_j_is_small_the_first_weight_is_larger(reference_j: float, scale: float) -> None:
+    assert weight_scale(reference_j) == pytest.approx(scale)
+
+
+def test_the_rule_starts_from_the_demonstrations_alone() -> None:
+    demos = load_demos("Reacher-v4").first(4)
+    settings = tiny("spacil", warm_start_steps=30, seed=3)
+    config = with_settings(default_config("spacil", "Reacher-v4"), settings)
+    env = make_vector_env("Reacher-v4", 1, ResetSeeds(0, "probe"), 1)
+    env.close()
+    frame = CommonFrame.of(demos)
+    rule, again = (start_score_search(config, demos, frame, env.spec) for _ in range(2))
+    assert rule == again
+    assert rule.threshold > 0.1
+    reference = unpenalized_j(config, demos, frame, env.spec)
+    assert rule.config_weight == 0.1
+    assert rule.weight == rule.first_weight == pytest.approx(0.1 * weight_scale(reference))
+    assert rule.target_j == pytest.approx(target_fraction(demos.num_steps) * reference)
+    smoother = with_settings(config, {"penalty": ("exact=100.0",)})
+    assert unpenalized_j(smoother, demos, frame, env.spec) == reference
