@@ -27,10 +27,10 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_user_settings
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds
+from spacil.learning.dagger import SmoothingLearner
 from spacil.learning.loop import train
 from spacil.learning.metrics import Metrics
 from spacil.learning.smoothing_comparison import Contender, all_filters, compare
-from spacil.learning.smoothing_learner import SmoothingLearner
 from spacil.policies.open import open_policy
 
 KEPT_OF_ROUNDS = (
@@ -58,14 +58,13 @@ def run(
         train(learner, keep)
         cpu, wall = time.process_time() - began_cpu, time.perf_counter() - began
         env = make_vector_env(task, episodes, ResetSeeds(seed, "evaluate"), 1, None)
-        assert learner.references is not None and learner.common_frame is not None
         assert learner.chosen is not None
         table, _ = compare(
             learner.teacher,
             open_policy(learner.policy),
             env,
-            learner.common_frame,
-            learner.references,
+            learner.profile.frame,
+            learner.profile.random_return,
             seed,
             episodes,
             all_filters() if has_filters else {},

@@ -49,7 +49,7 @@ def test_a_filter_is_as_good_only_in_every_respect(
 
 
 def test_the_text_names_the_filters_that_are_as_good() -> None:
-    from spacil.cli.smoothing.smooth import about_filters
+    from spacil.cli.smooth import about_filters
 
     good = contender("teacher, moving average 0.5", 99.0, 0.4, 96.0, is_filter=True)
     assert "as good here" in about_filters(table(good))

@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from spacil.config.defaults import default_config
-from spacil.config.flat import with_settings
 from spacil.config.penalty_terms import parse_terms
 from spacil.errors import DivergedError
 from spacil.learning.regression import LabelledRows, Regression
@@ -22,8 +21,8 @@ def regression(minibatch: int = 200, rate: float = 1e-3) -> Regression:
     )
     with torch.no_grad():
         student.mean_net.layers[-1].weight.mul_(30)
-    config = with_settings(default_config("bc", "Line-v0"), {"penalty_state_fraction": 1.0})
-    return Regression(config, student, Streams.from_seed(0), rate, minibatch, UNIT)
+    config = default_config("bc", "Line-v0")
+    return Regression(config, student, Streams.from_seed(0), rate, minibatch, unit=UNIT)
 
 
 def labelled() -> LabelledRows:

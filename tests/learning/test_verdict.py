@@ -6,18 +6,11 @@ import pytest
 
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_user_settings
-from spacil.learning.references import References
 from spacil.learning.verdict import Goal, Judged, Strengths, verdict
 
 
 def goal(**settings: float) -> Goal:
     return Goal.of(with_user_settings(default_config("smooth", "Hopper-v4"), settings))
-
-
-def test_the_share_counts_from_what_random_actions_earn() -> None:
-    references = References(110.0, 1.0, 1.0, random_return=10.0)
-    assert references.share(60.0) == pytest.approx(0.5)
-    assert References(10.0, 1.0, 1.0, random_return=10.0).share(60.0) is None
 
 
 @pytest.mark.parametrize(

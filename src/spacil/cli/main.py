@@ -40,7 +40,7 @@ VERBS = {
         "experiments.report",
         "a page that opens offline: tables, curves, fronts and videos of runs",
     ),
-    "smooth": ("smoothing.smooth", "any policy in, a smooth one out: distilled in closed loop"),
+    "smooth": ("smooth", "any policy in, a smooth one out: distilled in closed loop"),
     "diagnose": ("smoothing.diagnose", "why does my robot shake? findings, evidence, remedies"),
     "export": ("smoothing.export", "a policy as files for a robot: ONNX, a C header, a self-test"),
     "video": (

@@ -133,7 +133,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         reads=(
             "run", "policy_penalty", "distil", "wish", "sampling", "nets", "evaluation",
         ),
-        learner="spacil.learning.smoothing_learner:SmoothingLearner",
+        learner="spacil.learning.dagger:SmoothingLearner",
         verb="smooth",
         needs_demonstrations=False,
         # Weights and sizes: docs/results/smooth.md.

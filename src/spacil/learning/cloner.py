@@ -78,6 +78,7 @@ class Cloner:
             self.streams,
             config.bc.clone_learning_rate,
             config.bc.clone_minibatch,
+            config.penalty_states.penalty_state_fraction,
         )
         self.optimizer = self.regression.optimizer
         labelled = demonstrated_rows(self.student, demonstrations, config)

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from spacil.config.flat import with_settings
 from spacil.config.penalty_terms import POLICY_PENALTIES, PenaltyKind, WeightedTerm
 from spacil.config.train_config import TrainConfig
 from spacil.engine.adam import Adam
@@ -68,11 +67,13 @@ class Regression:
         streams: Streams,
         learning_rate: float,
         minibatch: int,
+        penalized_fraction: float = 1.0,
         unit: Tensor | None = None,
     ) -> None:
-        """`unit` [A] is what counts as 1 in each action."""
+        """`penalized_fraction` of a minibatch carries penalties; `unit` [A] is 1 in each action."""
         self.config, self.student, self.streams = config, student, streams
         self._learning_rate, self._minibatch, self._unit = learning_rate, minibatch, unit
+        self._penalized_fraction = penalized_fraction
         student.log_std.requires_grad_(False)
         self.optimizer = Adam(student.mean_net, learning_rate)
 
@@ -123,7 +124,7 @@ class Regression:
         self.optimizer.zero_grad()
         losses: dict[str, Tensor] = {}
         if terms:
-            penalties = self._penalties(labelled, terms, self.config)
+            penalties = self._penalties(labelled, terms, self._penalized_fraction)
             (scale * total(penalties)).backward()
             losses = {name: scale * value for name, value in penalties.items()}
         with torch.no_grad():
@@ -141,7 +142,7 @@ class Regression:
         return losses
 
     def _penalties(
-        self, labelled: LabelledRows, terms: Terms, config: TrainConfig
+        self, labelled: LabelledRows, terms: Terms, fraction: float
     ) -> dict[str, Tensor]:
         """Each weighted penalty on some rows."""
         student, unit = self.student, self._unit
@@ -158,8 +159,8 @@ class Regression:
                 noise = torch.randn(mean.shape, generator=self.streams.action).to(mean)
                 return replace(rows, actions=mean + student.log_std.exp() * noise)
 
-        drawn = draw_terms(terms, rows_for, student, config, self.streams)
-        built = build_terms(student, drawn, config, None if unit is None else unit.log())
+        drawn = draw_terms(terms, rows_for, student, self.config, self.streams, fraction)
+        built = build_terms(student, drawn, self.config, None if unit is None else unit.log())
         return {
             f"penalty_{name}": weight * penalty()
             for (name, penalty), weight in zip(built.items(), drawn.weights, strict=True)
@@ -173,8 +174,7 @@ class Regression:
         if terms:
             stride = -(-len(labelled) // CHECK_ROWS)
             some = torch.arange(0, len(labelled), stride, device=errors.device)
-            config = with_settings(self.config, {"penalty_state_fraction": 1.0})
-            losses = self._penalties(labelled.pick(some), terms, config) | losses
+            losses = self._penalties(labelled.pick(some), terms, fraction=1.0) | losses
         return self._finite({name: float(value) for name, value in losses.items()})
 
     @torch.no_grad()

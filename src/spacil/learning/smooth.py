@@ -18,13 +18,13 @@ from spacil.config.train_config import TrainConfig
 from spacil.engine.torch_threads import torch_threads
 from spacil.envs.registry import task_name
 from spacil.errors import RetryableError
+from spacil.learning.dagger import SmoothingLearner
 from spacil.learning.learner import Learner, make_run_env
 from spacil.learning.limits import memory_named
 from spacil.learning.loop import OnIteration, train
 from spacil.learning.metrics import Metrics
 from spacil.learning.run import train_in_folder
 from spacil.learning.smoothing_comparison import Comparison, Traces, compare
-from spacil.learning.smoothing_learner import SmoothingLearner
 from spacil.learning.verdict import Judged, verdict
 from spacil.measuring.evaluate import EVALUATION_ENVS
 from spacil.nets.policy import GaussianPolicy
@@ -89,7 +89,6 @@ def smooth(
     `run_dir`: keep the run there; one that was interrupted goes on.
     `settings`: those of `spacil smooth` by their names, e.g. `penalty={"exact": 0.03}`.
     """
-    episodes = whole_number("episodes", episodes)
     teacher = open_policy(policy, which)
     if env is None:
         env = task_of(teacher, policy)
@@ -97,6 +96,7 @@ def smooth(
     config = with_user_settings(config, {"seed": seed, **settings})
     progress = progress_for(config.run.iterations) if progress_bar else Silent()
     if run_dir is None:
+        episodes = whole_number("episodes", episodes)
         with (
             contextlib.closing(progress),
             memory_named(config),
@@ -124,6 +124,7 @@ def smooth_in_folder(
 
     `folder` is what `train_in_folder` takes: run_dir, resume, overwrite.
     """
+    episodes = whole_number("episodes", episodes)
     started: list[SmoothingLearner] = []
 
     def start() -> Learner:
@@ -154,14 +155,20 @@ def _result(
 
     The chosen student was picked for its return, so on those it looks better than it is.
     """
-    references, frame = learner.references, learner.common_frame
-    assert references is not None and frame is not None and learner.chosen is not None
+    assert learner.chosen is not None
     seed = learner.config.run.seed
     num_envs = min(episodes, EVALUATION_ENVS)
     env = make_run_env(learner.config, env_source, num_envs, "evaluate")
     with contextlib.closing(env), torch_threads(learner.config.run.torch_threads):
+        profile = learner.profile
         table, traces = compare(
-            learner.teacher, open_policy(learner.policy), env, frame, references, seed, episodes
+            learner.teacher,
+            open_policy(learner.policy),
+            env,
+            profile.frame,
+            profile.random_return,
+            seed,
+            episodes,
         )
     smooth, before = table.smooth, table.teacher
     assert smooth.smoothness_j is not None and before.smoothness_j is not None

@@ -6,7 +6,7 @@ on what was before, not on the state alone.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -16,9 +16,9 @@ from torch import Tensor
 from spacil.demos.common_frame import CommonFrame
 from spacil.envs.episodes import Actor, MakeActor, Trajectory, all_states, play
 from spacil.envs.vector_env import VectorEnv
-from spacil.learning.references import References, j_at
+from spacil.learning.teacher import j_at
 from spacil.measuring.action_filters import with_low_pass, with_moving_average
-from spacil.measuring.played import played_episodes
+from spacil.measuring.played import played_episodes, share_of_return
 from spacil.measuring.report import PlayedEpisodes
 from spacil.measuring.robustness import with_action_delay, with_noise
 from spacil.policies.source import PolicySource
@@ -129,7 +129,7 @@ def compare(
     smooth: PolicySource,
     env: VectorEnv,
     frame: CommonFrame,
-    references: References,
+    random_return: float,
     seed: int,
     num_episodes: int,
     filters: Mapping[str, Filter] | None = None,
@@ -144,26 +144,27 @@ def compare(
     before = grounds.play(lambda: acts)
     after = grounds.play(lambda: acts_smoothly)
     earned = played_episodes(before, env.spec).average_return
-    references = replace(references, teacher_return=earned)
+
+    def share(played: PlayedEpisodes) -> float | None:
+        return share_of_return(played.average_return, random_return, earned)
 
     def row(name: str, act: Actor, episodes: list[Trajectory], j: float | None) -> Contender:
         played = played_episodes(episodes, env.spec)
-        share = references.share(played.average_return)
         disturbed = grounds.disturbed(act, _unfiltered, NOISE_LEVELS)
-        return Contender(name, False, share, j, played, disturbed)
+        return Contender(name, False, share(played), j, played, disturbed)
 
     def filtered(name: str, wrap: Filter) -> Contender:
         played = played_episodes(grounds.play(lambda: wrap(acts)), env.spec)
-        share = references.share(played.average_return)
-        is_fit = share is None or share >= LEAST_DISTURBED_SHARE
+        kept = share(played)
+        is_fit = kept is None or kept >= LEAST_DISTURBED_SHARE
         disturbed = grounds.disturbed(acts, wrap, NOISE_LEVELS[:1]) if is_fit else ()
-        return Contender(f"teacher, {name}", True, share, None, played, disturbed)
+        return Contender(f"teacher, {name}", True, kept, None, played, disturbed)
 
     table = Comparison(
         task=env.spec.task,
         seed=seed,
         num_episodes=num_episodes,
-        random_return=references.random_return,
+        random_return=random_return,
         frame=frame.source,
         teacher=row("teacher", acts, before, mean_j(teacher, before, frame, seed)),
         smooth=row("smooth policy", acts_smoothly, after, mean_j(smooth, after, frame, seed)),

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor, nn
 
 from spacil.errors import ConfigError
-from spacil.learning.labelled_states import LabelledStates
 from spacil.learning.metrics import Counters
-from spacil.learning.references import References
-from spacil.learning.teacher import same_teacher
+from spacil.learning.teacher import is_same_teacher
 from spacil.learning.verdict import Strengths, judged_from
 from spacil.measuring.evaluate import Best
 from spacil.runs.checkpoints.named_tensors import (
@@ -24,7 +22,7 @@ from spacil.runs.checkpoints.named_tensors import (
 from spacil.runs.checkpoints.saved_state import optional_record_from, record_from, require_same_form
 
 if TYPE_CHECKING:
-    from spacil.learning.smoothing_learner import SmoothingLearner
+    from spacil.learning.dagger import SmoothingLearner
 
 _LABELLED = "labelled."
 
@@ -35,7 +33,7 @@ def tensors_of(learner: "SmoothingLearner") -> dict[str, Tensor]:
     named |= optimizer_tensors("student", learner.student.mean_net, learner.optimizer)
     named |= prefixed("stream.", learner.streams.state())
     named |= prefixed("env.", learner.env.save_state())
-    named |= prefixed(_LABELLED, learner.labelled.tensors())
+    named |= prefixed(_LABELLED, vars(learner.visited))
     return copies_on_cpu(named)
 
 
@@ -47,7 +45,6 @@ def document_of(learner: "SmoothingLearner") -> dict[str, Any]:
         "best": None if learner.best is None else vars(learner.best).copy(),
         "chosen": None if learner.chosen is None else vars(learner.chosen).copy(),
         "latest": None if learner.latest is None else vars(learner.latest).copy(),
-        "references": None if learner.references is None else vars(learner.references).copy(),
         "teacher": {"name": learner.teacher.name, "kind": learner.teacher.kind},
     }
 
@@ -61,10 +58,9 @@ def restore(
     best = optional_record_from(Best, document.get("best"), "best evaluation")
     chosen = judged_from(document.get("chosen"), "chosen student")
     latest = judged_from(document.get("latest"), "newest evaluation")
-    references = optional_record_from(References, document.get("references"), "references")
     strengths = record_from(Strengths, document.get("strengths"), "strengths")
-    labelled = LabelledStates.restored(with_prefix(tensors, _LABELLED), learner.nothing)
-    if not same_teacher(learner.teacher, labelled):
+    visited = learner.visited.restored(with_prefix(tensors, _LABELLED), learner.env.spec)
+    if not is_same_teacher(learner.teacher, visited.states, visited.labels):
         raise ConfigError(
             f"cannot resume with another teacher: {learner.teacher.name} does not answer as the "
             f"one of this run, {document.get('teacher')}; name that one, or start a new run"
@@ -75,8 +71,8 @@ def restore(
     restore_optimizer("student", learner.student.mean_net, learner.optimizer, tensors)
     learner.streams.restore(with_prefix(tensors, "stream."))
     learner.env_states = learner.env.load_state(with_prefix(tensors, "env."))
-    learner.counters, learner.labelled = counters, labelled
-    learner.best, learner.chosen, learner.references = best, chosen, references
+    learner.counters, learner.visited = counters, visited
+    learner.best, learner.chosen = best, chosen
     learner.strengths, learner.latest = strengths, latest
 
 

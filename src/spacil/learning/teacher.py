@@ -1,15 +1,139 @@
-"""The policy that is distilled: what it must be, and whether it is the one of a saved run."""
+"""The policy that `smooth` distils: what it must be, and what its students are compared with.
 
-from dataclasses import replace
+    score = distance of the state marginals (`measuring/imitation_score.py`)
+          + fraction of episodes that go astray, beyond the teacher's
 
+An episode is astray that terminates, or that goes where the teacher hardly goes. One of the latter
+kind, with a thousand states, would outweigh fourteen that are fine: so the distance is that of the
+other episodes, and those astray are counted. How many of them are chance is a number apart:
+weights should not move by one fall in fifteen.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
 import torch
 from torch import Tensor
 
+from spacil.demos.common_frame import CommonFrame
+from spacil.envs.episodes import EpisodeTotals
 from spacil.envs.vector_env import EnvSpec
-from spacil.learning.labelled_states import LabelledStates
+from spacil.errors import DataError
+from spacil.measuring.imitation_score import (
+    DemonstratedStates,
+    marginal_distance,
+    quantiles,
+    score_threshold,
+)
+from spacil.measuring.lens import make_lens
+from spacil.measuring.played import share_of_return
 from spacil.policies.source import PolicySource, check_is_function, check_widths
+from spacil.seeding import stream
+from spacil.smoothness.action_signal import mean_of_known
 
-_NUM_ASKED = 64
+SCORE_TOLERANCE = 0.04
+"""Imitation score that counts as alike, beyond what two sets of the teacher's episodes differ by;
+less than in training, since a teacher can be asked about every state."""
+ASTRAY_FACTOR, LEAST_ASTRAY = 3.0, 0.3
+"""An episode is astray from so many times the median distance of the teacher's own, and from so
+many standard deviations."""
+MAX_STATES = 5_000
+"""States at which J is measured."""
+NUM_COMPARED = 64
+"""Labels by which a teacher is recognised."""
+
+
+@dataclass(frozen=True)
+class TeacherProfile:
+    """How the teacher behaves in one episode per env; the same whenever it is played."""
+
+    average_return: float
+    random_return: float
+    """Mean return of random actions from the same starts"""
+    j: float
+    """J in the frame"""
+    action_change: float
+    frame: CommonFrame
+    visited: DemonstratedStates
+    """States it visits; their early fraction is that of episodes astray"""
+    astray_from: float
+    """Distance from which a single episode is astray"""
+    threshold: float
+    """Score up to which a student counts as like its teacher"""
+    action_variance: float
+    """E |a - E a|^2 of its executed actions"""
+
+    def share(self, average_return: float) -> float | None:
+        """(G - random) / (teacher - random); None where the teacher earns no more than random."""
+        return share_of_return(average_return, self.random_return, self.average_return)
+
+    def score(self, played: EpisodeTotals) -> tuple[float, float]:
+        """Score of a student's episodes, one in each env, and how much of it may be chance.
+
+        0 is alike. Chance is what one standard error of the fraction astray explains.
+        """
+        episode_of_step = _episode_of_step(played)
+        is_astray = played.is_terminated | (
+            _distances(played, episode_of_step, self.visited) > self.astray_from
+        )
+        is_kept = torch.from_numpy(~is_astray | is_astray.all())[episode_of_step]
+        distance = _distance(played.states[is_kept], self.visited)
+        astray, teachers = float(is_astray.mean()), self.visited.early_fraction
+        beyond = max(0.0, astray - teachers)
+        pooled = (astray + teachers) / 2
+        chance = math.sqrt(2 * pooled * (1 - pooled) / len(is_astray))
+        return distance + beyond, min(chance, beyond)
+
+
+def profile_of(
+    teacher: PolicySource,
+    played: EpisodeTotals,
+    random_return: float,
+    spec: EnvSpec,
+    frame: CommonFrame | None,
+    seed: int,
+) -> TeacherProfile:
+    """From one episode in each env; without a frame the states visited define one."""
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.square([*played.returns, random_return]).sum()):
+            raise DataError(
+                f"{spec.task}: the returns of teacher and random actions, {played.returns[0]:.3g} "
+                f"and {random_return:.3g}, are too large for their squares: scale the rewards of "
+                "the env down"
+            )
+    if frame is None:
+        std = played.states.double().std(0, correction=0)
+        frame = CommonFrame(std, "the states that the teacher visited")
+    episode_of_step = _episode_of_step(played)
+    distances = _distances(played, episode_of_step, DemonstratedStates.of(played.states, 0.0))
+    astray_from = max(ASTRAY_FACTOR * float(np.median(distances)), LEAST_ASTRAY)
+    is_astray = played.is_terminated | (distances > astray_from)
+    with torch.no_grad():
+        actions = teacher.mean(played.states.to(teacher.dtype))
+        actions = actions.clamp(*spec.bounds_on(actions.device))
+    return TeacherProfile(
+        average_return=float(np.mean(played.returns)),
+        random_return=random_return,
+        j=j_at(teacher, played.states, frame, seed),
+        action_change=mean_of_known(played.action_changes.tolist()) or 0.0,
+        frame=frame,
+        visited=DemonstratedStates.of(played.states, float(is_astray.mean())),
+        astray_from=astray_from,
+        threshold=score_threshold(
+            played.states, episode_of_step, stream(seed, "score threshold"), SCORE_TOLERANCE
+        ),
+        action_variance=float(actions.var(0, correction=0).sum()),
+    )
+
+
+def j_at(source: PolicySource, states: Tensor, frame: CommonFrame, seed: int) -> float:
+    """Mean J in the common frame over a random choice of raw states."""
+    rows = torch.randperm(len(states), generator=stream(seed, "subset"))[:MAX_STATES]
+    lens = make_lens(source, frame.std.to(source.dtype), frame, source.action_bounds)
+    common = lens.constants(states[rows].to(source.dtype)).common
+    assert common is not None
+    return float(common.mean())
 
 
 def teacher_for(source: PolicySource, spec: EnvSpec, states: Tensor) -> PolicySource:
@@ -19,18 +143,38 @@ def teacher_for(source: PolicySource, spec: EnvSpec, states: Tensor) -> PolicySo
     """
     check_widths(source, spec.num_states, spec.num_actions, spec.task)
     num_actions = check_is_function(source, states.to(source.dtype))
-    known = replace(source, num_states=spec.num_states, num_actions=num_actions)
-    check_widths(known, spec.num_states, spec.num_actions, spec.task)
-    bounds = torch.from_numpy(spec.action_low), torch.from_numpy(spec.action_high)
-    return replace(known, action_bounds=source.action_bounds or bounds)
+    sized = replace(source, num_states=spec.num_states, num_actions=num_actions)
+    check_widths(sized, spec.num_states, spec.num_actions, spec.task)
+    bounds = source.action_bounds or spec.bounds_on(states.device)
+    return replace(sized, action_bounds=bounds)
 
 
 @torch.no_grad()
-def same_teacher(source: PolicySource, labelled: LabelledStates) -> bool:
-    """Whether it answers as the labels say, up to rounding; anything does before there are any."""
-    states = labelled.states[:_NUM_ASKED]
+def is_same_teacher(source: PolicySource, states: Tensor, labels: Tensor) -> bool:
+    """Whether it answers as the labels say, up to rounding; true before there are any."""
+    states, labels = states[:NUM_COMPARED], labels[:NUM_COMPARED]
     if not len(states):
         return True
-    labels = labelled.labels[:_NUM_ASKED]
     answers = source.mean(states.to(source.dtype)).float()
     return answers.shape == labels.shape and torch.allclose(answers, labels, rtol=1e-3, atol=1e-4)
+
+
+def _episode_of_step(played: EpisodeTotals) -> Tensor:
+    """The episode of each row of the states of one wave."""
+    steps = torch.arange(int(played.lengths.max())).unsqueeze(1)
+    return (steps < torch.from_numpy(played.lengths)).nonzero(as_tuple=True)[1]
+
+
+def _distances(
+    played: EpisodeTotals, episode_of_step: Tensor, visited: DemonstratedStates
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """The distance of each episode alone."""
+    num_episodes = len(played.lengths)
+    return np.array(
+        [_distance(played.states[episode_of_step == i], visited) for i in range(num_episodes)]
+    )
+
+
+def _distance(states: Tensor, visited: DemonstratedStates) -> float:
+    live = states.float()[:, visited.is_live]
+    return marginal_distance(quantiles(live), visited.quantiles, visited.std)

@@ -128,9 +128,16 @@ def draw_terms(
     policy: GaussianPolicy,
     config: TrainConfig,
     streams: Streams,
+    fraction: float | None = None,
 ) -> DrawnTerms:
-    """All that is random about the terms: a subset of rows each, and their own draws on it."""
-    drawn = [draw_rows(rows_for(term.kind), term.kind, policy, config, streams) for term in terms]
+    """All that is random about the terms: a subset of rows each, and their own draws on it.
+
+    `fraction` of the rows, by default that of the config.
+    """
+    drawn = [
+        draw_rows(rows_for(term.kind), term.kind, policy, config, streams, fraction)
+        for term in terms
+    ]
     names = tuple(term.name for term in terms)
     return DrawnTerms(names, tuple(drawn), tuple(term.weight for term in terms))
 
@@ -141,10 +148,12 @@ def draw_rows(
     policy: GaussianPolicy,
     config: TrainConfig,
     streams: Streams,
+    fraction: float | None = None,
 ) -> PenaltyRows:
     """A random subset of the rows, and what the kind draws for each of them."""
     num_rows = len(rows.states)
-    fraction = config.penalty_states.penalty_state_fraction
+    if fraction is None:
+        fraction = config.penalty_states.penalty_state_fraction
     subset = random_subset(num_rows, fraction, streams.subset)
     if subset is not None:
         rows = replace(rows.pick(subset.to(rows.states.device)), num_meant=num_rows)

@@ -1,14 +1,16 @@
-"""How like its teacher a student behaves, by hand-worked numbers."""
+"""What students are compared with, and how alike they behave, by hand-worked numbers."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
+from spacil.demos.common_frame import CommonFrame
 from spacil.envs.episodes import EpisodeTotals
 from spacil.envs.vector_env import EnvSpec
-from spacil.learning.smoothing_likeness import Likeness
+from spacil.learning.teacher import TeacherProfile, profile_of
 from spacil.measuring.imitation_score import DemonstratedStates
 from spacil.policies.open import open_policy
 
@@ -25,19 +27,26 @@ def episodes(places: list[float], lengths: list[int]) -> EpisodeTotals:
 
 def test_two_episodes_of_a_teacher_say_how_far_apart_alike_ones_are() -> None:
     played = episodes([0.0, 1.0], [4, 2])
-    likeness = Likeness.of(played, open_policy(torch.nn.Linear(1, 1)), SPEC, seed=0)
-    assert likeness.visited.early_fraction == 0.5
+    profile = profile_of(open_policy(torch.nn.Linear(1, 1)), played, 0.0, SPEC, None, seed=0)
+    assert profile.visited.early_fraction == 0.5
     # The halves are the two episodes, a distance of 1 in units of their std, sqrt(2) / 3; half of
     # it, times 1.3.
-    assert likeness.threshold == pytest.approx(math.hypot(0.04, 1.3 / 2 * 3 / math.sqrt(2)))
+    assert profile.threshold == pytest.approx(math.hypot(0.04, 1.3 / 2 * 3 / math.sqrt(2)))
     # Alone, one is a third of 1 away from both together, the other two thirds; three times the
     # median, in the same units.
-    assert likeness.astray_from == pytest.approx(3 / 2 * 3 / math.sqrt(2), rel=0.05)
+    assert profile.astray_from == pytest.approx(3 / 2 * 3 / math.sqrt(2), rel=0.05)
 
 
-def beside(of_teacher: float) -> Likeness:
+def beside(of_teacher: float) -> TeacherProfile:
+    frame = CommonFrame(torch.ones(1).double(), "a test")
     visited = DemonstratedStates.of(torch.tensor([[-1.0], [1.0]]), of_teacher)
-    return Likeness(visited, astray_from=2.0, threshold=0.05, action_variance=1.0)
+    return TeacherProfile(110.0, 10.0, 1.0, 1.0, frame, visited, 2.0, 0.05, 1.0)
+
+
+def test_the_share_counts_from_what_random_actions_earn() -> None:
+    profile = beside(0.0)
+    assert profile.share(60.0) == pytest.approx(0.5)
+    assert replace(profile, random_return=110.0).share(60.0) is None
 
 
 @pytest.mark.parametrize(
@@ -51,13 +60,13 @@ def test_episodes_astray_are_counted_beyond_the_teachers_and_left_out_of_the_dis
     num_fine = 10 - num_astray
     places = [9.0] * num_astray + [0.0] * num_fine
     lengths = [2 if is_fall else 4] * num_astray + [4] * num_fine
-    score = beside(of_teacher).score(episodes(places, lengths))
-    of_fine = beside(0.0).score(episodes([0.0] * 10, [4] * 10))
-    assert of_fine.chance == 0
-    assert score.value == pytest.approx(of_fine.value + beyond)
-    assert score.chance == pytest.approx(min(beyond, math.sqrt(2 * pooled * (1 - pooled) / 10)))
+    score, chance = beside(of_teacher).score(episodes(places, lengths))
+    of_fine, no_chance = beside(0.0).score(episodes([0.0] * 10, [4] * 10))
+    assert no_chance == 0
+    assert score == pytest.approx(of_fine + beyond)
+    assert chance == pytest.approx(min(beyond, math.sqrt(2 * pooled * (1 - pooled) / 10)))
 
 
 def test_a_student_that_is_always_astray_is_as_far_as_it_goes() -> None:
-    score = beside(0.0).score(episodes([9.0, 9.0], [4, 4]))
-    assert score.value == pytest.approx(1 + 9.0, rel=0.1)
+    score, _ = beside(0.0).score(episodes([9.0, 9.0], [4, 4]))
+    assert score == pytest.approx(1 + 9.0, rel=0.1)

@@ -9,7 +9,7 @@ from typing import Any
 import drawing
 import pytest
 
-from spacil.cli.smoothing import smooth
+from spacil.cli import smooth
 
 Spacil = Callable[..., Any]
 

@@ -1,0 +1,351 @@
+"""Distil a policy in closed loop (DAgger): the student acts, the teacher labels, the fit follows.
+
+A student fitted on the teacher's own states alone is smooth and falls: its small errors lead to
+states it has never seen. So only the first round is the teacher's, for the states it lives in and
+their normaliser; in all others the student acts and the teacher says what it would have done.
+No reward is read: which student is handed out, and what the weights do, follows from the states
+it visits (`weight_rule.py`), unless a user asks for a share of the return.
+
+What is evaluated and handed out is the mean of the newest students' parameters. Each fit ends in a
+minimum of its own, near the others, and fails on episodes of its own; their mean fails more rarely
+(docs/results/smooth.md).
+"""
+
+import copy
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from spacil.config.penalty_terms import WeightedTerm
+from spacil.config.train_config import TrainConfig
+from spacil.demos.common_frame import CommonFrame
+from spacil.engine.torch_threads import torch_threads
+from spacil.envs.episodes import EpisodeTotals, play_for_totals
+from spacil.envs.rollout import collect, collect_around
+from spacil.envs.vector_env import EnvSpec
+from spacil.errors import ConfigError, StorageError
+from spacil.learning import smoothing_learner_state as learner_state
+from spacil.learning.kept_policy import KeptPolicy
+from spacil.learning.learner import make_eval_env, make_policy, make_run_env
+from spacil.learning.metrics import Counters, Metrics, Stopwatch
+from spacil.learning.regression import LabelledRows, Regression
+from spacil.learning.smoothing_weight_rule import RewardFreeRule, confirmed, first_weights
+from spacil.learning.teacher import profile_of, teacher_for
+from spacil.learning.verdict import Goal, Judged, Strengths
+from spacil.measuring.evaluate import Best, Evaluation
+from spacil.measuring.frames import frame_of_run
+from spacil.measuring.played import random_return
+from spacil.nets.policy import GaussianPolicy
+from spacil.policies.source import PolicySource
+from spacil.seeding import Streams
+from spacil.smoothness.policy_terms import PenaltyRows
+from spacil.smoothness.temporal_penalty import rows_with_successor
+from spacil.types import RolloutBatch
+
+RESTART_INTERVAL = 2
+"""Rounds between two new starts of all envs."""
+FIRST_OF_MEAN = 6
+"""The round whose student begins the mean; younger ones are much worse than the next, and stand
+for themselves."""
+KEPT_OF_MEAN = 0.7
+"""What the mean of the students keeps of itself with each round: about six rounds are in it."""
+PENALTY_INTERVAL = 4
+"""Minibatches from one that carries the penalties to the next."""
+LAST_RATE = 0.02
+"""Size of a fit's last step over that of its first: the student that acts next has settled."""
+SPREAD_CEILING = 0.3
+"""Largest fitted spread, in half ranges: a bad fit's noise would show nothing but falls."""
+TERMS = {"exact": "linear", "cats": "cats"}
+"""Penalties of `smooth` by their flag: the slope is not squared, since where one switch is needed
+a steep one costs no more than a slow one."""
+
+
+@dataclass(frozen=True)
+class VisitedStates:
+    """B states of all rounds, the oldest first, with the teacher's action in each."""
+
+    states: Tensor
+    """[B, S] float32, raw"""
+    labels: Tensor
+    """[B, A] float32"""
+    ahead: Tensor
+    """[B] int64, how many rows further on the successor is; 0 where there is none"""
+
+    @classmethod
+    def none(cls, spec: EnvSpec) -> "VisitedStates":
+        states, labels = torch.empty(0, spec.num_states), torch.empty(0, spec.num_actions)
+        return cls(states, labels, torch.empty(0, dtype=torch.int64))
+
+    def __add__(self, newer: "VisitedStates") -> "VisitedStates":
+        pairs = zip(vars(self).values(), vars(newer).values(), strict=True)
+        return VisitedStates(*(torch.cat(pair) for pair in pairs))
+
+    def __len__(self) -> int:
+        return len(self.ahead)
+
+    def for_fit(self, student: GaussianPolicy) -> LabelledRows:
+        """All rows, normalised. A teacher that switches between its bounds has means far beyond
+        them: any mean beyond the same bound is executed alike, and the student need not climb."""
+        states, labels = student.normalize(self.states), self.labels
+        low, high = student.action_low, student.action_high
+        successors = states[torch.arange(len(self)) + self.ahead]
+        return LabelledRows(
+            PenaltyRows(states, successors=successors),
+            torch.where(labels >= high, high, labels.where(labels > low, -math.inf)),
+            torch.where(labels <= low, low, labels.where(labels < high, math.inf)),
+            self.ahead > 0,
+        )
+
+    @classmethod
+    def restored(cls, tensors: Mapping[str, Tensor], spec: EnvSpec) -> "VisitedStates":
+        """Those of a checkpoint, in the env's sizes."""
+        empty, num_rows = cls.none(spec), len(tensors.get("ahead", ()))
+        for name, like in vars(empty).items():
+            found, expected = tensors.get(name), (num_rows, *like.shape[1:])
+            if found is None or found.dtype != like.dtype or found.shape != expected:
+                raise StorageError(
+                    f"the checkpoint does not fit this run: its labelled {name} should be "
+                    f"{like.dtype} {expected}"
+                )
+        return cls(**{name: tensors[name].clone() for name in vars(empty)})
+
+
+class SmoothingLearner:
+    """A student, what it has learned from, and the best mean of students so far."""
+
+    demonstrations = None
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        env_source: Any,
+        teacher: PolicySource,
+        common_frame: CommonFrame | None = None,
+    ) -> None:
+        if config.run.device != "cpu":
+            raise ConfigError(f"--device {config.run.device}: smooth fits small nets, on the CPU")
+        weights = {term.name: term.weight for term in config.policy_penalty.terms}
+        if others := sorted(weights.keys() - TERMS.keys()):
+            raise ConfigError(
+                f"--penalty {others[0]}: smooth takes exact, for all directions, and cats, along "
+                "time"
+            )
+        self.config = config
+        self.goal = Goal.of(config)
+        self.streams = Streams.from_seed(config.run.seed)
+        self.env = make_run_env(config, env_source, config.sampling.num_envs, "env")
+        spec = self.env.spec
+        self.env_states = self.env.reset()
+        self.teacher = teacher_for(teacher, spec, self.env_states)
+        self.eval_env = make_eval_env(config, env_source, spec)
+        frame = (
+            common_frame or teacher.common_frame or frame_of_run(None, spec.task, spec.num_states)
+        )
+        with torch_threads(config.run.torch_threads):
+            played = play_for_totals(self.eval_env, self._ask, 0, self.eval_env.num_envs)
+            random, seed = random_return(self.eval_env, config.run.seed), config.run.seed
+            self.profile = profile_of(self.teacher, played, random, spec, frame, seed)
+        """What students are compared with. Not in a checkpoint: the teacher plays it again."""
+        self.common_frame: CommonFrame | None = self.profile.frame
+        low, high = spec.bounds_on(self.env.device)
+        half_range = (high - low) / 2
+        self.unit = half_range.where(half_range.isfinite() & (half_range > 0), 1.0)
+        """[A], what counts as 1 in each action, so that weights mean the same in any env"""
+        self.student = make_policy(spec, config.nets, self.streams.init)
+        self.kept = KeptPolicy(self.student, KEPT_OF_MEAN)
+        self.policy = copy.deepcopy(self.student).requires_grad_(False)
+        distil = config.distil
+        self.regression = Regression(
+            config,
+            self.student,
+            self.streams,
+            distil.fit_learning_rate,
+            distil.fit_minibatch,
+            unit=self.unit,
+        )
+        self.optimizer = self.regression.optimizer
+        self.visited = VisitedStates.none(spec)
+        self.counters = Counters()
+        self.strengths = Strengths()
+        self.best: Best | None = None
+        self.chosen: Judged | None = None
+        """The evaluation of `policy`, the student handed out"""
+        self.latest: Judged | None = None
+        """The newest evaluation"""
+
+    @property
+    def kept_policy(self) -> GaussianPolicy:
+        """What is evaluated: a mean of the newest rounds' students."""
+        return self.kept.policy
+
+    @property
+    def handed_out_policy(self) -> GaussianPolicy:
+        """The best student so far, by what was asked for."""
+        return self.policy
+
+    @property
+    def is_done(self) -> bool:
+        """All rounds done."""
+        return self.counters.iteration >= self.config.run.iterations
+
+    def where(self) -> str:
+        """The round under way."""
+        return f"round {self.counters.iteration + 1}"
+
+    def prepare(self) -> None:
+        """Do nothing: the teacher has been opened."""
+
+    @property
+    def _reads_no_reward(self) -> bool:
+        """Whether weights follow from the states visited: where a user names neither weights nor
+        targets."""
+        wish = self.config.wish
+        return wish.penalty_weight == "auto" and wish.fluctuation_target == 0
+
+    @property
+    def penalty_weights(self) -> dict[str, float]:
+        """The weights of the next fit, by flag."""
+        weights = {term.name: term.weight for term in self.config.policy_penalty.terms}
+        if self._reads_no_reward:
+            profile, half_range = self.profile, float(self.unit.mean())
+            exact, cats = first_weights(
+                profile.action_variance, profile.j, profile.action_change, half_range
+            )
+            weights = {"exact": exact, "cats": cats}
+        return {name: weights.get(name, 0.0) * vars(self.strengths)[name] for name in TERMS}
+
+    def iterate(self) -> Metrics:
+        """One round: play, label, fit."""
+        clock = Stopwatch()
+        weights = self.penalty_weights
+        with clock("simulation"):
+            played = self._play()
+            self._label(played.flat_states, _ahead_in_batch(played.terminated | played.truncated))
+        labelled = self.visited.for_fit(self.student)
+        self.counters.iteration += 1
+        with clock("fit"):
+            losses = self.regression.fit(
+                labelled,
+                [WeightedTerm(TERMS[name], weight) for name, weight in weights.items() if weight],
+                # There is more to fit in later rounds, and what is left of the error are details.
+                round(self.config.distil.fit_steps * math.sqrt(self.counters.iteration)),
+                penalty_interval=PENALTY_INTERVAL,
+                last_rate=LAST_RATE,
+            )
+        # The student explores as far as it errs: noise shows it the states its errors lead to.
+        newest = torch.arange(len(labelled) - played.num_steps, len(labelled))
+        self.regression.fit_spread(labelled.pick(newest), SPREAD_CEILING)
+        self.kept.follow(self.student, max(1, self.counters.iteration + 1 - FIRST_OF_MEAN))
+        self.counters.env_steps += played.num_steps
+        return {
+            "iteration": self.counters.iteration,
+            "env_steps": self.counters.env_steps,
+            "loss_imitation": losses["imitation"],
+            **{f"loss_penalty_{k}": losses.get(f"penalty_{v}", 0.0) for k, v in TERMS.items()},
+            **{f"weight_{name}": weight for name, weight in weights.items()},
+            "policy_std": float(self.student.log_std.exp().mean()),
+            **clock.seconds,
+        }
+
+    def _play(self) -> RolloutBatch:
+        """The first round is the teacher's, and its states are the normaliser's.
+
+        Every other round starts new episodes, and the next one goes on with them: live envs would
+        rarely show a student's own first steps, since all of them restart at the same time.
+        """
+        env, num_steps = self.env, self.config.sampling.steps_per_iteration
+        num_rounds = self.counters.iteration
+        if num_rounds:
+            if num_rounds % RESTART_INTERVAL == 1:
+                self.env_states = env.reset(num_rounds)
+            played, self.env_states = collect(
+                env, self.student, self.env_states, num_steps, self.streams.action
+            )
+            return played
+        no_noise = torch.zeros(num_steps // env.num_envs, env.num_envs, env.spec.num_actions)
+        played, self.env_states = collect_around(env, self._ask, no_noise, self.env_states)
+        self.student.normalizer.merge(played.states)
+        return played
+
+    def _ask(self, states: Tensor) -> Tensor:
+        """What the teacher would have done in raw states [B, S], [B, A]."""
+        return self.teacher.mean(states.to(self.teacher.dtype)).detach().float()
+
+    def _label(self, states: Tensor, ahead: Tensor) -> None:
+        self.visited += VisitedStates(states, self._ask(states), ahead)
+
+    def after_evaluation(self, evaluation: Evaluation, episodes: EpisodeTotals) -> Metrics:
+        """Hand out this student if it is the better one, and update the weights.
+
+        Its episodes are labelled too: they show what goes wrong with the student as it is.
+        """
+        assert evaluation.smoothness_j is not None
+        profile = self.profile
+        self._label(episodes.states, _ahead_in_wave(torch.from_numpy(episodes.lengths)))
+        judged = Judged(
+            self.counters.iteration,
+            profile.share(evaluation.average_return),
+            evaluation.smoothness_j,
+            evaluation.action_fluctuation,
+            *profile.score(episodes),
+        )
+        rule: Goal | RewardFreeRule = self.goal
+        if self._reads_no_reward:
+            rule = RewardFreeRule.beside(profile.threshold, profile.j, profile.action_change)
+        candidate = confirmed(judged, self.latest)
+        is_chosen = rule.prefers(candidate, self.chosen)
+        if is_chosen:
+            self.chosen = candidate
+            self.best = Best(evaluation.average_return, self.counters.iteration)
+            self.policy.load_state_dict(self.kept.policy.state_dict())
+            self.policy.normalizer.refresh()
+        self.strengths = rule.next_strengths(self.strengths, judged, self.latest)
+        self.latest = judged
+        change = evaluation.action_fluctuation
+        return {
+            "is_best": is_chosen,
+            "imitation_score": judged.score,
+            "score_threshold": profile.threshold,
+            "return_share": judged.share,
+            "teacher_j_ratio": judged.j / profile.j if profile.j > 0 else None,
+            "teacher_fluctuation_ratio": change / profile.action_change
+            if change is not None and profile.action_change > 0
+            else None,
+        }
+
+    def close(self) -> None:
+        self.env.close()
+        self.eval_env.close()
+
+    # --- taking it apart, and putting it together again
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Every number of the run, by name, on the CPU."""
+        return learner_state.tensors_of(self)
+
+    def document(self) -> dict[str, Any]:
+        """What is not a tensor, JSON-able and free of wall-clock time."""
+        return learner_state.document_of(self)
+
+    def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
+        """Continue exactly where `tensors()` and `document()` were taken, with the same teacher."""
+        learner_state.restore(self, tensors, document)
+
+
+def _ahead_in_batch(is_cut: Tensor) -> Tensor:
+    """How far ahead the successor of each row of a batch [T, N] is; 0 where there is none."""
+    ahead = torch.zeros(is_cut.numel(), dtype=torch.int64)
+    ahead[rows_with_successor(is_cut)] = is_cut.shape[1]
+    return ahead
+
+
+def _ahead_in_wave(lengths: Tensor) -> Tensor:
+    """The same for episodes [N] that start together: step by step, those still going on."""
+    is_going_on = torch.arange(int(lengths.max()) + 1).unsqueeze(1) < lengths
+    rows = is_going_on.flatten().cumsum(0).view_as(is_going_on)
+    ahead = (rows[1:] - rows[:-1]) * is_going_on[1:]
+    return ahead[is_going_on[:-1]]
