@@ -379,8 +379,8 @@ def test_the_evaluation_of_the_untrained_policy_changes_nothing_that_follows(
     with_it = agent_type("Reacher-v4", **tiny(agent_type.algorithm))
     with_it.learn(2, run_dir=tmp_path / "run")
     assert metrics_log.read(tmp_path / "run" / "metrics.jsonl")[0]["iteration"] == 0
-    expected = without._learner.tensors()
-    for name, value in with_it._learner.tensors().items():
+    expected = without._learner.state.tensors()
+    for name, value in with_it._learner.state.tensors().items():
         assert torch.equal(value, expected[name]), name
 
 

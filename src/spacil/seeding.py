@@ -9,7 +9,6 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from spacil.errors import ConfigError
 
@@ -46,11 +45,3 @@ class Streams:
     @classmethod
     def from_seed(cls, root_seed: int) -> "Streams":
         return cls(**{field.name: stream(root_seed, field.name) for field in fields(cls)})
-
-    def state(self) -> dict[str, Tensor]:
-        """The position of every stream, as byte tensors for a checkpoint."""
-        return {field.name: getattr(self, field.name).get_state() for field in fields(self)}
-
-    def restore(self, state: dict[str, Tensor]) -> None:
-        for field in fields(self):
-            getattr(self, field.name).set_state(state[field.name])

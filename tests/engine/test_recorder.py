@@ -117,7 +117,7 @@ def test_replayed_updates_learn_what_plain_ones_do(name: str, device: str) -> No
         with one_torch_thread():
             rows = [learner.iterate() for _ in range(6)]
         histories.append([{k: v for k, v in r.items() if "seconds" not in k} for r in rows])
-        tensors.append(learner.tensors())
+        tensors.append(learner.state.tensors())
         learner.close()
     plain, replayed = histories
     assert plain == replayed

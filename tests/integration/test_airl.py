@@ -22,7 +22,7 @@ def learner_of(agent: Any) -> Any:
 
 
 def require_equal(ours: Any, theirs: Any) -> None:
-    left, right = learner_of(ours).tensors(), learner_of(theirs).tensors()
+    left, right = learner_of(ours).state.tensors(), learner_of(theirs).state.tensors()
     assert left.keys() == right.keys()
     assert [name for name in left if not torch.equal(left[name], right[name])] == []
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from stream_positions import positions
 from torch import Tensor
 
 from spacil.config.defaults import default_config
@@ -215,8 +216,8 @@ def test_the_update_leaves_the_policy_alone_and_draws_nothing() -> None:
     before = [parameter.clone() for parameter in policy.parameters()]
     adversary.train(toy_batch(policy, 30, 0), 3, streams, Recorder())
     assert all(map(torch.equal, before, policy.parameters()))
-    fresh = Streams.from_seed(0).state()
-    assert all(torch.equal(state, fresh[name]) for name, state in streams.state().items())
+    fresh = positions(Streams.from_seed(0))
+    assert all(torch.equal(state, fresh[name]) for name, state in positions(streams).items())
 
 
 def test_a_diverging_reward_ends_in_words() -> None:

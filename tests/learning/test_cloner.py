@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from penalty_cases import POLICY_PENALTIES
+from stream_positions import positions
 
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_user_settings
@@ -221,10 +222,10 @@ def test_early_stopping_weighs_the_penalty_fully_while_training_still_ramps_it_u
 
 def test_a_penalty_without_weight_draws_nothing() -> None:
     cloner = Cloner(settings(), SPEC, linear_demos())
-    before = cloner.streams.state()
+    before = positions(cloner.streams)
     epochs_of(cloner)
     moved = {
-        name for name, state in cloner.streams.state().items() if not state.equal(before[name])
+        name for name, state in positions(cloner.streams).items() if not state.equal(before[name])
     }
     assert moved == {"minibatch"}
 

@@ -1,11 +1,9 @@
 """States visited know which one follows, across rounds and ends of episodes."""
 
 import numpy as np
-import pytest
 import torch
 
 from spacil.envs.vector_env import EnvSpec
-from spacil.errors import StorageError
 from spacil.learning.dagger import VisitedStates, _ahead_in_batch, _ahead_in_wave
 from spacil.nets.policy import GaussianPolicy
 
@@ -44,12 +42,3 @@ def test_episodes_of_several_lengths_follow_each_other_step_by_step() -> None:
     ahead = _ahead_in_wave(torch.tensor([3, 1, 4]))
     followed = dict(zip(states.tolist(), states[torch.arange(8) + ahead].tolist(), strict=True))
     assert followed == {0: 1, 1: 2, 2: 2, 10: 10, 20: 21, 21: 22, 22: 23, 23: 23}
-
-
-def test_they_survive_a_checkpoint_and_refuse_one_of_other_shapes() -> None:
-    saved = dict(vars(two_rounds()))
-    restored = VisitedStates.restored(saved, SPEC)
-    assert all(torch.equal(value, saved[name]) for name, value in vars(restored).items())
-    for wrong in (saved | {"labels": saved["labels"][1:]}, {"states": saved["states"]}):
-        with pytest.raises(StorageError, match=r"labelled (labels|states) should be .*1\)"):
-            VisitedStates.restored(wrong, SPEC)

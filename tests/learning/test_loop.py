@@ -27,11 +27,11 @@ def learner(tiny: Callable[..., dict[str, Any]]) -> Iterator[PolicyLearner]:
 def test_evaluation_touches_nothing_that_training_reads(learner: PolicyLearner) -> None:
     for _ in range(2):
         learner.iterate()
-    before = learner.tensors()
+    before = learner.state.tensors()
     metrics = evaluate_if_due(learner)
     assert metrics["num_episodes"] == learner.eval_env.num_envs == 2
     assert learner.best is not None and metrics["is_best"]
-    after = learner.tensors()
+    after = learner.state.tensors()
     assert all(torch.equal(before[name], after[name]) for name in before)
 
 

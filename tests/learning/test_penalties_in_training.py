@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 from penalty_cases import POLICY_PENALTIES
+from stream_positions import positions
 from tiny_runs import plain_config, tiny
 from torch import Tensor
 
@@ -35,7 +36,7 @@ def run(
     try:
         for _ in range(iterations):
             learner.iterate()
-        return learner, learner.tensors()
+        return learner, learner.state.tensors()
     finally:
         learner.close()
 
@@ -69,7 +70,7 @@ def test_without_weights_spacil_is_gail_bit_for_bit_streams_included() -> None:
     ],
 )
 def test_what_is_turned_off_draws_nothing(off: dict[str, Any], untouched: list[str]) -> None:
-    fresh, used = Streams.from_seed(0).state(), run(1, **off)[0].streams.state()
+    fresh, used = positions(Streams.from_seed(0)), positions(run(1, **off)[0].streams)
     assert [name for name in fresh if torch.equal(fresh[name], used[name])] == untouched
 
 

@@ -35,7 +35,7 @@ def make_learner(tiny: Callable[..., dict[str, Any]]) -> Iterator[Callable[..., 
 
 
 def differing(first: PolicyLearner, second: PolicyLearner) -> list[str]:
-    ours, theirs = first.tensors(), second.tensors()
+    ours, theirs = first.state.tensors(), second.state.tensors()
     assert ours.keys() == theirs.keys()
     return [name for name, tensor in ours.items() if not torch.equal(tensor, theirs[name])]
 
@@ -49,22 +49,25 @@ def test_a_restored_learner_goes_on_bit_for_bit(
         going_on.iterate()
     restored.iterate()  # with a history of its own, which must leave no trace
     assert differing(going_on, restored)
-    restored.restore(going_on.tensors(), going_on.document())
+    restored.state.restore(going_on.state.tensors(), going_on.state.document())
     assert differing(going_on, restored) == []
     for _ in range(2):
         assert going_on.iterate()["kl"] == restored.iterate()["kl"]
         assert differing(going_on, restored) == []
-    assert going_on.document() == restored.document()
+    assert going_on.state.document() == restored.state.document()
 
 
 def test_what_was_taken_apart_does_not_change_with_the_learner(
     make_learner: Callable[..., PolicyLearner],
 ) -> None:
     learner = make_learner()
-    taken, copies = learner.tensors(), {n: t.clone() for n, t in learner.tensors().items()}
+    taken, copies = (
+        learner.state.tensors(),
+        {n: t.clone() for n, t in learner.state.tensors().items()},
+    )
     learner.iterate()
     assert all(torch.equal(taken[name], copies[name]) for name in taken)
-    learner.restore(taken, learner.document())
+    learner.state.restore(taken, learner.state.document())
     learner.iterate()
     assert all(torch.equal(taken[name], copies[name]) for name in taken)
 
@@ -72,9 +75,9 @@ def test_what_was_taken_apart_does_not_change_with_the_learner(
 def test_a_state_with_other_tensors_is_refused(make_learner: Callable[..., PolicyLearner]) -> None:
     gail, trpo = make_learner("gail"), make_learner("trpo")
     with pytest.raises(StorageError, match=r"missing \['discriminator\.action_high'"):
-        gail.restore(trpo.tensors(), trpo.document())
+        gail.state.restore(trpo.state.tensors(), trpo.state.document())
     with pytest.raises(StorageError, match=r"missing \[\], unknown \['discriminator"):
-        trpo.restore(gail.tensors(), gail.document())
+        trpo.state.restore(gail.state.tensors(), gail.state.document())
 
 
 def test_building_and_training_leave_the_global_generator_alone(

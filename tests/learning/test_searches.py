@@ -55,6 +55,7 @@ from spacil.nets.policy import GaussianPolicy
 from spacil.policies.file import load_policy, save_policy
 from spacil.policies.open import open_policy
 from spacil.runs.progress import Silent
+from spacil.runs.state import State
 from spacil.smoothness.metric import local_constants
 from spacil.types import RolloutBatch
 
@@ -158,7 +159,7 @@ def test_without_keep_return_the_score_decides_and_no_reward_is_read(
         env.step = worthless  # type: ignore[method-assign]
     rows, same = train_all(paid), train_all(unpaid)
     assert {row["average_return"] for row in evaluated(same)} == {0}
-    ours, theirs = paid.tensors(), unpaid.tensors()
+    ours, theirs = paid.state.tensors(), unpaid.state.tensors()
     differing = [name for name in ours if not torch.equal(ours[name], theirs[name])]
     assert differing == ["episode.returns"]
     assert "return_share" not in rows[-1]
@@ -213,10 +214,10 @@ def test_a_run_with_wishes_resumes_bit_for_bit(
     whole, first, second = (learners(iterations=8, **wish) for _ in range(3))
     rows = train_all(whole)
     train(first, lambda row: row["iteration"] < 5)
-    second.restore(first.tensors(), json.loads(json.dumps(first.document())))
+    second.state.restore(first.state.tensors(), json.loads(json.dumps(first.state.document())))
     assert [timeless(row) for row in train_all(second)] == [timeless(row) for row in rows[5:]]
-    assert second.document() == whole.document()
-    ours, theirs = second.tensors(), whole.tensors()
+    assert second.state.document() == whole.state.document()
+    ours, theirs = second.state.tensors(), whole.state.tensors()
     assert ours.keys() == theirs.keys() and "chosen.log_std" in ours
     assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
 
@@ -254,7 +255,7 @@ def test_rewards_that_are_not_finite_count_as_none(
     row = train_all(learner)[-1]
     assert "some that are not finite: --keep-return 0.9 is of the best return" in caplog.text
     assert row["share_reference"] == row["average_return"]
-    json.dumps(learner.document(), allow_nan=False)
+    json.dumps(learner.state.document(), allow_nan=False)
 
 
 def test_a_demonstrator_no_better_than_chance_has_no_return_to_keep(
@@ -515,12 +516,12 @@ def test_a_run_with_a_target_resumes_bit_for_bit(
     whole, first, second = (plain_learners(**settings) for _ in range(3))
     rows = train_all(whole)
     train(first, lambda row: row["iteration"] < 4)
-    second.restore(first.tensors(), json.loads(json.dumps(first.document())))
+    second.state.restore(first.state.tensors(), json.loads(json.dumps(first.state.document())))
     assert second.searches.j_target is not None
     assert second.searches.j_target.search.log_bias != 0
     assert [timeless(row) for row in train_all(second)] == [timeless(row) for row in rows[4:]]
-    assert second.document() == whole.document()
-    ours, theirs = second.tensors(), whole.tensors()
+    assert second.state.document() == whole.state.document()
+    ours, theirs = second.state.tensors(), whole.state.tensors()
     assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
 
 
@@ -694,7 +695,9 @@ def test_a_wish_that_is_not_made_changes_nothing() -> None:
         "fluctuation_target": 0.0,
     }
     assert with_user_settings(default, nothing) == default
-    assert WeightSearches(default).state() == {}
+    state = State()
+    WeightSearches(default).register(state)
+    assert set(state.document().values()) == {None}
 
 
 def test_a_wish_that_is_not_made_is_no_other_ones_concern() -> None:

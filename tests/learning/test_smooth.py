@@ -119,15 +119,15 @@ def test_a_run_taken_apart_after_a_round_goes_on_bit_for_bit() -> None:
     train(first, lambda metrics: None)
     second = learner(3)
     second.common_frame = first.common_frame
-    second.restore(first.tensors(), first.document())
+    second.state.restore(first.state.tensors(), first.state.document())
     # The cart cannot be saved within an episode; 40 steps a round are one, so nothing is lost.
     second.env_states = second.env.reset(2)
     train(second, lambda metrics: None)
-    ours, theirs = whole.tensors(), second.tensors()
+    ours, theirs = whole.state.tensors(), second.state.tensors()
     assert ours.keys() == theirs.keys()
     for name, value in ours.items():
         assert name.startswith("env.") or torch.equal(value, theirs[name]), name
-    assert whole.document() == second.document()
+    assert whole.state.document() == second.state.document()
     assert whole.penalty_weights == second.penalty_weights and whole.penalty_weights["exact"] > 0
     assert whole.profile.threshold == second.profile.threshold
 
@@ -157,7 +157,7 @@ def test_the_default_comes_out_the_same_where_nothing_is_paid() -> None:
     train(paid, lambda metrics: weights.append(metrics["weight_exact"]))
     train(free, lambda metrics: None)
     assert len(set(weights)) > 1  # the rule was at work
-    ours, theirs = paid.tensors(), free.tensors()
+    ours, theirs = paid.state.tensors(), free.state.tensors()
     assert all(torch.equal(value, theirs[name]) for name, value in ours.items())
     assert vars(paid.strengths) == vars(free.strengths)
     assert free.latest is not None and free.latest.share is None
@@ -168,7 +168,7 @@ def test_a_run_does_not_go_on_with_another_teacher() -> None:
     train(first, lambda metrics: None)
     other = learner(2, foreign.as_function(foreign.make_module(2, 1)))
     with pytest.raises(ConfigError, match="cannot resume with another teacher"):
-        other.restore(first.tensors(), first.document())
+        other.state.restore(first.state.tensors(), first.state.document())
 
 
 def test_weights_mean_the_same_whatever_the_units_of_the_actions() -> None:

@@ -40,7 +40,7 @@ def new_learner(tiny: Callable[..., dict[str, Any]]) -> Iterator[NewLearner]:
 
 
 def parameters(learner: PolicyLearner, name: str) -> dict[str, torch.Tensor]:
-    return {key: value for key, value in learner.tensors().items() if key.startswith(name)}
+    return {key: value for key, value in learner.state.tensors().items() if key.startswith(name)}
 
 
 def put_clone(learner: PolicyLearner) -> None:
@@ -137,7 +137,7 @@ def test_a_run_goes_on_bit_for_bit_and_does_not_clone_again(
     whole, stopped, resumed = new_learner(), new_learner(), new_learner()
     loop.train(whole, lambda metrics: None)
     loop.train(stopped, lambda metrics: metrics["iteration"] < done)
-    resumed.restore(stopped.tensors(), stopped.document())
+    resumed.state.restore(stopped.state.tensors(), stopped.state.document())
     rows: list[dict[str, Any]] = []
     loop.train(resumed, rows.append)
     assert is_same(parameters(resumed, ""), parameters(whole, ""))

@@ -1,7 +1,6 @@
 """One policy, one frame, one J: whoever measures it."""
 
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +22,6 @@ from spacil.runs.checkpoints import checkpoint
 from spacil.smoothness.metric import MAX_DENSE_ACTIONS
 
 Spacil = Callable[..., Any]
-OLD_RUNS = Path("tests/fixtures/v0.1")
 
 
 def make_policy(num_actions: int = 2) -> GaussianPolicy:
@@ -224,16 +222,6 @@ def test_an_agent_is_measured_in_its_own_frame(tiny: Callable[..., dict[str, Any
         agent.close()
     assert agent.common_frame is not None and report.common_frame is not None
     assert report.common_frame.hash == agent.common_frame.content_hash
-
-
-def test_a_run_from_before_frames_were_kept_is_measured_in_the_bundled_one(
-    spacil: Spacil, tmp_path: Path
-) -> None:
-    run = shutil.copytree(OLD_RUNS / "gail", tmp_path / "run")
-    for verb in ("evaluate", "smoothness"):
-        shown = spacil(verb, run, "--episodes", 1)
-        assert shown.code == 0
-        assert "common frame: bundled demonstrations of Reacher-v4; 10 of 11 state" in shown.out
 
 
 def test_ants_frame_and_policy_differ_in_dims_and_both_are_printed(spacil: Spacil) -> None:

@@ -20,7 +20,6 @@ from spacil.runs.evaluations import (
 )
 
 CONFIG = with_settings(default_config("gail", "Hopper-v4"), {"seed": 3})
-OLD = Path(__file__).parents[1] / "fixtures" / "v0.1"
 
 
 def row(iteration: int, average_return: float | None) -> dict[str, Any]:
@@ -76,14 +75,6 @@ def test_the_file_names_its_format_and_its_run(tmp_path: Path) -> None:
     assert document["spacil_version"] == spacil.__version__
     assert (document["algorithm"], document["task"], document["seed"]) == ("gail", "Hopper-v4", 3)
     assert "commit" in document and "fresh" not in document
-
-
-@pytest.mark.parametrize("run", ["trpo", "gail", "spacil", "bc", "fast", "target"])
-def test_a_file_of_version_0_1_is_read_and_has_no_identity(run: str) -> None:
-    found = read_evaluations(OLD / run / "eval.json")
-    assert found.identity is None and found.fresh is None
-    assert found.best is not None and found.last is not None
-    assert found.last["iteration"] == 2
 
 
 @pytest.mark.parametrize(

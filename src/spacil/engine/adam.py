@@ -44,6 +44,11 @@ class Adam:
         """Views of a vector over all parameters, in the module's order."""
         return unflatten(vector, self._parameters)
 
+    @property
+    def state(self) -> dict[str, Tensor]:
+        """The moments and the count of steps, to be saved and written into."""
+        return {"mean": self.mean, "square": self.square, "num_steps": self.num_steps}
+
     def zero_grad(self) -> None:
         self.gradient.zero_()
 

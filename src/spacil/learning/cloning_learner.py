@@ -5,10 +5,7 @@ far, under the name `policy`; the student in training travels beside it. A stopp
 needs no step back to its best epoch, and a longer one goes on as if it had never stopped.
 """
 
-from collections.abc import Mapping
 from typing import Any
-
-from torch import Tensor, nn
 
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
@@ -16,19 +13,10 @@ from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.episodes import EpisodeTotals
 from spacil.learning.cloner import CloneCounters, Cloner
 from spacil.learning.learner import make_eval_env, make_run_env
-from spacil.measuring.evaluate import Best, Evaluation, best_from
+from spacil.measuring.evaluate import Best, Evaluation
 from spacil.measuring.frames import frame_of_run
 from spacil.nets.policy import GaussianPolicy
-from spacil.runs.checkpoints.named_tensors import (
-    copies_on_cpu,
-    module_tensors,
-    optimizer_tensors,
-    prefixed,
-    restore_modules,
-    restore_optimizer,
-    with_prefix,
-)
-from spacil.runs.checkpoints.saved_state import record_from, require_same_form
+from spacil.runs.state import State
 
 
 class CloningLearner(Cloner):
@@ -54,6 +42,14 @@ class CloningLearner(Cloner):
             demonstrations, config.task, probe.spec.num_states
         )
         self.best: Best | None = None
+        state = self.state = State()
+        state.register("policy", self.policy)
+        state.register("student", self.student)
+        state.register("optimizer.student", self.optimizer.state)
+        for name, generator in vars(self.streams).items():
+            state.register(f"stream.{name}", generator)
+        state.register_record("counters", self, CloneCounters)
+        state.register_record("best", self, Best, optional=True)
 
     @property
     def kept_policy(self) -> GaussianPolicy:
@@ -88,30 +84,3 @@ class CloningLearner(Cloner):
 
     def close(self) -> None:
         self.eval_env.close()
-
-    def tensors(self) -> dict[str, Tensor]:
-        """Every number of the run, by name, on the CPU."""
-        named = module_tensors(self._modules())
-        named |= optimizer_tensors("student", self.student.mean_net, self.optimizer)
-        named |= prefixed("stream.", self.streams.state())
-        return copies_on_cpu(named)
-
-    def document(self) -> dict[str, Any]:
-        """What is not a tensor, JSON-able and free of wall-clock time."""
-        return {
-            "counters": vars(self.counters).copy(),
-            "best": None if self.best is None else vars(self.best).copy(),
-        }
-
-    def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
-        """Continue exactly where `tensors()` and `document()` were taken."""
-        require_same_form(tensors, self.tensors())
-        counters = record_from(CloneCounters, document.get("counters"), "counters")
-        best = best_from(document.get("best"))
-        restore_modules(self._modules(), tensors)
-        restore_optimizer("student", self.student.mean_net, self.optimizer, tensors)
-        self.streams.restore(with_prefix(tensors, "stream."))
-        self.counters, self.best = counters, best
-
-    def _modules(self) -> dict[str, nn.Module]:
-        return {"policy": self.policy, "student": self.student}

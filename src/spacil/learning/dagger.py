@@ -28,19 +28,19 @@ from spacil.envs.episodes import EpisodeTotals, play_for_totals
 from spacil.envs.rollout import collect, collect_around
 from spacil.envs.vector_env import EnvSpec
 from spacil.errors import ConfigError, StorageError
-from spacil.learning import smoothing_learner_state as learner_state
 from spacil.learning.kept_policy import KeptPolicy
 from spacil.learning.learner import make_eval_env, make_policy, make_run_env
 from spacil.learning.metrics import Counters, Metrics, Stopwatch
 from spacil.learning.regression import LabelledRows, Regression
 from spacil.learning.smoothing_weight_rule import RewardFreeRule, confirmed, first_weights
-from spacil.learning.teacher import profile_of, teacher_for
+from spacil.learning.teacher import is_same_teacher, profile_of, teacher_for
 from spacil.learning.verdict import Goal, Judged, Strengths
 from spacil.measuring.evaluate import Best, Evaluation
 from spacil.measuring.frames import frame_of_run
 from spacil.measuring.played import random_return
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.source import PolicySource
+from spacil.runs.state import State
 from spacil.seeding import Streams
 from spacil.smoothness.policy_terms import PenaltyRows
 from spacil.smoothness.temporal_penalty import rows_with_successor
@@ -99,19 +99,6 @@ class VisitedStates:
             torch.where(labels <= low, low, labels.where(labels < high, math.inf)),
             self.ahead > 0,
         )
-
-    @classmethod
-    def restored(cls, tensors: Mapping[str, Tensor], spec: EnvSpec) -> "VisitedStates":
-        """Those of a checkpoint, in the env's sizes."""
-        empty, num_rows = cls.none(spec), len(tensors.get("ahead", ()))
-        for name, like in vars(empty).items():
-            found, expected = tensors.get(name), (num_rows, *like.shape[1:])
-            if found is None or found.dtype != like.dtype or found.shape != expected:
-                raise StorageError(
-                    f"the checkpoint does not fit this run: its labelled {name} should be "
-                    f"{like.dtype} {expected}"
-                )
-        return cls(**{name: tensors[name].clone() for name in vars(empty)})
 
 
 class SmoothingLearner:
@@ -176,6 +163,41 @@ class SmoothingLearner:
         """The evaluation of `policy`, the student handed out"""
         self.latest: Judged | None = None
         """The newest evaluation"""
+        self._register_state()
+
+    def _register_state(self) -> None:
+        """Name all that the next round depends on; `policy` is what is handed out."""
+        state = self.state = State()
+        state.register_tensors(
+            "labelled", lambda: vars(self.visited), self._load_visited, grows=True
+        )
+        state.register("policy", self.policy)
+        state.register("student", self.student)
+        state.register("kept", self.kept.policy)
+        state.register("optimizer.student", self.optimizer.state)
+        for name, generator in vars(self.streams).items():
+            state.register(f"stream.{name}", generator)
+        state.register_tensors("env", self.env.save_state, self._load_env)
+        state.register_record("counters", self, Counters)
+        state.register_record("strengths", self, Strengths)
+        state.register_record("best", self, Best, optional=True)
+        state.register_record("chosen", self, Judged, optional=True)
+        state.register_record("latest", self, Judged, optional=True)
+        for policy in (self.policy, self.student, self.kept.policy):
+            state.after_restore(policy.normalizer.refresh)
+
+    def _load_visited(self, saved: Mapping[str, Tensor]) -> None:
+        if len({len(tensor) for tensor in saved.values()}) > 1:
+            raise StorageError("the labelled states in the checkpoint have unequal lengths")
+        if not is_same_teacher(self.teacher, saved["states"], saved["labels"]):
+            raise ConfigError(
+                f"cannot resume with another teacher: {self.teacher.name} does not answer as that "
+                "of the run; name that one, or start a new run"
+            )
+        self.visited = VisitedStates(**{name: tensor.clone() for name, tensor in saved.items()})
+
+    def _load_env(self, saved: Mapping[str, Tensor]) -> None:
+        self.env_states = self.env.load_state(saved)
 
     @property
     def kept_policy(self) -> GaussianPolicy:
@@ -320,20 +342,6 @@ class SmoothingLearner:
     def close(self) -> None:
         self.env.close()
         self.eval_env.close()
-
-    # --- taking it apart, and putting it together again
-
-    def tensors(self) -> dict[str, Tensor]:
-        """Every number of the run, by name, on the CPU."""
-        return learner_state.tensors_of(self)
-
-    def document(self) -> dict[str, Any]:
-        """What is not a tensor, JSON-able and free of wall-clock time."""
-        return learner_state.document_of(self)
-
-    def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
-        """Continue exactly where `tensors()` and `document()` were taken, with the same teacher."""
-        learner_state.restore(self, tensors, document)
 
 
 def _ahead_in_batch(is_cut: Tensor) -> Tensor:

@@ -1,10 +1,8 @@
 """The seam for learners: what the loop, the run folder and the Python face ask of one."""
 
-from collections.abc import Mapping
 from typing import Any, Protocol
 
 import torch
-from torch import Tensor
 
 from spacil.config.algorithms import ALGORITHMS, from_table
 from spacil.config.general import NetsConfig
@@ -18,6 +16,7 @@ from spacil.errors import ConfigError
 from spacil.learning.metrics import Metrics
 from spacil.measuring.evaluate import Best, Evaluation, expected_length, num_evaluation_envs
 from spacil.nets.policy import GaussianPolicy
+from spacil.runs.state import State
 
 
 class HasProgress(Protocol):
@@ -33,7 +32,9 @@ class Learner(Protocol):
     config: TrainConfig
     best: Best | None
     common_frame: CommonFrame | None
-    """The units of J"""
+    """Units of J"""
+    state: State
+    """All that a checkpoint keeps"""
 
     @property
     def counters(self) -> HasProgress: ...
@@ -76,18 +77,6 @@ class Learner(Protocol):
 
     def after_evaluation(self, evaluation: Evaluation, episodes: EpisodeTotals) -> Metrics:
         """Hear how good and smooth the policy is; returns what else is known now."""
-        ...
-
-    def tensors(self) -> dict[str, Tensor]:
-        """Every number of the run, by name, on the CPU."""
-        ...
-
-    def document(self) -> dict[str, Any]:
-        """What is not a tensor, JSON-able and free of wall-clock time."""
-        ...
-
-    def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
-        """Continue exactly where `tensors()` and `document()` were taken."""
         ...
 
     def close(self) -> None: ...

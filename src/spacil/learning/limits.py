@@ -3,13 +3,12 @@
 import contextlib
 import resource
 import sys
-import weakref
 from collections.abc import Iterator
 
 import torch
 
 from spacil.config.train_config import TrainConfig
-from spacil.errors import DivergedError, RetryableError, StorageError
+from spacil.errors import DivergedError, RetryableError
 from spacil.learning.learner import Learner
 
 
@@ -19,32 +18,12 @@ def divergence_located(learner: Learner) -> Iterator[None]:
 
     Whatever cuts an iteration short, Ctrl-C too, leaves a learner that is in the middle of one.
     """
-    where = learner.where()
-    _cut_short[learner] = where
+    where = learner.state.cut_short = learner.where()
     try:
         yield
     except DivergedError as error:
         raise DivergedError(f"in {where}: {error}") from error
-    mark_whole(learner)
-
-
-def mark_whole(learner: Learner) -> None:
-    """The learner is between two iterations: one has ended, or a saved state was put into it."""
-    _cut_short.pop(learner, None)
-
-
-def require_whole_iteration(learner: Learner) -> None:
-    """Refuse to save half an iteration as a whole one."""
-    where = _cut_short.get(learner)
-    if where is not None:
-        raise StorageError(
-            f"{where} was cut short, and half an iteration cannot be saved: load the last saved "
-            "state, or learn in a run folder, which keeps every iteration"
-        )
-
-
-_cut_short: "weakref.WeakKeyDictionary[Learner, str]" = weakref.WeakKeyDictionary()
-"""Where each learner is that has begun an iteration and not ended it."""
+    learner.state.cut_short = None
 
 
 @contextlib.contextmanager

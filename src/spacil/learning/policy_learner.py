@@ -5,6 +5,7 @@ put together again bit for bit. TRPO, GAIL, SPaCIL and AIRL are settings of this
 """
 
 import copy
+import logging
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from torch import Tensor
 
 from spacil.config.algorithms import ALGORITHMS, from_table
+from spacil.config.penalty_terms import parse_terms, words_of
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
@@ -21,7 +23,6 @@ from spacil.engine.recorder import Recorder
 from spacil.envs.episodes import EpisodeTotals
 from spacil.envs.rollout import collect
 from spacil.envs.vector_env import EnvSpec
-from spacil.learning import learner_state
 from spacil.learning.adversary import Adversary
 from spacil.learning.fidelity import make_anchor, stagger
 from spacil.learning.judge import RewardTerm
@@ -40,9 +41,12 @@ from spacil.measuring.evaluate import Best, Evaluation
 from spacil.measuring.frames import frame_of_run
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.value import ValueNet
+from spacil.runs.state import State
 from spacil.seeding import Streams
 from spacil.smoothness.cost_metric import cost_constants
 from spacil.smoothness.policy_terms import refuse_undiscounted
+
+_logger = logging.getLogger(__name__)
 
 NUM_COST_STATES = 1_000
 """Demonstrated states, evenly spaced, on which the cost's smoothness is logged."""
@@ -83,6 +87,7 @@ class PolicyLearner:
         if config.fidelity.staggered_starts:
             self.env_states = stagger(self.env, self.env_states, self.open_episodes)
         self._build_networks(self.env.spec)
+        self._register_state()
 
     def _build_networks(self, spec: EnvSpec) -> None:
         nets, start = self.config.nets, self.streams.init
@@ -117,6 +122,58 @@ class PolicyLearner:
             kind = self.config.discriminator.discriminator_actions
             expert = self.demonstrations.expert_batch(kind).to(self.device)
             self.adversary = from_table(adversary)(self.config, self.policy, expert, start)
+
+    def _register_state(self) -> None:
+        """Name all that the next iteration depends on; `policy` is what is handed out."""
+        state = self.state = State()
+        if self.kept is None:
+            state.register("policy", self.policy)
+        else:
+            state.register("policy", self.kept.policy)
+            state.register("student", self.policy)
+        state.register("value", self.value)
+        state.register("optimizer.value", self.value_optimizer.state)
+        if self.chosen is not None:
+            state.register("chosen", self.chosen)
+        if self.policy_step.optimizer is not None:
+            state.register("optimizer.policy", self.policy_step.optimizer.state)
+        if self.adversary is not None:
+            state.register("discriminator", self.adversary.network)
+            state.register("optimizer.discriminator", self.adversary.optimizer.state)
+        for name, generator in vars(self.streams).items():
+            state.register(f"stream.{name}", generator)
+        if self.anchor is not None:
+            state.register("stream.anchor", self.anchor.generator)
+        state.register("episode", vars(self.open_episodes))
+        state.register_tensors("env", self.env.save_state, self._load_env)
+        state.register_record("counters", self, Counters)
+        state.register_record("best", self, Best, optional=True)
+        state.register_value(
+            "penalty_weights",
+            lambda: list(words_of(self.penalty_weights)),
+            lambda words: {term.name: term.weight for term in parse_terms(words or ())},
+            lambda weights: setattr(self, "penalty_weights", weights),
+        )
+        self.searches.register(state)
+        state.after_restore(self._refresh)
+
+    def _load_env(self, saved: Mapping[str, Tensor]) -> None:
+        self.env_states = self.env.load_state(saved)
+        if not self.env.spec.restores_exactly:
+            _logger.warning(
+                "%s cannot be saved within an episode: the run continues with new episodes, "
+                "not bit for bit",
+                self.env.spec.task,
+            )
+            self.open_episodes.returns.zero_()
+            self.open_episodes.lengths.zero_()
+
+    def _refresh(self) -> None:
+        """Bring up to date what follows from the restored parts."""
+        self.recorder.forget()
+        self.sync_acting_policy()
+        for policy in (self.policy, self.kept_policy, self.handed_out_policy):
+            policy.normalizer.refresh()
 
     # --- the paper's iteration
 
@@ -248,17 +305,3 @@ class PolicyLearner:
     def close(self) -> None:
         self.env.close()
         self.eval_env.close()
-
-    # --- taking it apart, and putting it together again
-
-    def tensors(self) -> dict[str, Tensor]:
-        """Every number of the run, by name, on the CPU."""
-        return learner_state.tensors_of(self)
-
-    def document(self) -> dict[str, Any]:
-        """What is not a tensor, JSON-able and free of wall-clock time."""
-        return learner_state.document_of(self)
-
-    def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
-        """Continue exactly where `tensors()` and `document()` were taken."""
-        learner_state.restore(self, tensors, document)

@@ -86,7 +86,7 @@ def train_recorded(
         repair(run.checkpoints, found.iteration)
     else:
         _prepare(learner, run.path)
-    checkpoint.require_space(run.path, learner.tensors())
+    checkpoint.require_space(run.path, learner.state.tensors())
     run.begin()
     if inputs is not None:
         write_inputs(run.path / INPUTS, completed(inputs, learner))

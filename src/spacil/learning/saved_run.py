@@ -15,7 +15,6 @@ from torch import Tensor
 
 from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings
 from spacil.config.train_config import TrainConfig
-from spacil.config.upgrade import upgraded
 from spacil.demos.common_frame import (
     FRAME_KEY,
     frame_document,
@@ -25,23 +24,22 @@ from spacil.demos.common_frame import (
 )
 from spacil.errors import ConfigError, DivergedError, StorageError
 from spacil.learning.learner import Learner
-from spacil.learning.limits import mark_whole, require_whole_iteration
 from spacil.learning.metrics import Metrics
 from spacil.plain_text import shown
 from spacil.policies.file import policy_document
 from spacil.runs.checkpoints import checkpoint
-from spacil.runs.checkpoints.saved_state import first_non_finite
 from spacil.runs.checkpoints.saving import write_state
 from spacil.runs.ownership import Confirm, unchallenged
 from spacil.runs.provenance import deciding_last_bits, provenance_of
 from spacil.runs.resuming import check_resumable, config_of, settings_in
+from spacil.runs.state import first_non_finite
 
 _logger = logging.getLogger(__name__)
 
 
 def restore(learner: Learner, found: checkpoint.Checkpoint) -> None:
     """Put a checkpoint into a learner of the same settings, demonstrations and env."""
-    check_resumable(upgraded(settings_in(found)), flat_settings(learner.config))
+    check_resumable(settings_in(found), flat_settings(learner.config))
     _require_own_counter(found)
     now = run_document(learner)
     for name in ("demonstrations", "env"):
@@ -66,8 +64,7 @@ def restore(learner: Learner, found: checkpoint.Checkpoint) -> None:
     elif learner.common_frame is not None:
         source = learner.common_frame.source
         _logger.warning("the checkpoint keeps no common frame: J is now in that of %s", source)
-    learner.restore(without_frame(found.tensors), found.document)
-    mark_whole(learner)
+    learner.state.restore(without_frame(found.tensors), found.document)
 
 
 def save(
@@ -91,8 +88,12 @@ def state_to_save(
     learner: Learner,
 ) -> tuple[dict[str, Tensor], dict[str, Any], dict[str, Any]]:
     """Tensors, document and provenance of a checkpoint; a state that cannot go on is refused."""
-    require_whole_iteration(learner)
-    tensors = learner.tensors() | frame_tensors(learner.common_frame)
+    if learner.state.cut_short is not None:
+        raise StorageError(
+            f"{learner.state.cut_short} was cut short, and half an iteration cannot be saved: load "
+            "the last saved state, or learn in a run folder, which keeps every iteration"
+        )
+    tensors = learner.state.tensors() | frame_tensors(learner.common_frame)
     name = first_non_finite(tensors)
     if name is not None:
         raise DivergedError(
@@ -107,7 +108,7 @@ def run_document(learner: Learner) -> dict[str, Any]:
     demonstrations = learner.demonstrations
     settings = flat_settings(learner.config)
     return {
-        **learner.document(),
+        **learner.state.document(),
         "config": {k: v for k, v in settings.items() if k not in FREE_TO_CHANGE_ON_RESUME},
         "policy": policy_document(learner.policy, learner.config.task),
         "env": dict(learner.eval_env.spec.fingerprint),

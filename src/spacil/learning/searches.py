@@ -12,8 +12,8 @@ no search moves. Where nothing is searched for, nothing is measured, drawn or lo
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, get_args, get_type_hints
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import torch
 
@@ -34,7 +34,7 @@ from spacil.learning.weight_search import LAWS, Law, ScoreSearch, TargetSearch, 
 from spacil.measuring.evaluate import Best, Evaluation
 from spacil.measuring.frames import mean_j
 from spacil.nets.policy import GaussianPolicy
-from spacil.runs.checkpoints.saved_state import optional_record_from, record_from
+from spacil.runs.state import State
 from spacil.smoothness.temporal_penalty import rows_with_successor
 from spacil.smoothness.weights import FoundWeights, is_whole_at
 from spacil.types import RolloutBatch
@@ -302,32 +302,10 @@ class WeightSearches:
             metrics["next_lambda_temporal"] = self.change_target.weight
         return metrics
 
-    # --- taken apart, and put together again
-
-    def state(self) -> dict[str, Any]:
-        """The searches under way as JSON: by name, their records."""
-        return {
-            name: {
-                part: None if record is None else vars(record).copy()
-                for part, record in vars(search).items()
-            }
-            for name in _KINDS
-            if (search := getattr(self, name)) is not None
-        }
-
-    def load(self, document: Mapping[str, Any]) -> None:
-        """Go on exactly where `state` was taken."""
+    def register(self, state: State) -> None:
+        """Keep the searches under way in checkpoints."""
         for name, kind in _KINDS.items():
-            found, hints = document.get(name), get_type_hints(kind)
-            if found is None:
-                continue
-            parts: dict[str, Any] = {}
-            for part in (field.name for field in fields(kind)):
-                record, *is_optional = get_args(hints[part]) or (hints[part],)
-                read = optional_record_from if is_optional else record_from
-                numbers = found.get(part) if isinstance(found, dict) else None
-                parts[part] = read(record, numbers, f"{name} {part}")
-            setattr(self, name, kind(**parts))
+            state.register_record(name, self, kind, optional=True)
 
 
 @torch.no_grad()

@@ -2,11 +2,9 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from spacil.config.train_config import TrainConfig
 from spacil.learning.control import log_step
-from spacil.runs.checkpoints.saved_state import optional_record_from
 
 REQUIRED_SHARE = 0.98
 """Of the teacher's return above random actions; less is a fall, unless a user asks for less."""
@@ -128,13 +126,6 @@ class Judged:
     """How far the states it visits are from the teacher's; lower is more alike"""
     chance: float = 0.0
     """Of the score, what may be bad luck"""
-
-
-def judged_from(document: Any, name: str) -> Judged | None:
-    """As a checkpoint keeps it; earlier ones had no action change, or no score."""
-    if isinstance(document, dict):
-        document = {"change": None, "score": None, "chance": 0.0} | document
-    return optional_record_from(Judged, document, name)
 
 
 def _is_within(value: float | None, target: float | None) -> bool:

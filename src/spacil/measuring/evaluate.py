@@ -18,7 +18,6 @@ from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
 from spacil.measuring.frames import frames_of_policy
 from spacil.measuring.statistics import ReturnStatistics, return_statistics
 from spacil.nets.policy import GaussianPolicy
-from spacil.runs.checkpoints.saved_state import optional_record_from
 from spacil.smoothness.action_signal import mean_of_known
 from spacil.smoothness.metric import local_constants
 
@@ -52,11 +51,6 @@ class Best:
     smoothness_j: float | None = None
     excess_change: float = 0.0
     """Action change over what a target asks for, relative; 0 where that is met"""
-
-
-def best_from(document: Any) -> Best | None:
-    """The record as a checkpoint keeps it."""
-    return optional_record_from(Best, document, "best evaluation")
 
 
 def num_evaluation_envs(evaluation_steps: int, episode_length: int) -> int:

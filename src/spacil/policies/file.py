@@ -31,10 +31,10 @@ from spacil.errors import ConfigError, DataError
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs.checkpoints import checkpoint
 from spacil.runs.checkpoints.manifest import MANIFEST
-from spacil.runs.checkpoints.named_tensors import with_prefix
 from spacil.runs.checkpoints.names import BEST
 from spacil.runs.listing import named_runs
 from spacil.runs.resuming import is_run_folder
+from spacil.runs.state import with_prefix
 from spacil.storage import sealed_file
 
 FORMAT = "spacil-policy"

@@ -34,8 +34,7 @@ from spacil.policies.file import (
 )
 from spacil.policies.source import OwnFrame, PolicySource, guarded, refuse_nonfinite
 from spacil.runs.checkpoints import checkpoint
-from spacil.runs.checkpoints.named_tensors import with_prefix
-from spacil.runs.checkpoints.saved_state import first_non_finite
+from spacil.runs.state import first_non_finite, with_prefix
 from spacil.smoothness.cost_metric import CostFunction
 from spacil.user_code import import_typed
 

@@ -18,7 +18,7 @@ from typing import Any
 from spacil import storage
 from spacil.demos.demonstrator import DEMONSTRATOR_KEYS
 from spacil.errors import ConfigError, StorageError
-from spacil.runs.checkpoints.saved_state import record_from
+from spacil.runs.state import record_from
 from spacil.user_code import task_named_in_file
 
 INPUTS = "inputs.json"

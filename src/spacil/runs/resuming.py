@@ -8,7 +8,6 @@ from typing import Any, Literal, get_args
 from spacil import storage
 from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings, from_flat_settings
 from spacil.config.train_config import TrainConfig
-from spacil.config.upgrade import upgraded
 from spacil.errors import ConfigError, RunDirError, SpacilError, StorageError
 from spacil.plain_text import shown
 from spacil.runs.checkpoints import checkpoint
@@ -33,7 +32,7 @@ def config_of(flat: Any, source: object) -> TrainConfig:
         kind = type(flat).__name__
         raise ConfigError(f"{str(source)!r} holds a {kind}, expected settings by name: restore it")
     try:
-        return from_flat_settings(upgraded(flat))
+        return from_flat_settings(flat)
     except (TypeError, ValueError, AttributeError) as error:
         raise ConfigError(f"{str(source)!r} has a value of the wrong type: {error}") from None
 
@@ -128,7 +127,7 @@ def _settings_of_run(path: Path) -> dict[str, Any] | None:
     try:
         match storage.read_json(path / CONFIG, follow_symlinks=False):
             case {"algorithm": str(), "task": str(), "seed": int()} as flat if has_run_files:
-                return upgraded(flat)
+                return dict(flat)
     except StorageError as error:
         _logger.debug("%s is not a run folder by its settings: %s", path, error)
     try:
@@ -143,7 +142,7 @@ def _settings_of_run(path: Path) -> dict[str, Any] | None:
                 "%s is damaged or missing: the settings are those of the newest checkpoint",
                 path / CONFIG,
             )
-            return upgraded(flat)
+            return flat
     return None
 
 

@@ -1,7 +1,6 @@
 """`spacil resume RUN` and `spacil evaluate RUN`: the folder knows what the run was given."""
 
 import json
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -180,15 +179,6 @@ def test_fewer_iterations_than_are_done_are_refused_before_anything_is_written(
     assert (refused.code, refused.out) == (2, "")
     assert "--iterations is 2, but 3 iterations are done: --iterations 4 or more" in refused.err
     assert files() == before
-
-
-def test_a_run_of_version_0_1_is_resumed_with_the_bundled_demonstrations(
-    spacil: Spacil, tmp_path: Path
-) -> None:
-    old = Path(__file__).parents[2] / "fixtures" / "v0.1" / "gail"
-    run = shutil.copytree(old, tmp_path / "run")
-    assert spacil("resume", run, "--iterations", 3, "--quiet").code == 0
-    assert rows_of(run)[-1]["iteration"] == 3
 
 
 @pytest.mark.parametrize(

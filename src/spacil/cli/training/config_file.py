@@ -13,7 +13,6 @@ from typing import Any
 from spacil.config.algorithms import ALGORITHMS
 from spacil.config.flat import refuse_unread, with_implied, with_settings
 from spacil.config.train_config import TrainConfig
-from spacil.config.upgrade import upgraded
 from spacil.errors import ConfigError, StorageError
 
 
@@ -48,7 +47,7 @@ def read_config_file(path: Path | None) -> ConfigFile:
         raise ConfigError(f"--config: {error}") from None
     if not isinstance(document, dict):
         raise ConfigError(f"--config {path}: expected one JSON object of settings by name")
-    settings = upgraded(document)
+    settings = dict(document)
     names = {key: settings.pop(key, None) for key in ("algorithm", "task", "preset")}
     for key, value in names.items():
         if value is not None and not isinstance(value, str):

@@ -1,0 +1,194 @@
+"""What a checkpoint keeps of a learner: its parts, registered by name.
+
+A part is either tensors (a module, a generator, an env) or a record of plain numbers. A checkpoint
+with a valid hash may still belong to another run, or be forged: nothing is reshaped, cast or filled
+in to make it fit, and nothing is changed before all of it fits.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from typing import Any, TypeVar, cast, get_args, get_type_hints
+
+import torch
+from torch import Tensor, nn
+
+from spacil.errors import StorageError
+from spacil.plain_text import shown
+
+Record = TypeVar("Record")
+Tensors = Mapping[str, Tensor]
+
+MAX_COUNT = 2**53
+"""No run counts further; beyond it a float can no longer tell neighbours apart."""
+
+
+@dataclass(frozen=True)
+class _TensorPart:
+    read: Callable[[], Tensors]
+    write: Callable[[Tensors], object]
+    grows: bool
+
+
+@dataclass(frozen=True)
+class _ValuePart:
+    read: Callable[[], Any]
+    parse: Callable[[Any], Any]
+    write: Callable[[Any], object]
+
+
+class State:
+    """The parts of one learner, and whether it stands between two iterations."""
+
+    def __init__(self) -> None:
+        self.cut_short: str | None = None
+        """Iteration that has begun and not ended; None between two iterations."""
+        self._tensors: dict[str, _TensorPart] = {}
+        self._values: dict[str, _ValuePart] = {}
+        self._after_restore: list[Callable[[], object]] = []
+
+    def register(self, name: str, part: nn.Module | torch.Generator | Tensors) -> None:
+        """Keep a module, a generator, or tensors that always are the same objects."""
+        if isinstance(part, nn.Module):
+            self.register_tensors(name, part.state_dict, part.load_state_dict)
+        elif isinstance(part, torch.Generator):
+            self.register_tensors(
+                name, lambda: {"": part.get_state()}, lambda saved: part.set_state(saved[""])
+            )
+        else:
+            self.register_tensors(name, lambda: part, lambda saved: _copy_into(part, saved))
+
+    def register_tensors(
+        self,
+        name: str,
+        read: Callable[[], Tensors],
+        write: Callable[[Tensors], object],
+        *,
+        grows: bool = False,
+    ) -> None:
+        """Keep tensors that functions read and write; the first dim of some grows with a run."""
+        self._tensors[name] = _TensorPart(read, write, grows)
+
+    def register_record(
+        self, name: str, owner: object, kind: type, attribute: str = "", *, optional: bool = False
+    ) -> None:
+        """Keep a dataclass of plain numbers that is an attribute of `owner`, by default `name`."""
+        attribute = attribute or name
+
+        def read() -> dict[str, Any] | None:
+            record = getattr(owner, attribute)
+            return None if record is None else asdict(record)
+
+        def parse(document: Any) -> Any:
+            return None if optional and document is None else record_from(kind, document, name)
+
+        self.register_value(name, read, parse, lambda record: setattr(owner, attribute, record))
+
+    def register_value(
+        self,
+        name: str,
+        read: Callable[[], Any],
+        parse: Callable[[Any], Any],
+        write: Callable[[Any], object],
+    ) -> None:
+        """Keep a JSON value; `parse` refuses what is none, before anything is changed."""
+        self._values[name] = _ValuePart(read, parse, write)
+
+    def after_restore(self, function: Callable[[], object]) -> None:
+        """Call a function whenever all parts have been restored."""
+        self._after_restore.append(function)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return every tensor by name, as copies on the CPU."""
+        named = {}
+        for name, part in self._tensors.items():
+            for key, tensor in part.read().items():
+                copy = tensor.detach().cpu().contiguous().clone()
+                named[f"{name}.{key}" if key else name] = copy
+        return named
+
+    def document(self) -> dict[str, Any]:
+        """Return every value by name, JSON-able and free of wall-clock time."""
+        return {name: part.read() for name, part in self._values.items()}
+
+    def restore(self, tensors: Tensors, document: Mapping[str, Any]) -> None:
+        """Continue exactly where `tensors()` and `document()` were taken."""
+        growing = tuple(f"{name}." for name, part in self._tensors.items() if part.grows)
+        require_same_form(tensors, self.tensors(), growing)
+        values = {name: part.parse(document.get(name)) for name, part in self._values.items()}
+        for name, part in self._tensors.items():
+            saved = with_prefix(tensors, f"{name}.")
+            part.write({"": tensors[name]} if name in tensors else saved)
+        for name, value in values.items():
+            self._values[name].write(value)
+        for function in self._after_restore:
+            function()
+        self.cut_short = None
+
+
+def with_prefix(tensors: Tensors, prefix: str) -> dict[str, Tensor]:
+    """Return the tensors whose name starts with `prefix`, without it."""
+    return {n.removeprefix(prefix): value for n, value in tensors.items() if n.startswith(prefix)}
+
+
+def require_same_form(found: Tensors, expected: Tensors, growing: tuple[str, ...] = ()) -> None:
+    """Refuse tensors of other names, types or shapes, and values that training never leaves."""
+    if found.keys() != expected.keys():
+        missing, unknown = sorted(expected.keys() - found), sorted(found.keys() - expected)
+        raise StorageError(
+            f"the checkpoint does not fit this run: missing {missing[:5]}, "
+            f"unknown {[shown(name, 64) for name in unknown[:5]]}"
+        )
+    for name, tensor in expected.items():
+        saved, first = found[name], int(name.startswith(growing)) if growing else 0
+        fits = saved.ndim == tensor.ndim and saved.shape[first:] == tensor.shape[first:]
+        if saved.dtype != tensor.dtype or not fits:
+            raise StorageError(
+                f"the checkpoint does not fit this run: {name} is {saved.dtype} "
+                f"{tuple(saved.shape)}, expected {tensor.dtype} {tuple(tensor.shape)}"
+            )
+    broken = first_non_finite(found)
+    if broken is not None:
+        raise StorageError(f"cannot resume from this checkpoint: {broken} holds NaN or infinity")
+
+
+def first_non_finite(tensors: Tensors) -> str | None:
+    """Return the name of the first tensor with NaN or infinity; action bounds may be infinite."""
+    for name, tensor in tensors.items():
+        is_bound = name.endswith(("action_low", "action_high"))
+        if not is_bound and not bool(torch.isfinite(tensor).all()):
+            return name
+    return None
+
+
+def record_from(kind: type[Record], document: Any, name: str) -> Record:
+    """Read a dataclass of plain numbers from a JSON object, every field checked."""
+    hints = get_type_hints(kind)
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    if not isinstance(document, dict) or document.keys() != set(names):
+        raise StorageError(
+            f"{name.replace('_', ' ')} should be the values {', '.join(names)}, "
+            f"got {shown(document)}"
+        )
+    return kind(**{key: _value_of(hints[key], document[key], f"{name} {key}") for key in names})
+
+
+def _value_of(hint: Any, value: Any, name: str) -> Any:
+    """Check a JSON value of a field: a count, a float, another record, or one of them or None."""
+    kinds = get_args(hint) or (hint,)
+    records = [kind for kind in kinds if is_dataclass(kind)]
+    if records and not (value is None and type(None) in kinds):
+        return record_from(cast("type[Any]", records[0]), value, name)
+    if type(value) is int and not isinstance(value, bool):
+        fits = 0 <= value <= MAX_COUNT if int in kinds else float in kinds
+        fits = fits and abs(value) <= MAX_COUNT
+    else:
+        fits = type(value) in kinds and value not in (math.inf, -math.inf)
+    if not fits:
+        raise StorageError(f"{name.replace('_', ' ')} is {shown(value)}, expected {hint}")
+    return value
+
+
+def _copy_into(part: Tensors, saved: Tensors) -> None:
+    for name, tensor in part.items():
+        tensor.copy_(saved[name])
