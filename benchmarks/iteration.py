@@ -47,7 +47,7 @@ from spacil.learning.saved_run import state_to_save
 from spacil.learning.trust_region import OldPolicy
 from spacil.measuring.evaluate import evaluate
 from spacil.nets.buffered_mean import BufferedMean
-from spacil.policies.file import load_expert
+from spacil.policies.open import load_expert
 from spacil.runs.checkpoints import checkpoint
 from spacil.runs.metrics_log import MetricsLog
 

@@ -38,7 +38,8 @@ from spacil.config.flat import with_settings
 from spacil.errors import SpacilError
 from spacil.learning.policy_learner import PolicyLearner
 from spacil.learning.saved_run import restore, saved_config
-from spacil.policies.file import FORMAT, FORMAT_VERSION, load_policy, save_policy
+from spacil.policies.file import FORMAT, FORMAT_VERSION
+from spacil.policies.open import load_policy, save_policy
 from spacil.runs import metrics_log
 from spacil.runs.checkpoints import checkpoint
 from spacil.runs.folder import open_run

@@ -52,8 +52,7 @@ from spacil.learning.weight_search import LAWS, WeightSearch
 from spacil.measuring.evaluate import Best, Evaluation, evaluate
 from spacil.measuring.frames import frames_of_policy
 from spacil.nets.policy import GaussianPolicy
-from spacil.policies.file import load_policy, save_policy
-from spacil.policies.open import open_policy
+from spacil.policies.open import load_policy, open_policy, save_policy
 from spacil.runs.progress import Silent
 from spacil.runs.state import State
 from spacil.smoothness.metric import local_constants

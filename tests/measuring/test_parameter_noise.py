@@ -8,7 +8,7 @@ from spacil.demos.file import load_demos
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds
 from spacil.measuring.parameter_noise import measure_parameter_noise, with_parameter_noise
-from spacil.policies.file import load_expert
+from spacil.policies.open import load_expert
 
 TASK = "Reacher-v4"
 

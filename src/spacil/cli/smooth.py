@@ -75,11 +75,11 @@ def run(parsed: Arguments) -> int:
     from spacil.comparison.smoothing_pictures import draw_smoothing
     from spacil.learning.smooth import Interrupted, smooth_in_folder
     from spacil.policies.open import open_policy
-    from spacil.policies.source import task_of
+    from spacil.policies.policy import task_of
     from spacil.runs.progress import Silent, progress_for
 
     teacher = open_policy(parsed.source, parsed.which)
-    task = parsed.task or task_of(teacher, parsed.source)
+    task = parsed.task or task_of(teacher)
     given = {name: vars(parsed)[name] for name in group_of_setting() if name in vars(parsed)}
     if parsed.penalty is None:
         del given["penalty"]

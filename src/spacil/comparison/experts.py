@@ -7,7 +7,7 @@ from typing import Any
 from spacil import paper
 from spacil.demos.common_frame import bundled_frame
 from spacil.measuring.evaluate import Evaluation, evaluate_afresh
-from spacil.policies.file import load_expert
+from spacil.policies.open import load_expert
 
 NUM_STEPS = 100_000
 """Of an evaluation: 100 episodes of 1,000 steps"""

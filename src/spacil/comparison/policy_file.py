@@ -7,8 +7,9 @@ from typing import Any
 
 from spacil import storage
 from spacil.errors import ConfigError, DataError
-from spacil.policies.file import SUFFIX, load_policy
-from spacil.user_code import task_named_in_file
+from spacil.policies.file import SUFFIX
+from spacil.policies.open import load_policy
+from spacil.policies.policy import task_of
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def read_policy_file(path: Path) -> PolicyFile:
     if path.is_dir():
         raise DataError(f"{path}: a folder, expected a policy file ({SUFFIX}); runs go to --runs")
     saved = load_policy(path)
-    task = task_named_in_file(saved.task, path)
+    task = task_of(saved)
     return PolicyFile(
         path, task, dict(saved.provenance), storage.content_hash(saved.policy.state_dict(), {})
     )

@@ -39,7 +39,7 @@ from spacil.measuring.evaluate import Best, Evaluation
 from spacil.measuring.frames import frame_of_run
 from spacil.measuring.played import random_return
 from spacil.nets.policy import GaussianPolicy
-from spacil.policies.source import PolicySource
+from spacil.policies.policy import Policy
 from spacil.runs.state import State
 from spacil.seeding import Streams
 from spacil.smoothness.policy_terms import PenaltyRows
@@ -110,7 +110,7 @@ class SmoothingLearner:
         self,
         config: TrainConfig,
         env_source: Any,
-        teacher: PolicySource,
+        teacher: Policy,
         common_frame: CommonFrame | None = None,
     ) -> None:
         if config.run.device != "cpu":

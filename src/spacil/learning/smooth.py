@@ -28,9 +28,9 @@ from spacil.learning.smoothing_comparison import Comparison, Traces, compare
 from spacil.learning.verdict import Judged, verdict
 from spacil.measuring.evaluate import EVALUATION_ENVS
 from spacil.nets.policy import GaussianPolicy
-from spacil.policies.file import Which, save_policy
-from spacil.policies.open import open_policy
-from spacil.policies.source import PolicySource, task_of
+from spacil.policies.file import Which
+from spacil.policies.open import open_policy, save_policy
+from spacil.policies.policy import Policy, task_of
 from spacil.runs.progress import Progress, Silent, progress_for
 
 POLICY_FILE = "policy.safetensors"
@@ -91,7 +91,7 @@ def smooth(
     """
     teacher = open_policy(policy, which)
     if env is None:
-        env = task_of(teacher, policy)
+        env = task_of(teacher)
     config = default_config("smooth", task_name(env))
     config = with_user_settings(config, {"seed": seed, **settings})
     progress = progress_for(config.run.iterations) if progress_bar else Silent()
@@ -115,7 +115,7 @@ def smooth(
 def smooth_in_folder(
     config: TrainConfig,
     env: Any,
-    teacher: PolicySource,
+    teacher: Policy,
     progress: Progress,
     episodes: int,
     **folder: Any,

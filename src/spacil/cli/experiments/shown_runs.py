@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from spacil.comparison.comparison import ComparedRun, Comparison, Row
     from spacil.comparison.page import Clip
     from spacil.film.record import Recording
-    from spacil.policies.source import PolicySource
+    from spacil.policies.policy import Policy
 
 SECONDS = 5.0
 PANEL_SIZE = (256, 192)
@@ -87,11 +87,11 @@ def _j_of(shown: "tuple[Row, ComparedRun]") -> float:
     return math.inf if j is None else j
 
 
-def _opened(comparison: "Comparison", task: str) -> "tuple[dict[str, PolicySource], list[str]]":
+def _opened(comparison: "Comparison", task: str) -> "tuple[dict[str, Policy], list[str]]":
     from spacil.policies.open import open_policy
     from spacil.runs.inputs import task_to_play
 
-    policies: dict[str, PolicySource] = {}
+    policies: dict[str, Policy] = {}
     faults = []
     for row, run in best_runs(comparison, task):
         path = run.record.path

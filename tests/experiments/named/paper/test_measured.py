@@ -16,7 +16,7 @@ from spacil.errors import ConfigError, DataError
 from spacil.experiments.named.experiment import Gathered, measured_at
 from spacil.experiments.named.paper import cost_smoothness, demonstrators, lambda_grid, perturbation
 from spacil.experiments.named.plan import Scope
-from spacil.policies.file import load_expert, save_policy
+from spacil.policies.open import load_expert, save_policy
 
 TASK = "Hopper-v4"
 

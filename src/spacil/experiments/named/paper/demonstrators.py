@@ -26,7 +26,7 @@ from spacil.experiments.named.outcome import Document, Outcome, Panel, Series, T
 from spacil.experiments.named.plan import Arm, Scope, Setting, narrowed, with_budget
 from spacil.experiments.named.rows import ratio_text, spread
 from spacil.measuring.measure import measure_smoothness
-from spacil.policies.file import load_policy
+from spacil.policies.open import load_policy
 from spacil.runs.location import make_folder
 from spacil.runs.resuming import is_run_folder, status_of_run
 from spacil.sweeps.folder import DEMONSTRATIONS

@@ -26,8 +26,8 @@ from spacil.experiments.named.plan import FIVE_TASKS, Arm, Scope
 from spacil.experiments.named.rows import spread
 from spacil.measuring.frames import choose_frame
 from spacil.measuring.parameter_noise import LEVELS, measure_parameter_noise
-from spacil.policies.file import SavedPolicy, load_policy
-from spacil.user_code import task_named_in_file
+from spacil.policies.open import load_policy
+from spacil.policies.policy import Policy, task_of
 
 DRAWS, EPISODES = 10, 20
 QUICK_LEVELS, QUICK_DRAWS, QUICK_EPISODES = (0.01, 0.1), 2, 4
@@ -72,9 +72,9 @@ def measure_file(file: PolicyFile, scope: Scope) -> Document:
     return _disturbed(load_policy(file.path), file.path, scope)
 
 
-def _disturbed(saved: SavedPolicy, source: Path, scope: Scope) -> Document:
+def _disturbed(saved: Policy, source: Path, scope: Scope) -> Document:
     """A policy, undisturbed and under every level of noise."""
-    task = task_named_in_file(saved.task, source)
+    task = task_of(saved)
     frame = choose_frame(None, saved.common_frame, task)
     if frame is None or task not in bundled_demos():
         raise DataError(f"{source}: {task} has no bundled demonstrations to measure J on")
