@@ -136,7 +136,7 @@ def test_a_mean_of_the_students_is_handed_out_from_the_seventh_round_on() -> Non
     ours = learner(7)
     students: list[torch.Tensor] = []
     train(ours, lambda metrics: students.append(parameters_to_vector(ours.student.parameters())))
-    kept = parameters_to_vector(ours.kept_policy.parameters())
+    kept = parameters_to_vector(ours.evaluated_policy.parameters())
     expected = 2 / 3 * students[5] + 1 / 3 * students[6]
     assert torch.allclose(kept, expected, atol=1e-6)
     assert not torch.allclose(students[5], students[6], atol=1e-4)

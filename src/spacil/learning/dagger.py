@@ -28,7 +28,7 @@ from spacil.envs.episodes import EpisodeTotals, play_for_totals
 from spacil.envs.rollout import collect, collect_around
 from spacil.envs.vector_env import EnvSpec
 from spacil.errors import ConfigError, StorageError
-from spacil.learning.kept_policy import KeptPolicy
+from spacil.learning.ema_policy import EmaPolicy
 from spacil.learning.learner import make_eval_env, make_policy, make_run_env
 from spacil.learning.metrics import Counters, Metrics, Stopwatch
 from spacil.learning.regression import LabelledRows, Regression
@@ -143,7 +143,7 @@ class SmoothingLearner:
         self.unit = half_range.where(half_range.isfinite() & (half_range > 0), 1.0)
         """[A], what counts as 1 in each action, so that weights mean the same in any env"""
         self.student = make_policy(spec, config.nets, self.streams.init)
-        self.kept = KeptPolicy(self.student, KEPT_OF_MEAN)
+        self.ema = EmaPolicy(self.student, KEPT_OF_MEAN)
         self.policy = copy.deepcopy(self.student).requires_grad_(False)
         distil = config.distil
         self.regression = Regression(
@@ -173,7 +173,7 @@ class SmoothingLearner:
         )
         state.register("policy", self.policy)
         state.register("student", self.student)
-        state.register("kept", self.kept.policy)
+        state.register("kept", self.ema.policy)
         state.register("optimizer.student", self.optimizer.state)
         for name, generator in vars(self.streams).items():
             state.register(f"stream.{name}", generator)
@@ -183,7 +183,7 @@ class SmoothingLearner:
         state.register_record("best", self, Best, optional=True)
         state.register_record("chosen", self, Judged, optional=True)
         state.register_record("latest", self, Judged, optional=True)
-        for policy in (self.policy, self.student, self.kept.policy):
+        for policy in (self.policy, self.student, self.ema.policy):
             state.after_restore(policy.normalizer.refresh)
 
     def _load_visited(self, saved: Mapping[str, Tensor]) -> None:
@@ -200,12 +200,12 @@ class SmoothingLearner:
         self.env_states = self.env.load_state(saved)
 
     @property
-    def kept_policy(self) -> GaussianPolicy:
+    def evaluated_policy(self) -> GaussianPolicy:
         """What is evaluated: a mean of the newest rounds' students."""
-        return self.kept.policy
+        return self.ema.policy
 
     @property
-    def handed_out_policy(self) -> GaussianPolicy:
+    def final_policy(self) -> GaussianPolicy:
         """The best student so far, by what was asked for."""
         return self.policy
 
@@ -261,7 +261,7 @@ class SmoothingLearner:
         # The student explores as far as it errs: noise shows it the states its errors lead to.
         newest = torch.arange(len(labelled) - played.num_steps, len(labelled))
         self.regression.fit_spread(labelled.pick(newest), SPREAD_CEILING)
-        self.kept.follow(self.student, max(1, self.counters.iteration + 1 - FIRST_OF_MEAN))
+        self.ema.update(self.student, max(1, self.counters.iteration + 1 - FIRST_OF_MEAN))
         self.counters.env_steps += played.num_steps
         return {
             "iteration": self.counters.iteration,
@@ -323,7 +323,7 @@ class SmoothingLearner:
         if is_chosen:
             self.chosen = candidate
             self.best = Best(evaluation.average_return, self.counters.iteration)
-            self.policy.load_state_dict(self.kept.policy.state_dict())
+            self.policy.load_state_dict(self.ema.policy.state_dict())
             self.policy.normalizer.refresh()
         self.strengths = rule.next_strengths(self.strengths, judged, self.latest)
         self.latest = judged

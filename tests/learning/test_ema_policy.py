@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from spacil.learning.kept_policy import KeptPolicy, kept_fraction
+from spacil.learning.ema_policy import EmaPolicy
 from spacil.nets.policy import GaussianPolicy
 
 
@@ -26,33 +26,29 @@ def values(policy: GaussianPolicy) -> set[float]:
     ("num_moves", "kept"), [(0, 0), (1, 0), (2, 2 / 3), (3, 3 / 4), (19, 0.95), (400, 0.95)]
 )
 def test_the_mean_keeps_more_of_itself_up_to_its_decay(num_moves: int, kept: float) -> None:
-    assert kept_fraction(0.95, num_moves) == pytest.approx(kept)
+    ema = EmaPolicy(policy_of(1.0), 0.95)
+    ema.update(policy_of(0.0), num_moves)
+    assert values(ema.policy) == {round(kept, 6)}
 
 
 def test_the_first_move_is_taken_whole_and_the_next_by_a_third() -> None:
-    kept = KeptPolicy(policy_of(9.0), 0.95)
-    kept.follow(policy_of(3.0), 1)
-    assert values(kept.policy) == {3}
-    kept.follow(policy_of(6.0), 2)
-    assert values(kept.policy) == {4}  # 2/3 of 3 and 1/3 of 6
+    ema = EmaPolicy(policy_of(9.0), 0.95)
+    ema.update(policy_of(3.0), 1)
+    assert values(ema.policy) == {3}
+    ema.update(policy_of(6.0), 2)
+    assert values(ema.policy) == {4}  # 2/3 of 3 and 1/3 of 6
 
 
 def test_the_spread_is_averaged_too_and_the_policy_is_left_alone() -> None:
-    kept, newest = KeptPolicy(policy_of(0.0), 0.5), policy_of(1.0)
-    kept.follow(newest, 7)
-    assert kept.policy.log_std.tolist() == [0.5]
+    ema, newest = EmaPolicy(policy_of(0.0), 0.5), policy_of(1.0)
+    ema.update(newest, 7)
+    assert ema.policy.log_std.tolist() == [0.5]
     assert values(newest) == {1}
 
 
 def test_the_normaliser_is_the_newest_one() -> None:
-    kept, newest = KeptPolicy(policy_of(0.0), 0.95), policy_of(1.0)
+    ema, newest = EmaPolicy(policy_of(0.0), 0.95), policy_of(1.0)
     newest.normalizer.merge(torch.tensor([[0.0, 10.0], [2.0, 30.0]]))
-    kept.follow(newest, 3)
+    ema.update(newest, 3)
     states = torch.tensor([[1.0, 40.0]])
-    assert torch.equal(kept.policy.normalize(states), newest.normalize(states))
-
-
-def test_a_policy_that_has_not_moved_is_its_own_mean() -> None:
-    kept, clone = KeptPolicy(policy_of(0.0), 0.95), policy_of(2.0)
-    kept.become(clone)
-    assert values(kept.policy) == {2}
+    assert torch.equal(ema.policy.normalize(states), newest.normalize(states))
