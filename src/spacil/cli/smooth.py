@@ -203,7 +203,7 @@ def _print_comparison(result: "SmoothingResult") -> None:
 
 def about_filters(table: "Comparison") -> str:
     """Say in one sentence whether a filter on the teacher would have done as well."""
-    from spacil.learning.verdict import REQUIRED_SHARE
+    from spacil.learning.smoothing_goal import REQUIRED_SHARE
 
     as_good = table.as_good_filters(REQUIRED_SHARE)
     if not as_good:

@@ -25,7 +25,7 @@ from spacil.learning.loop import OnIteration, train
 from spacil.learning.metrics import Metrics
 from spacil.learning.run import train_in_folder
 from spacil.learning.smoothing_comparison import Comparison, Traces, compare
-from spacil.learning.verdict import Judged, verdict
+from spacil.learning.smoothing_goal import ReturnGoal, StudentEvaluation, verdict
 from spacil.measuring.evaluate import EVALUATION_ENVS
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.file import Which
@@ -155,7 +155,6 @@ def _result(
 
     The chosen student was picked for its return, so on those it looks better than it is.
     """
-    assert learner.chosen is not None
     seed = learner.config.run.seed
     num_envs = min(episodes, EVALUATION_ENVS)
     env = make_run_env(learner.config, env_source, num_envs, "evaluate")
@@ -170,21 +169,20 @@ def _result(
             seed,
             episodes,
         )
-    smooth, before = table.smooth, table.teacher
-    assert smooth.smoothness_j is not None and before.smoothness_j is not None
-    change, teachers = (
-        row.played.action_signal.action_fluctuation for row in (table.smooth, table.teacher)
+    smooth, teacher = table.smooth, table.teacher
+    assert smooth.smoothness_j is not None and teacher.smoothness_j is not None
+    change, teachers_change = (
+        row.played.action_signal.action_fluctuation for row in (smooth, teacher)
     )
-    judged = Judged(learner.chosen.iteration, smooth.return_share, smooth.smoothness_j, change)
-    found = verdict(learner.goal, judged, before.smoothness_j, teachers)
-    return SmoothingResult(
-        policy=learner.policy,
-        verdict=found.words,
-        is_done=found.is_done,
-        comparison=table,
-        traces=traces,
-        run_dir=run_dir,
+    is_done, sentence = verdict(
+        ReturnGoal.of(learner.config),
+        StudentEvaluation(
+            learner.counters.iteration, smooth.return_share, smooth.smoothness_j, change
+        ),
+        teacher.smoothness_j,
+        teachers_change,
     )
+    return SmoothingResult(learner.policy, sentence, is_done, table, traces, run_dir)
 
 
 def _shown(progress: Progress) -> OnIteration:
