@@ -4,7 +4,7 @@
 the rougher one reacts most, and where each sends the ball around s. `smooth_cost.png`: an optimal
 control problem solved on a grid with a smooth and with a rippled cost, from cost to policy.
 
-    python benchmarks/idea_pictures.py --rough gail.policy.safetensors \\
+    PYTHONPATH=experiments python benchmarks/idea_pictures.py --rough gail.policy.safetensors \\
         --smooth spacil.policy.safetensors
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from spacil.comparison import theory
+import theory
 from spacil.comparison.plain_figures import plain_style, subplots
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.file import load_demos

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from generated_runs import write_run
 
+from rows import numbers_of
 from spacil.comparison.comparison import compare
 from spacil.comparison.demonstrator import Demonstrator, demonstrator_of
 from spacil.comparison.run_demonstrator import demonstrator_of_run, time_to_95
 from spacil.comparison.run_record import read_run
-from spacil.experiments.named.rows import numbers_of
 
 UNKNOWN = {"steps_to_95": None, "seconds_to_95": None}
 

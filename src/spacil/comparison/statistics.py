@@ -5,9 +5,8 @@ set of numbers always has one interval. With three seeds an interval is a hint, 
 be no wider than the three numbers themselves.
 """
 
-import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,8 +18,6 @@ Statistic = Callable[[FloatArray], FloatArray]
 
 LEVEL = 0.95
 NUM_RESAMPLES = 50_000
-LATE_SHARE = 0.5
-"""The second half of a run, in which a curve's variability is measured"""
 _STREAM = 20_211
 
 
@@ -189,11 +186,3 @@ def _copies_for_equal_weight(num_runs: Sequence[int]) -> NDArray[np.int64]:
     """How often each run counts so that all tasks count the same; of all runs, task by task."""
     per_task = math.lcm(*num_runs)
     return np.repeat([per_task // count for count in num_runs], num_runs)
-
-
-def variability(curve: Mapping[int, float]) -> float | None:
-    """Mean |change| from one point to the next in the second half of a curve; None if too short."""
-    points = sorted(curve.items())
-    late = [value for i, value in points if i >= LATE_SHARE * points[-1][0]] if points else []
-    changes = [abs(b - a) for a, b in itertools.pairwise(late)]
-    return sum(changes) / len(changes) if changes else None

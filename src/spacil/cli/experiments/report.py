@@ -1,4 +1,4 @@
-"""`spacil report RUN...|SWEEP|RESULTS -o report.html`: all about them in one page, offline."""
+"""`spacil report RUN...|SWEEP -o report.html`: all about them in one page, offline."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,12 +11,10 @@ from spacil.cli.arguments import parse
 from spacil.cli.experiments.compare import EXIT_INCOMPLETE, lines_of, points_of
 from spacil.cli.experiments.shown_runs import Shown, show_runs
 from spacil.errors import ConfigError, RunDirError, StorageError
-from spacil.plain_text import printable
 
 if TYPE_CHECKING:
     from spacil.comparison.comparison import Comparison
     from spacil.comparison.page import Page, Section, Table
-    from spacil.experiments.named.results_folder import ResultsFolder
 
 TITLE = "Runs compared"
 
@@ -24,8 +22,7 @@ TITLE = "Runs compared"
 @dataclass(frozen=True)
 class ReportArguments:
     sources: Annotated[tuple[Path, ...], tyro.conf.Positional]
-    """Run folders, folders of runs, or sweeps; or one folder of results, to which
-    `spacil experiment NAME --results` wrote."""
+    """Run folders, folders of runs, or sweeps."""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("report.html")
     """The page to write: a name that ends in .html."""
     which: Literal["best", "last"] = "best"
@@ -45,48 +42,21 @@ def run(arguments: list[str]) -> int:
         arguments,
         "spacil report",
         "One page that opens offline: tables with intervals, curves and fronts; exits 3 if some "
-        "of the runs to compare are missing, or a document is damaged. What an experiment has not "
-        "run is named on its page.",
+        "of the runs to compare are missing.",
     )
-    from spacil.experiments.named.results_folder import read_results
-
     if not parsed.sources:
-        raise ConfigError("report needs run folders, a sweep, or a folder of results")
+        raise ConfigError("report needs run folders, or a sweep")
     if parsed.out.suffix.lower() not in (".html", ".htm"):
         raise ConfigError(f"-o {parsed.out}: expected a file name that ends in .html")
     if not parsed.out.parent.is_dir():
         raise StorageError(f"cannot write {str(parsed.out)!r}: create its folder first")
-    folders = {source: read_results(source) for source in parsed.sources}
-    if not any(found.results for found in folders.values()):
-        damaged = [problem for found in folders.values() for problem in found.problems]
-        return _report_runs(parsed, damaged)
-    if len(folders) > 1:
-        names = ", ".join(str(source) for source, found in folders.items() if found.results)
-        raise ConfigError(f"{names} holds results of experiments: name that folder alone")
-    return _report_results(parsed, *folders.values())
-
-
-def _report_results(parsed: ReportArguments, found: "ResultsFolder") -> int:
-    from spacil.cli.experiments.results_report import TITLE, results_page
-    from spacil.comparison.page import write_page
-
-    title, out = parsed.title or TITLE, parsed.out
-    write_page(results_page(found, parsed.sources[0], title, out.parent), out)
-    for problem in found.problems:
-        print(printable(f"missing: {problem}"))
-    print(f"report: {out}")
-    return EXIT_INCOMPLETE if found.problems else 0
-
-
-def _report_runs(parsed: ReportArguments, damaged: Sequence[str]) -> int:
-    """`damaged`: documents that might have been results, where there turns out to be no run."""
     from spacil.comparison.comparison import compare
     from spacil.comparison.page import write_page
 
     comparison = compare(parsed.sources, which=parsed.which, baseline=parsed.baseline)
     if not comparison.rows:
-        problems = "\n  ".join([*comparison.problems, *damaged])
-        raise RunDirError(f"no run to report on, and no result of an experiment:\n  {problems}")
+        problems = "\n  ".join(comparison.problems)
+        raise RunDirError(f"no run to report on:\n  {problems}")
     shown = {task: show_runs(comparison, task) for task in comparison.tasks if parsed.videos}
     write_page(page_of(comparison, parsed.title or TITLE, shown), parsed.out)
     for problem in comparison.problems:
