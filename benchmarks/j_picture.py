@@ -21,7 +21,7 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecNormalize
 from torch import Tensor
 
-from spacil.comparison.plain_figures import plain_style, subplots
+from spacil.comparison.figures import plain_style, subplots
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.file import load_demos
 from spacil.functional.spectral import batch_jacobian

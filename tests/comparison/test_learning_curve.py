@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pictures import CURVE_COLOURS, CURVE_SIZE, RUN_CURVE_SIZE, assert_drawn
 
-from spacil.comparison import learning_curve, plain_figures
+from spacil.comparison import figures, learning_curve
 from spacil.comparison.learning_curve import draw_learning_curve
 from spacil.errors import StorageError
 
@@ -42,7 +42,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     drawn: list[Any] = []
 
     def keep(*arguments: Any, **how: Any) -> Any:
-        drawn.append(plain_figures.subplots(*arguments, **how))
+        drawn.append(figures.subplots(*arguments, **how))
         return drawn[-1]
 
     monkeypatch.setattr(learning_curve, "subplots", keep)

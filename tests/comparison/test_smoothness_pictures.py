@@ -18,7 +18,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, Figure]:
     def keep(figure: Figure, path: Path, dpi: int) -> None:
         figures[path.name] = figure
 
-    monkeypatch.setattr("spacil.comparison.plain_figures.save_figure", keep)
+    monkeypatch.setattr("spacil.comparison.figures.save_figure", keep)
     return figures
 
 

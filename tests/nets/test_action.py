@@ -13,13 +13,13 @@ import torch
 import spacil as library
 from spacil.errors import ConfigError, DataError
 from spacil.nets.action import Action
-from spacil.policies.policy import Policy
+from spacil.policies.file import SavedPolicy
 
 OBSERVATION = np.linspace(-1, 1, 11)
 
 
 @pytest.fixture(scope="module")
-def expert() -> Policy:
+def expert() -> SavedPolicy:
     return library.load_expert("Reacher-v4")
 
 

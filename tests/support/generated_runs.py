@@ -8,6 +8,7 @@ from spacil import storage
 from spacil.comparison.demonstrator import demonstrator_of
 from spacil.config.defaults import default_config
 from spacil.config.flat import flat_settings, with_user_settings
+from spacil.runs.checkpoints import checkpoint
 from spacil.runs.evaluations import FreshEvaluations, RunIdentity, evaluations_of, write_evaluations
 
 _OTHER_METRICS = {f"metric_{k}_of_an_iteration": 0.012345678901234567 for k in range(30)}
@@ -77,10 +78,8 @@ def write_run(
     known = demonstrator_of(task)
     if frame is None:
         frame = "f" * 64 if known is None else known.frame_hash
-    best = path / "checkpoints" / "best" / f"iter-{iterations:06d}-00000000"
-    best.mkdir(parents=True)
     document: dict[str, Any] = {"demonstrations": demonstrations}
     if frame:
         document["common_frame"] = {"hash": frame, "source": "made-up demonstrations"}
-    storage.write_json(best / "state.json", document)
+    checkpoint.write_best(path / "checkpoints", iterations, {}, document, {})
     return path

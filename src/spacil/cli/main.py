@@ -33,11 +33,11 @@ VERBS = {
         "every combination of algorithms, tasks, settings and seeds; goes on where it stopped",
     ),
     "compare": (
-        "experiments.compare",
+        "compare",
         "runs side by side, over seeds, with intervals and the paper's numbers",
     ),
     "report": (
-        "experiments.report",
+        "report",
         "a page that opens offline: tables, curves, fronts and videos of runs",
     ),
     "smooth": ("smooth", "any policy in, a smooth one out: distilled in closed loop"),
@@ -50,8 +50,8 @@ VERBS = {
     "watch": ("filming.watch", "a policy in MuJoCo's viewer, where there is a display"),
     "demos": ("demos.main", "demonstrations: collect, import, export, check, show"),
     "experiment": (
-        "experiment",
-        "an experiment of an installed package; the paper's are in experiments/",
+        "machine.experiment",
+        "the tables, figures and claims of the paper, one command each",
     ),
     "tasks": ("tasks", "the built-in tasks, with sizes and the paper's settings"),
     "doctor": (

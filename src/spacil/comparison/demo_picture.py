@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spacil.comparison.figures import plain_style, require_picture_name, save_figure, subplots
 from spacil.comparison.learning_curve import RETURN_COLOUR, SMOOTHNESS_COLOUR
-from spacil.comparison.plain_figures import plain_style, require_picture_name, save_figure, subplots
 
 if TYPE_CHECKING:
     from spacil.demos.demonstrations import Demonstrations

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from spacil.comparison.plain_figures import finish_figure, plain_style, subplots
+from spacil.comparison.figures import finish_figure, plain_style, subplots
 
 RETURN_COLOUR = "#1f6f8b"
 SMOOTHNESS_COLOUR = "#c8553d"

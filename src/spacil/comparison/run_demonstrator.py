@@ -1,5 +1,7 @@
 """The demonstrator of a run: whether it is one we know, and when the run came to its return."""
 
+import math
+
 from spacil.comparison.demonstrator import Demonstrator, demonstrator_of
 from spacil.comparison.run_record import RunRecord, first_reaching
 
@@ -24,7 +26,8 @@ def time_to_95(record: RunRecord, random_return: float | None) -> dict[str, floa
     if known is None:
         reached = None
     else:
-        reached = first_reaching(record.curve, known.threshold(random_return))
+        random = math.nan if random_return is None else random_return
+        reached = first_reaching(record.curve, known.threshold(random))
     return {
         "steps_to_95": None if reached is None else float(reached.env_steps),
         "seconds_to_95": None if reached is None else reached.seconds,

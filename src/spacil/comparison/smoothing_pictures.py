@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from spacil.comparison.figures import finish_figure, plain_style, subplots
 from spacil.comparison.learning_curve import RETURN_COLOUR, SMOOTHNESS_COLOUR
-from spacil.comparison.plain_figures import finish_figure, plain_style, subplots
 from spacil.learning.smoothing_comparison import Comparison, Traces
 from spacil.smoothness.action_signal import amplitude_spectrum
 

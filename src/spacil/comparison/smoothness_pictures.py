@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spacil.comparison.figures import finish_figure, plain_style, subplots
 from spacil.comparison.learning_curve import RETURN_COLOUR, SMOOTHNESS_COLOUR
-from spacil.comparison.plain_figures import finish_figure, plain_style, subplots
 
 MAX_ACTIONS_DRAWN = 8
 

@@ -1,26 +1,29 @@
 """Statistics over seeds: the seed is the unit, and no mean stands without its interval.
 
-Pure functions on numbers. Intervals are percentile bootstrap intervals from a fixed stream, so one
-set of numbers always has one interval. With three seeds an interval is a hint, not a test: it can
-be no wider than the three numbers themselves.
+Intervals of means, ratios and probabilities are Student's t, which holds for three seeds as for
+thirty. One seed has none, and neither do seeds that are all alike: an interval of no width would
+claim to be certain. Several tasks are pooled as rliable does it, by a stratified bootstrap.
 """
 
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 FloatArray = NDArray[np.float64]
-Statistic = Callable[[FloatArray], FloatArray]
-"""Reduces the last axis: [..., N] -> [...]"""
+Interval = tuple[float | None, float | None]
 
 LEVEL = 0.95
-NUM_RESAMPLES = 50_000
+NUM_RESAMPLES = 10_000
 _STREAM = 20_211
 
 
+@final
 @dataclass(frozen=True)
 class Summary:
     """One number per seed, summed up; keys are stable."""
@@ -28,62 +31,12 @@ class Summary:
     num_seeds: int
     mean: float
     std: float | None
-    """Over seeds, with Bessel's correction; None for one seed"""
+    """Standard deviation over seeds, with Bessel's correction; None for one seed"""
     low: float | None
     high: float | None
-    """95 % bootstrap interval of the mean over seeds; None for one seed"""
+    """95 % interval of the mean over seeds; None for one seed, and for seeds that are all alike"""
     iqm: float
     """Interquartile mean"""
-
-
-def summarize(values: Sequence[float]) -> Summary:
-    """Of one value per seed, at least one."""
-    array = np.asarray(values, dtype=np.float64)
-    mean, iqm = float(array.mean()), float(interquartile_mean(array))
-    std = float(array.std(ddof=1)) if len(array) > 1 else None
-    low, high = interval_over_seeds([array], lambda samples: samples[0].mean(axis=-1))
-    return Summary(len(array), mean, std, low, high, iqm)
-
-
-def interquartile_mean(values: FloatArray) -> FloatArray:
-    """Mean of [..., N] without the floor(N/4) lowest and the floor(N/4) highest values.
-
-    Less moved by one lucky or unlucky seed than the mean, and less wasteful than the median; below
-    four values it is the mean.
-    """
-    cut = values.shape[-1] // 4
-    middle = np.sort(values, axis=-1)[..., cut : values.shape[-1] - cut]
-    return np.asarray(middle.mean(axis=-1))
-
-
-def bootstrap_interval(
-    samples: Sequence[FloatArray],
-    statistic: Callable[[Sequence[FloatArray]], FloatArray],
-    level: float = LEVEL,
-    num_resamples: int = NUM_RESAMPLES,
-) -> tuple[float, float]:
-    """Percentile interval of a statistic of independent samples, each resampled by itself.
-
-    Several samples are strata: the tasks of an aggregate, or the two sides of a comparison.
-    `statistic` takes resamples [R, N_i] of each sample and returns [R].
-    """
-    generator = np.random.default_rng(_STREAM)
-    resampled = [
-        sample[generator.integers(len(sample), size=(num_resamples, len(sample)))]
-        for sample in samples
-    ]
-    tail = (1 - level) / 2
-    low, high = np.quantile(statistic(resampled), [tail, 1 - tail])
-    return float(low), float(high)
-
-
-def interval_over_seeds(
-    samples: Sequence[FloatArray], statistic: Callable[[Sequence[FloatArray]], FloatArray]
-) -> tuple[float | None, float | None]:
-    """`bootstrap_interval`; None where a sample is one seed, of whose spread nothing is known."""
-    if min(map(len, samples)) == 1:
-        return None, None
-    return bootstrap_interval(samples, statistic)
 
 
 @dataclass(frozen=True)
@@ -93,20 +46,7 @@ class Improvement:
     probability: float
     low: float | None
     high: float | None
-    """95 % bootstrap interval over the seeds of both; None where one of them has one seed"""
-
-
-def improvement(ours: Sequence[float], theirs: Sequence[float]) -> Improvement:
-    """P(ours > theirs) of a random seed of each: the Mann-Whitney statistic as a probability."""
-    pair = [np.asarray(ours, dtype=np.float64), np.asarray(theirs, dtype=np.float64)]
-    low, high = interval_over_seeds(pair, lambda both: probability_greater(both[0], both[1]))
-    return Improvement(float(probability_greater(pair[0], pair[1])), low, high)
-
-
-def probability_greater(ours: FloatArray, theirs: FloatArray) -> FloatArray:
-    """Share of pairs ([..., N], [..., M]) with ours > theirs; a tie counts one half."""
-    difference = ours[..., :, None] - theirs[..., None, :]
-    return np.asarray((np.sign(difference) / 2 + 0.5).mean(axis=(-2, -1)))
+    """95 % interval over the seeds of both"""
 
 
 @dataclass(frozen=True)
@@ -116,17 +56,54 @@ class Ratio:
     value: float
     low: float | None
     high: float | None
-    """95 % bootstrap interval over the seeds of both; None where one of them has one seed"""
+    """95 % interval over the seeds of both"""
+
+
+def summarize(values: Sequence[float]) -> Summary:
+    """Sum up one value per seed, at least one."""
+    array = np.asarray(values, dtype=np.float64)
+    std = float(array.std(ddof=1)) if len(array) > 1 else None
+    low, high = _student_interval(float(array.mean()), array)
+    iqm = float(stats.trim_mean(array, 0.25))
+    return Summary(len(array), float(array.mean()), std, low, high, iqm)
+
+
+def improvement(ours: Sequence[float], theirs: Sequence[float]) -> Improvement:
+    """P(ours > theirs) of a random seed of each: the Mann-Whitney statistic as a probability.
+
+    The interval is that of Brunner and Munzel (2000): each seed's share of the other side that it
+    beats is a sample whose spread is known. None where every seed of one side beats all others.
+    """
+    difference = np.subtract.outer(np.asarray(ours, np.float64), np.asarray(theirs, np.float64))
+    wins = np.sign(difference) / 2 + 0.5  # a tie counts one half
+    probability = float(wins.mean())
+    low, high = _student_interval(probability, wins.mean(axis=1), wins.mean(axis=0))
+    if low is None or high is None:
+        return Improvement(probability, None, None)
+    return Improvement(probability, max(low, 0.0), min(high, 1.0))
 
 
 def ratio_of_means(ours: Sequence[float], theirs: Sequence[float]) -> Ratio | None:
-    """mean(ours) / mean(theirs), seeds of each resampled by themselves; None for a zero mean."""
-    pair = [np.asarray(ours, dtype=np.float64), np.asarray(theirs, dtype=np.float64)]
-    if pair[1].mean() == 0:
+    """mean(ours) / mean(theirs); None for a zero mean. The interval is that of the delta method."""
+    a, b = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
+    if b.mean() == 0:
         return None
-    value = float(pair[0].mean() / pair[1].mean())
-    low, high = interval_over_seeds(pair, lambda both: both[0].mean(-1) / both[1].mean(-1))
-    return Ratio(value, low, high)
+    value = float(a.mean() / b.mean())
+    return Ratio(value, *_student_interval(value, a / b.mean(), value * b / b.mean()))
+
+
+def _student_interval(centre: float, *samples: FloatArray) -> Interval:
+    """centre ± t s, where s^2 is the sum of the samples' variances of the mean (Welch)."""
+    if min(map(len, samples)) < 2:
+        return None, None
+    variances = np.array([sample.var(ddof=1) / len(sample) for sample in samples])
+    if not variances.sum() > (1e-12 * centre) ** 2:
+        return None, None
+    freedom = variances.sum() ** 2 / sum(
+        variance**2 / (len(sample) - 1) for variance, sample in zip(variances, samples, strict=True)
+    )
+    low, high = stats.t.interval(LEVEL, freedom, centre, math.sqrt(variances.sum()))
+    return float(low), float(high)
 
 
 def interquartile_mean_over_tasks(
@@ -137,52 +114,53 @@ def interquartile_mean_over_tasks(
 
     Scores must be comparable between tasks, such as shares of the demonstrator's return; or else
     they are divided by the mean of the task's reference runs, which are resampled as well. Every
-    task weighs the same, however many runs it has: as if the runs of each were copied until all
-    tasks had equally many. The mean is that of the tasks' means; the spread is over all runs.
+    task weighs the same, however many runs it has: the runs of each count as often as it takes for
+    all tasks to have equally many. The mean is that of the tasks' means; the spread is over all
+    runs.
     """
-    scores, references = (
-        [np.asarray(values, dtype=np.float64) for values in by_task]
-        for by_task in (scores_by_task, references_by_task)
-    )
-    num_runs = [len(sample) for sample in scores]
-    copies = _copies_for_equal_weight(num_runs)
+    scores = [np.asarray(values, dtype=np.float64) for values in scores_by_task]
+    references = [np.asarray(values, dtype=np.float64) for values in references_by_task]
+    equal = math.lcm(*map(len, scores))
 
-    def comparable(resamples: Sequence[FloatArray]) -> Sequence[FloatArray]:
-        if not references:
-            return resamples
-        ours, theirs = resamples[: len(scores)], resamples[len(scores) :]
+    def by_task(samples: Sequence[FloatArray]) -> list[FloatArray]:
+        ours, theirs = samples[: len(scores)], samples[len(scores) :]
+        if not theirs:
+            return list(ours)
         return [a / b.mean(axis=-1, keepdims=True) for a, b in zip(ours, theirs, strict=True)]
 
-    def pooled(resamples: Sequence[FloatArray]) -> FloatArray:
-        together = np.concatenate(comparable(resamples), axis=-1)
-        return interquartile_mean_of_copies(together, copies)
+    def pooled(*samples: FloatArray, axis: int = -1) -> FloatArray:
+        copies = [np.repeat(one, equal // one.shape[-1], axis=-1) for one in by_task(samples)]
+        return np.asarray(stats.trim_mean(np.concatenate(copies, axis=-1), 0.25, axis=axis))
 
     samples = [*scores, *references]
-    by_task = comparable(samples)
-    everything = np.concatenate(by_task)
-    low, high = interval_over_seeds(samples, pooled)
+    everything = np.concatenate(by_task(samples))
+    low: float | None = None
+    high: float | None = None
+    if min(map(len, samples)) > 1:
+        generator = np.random.default_rng(_STREAM)
+        found = stats.bootstrap(
+            samples, pooled, confidence_level=LEVEL, n_resamples=NUM_RESAMPLES, batch=1_000,
+            method="percentile", vectorized=True, rng=generator,
+        ).confidence_interval  # fmt: skip
+        if found.low < found.high:
+            low, high = float(found.low), float(found.high)
     return Summary(
-        num_seeds=min(num_runs),
-        mean=float(np.mean([sample.mean() for sample in by_task])),
+        num_seeds=min(map(len, scores)),
+        mean=float(np.mean([sample.mean() for sample in by_task(samples)])),
         std=float(everything.std(ddof=1)) if len(everything) > 1 else None,
         low=low,
         high=high,
-        iqm=float(pooled(samples)),
+        iqm=float(pooled(*samples)),
     )
 
 
-def interquartile_mean_of_copies(values: FloatArray, copies: NDArray[np.int64]) -> FloatArray:
-    """`interquartile_mean` of [..., N], as if value i were there `copies[i]` times."""
-    order = np.argsort(values, axis=-1)
-    upto = np.cumsum(copies[order], axis=-1)
-    num_copies = int(copies.sum())
-    first, end = num_copies // 4, num_copies - num_copies // 4
-    kept = upto.clip(first, end) - (upto - copies[order]).clip(first, end)
-    ordered = np.take_along_axis(values, order, axis=-1)
-    return np.asarray((kept * ordered).sum(axis=-1) / (end - first))
+LATE_SHARE = 0.5
+"""The second half of a run, in which a curve's variability is measured"""
 
 
-def _copies_for_equal_weight(num_runs: Sequence[int]) -> NDArray[np.int64]:
-    """How often each run counts so that all tasks count the same; of all runs, task by task."""
-    per_task = math.lcm(*num_runs)
-    return np.repeat([per_task // count for count in num_runs], num_runs)
+def variability(curve: Mapping[int, float]) -> float | None:
+    """Mean |change| from one point to the next in the second half of a curve; None if too short."""
+    points = sorted(curve.items())
+    late = [value for i, value in points if i >= LATE_SHARE * points[-1][0]] if points else []
+    changes = [abs(b - a) for a, b in itertools.pairwise(late)]
+    return sum(changes) / len(changes) if changes else None

@@ -12,18 +12,8 @@ from spacil.engine.mlp_passes import add_parameter_cotangent, forward_trace
 from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
 from spacil.functional.returns import explained_variance
+from spacil.learning.minibatches import shuffled_orders
 from spacil.nets.value import ValueNet
-
-
-@dataclass(frozen=True)
-class ValueBatch:
-    """What the value network is fitted to, [B] each."""
-
-    states: Tensor
-    """[B, S] normalised"""
-    targets: Tensor
-    old_values: Tensor
-    """Predictions before the fit"""
 
 
 @dataclass(frozen=True)
@@ -31,23 +21,24 @@ class ValueReport:
     value_loss: float
     """Mean squared error of the last epoch"""
     explained_variance: float
-    """Share of the targets' variance that the network explained before this fit"""
+    """Of the targets, by the network before this fit"""
 
 
 @torch.no_grad()
-def fit_value(
+def step(
     value: ValueNet,
     optimizer: Adam,
+    normalized_states: Tensor,
+    targets: Tensor,
+    old_values: Tensor,
     config: ValueConfig,
-    num_epochs: int,
-    batch: ValueBatch,
-    generator: torch.Generator,
+    minibatch_generator: torch.Generator,
     recorder: Recorder,
 ) -> ValueReport:
-    """Fit by a few epochs of Adam on shuffled minibatches."""
-    size = len(batch.targets)
-    orders = shuffled_orders(size, num_epochs, generator).to(batch.targets.device)
-    lasting = (value, optimizer, config, batch)
+    """A few epochs of Adam on shuffled minibatches."""
+    size = len(targets)
+    orders = shuffled_orders(size, config.value_epochs, minibatch_generator).to(targets.device)
+    lasting = (value, optimizer, config, normalized_states, targets, old_values)
     loss_sum, largest, explained = read_together(*recorder("value", _descend, lasting, orders))
     if not loss_sum < float("inf"):
         raise DivergedError(
@@ -63,11 +54,12 @@ def _descend(
     value: ValueNet,
     optimizer: Adam,
     config: ValueConfig,
-    batch: ValueBatch,
+    normalized_states: Tensor,
+    targets: Tensor,
+    old_values: Tensor,
     orders: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Squared errors of the last epoch, largest target, and what was explained before."""
-    targets = batch.targets
     squared_errors = torch.zeros((), device=targets.device)
     value.follow_targets(targets)
     wanted = value.in_network_units(targets)
@@ -77,7 +69,7 @@ def _descend(
     for order in orders:
         squared_errors.zero_()
         for rows in order.split(config.value_minibatch):
-            trace = forward_trace(layers, batch.states.index_select(0, rows))
+            trace = forward_trace(layers, normalized_states.index_select(0, rows))
             errors = trace.output.squeeze(-1) - wanted.index_select(0, rows)
             squared_errors.add_(errors.square().sum())
             optimizer.zero_grad()
@@ -86,12 +78,4 @@ def _descend(
             optimizer.step()
     if value.standardizes:
         squared_errors.mul_(value.target_std.square())
-    return squared_errors, targets.abs().max(), explained_variance(batch.old_values, targets)
-
-
-def shuffled_orders(size: int, count: int, generator: torch.Generator) -> Tensor:
-    """Random orders of `size` rows, [count, size]."""
-    orders = torch.empty(count, size, dtype=torch.int64)
-    for order in orders:
-        torch.randperm(size, generator=generator, out=order)
-    return orders
+    return squared_errors, targets.abs().max(), explained_variance(old_values, targets)

@@ -1,0 +1,99 @@
+"""`spacil compare RUN...|SWEEP`: one table over seeds, with intervals and the paper's numbers."""
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from spacil import storage
+from spacil.cli.output import identity
+from spacil.errors import ConfigError, RunDirError, StorageError
+from spacil.plain_text import printable_lines
+
+if TYPE_CHECKING:
+    from spacil.comparison.comparison import Comparison
+
+EXIT_INCOMPLETE = 3
+"""Exit code where some runs are missing, unfinished or damaged; the table holds the others"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """Flags that name the runs to compare."""
+
+    sources: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """Run folders, folders of runs, or sweeps."""
+    which: Literal["best", "last"] = "best"
+    """Which policy of each run."""
+    baseline: str = "gail"
+    """Algorithm, or name of the row, that probabilities of improvement refer to."""
+
+    def compare(self) -> "Comparison":
+        if not self.sources:
+            raise ConfigError("no runs given: name run folders, folders of runs, or a sweep")
+        from spacil.comparison.comparison import compare
+
+        comparison = compare(self.sources, which=self.which, baseline=self.baseline)
+        if not comparison.rows:
+            raise RunDirError("no run to compare:\n  " + "\n  ".join(comparison.problems))
+        return comparison
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments(Compared):
+    """Compare runs over seeds, from their fresh episodes; exits 3 if some are missing."""
+
+    format: Literal["table", "markdown", "csv", "latex", "json"] = "table"
+    """What is printed."""
+    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
+    """Folder for all formats, and for the figures as PNG and SVG."""
+
+
+def run(parsed: Arguments) -> int:
+    if parsed.out is not None:
+        _refuse_file(parsed.out)  # before computing
+    comparison = parsed.compare()
+    document = storage.without_non_finite(identity() | comparison.document())
+    if parsed.format == "json":
+        print(json.dumps(document, allow_nan=False))
+    else:
+        print(printable_lines(comparison.rendered(parsed.format)), end="")
+    if parsed.format == "csv":  # which has no place for them
+        sys.stderr.writelines(f"{remark}\n" for remark in comparison.remarks)
+    if parsed.out is not None:
+        written = _write(comparison, document, parsed.out)
+        if parsed.format == "table":
+            print("\n".join(f"written: {path}" for path in written))
+    return EXIT_INCOMPLETE if comparison.problems else 0
+
+
+def _refuse_file(folder: Path) -> None:
+    with storage.os_errors_as(StorageError, "find", folder):
+        present = [path for path in (folder, *folder.parents) if path.exists()]
+        is_blocked = bool(present) and not present[0].is_dir()
+    if is_blocked:
+        raise StorageError(f"-o {folder}: {str(present[0])!r} is a file, expected a folder")
+
+
+def _write(comparison: "Comparison", document: object, folder: Path) -> list[Path]:
+    from spacil.comparison.figures import draw_aggregates, draw_curves, draw_front
+    from spacil.runs.location import make_folder
+
+    make_folder(folder)
+    written = [folder / "comparison.json"]
+    storage.write_json(written[0], document)
+    for form, suffix in {"markdown": "md", "csv": "csv", "latex": "tex"}.items():
+        written.append(folder / f"comparison.{suffix}")
+        storage.replace_file(written[-1], comparison.rendered(form).encode())
+    returns = {task: found.average_return for task, found in comparison.demonstrators.items()}
+    for suffix in ("png", "svg"):
+        written += [folder / f"curves.{suffix}", folder / f"front.{suffix}"]
+        draw_curves(comparison.curves, written[-2], returns)
+        draw_front(comparison.frame, written[-1], returns)
+        if any(one.normalized_return or one.j_ratio for one in comparison.aggregates):
+            written.append(folder / f"aggregate.{suffix}")
+            draw_aggregates(comparison.aggregates, written[-1])
+    return written

@@ -1,0 +1,251 @@
+"""Run folders as data: one row per run, and one per evaluation during training.
+
+No policy is opened, so that fifty runs take seconds. What cannot be read is named, never dropped.
+"""
+
+import functools
+import math
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from spacil import storage
+from spacil.comparison.demonstrator import demonstrator_of
+from spacil.config.algorithms import ALGORITHMS
+from spacil.config.defaults import default_config
+from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings, implied_settings
+from spacil.config.train_config import TrainConfig
+from spacil.errors import ConfigError, DataError, SpacilError
+from spacil.plain_text import MAX_MESSAGE, shown
+from spacil.runs import metrics_log
+from spacil.runs.folder import RUN_FILE, RunFacts, read_run
+from spacil.runs.inputs import DemoChoice
+from spacil.sweeps.folder import PLAN, read_sweep
+from spacil.sweeps.plan import PRESET, SWEEP_FOLDER, PlannedRun, Value, flag_words, words_of
+
+Which = Literal["best", "last"]
+
+EVALUATED = {
+    "average_return": "G",
+    "return_std": "std over episodes",
+    "smoothness_j_common": "J common",
+    "smoothness_j_effective": "J effective",
+    "smoothness_j_own": "J own",
+    "smoothness_j_raw": "J raw",
+    "smoothness_j_demo_states": "J at demonstrated states",
+    "smoothness_j_ball": "J by the paper's ascent",
+    "smoothness_jeffreys": "Jeffreys divergence",
+    "action_fluctuation": "action change",
+    "spectrum_score": "spectrum score",
+    "random_return": "G of random actions",
+}
+"""Numbers of one policy's episodes, with the heads of their columns"""
+REACHED = {"steps_to_95": "steps to 95 %", "seconds_to_95": "seconds to 95 %"}
+"""When training first reached the demonstrator's return, with the heads of their columns"""
+MEASURES = EVALUATED | REACHED
+
+_KEPT_APART = (FREE_TO_CHANGE_ON_RESUME - {"iterations"}) | {"seed"}
+"""Settings in which two runs of one row may differ"""
+
+Row = dict[str, Any]
+
+
+def rows_of_runs(sources: Iterable[Path], which: Which) -> tuple[list[Row], list[Row], list[str]]:
+    """Read every run under some paths, each once: runs, evaluations in training, and problems."""
+    found: dict[Path, tuple[Path, PlannedRun | None]] = {}
+    problems: list[str] = []
+    for source in sources:
+        for path, planned in _runs_under(source, problems).items():
+            found.setdefault(path.resolve(), (path, planned))
+    runs, curves = [], []
+    for path, planned in found.values():
+        try:
+            run, curve = _row_of(path, planned, which)
+        except SpacilError as error:
+            problems.append(str(error) if str(path) in str(error) else f"{path}: {error}")
+        else:
+            runs.append(run)
+            curves += [{"run_dir": run["run_dir"], **point} for point in curve]
+    # Names of folders and reasons in files may be anything; each problem stays one line.
+    return runs, curves, [shown(problem, MAX_MESSAGE) for problem in problems]
+
+
+def _runs_under(source: Path, problems: list[str]) -> dict[Path, PlannedRun | None]:
+    """Find the finished runs of every sweep in a folder, and all other runs that lie there."""
+    if not source.is_dir():
+        expected = "is a file, expected a run folder, a folder of runs, or a sweep"
+        problems.append(f"{source}: {expected if source.exists() else 'there is no such folder'}")
+        return {}
+    found: dict[Path, PlannedRun | None] = {}
+    planned: dict[Path, PlannedRun] = {}
+    sweeps = sorted(path.parent for path in source.rglob(PLAN))
+    for folder in sweeps:
+        try:
+            sweep = read_sweep(folder)
+            states = sweep.states(sweep.runs())
+        except SpacilError as error:
+            problems.append(str(error))
+            continue
+        for run, state in states.items():
+            path = sweep.run_dir(run)
+            planned[path.resolve()] = run
+            if state.state in ("finished", "trained"):
+                found[path] = run
+            else:
+                reason = f": {state.reason}" if state.reason else ""
+                problems.append(f"{path}: {state.state}{reason}")
+    siblings = {folder.parent: run for folder, run in planned.items()}
+    for path in sorted(file.parent for file in source.rglob(RUN_FILE)):
+        if path.resolve() not in planned:
+            # A seed that the plan does not have, beside those it has, is of their setting.
+            sibling = siblings.get(path.resolve().parent)
+            seed = re.fullmatch(r"seed(\d+)", path.name)
+            found[path] = replace(sibling, seed=int(seed[1])) if sibling and seed else None
+    if not found and not sweeps:
+        problems.append(f"{source}: holds no run")
+    return found
+
+
+def _row_of(path: Path, planned: PlannedRun | None, which: Which) -> tuple[Row, list[Row]]:
+    """Read a run folder into a row and its learning curve; a damaged value is a DataError."""
+    facts = read_run(path)
+    if facts.status != "finished":
+        raise DataError(f"{path}: the run is not finished; resume it, or leave it out")
+    measured = getattr(facts.fresh or facts, which)
+    if measured is None:
+        raise DataError(f"{path}: the run has no evaluation of its {which} policy")
+    config = facts.config
+    settings = {k: v for k, v in flat_settings(config).items() if k not in _KEPT_APART}
+    flags, data = _demonstrations(facts)
+    if planned is not None:
+        chosen, data = dict(planned.choices), {}
+    else:
+        chosen = _differences(config, settings) | flags
+    choices = {name: "+".join(words_of(value)) for name, value in chosen.items()}
+    words = ["train", config.algorithm, "--task", config.task, "--seed", str(config.run.seed)]
+    for name, value in chosen.items():
+        words += (word.replace(SWEEP_FOLDER, "SWEEP") for word in flag_words(name, value))
+    source = f"{path}, evaluation of the {which} policy"
+    numbers = {name: _number(measured, name, source) for name in (*EVALUATED, "num_episodes")}
+    curve = _curve(path / "metrics.jsonl")
+    frame = facts.frame_hash or measured.get("common_frame")
+    row: Row = {
+        "task": config.task,
+        "algorithm": config.algorithm,
+        "seed": config.run.seed,
+        "iterations": settings["iterations"],
+        "iteration": _number(measured, "iteration", source),
+        "env_steps": curve[-1]["env_steps"] if curve else math.nan,
+        **numbers,
+        **_beside_demonstrator(config.task, frame, numbers, curve),
+        "is_fresh": facts.fresh is not None,
+        "is_planned": planned is not None,
+        "commit": facts.commit,
+        "command": shlex.join(["spacil", *words]),
+        "run_dir": str(path),
+        "demonstrations": facts.demonstrations_hash,
+        "frame_hash": frame,
+        "frame_source": facts.frame_source,
+        "settings": settings,
+        "choices": choices,
+        "key": storage.document_hash(
+            {"settings": settings, "data": data, "planned": choices if planned else None}
+        ),
+    }
+    return row, curve
+
+
+def _differences(config: TrainConfig, settings: Mapping[str, Any]) -> dict[str, Value]:
+    """Name the preset that is nearest to a run's settings, and what differs from it."""
+    readings: list[dict[str, Value]] = []
+    for preset in ALGORITHMS[config.algorithm].presets:
+        base = _preset_settings(config.algorithm, config.task, preset)
+        if base is None:
+            continue
+        found = {k: _value(v) for k, v in settings.items() if base.get(k) != v}
+        named: dict[str, Value] = {PRESET: preset} if preset != "none" else {}
+        # What would follow from these and is not so has to be said as well.
+        implied = implied_settings(named | found)
+        found |= {k: _value(settings[k]) for k, v in implied.items() if settings.get(k, v) != v}
+        readings.append(named | found)
+    return min(readings, key=len, default={})
+
+
+@functools.cache
+def _preset_settings(algorithm: str, task: str, preset: Any) -> Mapping[str, Any] | None:
+    try:
+        return flat_settings(default_config(algorithm, task, preset))
+    except ConfigError:  # a printed preset has no weights for the task
+        return None
+
+
+def _value(setting: Any) -> Value:
+    value: Value = tuple(setting) if isinstance(setting, list) else setting
+    return value
+
+
+def _demonstrations(facts: RunFacts) -> tuple[dict[str, Value], dict[str, Any]]:
+    """Flags of demonstrations other than all bundled ones, and what tells their data apart.
+
+    That is their content, wherever the file lay. With noise on the states every seed has its own
+    content, and the flags are what seeds share.
+    """
+    demos = None if facts.inputs is None else facts.inputs.demonstrations
+    if demos is None:
+        return {}, {}
+    usual = asdict(DemoChoice())
+    flags: dict[str, Value] = {k: v for k, v in asdict(demos.choice).items() if v != usual[k]}
+    sources = ("(in memory)",) if demos.sources is None else demos.sources
+    if sources not in ((), (facts.config.task,)):
+        flags["demos"] = sources
+    is_own = demos.choice.demo_noise > 0 or demos.content_hash is None
+    return flags, flags if is_own or not flags else {"demonstrations": demos.content_hash}
+
+
+def _beside_demonstrator(
+    task: str, frame: str | None, numbers: Mapping[str, float], curve: list[Row]
+) -> Row:
+    """Return and J of the run's demonstrator, and when the run came to 95 % of that return.
+
+    The bundled one, where the run learned from its episodes, whole or thinned: a folder that does
+    not say which ones it had is taken to have had those. NaN where it is another one.
+    """
+    known, nan = demonstrator_of(task), math.nan
+    if known is None or frame not in (None, known.frame_hash):
+        names = ("demonstrator_return", "demonstrator_j", "return_share", *REACHED)
+        return dict.fromkeys(names, nan)
+    level, random = numbers["average_return"], numbers["random_return"]
+    threshold = known.threshold(random)
+    reached = next((point for point in curve if point["average_return"] >= threshold), {})
+    return {
+        "demonstrator_return": known.average_return,
+        "demonstrator_j": nan if known.smoothness_j is None else known.smoothness_j,
+        "return_share": known.share(level, random),
+        "steps_to_95": reached.get("env_steps", nan),
+        "seconds_to_95": reached.get("seconds", nan),
+    }
+
+
+def _curve(metrics: Path) -> list[Row]:
+    """The evaluations of a run with the seconds of all iterations until each, its own included."""
+    points, seconds = [], 0.0
+    for record in metrics_log.read(metrics):
+        spent = [name for name in record if name.startswith("seconds_")]
+        seconds += math.fsum(_number(record, name, metrics) for name in spent)
+        if record.get("average_return") is not None:
+            names = ("iteration", "env_steps", "average_return", "smoothness_j")
+            numbers = {name: _number(record, name, metrics) for name in names}
+            points.append(numbers | {"seconds": seconds})
+    return points
+
+
+def _number(record: Mapping[str, Any], name: str, source: object) -> float:
+    value = record.get(name)
+    if value is None:
+        return math.nan
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise DataError(f"{source}: {name} is {shown(repr(value))}, expected a number: damaged")
+    return float(value)

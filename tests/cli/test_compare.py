@@ -1,0 +1,164 @@
+"""`spacil compare`: every format, the files it writes, and its exit codes."""
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from generated_runs import write_run
+from pictures import assert_drawn
+
+from spacil.comparison.figures import COLOURS
+from spacil.errors import RunDirError, StorageError
+
+Spacil = Callable[..., Any]
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    folder = tmp_path / "runs"
+    for seed in (0, 1):
+        write_run(folder / f"gail{seed}", seed=seed, final_return=2500.0 + 400 * seed)
+        write_run(folder / f"spacil{seed}", "spacil", seed=seed, fresh=(3100.0 + seed, 0.4), j=0.5)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ("table", "Hopper-v4 spacil"),
+        ("markdown", "| Hopper-v4 | spacil | 2 |"),
+        ("csv", "Hopper-v4,spacil,spacil,0 1,True"),
+        ("latex", "Hopper-v4 & spacil & 2"),
+    ],
+)
+def test_each_format_prints_the_rows(spacil: Spacil, runs: Path, form: str, expected: str) -> None:
+    shown = spacil("compare", runs, "--format", form)
+    assert (shown.code, shown.err) == (0, "")
+    assert expected in re.sub(r" +", " ", shown.out)
+
+
+def test_json_is_one_document_with_the_papers_numbers(spacil: Spacil, runs: Path) -> None:
+    shown = spacil("compare", runs, "--format", "json")
+    rows = {row["label"]: row for row in shown.result["rows"]}
+    assert rows["spacil"]["summaries"]["average_return"]["mean"] == 3100.5
+    assert rows["gail"]["published_return"] == {"mean": 3326.43, "std": 872.42}
+
+
+def test_a_folder_gets_every_format_and_the_figures(
+    spacil: Spacil, runs: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    assert spacil("compare", runs, "-o", out).code == 0
+    names = {path.name for path in out.iterdir()}
+    assert names == {
+        *(f"comparison.{suffix}" for suffix in ("json", "md", "csv", "tex")),
+        *(f"{figure}.{suffix}" for figure in ("curves", "front") for suffix in ("png", "svg")),
+    }
+    assert_drawn(out / "curves.png", (450, 540), COLOURS[:2])
+    assert_drawn(out / "front.png", (405, 360), COLOURS[:2])
+    for name in ("curves.svg", "front.svg"):
+        assert COLOURS[0] in (out / name).read_text()
+    document = json.loads((out / "comparison.json").read_text())
+    assert [row["label"] for row in document["rows"]] == ["gail", "spacil"]
+
+
+def test_a_file_in_the_way_of_the_folder_is_named_before_anything_is_shown(
+    spacil: Spacil, runs: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    for out in (tmp_path / "notes.txt", tmp_path / "notes.txt" / "deeper"):
+        refused = spacil("compare", runs, "-o", out)
+        assert (refused.code, refused.out) == (StorageError.exit_code, "")
+        assert "notes.txt' is a file, expected a folder" in refused.err
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("command", ["compare", "report"])
+def test_a_file_in_place_of_a_run_is_called_one(
+    spacil: Spacil, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "metrics.jsonl").write_text("{}")
+    refused = spacil(command, "metrics.jsonl")
+    assert refused.code == RunDirError.exit_code
+    assert "metrics.jsonl: is a file, expected a run folder" in refused.err
+
+
+def test_several_tasks_get_a_figure_of_their_own(
+    spacil: Spacil, runs: Path, tmp_path: Path
+) -> None:
+    for algorithm in ("gail", "spacil"):
+        for seed in (0, 1):
+            write_run(runs / f"walker-{algorithm}{seed}", algorithm, "Walker2d-v4", seed)
+    out = tmp_path / "out"
+    assert spacil("compare", runs, "-o", out).code == 0
+    assert_drawn(out / "aggregate.png", (900, 198), COLOURS[:2])
+    assert (out / "aggregate.svg").is_file()
+
+
+def test_a_number_without_an_interval_is_drawn_all_the_same(
+    spacil: Spacil, runs: Path, tmp_path: Path
+) -> None:
+    for algorithm in ("gail", "spacil"):
+        write_run(runs / f"walker-{algorithm}", algorithm, "Walker2d-v4", 0)
+    out = tmp_path / "out"
+    assert spacil("compare", runs, "-o", out).code == 0
+    assert_drawn(out / "aggregate.png", (900, 198), COLOURS[:2])
+    (gail, ours) = json.loads((out / "comparison.json").read_text())["aggregates"]
+    assert gail["normalized_return"]["low"] is None
+    assert ours["j_ratio"]["low"] is None
+
+
+def test_missing_runs_end_with_code_3_after_the_table(spacil: Spacil, runs: Path) -> None:
+    (runs / "spacil1" / "eval.json").write_text("not json")
+    shown = spacil("compare", runs)
+    assert shown.code == 3
+    assert "Hopper-v4  spacil" in shown.out
+    assert "spacil1" in shown.out
+    assert "no run of seed 1" in shown.out
+
+
+def test_csv_names_beside_it_what_is_missing(spacil: Spacil, runs: Path) -> None:
+    (runs / "spacil1" / "eval.json").write_text("not json")
+    shown = spacil("compare", runs, "--format", "csv")
+    assert shown.code == 3
+    assert all(line.count(",") > 50 for line in shown.out.splitlines())
+    assert f"missing: {runs / 'spacil1' / 'eval.json'}: not valid JSON" in shown.err
+    assert "missing: Hopper-v4, spacil: no run of seed 1" in shown.err
+
+
+@pytest.mark.parametrize("verb", ["compare", "report"])
+def test_what_folders_are_called_does_not_reach_the_terminal(
+    spacil: Spacil, runs: Path, tmp_path: Path, verb: str
+) -> None:
+    hostile = runs / "red \x1b[31m\nmissing: nothing"
+    (runs / "spacil1").rename(hostile)
+    (hostile / "eval.json").write_text("not json")
+    out = {"compare": tmp_path / "out", "report": tmp_path / "page.html"}[verb]
+    shown = spacil(verb, runs, "-o", out)
+    assert shown.code == 3
+    assert "\x1b" not in shown.out + shown.err
+    assert r"red \x1b[31m\nmissing: nothing" in shown.out
+
+
+def test_without_any_run_there_is_nothing_to_compare(spacil: Spacil, tmp_path: Path) -> None:
+    refusal = spacil("compare", tmp_path)
+    assert (refusal.code, refusal.out) == (73, "")
+    assert "holds no run" in refusal.err
+
+
+@pytest.mark.parametrize("package", ["pandas", "scipy"])
+def test_without_its_packages_the_extra_to_install_is_named(
+    spacil: Spacil, runs: Path, monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    for name in [*sys.modules]:
+        if name.startswith("spacil.comparison"):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    refusal = spacil("compare", runs)
+    assert (refusal.code, refusal.out) == (2, "")
+    assert f"comparing runs needs {package}: pip install 'spacil[report]'" in refusal.err
