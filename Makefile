@@ -135,7 +135,7 @@ site: setup
 # Every experiment of docs/results on one page that opens offline: build/report.html
 report: setup
 	mkdir -p build
-	$(BIN)/spacil report docs/results -o build/report.html
+	$(BIN)/python experiments/report.py docs/results -o build/report.html
 
 setup: $(STAMP)
 

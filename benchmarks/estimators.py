@@ -26,7 +26,7 @@ from spacil.demos.file import load_demos
 from spacil.functional.ball import StepRule, random_offset
 from spacil.nets.mlp import MLP
 from spacil.nets.policy import GaussianPolicy
-from spacil.policies.file import load_policy
+from spacil.policies.open import load_policy
 from spacil.seeding import stream
 from spacil.smoothness.estimators import ascend_in_ball
 from spacil.smoothness.metric import local_lipschitz

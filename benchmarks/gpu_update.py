@@ -17,15 +17,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import torch
 
 from measuring import make_learner, medians, num_cores, record, stage_seconds
 from spacil.envs.rollout import collect
 from spacil.learning.metrics import Stopwatch
-from spacil.learning.plan import plan_iteration
-from spacil.learning.policy_learner import PolicyLearner
-from spacil.learning.update import update
+from spacil.learning.on_policy import OnPolicy
 from spacil.types import RolloutBatch
 
 DEFAULT_TASKS = ("Hopper-v4", "Ant-v4")
@@ -52,8 +51,15 @@ def wait(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
-def update_once(learner: PolicyLearner, rollout: RolloutBatch, clock: Stopwatch) -> None:
-    update(learner, plan_iteration(learner.config, learner.counters.iteration), rollout, clock)
+def update_once(learner: OnPolicy, rollout: RolloutBatch, clock: Stopwatch) -> None:
+    """An iteration whose batch has been played."""
+    played = (rollout, learner.env_states)
+    module = "spacil.learning.on_policy"
+    with (
+        mock.patch(f"{module}.collect", lambda *args: played),
+        mock.patch(f"{module}.Stopwatch", lambda: clock),
+    ):
+        learner.iterate()
 
 
 def measure(task: str, device: str, repeats: int, settings: dict[str, Any]) -> dict[str, Any]:
@@ -85,15 +91,15 @@ def measure(task: str, device: str, repeats: int, settings: dict[str, Any]) -> d
         learner.close()
 
 
-def _play(learner: PolicyLearner) -> RolloutBatch:
+def _play(learner: OnPolicy) -> RolloutBatch:
     steps = learner.config.sampling.steps_per_iteration
     rollout, _ = collect(
-        learner.env, learner.acting_policy, learner.env_states, steps, learner.streams.action
+        learner.env, learner.rollout_policy, learner.env_states, steps, learner.streams.action
     )
     return rollout
 
 
-def _total(learner: PolicyLearner, rollout: RolloutBatch) -> float:
+def _total(learner: OnPolicy, rollout: RolloutBatch) -> float:
     """By events where there are any: they measure the device's time, launches included."""
     if learner.device.type != "cuda":
         began = time.perf_counter()
@@ -109,14 +115,14 @@ def _total(learner: PolicyLearner, rollout: RolloutBatch) -> float:
     return milliseconds / 1e3
 
 
-def _iteration(learner: PolicyLearner) -> float:
+def _iteration(learner: OnPolicy) -> float:
     began = time.perf_counter()
     learner.iterate()
     wait(learner.device)
     return time.perf_counter() - began
 
 
-def _num_waits(learner: PolicyLearner, rollout: RolloutBatch) -> int | None:
+def _num_waits(learner: OnPolicy, rollout: RolloutBatch) -> int | None:
     """How often one update waits for the device, by torch's own count."""
     if learner.device.type != "cuda":
         return None

@@ -24,8 +24,9 @@ from spacil.engine.adam import Adam
 from spacil.engine.recorder import Recorder
 from spacil.envs.rollout import collect
 from spacil.functional.returns import standardize
-from spacil.learning import trust_region, value_fit
-from spacil.learning.objectives import surrogate_loss
+from spacil.learning import trust_region
+from spacil.learning.policy_step import surrogate_loss
+from spacil.learning.value_fit import ValueBatch, fit_value
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.value import ValueNet
 
@@ -79,16 +80,10 @@ class SyntheticUpdate:
         began = time.perf_counter()
         self._policy_step()
         policy_done = time.perf_counter()
-        value_fit.step(
-            self.value,
-            self.optimizer,
-            self.states,
-            self.advantages,
-            self.advantages,
-            ValueConfig(),
-            self.draws,
-            Recorder(),
-        )
+        config = ValueConfig()
+        batch = ValueBatch(self.states, self.advantages, self.advantages)
+        critic = (self.value, self.optimizer, config, config.value_epochs)
+        fit_value(*critic, batch, self.draws, Recorder())
         return {
             "policy_step": policy_done - began,
             "value_fit": time.perf_counter() - policy_done,
@@ -133,7 +128,7 @@ def grow_envs(counts: tuple[int, ...], repeats: int, threads: int) -> list[dict[
             processor, began = time.process_time(), time.perf_counter()
             _, learner.env_states = collect(
                 learner.env,
-                learner.acting_policy,
+                learner.rollout_policy,
                 learner.env_states,
                 NUM_ENV_STEPS,
                 learner.streams.action,

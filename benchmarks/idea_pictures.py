@@ -4,7 +4,7 @@
 the rougher one reacts most, and where each sends the ball around s. `smooth_cost.png`: an optimal
 control problem solved on a grid with a smooth and with a rippled cost, from cost to policy.
 
-    python benchmarks/idea_pictures.py --rough gail.policy.safetensors \\
+    PYTHONPATH=experiments python benchmarks/idea_pictures.py --rough gail.policy.safetensors \\
         --smooth spacil.policy.safetensors
 """
 
@@ -17,13 +17,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from spacil.comparison import theory
+import theory
 from spacil.comparison.figures import plain_style, subplots
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.file import load_demos
 from spacil.functional.spectral import batch_jacobian
 from spacil.nets.policy import GaussianPolicy
-from spacil.policies.file import load_policy
+from spacil.policies.open import load_policy
+from spacil.policies.policy import task_of
 
 FIGURES = Path("docs/figures")
 ROUGH, SMOOTH = "#c8553d", "#1f6f8b"
@@ -111,7 +112,7 @@ def draw_field(
 @plain_style()
 def draw_smooth_policy(rough_file: Path, smooth_file: Path, output: Path) -> None:
     rough, smooth = load_policy(rough_file), load_policy(smooth_file)
-    plane = typical_plane(rough.policy, smooth.policy, rough.task)
+    plane = typical_plane(rough.policy, smooth.policy, task_of(rough))
     _, changes = _image(rough.policy, plane)
     motors = sorted(changes.var(dim=0).argsort(descending=True)[:2].tolist())
     figure, axes = subplots(1, 3, figsize=(11.4, 3.9))

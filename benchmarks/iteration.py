@@ -42,12 +42,12 @@ from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
 from spacil.envs.vector_env import ResetSeeds
 from spacil.learning import advantages, trpo, trust_region
 from spacil.learning.metrics import Metrics
-from spacil.learning.policy_learner import PolicyLearner
+from spacil.learning.on_policy import OnPolicy
 from spacil.learning.saved_run import state_to_save
 from spacil.learning.trust_region import OldPolicy
 from spacil.measuring.evaluate import evaluate
 from spacil.nets.buffered_mean import BufferedMean
-from spacil.policies.file import load_expert
+from spacil.policies.open import load_expert
 from spacil.runs.checkpoints import checkpoint
 from spacil.runs.metrics_log import MetricsLog
 
@@ -145,17 +145,17 @@ def seconds_of(products: Sequence[Product]) -> float:
     return time.perf_counter() - began
 
 
-def play_of(learner: PolicyLearner) -> Script:
+def play_of(learner: OnPolicy) -> Script:
     """An iteration's env steps with the current policy, for the raw simulations to replay."""
     config, sampling = learner.config, learner.config.sampling
     task, seeds = TASKS[config.task], ResetSeeds(config.run.seed, "env")
     with ThreadedMujocoEnv(task, sampling.num_envs, seeds, 1) as env:
         states = env.load_state(learner.env.save_state())
         num_steps = sampling.steps_per_iteration // sampling.num_envs
-        return record_script(env, learner.acting_policy, states, num_steps)
+        return record_script(env, learner.rollout_policy, states, num_steps)
 
 
-def measure(learner: PolicyLearner, repeats: int) -> dict[str, Any]:
+def measure(learner: OnPolicy, repeats: int) -> dict[str, Any]:
     config = learner.config
     torch.set_num_threads(config.run.torch_threads)
     adversary = learner.adversary
@@ -194,7 +194,7 @@ def measure(learner: PolicyLearner, repeats: int) -> dict[str, Any]:
     }
 
 
-def seconds_of_evaluation(learner: PolicyLearner) -> float:
+def seconds_of_evaluation(learner: OnPolicy) -> float:
     """One of the task's expert: the episodes are whole, as those of a policy that has learned."""
     expert, env = load_expert(learner.config.task).policy, learner.eval_env
     return seconds(
@@ -208,7 +208,7 @@ def seconds_of_evaluation(learner: PolicyLearner) -> float:
     )
 
 
-def seconds_apart(learner: PolicyLearner, metrics: Metrics) -> dict[str, float]:
+def seconds_apart(learner: OnPolicy, metrics: Metrics) -> dict[str, float]:
     """What a run does beside its iterations: keeps a line of metrics and a checkpoint."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -23,7 +23,7 @@ from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import bundled_demos, load_demos
 from spacil.envs.registry import TASKS
 from spacil.learning.intake import demonstrations_for
-from spacil.learning.policy_learner import PolicyLearner
+from spacil.learning.on_policy import OnPolicy
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results" / "speed.json"
 PACKAGES = ("torch", "numpy", "mujoco", "gymnasium")
@@ -119,17 +119,17 @@ def record(section: str, rows: Any, path: Path | None) -> None:
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
-def make_learner(algorithm: str, task: str, settings: Mapping[str, Any]) -> PolicyLearner:
+def make_learner(algorithm: str, task: str, settings: Mapping[str, Any]) -> OnPolicy:
     """A learner with its defaults for the task; penalties from the first iteration on."""
     # An iteration of the paper's loop: spacil's rule would clone before the first.
     config = default_config(algorithm, task, "plain" if algorithm == "spacil" else "none")
     config = with_settings(config, {"penalty_ramp_iterations": 0, **settings})
     if algorithm == "trpo":
-        return PolicyLearner(config, task, None)
+        return OnPolicy(config, task, None)
     if task in bundled_demos():
         intake, config = demonstrations_for(config, task)
-        return PolicyLearner(config, task, intake.used)
-    return PolicyLearner(config, task, noise_demonstrations(task))
+        return OnPolicy(config, task, intake.used)
+    return OnPolicy(config, task, noise_demonstrations(task))
 
 
 def demonstrations_or_noise(task: str) -> Demonstrations:

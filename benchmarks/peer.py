@@ -31,7 +31,7 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import load_demos
-from spacil.learning.policy_learner import PolicyLearner
+from spacil.learning.on_policy import OnPolicy
 from spacil.measuring.evaluate import evaluate
 
 HERE = Path(__file__).parent
@@ -60,7 +60,7 @@ class Ours:
         common = {"torch_threads": threads, "simulation_threads": threads, "seed": seed}
         config = default_config("gail", TASK, preset)
         config = with_settings(config, {"steps_per_iteration": BATCH, **common, **settings})
-        self._learner = PolicyLearner(config, TASK, demonstrations)
+        self._learner = OnPolicy(config, TASK, demonstrations)
 
     def round(self) -> float:
         """Seconds of one iteration."""
@@ -71,7 +71,7 @@ class Ours:
     def average_return(self) -> float:
         learner = self._learner
         return evaluate(
-            learner.acting_policy,
+            learner.rollout_policy,
             learner.eval_env,
             first_episode=learner.counters.iteration,
             num_episodes=learner.eval_env.num_envs,

@@ -22,7 +22,7 @@ import torch
 from measuring import demonstrations_or_noise, record
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
-from spacil.learning.policy_learner import PolicyLearner
+from spacil.learning.on_policy import OnPolicy
 
 DEFAULT_TASKS = ("Hopper-v4", "Walker2d-v4", "Ant-v4")
 WITHOUT_RAMP = {"penalty_ramp_iterations": 0}
@@ -70,7 +70,7 @@ def measure(task: str, variants: list[str], num_rounds: int, threads: int) -> li
         for name in names:
             settings = {**common, **VARIANTS[name]}
             config = with_settings(default_config("spacil", task, "plain"), settings)
-            learners[name] = PolicyLearner(config, task, demonstrations)
+            learners[name] = OnPolicy(config, task, demonstrations)
             stack.callback(learners[name].close)
         rounds: dict[str, list[Round]] = {name: [] for name in names}
         for number in range(num_rounds + 1):
@@ -81,7 +81,7 @@ def measure(task: str, variants: list[str], num_rounds: int, threads: int) -> li
     return [_overhead(task, name, rounds[name], rounds["gail"]) for name in names]
 
 
-def _timed_iteration(learner: PolicyLearner) -> Round:
+def _timed_iteration(learner: OnPolicy) -> Round:
     started, processor_started = time.perf_counter(), time.process_time()
     metrics = learner.iterate()
     return Round(

@@ -40,7 +40,7 @@ from spacil.envs.registry import PAPER_TASKS, TASKS
 from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
 from spacil.envs.vector_env import ActionArray, FloatArray, ResetSeeds
 from spacil.nets.policy import GaussianPolicy
-from spacil.policies.file import load_expert
+from spacil.policies.open import load_expert
 from steps_per_second import Rate, steps_per_second
 
 DEFAULT_NUM_ENVS = 50

@@ -330,7 +330,7 @@ def test_a_bare_policy_is_saved_with_the_name_of_its_task(tiny: Tiny, tmp_path: 
     policy = library.load_expert("Reacher-v4").policy
     with pytest.raises(ConfigError, match="does not know its task"):
         library.save_policy(policy, path)
-    with pytest.raises(ConfigError, match="a dict is no policy of spacil's"):
+    with pytest.raises(ConfigError, match="cannot open a dict as a policy"):
         library.save_policy({}, path)
     library.save_policy(policy, path, task="Reacher-v5")
     assert library.load_policy(path).task == "Reacher-v5"

@@ -1,6 +1,6 @@
 """docs/theory.md in numbers: slopes stay under their bounds, and counter-examples do their work."""
 
-from collections.abc import Callable
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,8 @@ import torch
 from pictures import assert_drawn
 from torch import Tensor
 
-from spacil.comparison.theory import (
+from spacil.smoothness.cost_penalty import along_both, along_response, exact_cost_penalty
+from theory import (
     COST_LIPSCHITZ,
     GAMMA,
     NUM_SWEEPS,
@@ -23,8 +24,7 @@ from spacil.comparison.theory import (
     solve,
     steepest,
 )
-from spacil.comparison.theory_figure import BOUND_COLOUR, MEASURED_COLOUR
-from spacil.smoothness.cost_penalty import along_both, along_response, exact_cost_penalty
+from theory_figure import BOUND_COLOUR, MEASURED_COLOUR, main
 
 ROUNDING = 1 + 1e-9
 PAGE = Path(__file__).parents[1] / "docs" / "theory.md"
@@ -139,23 +139,12 @@ def test_a_gibbs_mean_stays_under_its_bound_where_q_is_rough() -> None:
         assert steepest(mean, states) <= 1 / tau  # |Q| has slope 1 in s
 
 
-def test_a_figure_of_an_unknown_kind_is_refused_before_anything_is_computed(
-    spacil: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_script_prints_the_numbers_and_draws_the_figure(
+    tmp_path: Path, panels: dict[str, list[Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("spacil.comparison.theory.measure", None)
-    refused = spacil("experiment", "theory", "--figure", tmp_path / "theory.xyz")
-    assert refused.code == 2
-    assert "theory.xyz: expected a file name that ends in .png, .pdf, .svg" in refused.err
-
-
-def test_the_command_prints_the_numbers_and_draws_the_figure(
-    spacil: Callable[..., Any], tmp_path: Path, panels: dict[str, list[Any]]
-) -> None:
-    figure = tmp_path / "theory.png"
-    done = spacil("experiment", "theory", "--figure", figure, "--json")
-    assert done.code == 0
-    assert [row["slope"] for row in done.result["panels"]["value"]] == [
-        slope.slope for slope in panels["value"]
-    ]
+    figure, numbers = tmp_path / "theory.png", tmp_path / "theory.json"
+    main(figure, numbers)
+    found = json.loads(numbers.read_text())["panels"]["value"]
+    assert [row["slope"] for row in found] == [slope.slope for slope in panels["value"]]
     assert_drawn(figure, (675, 504), (MEASURED_COLOUR, BOUND_COLOUR))
-    assert "expected one of experts, theory" in spacil("experiment", "magic").err
+    assert "slope of" in capsys.readouterr().out

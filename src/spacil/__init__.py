@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from spacil.learning.smooth import smooth
     from spacil.measuring.diagnose import diagnose
     from spacil.measuring.measure import measure_smoothness
-    from spacil.policies.file import load_expert, load_policy, save_policy
+    from spacil.policies.open import load_expert, load_policy, save_policy
     from spacil.version import __version__
 
 _HOMES = {
@@ -44,11 +44,11 @@ _HOMES = {
     "export_policy": "spacil.export.export",
     "load_demos": "spacil.demos.file",
     "save_demos": "spacil.demos.file",
-    "load_expert": "spacil.policies.file",
-    "load_policy": "spacil.policies.file",
+    "load_expert": "spacil.policies.open",
+    "load_policy": "spacil.policies.open",
     "measure_smoothness": "spacil.measuring.measure",
     "register_penalty": "spacil.config.penalty_terms",
-    "save_policy": "spacil.policies.file",
+    "save_policy": "spacil.policies.open",
     "smooth": "spacil.learning.smooth",
     "SpacilError": "spacil.errors",
     "video": "spacil.film.video",

@@ -16,12 +16,12 @@ from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import require_name
 from spacil.envs.registry import task_name
 from spacil.errors import ConfigError, DataError, EnvError, keywords_for_flags
+from spacil.learning.advantages import RewardTerm
 from spacil.learning.intake import demonstrations_for
-from spacil.learning.judge import RewardTerm
 from spacil.learning.learner import make_learner
 from spacil.learning.loop import train
 from spacil.learning.metrics import Metrics
-from spacil.learning.policy_learner import PolicyLearner
+from spacil.learning.on_policy import OnPolicy
 from spacil.learning.run import train_recorded
 from spacil.learning.saved_run import restore, saved_config, state_to_save
 from spacil.measuring.evaluate import Evaluation, evaluate_afresh
@@ -91,7 +91,7 @@ class Agent:
 
         With `smoothest=True`, the smoothest evaluated one that keeps what was asked.
         """
-        return self._learner.handed_out_policy
+        return self._learner.final_policy
 
     @property
     def predict(self) -> Callable[..., Any]:
@@ -124,8 +124,8 @@ class Agent:
         return self._policy_learner.reward_terms
 
     @property
-    def _policy_learner(self) -> PolicyLearner:
-        if not isinstance(self._learner, PolicyLearner):
+    def _policy_learner(self) -> OnPolicy:
+        if not isinstance(self._learner, OnPolicy):
             raise ConfigError(
                 f"{self.algorithm} has no penalty_weights and no reward_terms: they belong to "
                 "algorithms that act in the env; give weights by penalty={...}"

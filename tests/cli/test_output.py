@@ -10,7 +10,6 @@ import pytest
 import spacil as library
 from spacil.cli.main import VERBS
 from spacil.cli.output import show, with_json_target
-from spacil.comparison import experts
 from spacil.health import facts, self_test
 
 Spacil = Callable[..., Any]
@@ -85,12 +84,6 @@ COMMANDS: dict[str, tuple[str, dict[str, Any], str]] = {
         {**REACHER, "algorithm": "trpo", "num_steps": 2500},
         "returns: mean",
     ),
-    "experiment experts": (
-        "experiment experts --tasks Reacher-v4 --seed 3",
-        {"seed": 3},
-        "J common",
-    ),
-    "experiment theory": ("experiment theory", {}, "slope of"),
     "tasks": ("tasks", {}, "demos (paper)"),
     "doctor": ("doctor", {"is_fit": True}, "fit to train on"),
 }
@@ -98,8 +91,7 @@ COMMANDS: dict[str, tuple[str, dict[str, Any], str]] = {
 
 @pytest.fixture
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Verbs whose numbers do not matter here: two episodes of the expert, no health checks."""
-    monkeypatch.setattr(experts, "NUM_STEPS", 100)
+    """Verbs whose numbers do not matter here: no health checks."""
     monkeypatch.setattr(self_test, "run_checks", lambda _: [])
     monkeypatch.setattr(facts, "rendering", lambda: "not looked at")
 
@@ -108,6 +100,7 @@ TRIED_ELSEWHERE = {
     *("video", "watch"),  # tests/cli/filming
     *("sweep", "compare", "report"),  # tests/cli/experiments
     *("smooth", "diagnose", "export"),  # tests/cli/smoothing
+    "experiment",  # tests/experiments
     "resume",  # the same result as train: tests/cli/training/test_resume.py
     "completion",  # prints a script and no result
 }

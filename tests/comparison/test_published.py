@@ -2,10 +2,9 @@
 
 import pytest
 
+from published import NOISE, PERTURBATIONS, REGULARIZATION
 from spacil import paper
 from spacil.comparison.published import (
-    PERTURBATIONS,
-    REGULARIZATION,
     RETURNS,
     SMOOTHNESS,
     Printed,
@@ -28,26 +27,26 @@ def test_the_returns_are_those_of_the_settings_table(task: str) -> None:
 
 @pytest.mark.parametrize("task", [task for task in paper.TASKS if task != "Reacher-v4"])
 def test_an_unperturbed_policy_is_the_published_one(task: str) -> None:
-    first = PERTURBATIONS[task][0]
-    assert first.noise_std == 0
-    assert first.average_return == RETURNS[task]["spacil"]
-    assert first.smoothness_j.mean == SMOOTHNESS[task]["spacil"].mean
+    returns, smoothness = PERTURBATIONS[task]
+    assert NOISE[0] == 0
+    assert Printed(*returns[0]) == RETURNS[task]["spacil"]
+    assert smoothness[0][0] == SMOOTHNESS[task]["spacil"].mean
 
 
 def test_the_slips_of_the_paper_are_kept_as_printed() -> None:
-    assert PERTURBATIONS["Reacher-v4"][0].average_return == RETURNS["Reacher-v4"]["trpo"]
-    assert PERTURBATIONS["Walker2d-v4"][0].smoothness_j.std == 0.067
+    assert Printed(*PERTURBATIONS["Reacher-v4"][0][0]) == RETURNS["Reacher-v4"]["trpo"]
+    assert PERTURBATIONS["Walker2d-v4"][1][0] == (35.61, 0.067)
     assert SMOOTHNESS["Walker2d-v4"]["spacil"].std == 0.47
 
 
 def test_single_numbers_are_those_of_the_text() -> None:
     assert published_return("Hopper-v4", "gail") == Printed(3326.43, 872.42)
     assert published_smoothness("Walker2d-v5", "gail") == Printed(117.31, 6.65)
-    levels = {row.noise_std: row for row in PERTURBATIONS["Ant-v4"]}
-    assert levels[0.1].smoothness_j == Printed(186.91, 74.77)
-    assert levels[0.001].average_return == Printed(4628.54, 893.13)
-    assert levels[0.001].smoothness_j == Printed(0.97, 0.04)
-    assert [point.smoothness_j for point in REGULARIZATION["Hopper-v4"]] == [9.556, 68.67]
+    returns, smoothness = PERTURBATIONS["Ant-v4"]
+    assert smoothness[NOISE.index(0.1)] == (186.91, 74.77)
+    assert returns[NOISE.index(0.001)] == (4628.54, 893.13)
+    assert smoothness[NOISE.index(0.001)] == (0.97, 0.04)
+    assert [j for _, j in REGULARIZATION["Hopper-v4"].values()] == [9.556, 68.67]
 
 
 def test_what_the_paper_does_not_have_is_none() -> None:

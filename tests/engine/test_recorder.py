@@ -14,7 +14,7 @@ from spacil.config.flat import with_settings
 from spacil.demos.file import load_demos
 from spacil.engine.recorder import Recorder
 from spacil.engine.torch_threads import one_torch_thread
-from spacil.learning.policy_learner import PolicyLearner
+from spacil.learning.on_policy import OnPolicy
 
 DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
 
@@ -112,7 +112,7 @@ def test_replayed_updates_learn_what_plain_ones_do(name: str, device: str) -> No
     )
     histories, tensors = [], []
     for recorder in (Recorder(), replaying(device)):
-        learner = PolicyLearner(config, "Reacher-v4", load_demos("Reacher-v4"))
+        learner = OnPolicy(config, "Reacher-v4", load_demos("Reacher-v4"))
         learner.recorder = recorder
         with one_torch_thread():
             rows = [learner.iterate() for _ in range(6)]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from spacil.export.c_header import Golden, c_float, c_header
-from spacil.policies.plain_network import PlainNetwork
+from spacil.export.c_header import c_float, c_header
+from spacil.nets.policy import GaussianPolicy
 
 
 def test_every_float32_is_printed_so_that_it_reads_back() -> None:
@@ -27,11 +27,11 @@ def test_round_numbers_are_floats_too(value: float, text: str) -> None:
 
 def test_the_name_of_a_task_stays_inside_its_quotes_and_comments() -> None:
     zeros, golden = np.zeros(1, np.float32), np.zeros((1, 1), np.float32)
-    network = PlainNetwork(zeros, zeros, 10.0, ((golden, zeros),), zeros, zeros)
     hostile = '*/ "; system("x"); /* \\ ??/ \n#include </etc/passwd> \u202e'
     text = c_header(
-        network,
-        Golden(golden, golden),
+        GaussianPolicy(1, zeros, zeros, ()),
+        golden,
+        golden,
         title=hostile,
         note=hostile,
         task=hostile,

@@ -14,7 +14,7 @@ from own_env import SOURCE, write_own_env
 
 import spacil as library
 from spacil.errors import ConfigError, DataError
-from spacil.policies.file import load_policy, save_policy
+from spacil.policies.open import load_policy, save_policy
 
 Spacil = Callable[..., Any]
 Train = Callable[..., Any]

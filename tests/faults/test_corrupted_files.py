@@ -36,9 +36,10 @@ import spacil
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.errors import SpacilError
-from spacil.learning.policy_learner import PolicyLearner
+from spacil.learning.on_policy import OnPolicy
 from spacil.learning.saved_run import restore, saved_config
-from spacil.policies.file import FORMAT, FORMAT_VERSION, load_policy, save_policy
+from spacil.policies.file import FORMAT, FORMAT_VERSION
+from spacil.policies.open import load_policy, save_policy
 from spacil.runs import metrics_log
 from spacil.runs.checkpoints import checkpoint
 from spacil.runs.folder import open_run
@@ -180,7 +181,7 @@ def without_provenance(folder: Path, rng: Rng) -> None:
     reseal_manifest(folder, lambda manifest: manifest["provenance"].pop(key))
 
 
-def checkpoint_target(folder: Path, finished: Path, learner: PolicyLearner) -> Target:
+def checkpoint_target(folder: Path, finished: Path, learner: OnPolicy) -> Target:
     shutil.copytree(finished / "checkpoints" / NEWEST, folder)
     older = finished / "checkpoints" / "iter-000002"
     expected = checkpoint.read(folder).content_hash
@@ -346,7 +347,7 @@ def targets(
     tmp_path_factory: pytest.TempPathFactory, _finished_run: Path
 ) -> Iterator[dict[str, Target]]:
     folder = tmp_path_factory.mktemp("good")
-    learner = PolicyLearner(CONFIG, "Reacher-v4", spacil.load_demos("Reacher-v4"))
+    learner = OnPolicy(CONFIG, "Reacher-v4", spacil.load_demos("Reacher-v4"))
     yield {
         "checkpoint": checkpoint_target(folder / "checkpoint", _finished_run, learner),
         "policy file": policy_target(folder / "policy", _finished_run),

@@ -12,10 +12,10 @@ from spacil.envs.vector_env import ResetSeeds
 from spacil.errors import ConfigError, DataError
 from spacil.film.record import Recording, pose_reader, record
 from spacil.policies.open import open_policy
-from spacil.policies.source import PolicySource
+from spacil.policies.policy import Policy
 
 
-def still() -> PolicySource:
+def still() -> Policy:
     return open_policy(lambda states: torch.zeros(len(states), 2))
 
 

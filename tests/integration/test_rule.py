@@ -85,7 +85,7 @@ def test_the_mean_is_handed_out_and_the_newest_policy_acts(new_agent: NewAgent) 
     learner: Any = agent._learner
     kept, student = agent.policy.mean_net, learner.policy.mean_net
     first = "layers.0.weight"
-    assert agent.policy is learner.kept_policy is not learner.acting_policy
+    assert agent.policy is learner.evaluated_policy is not learner.rollout_policy
     assert not torch.equal(kept.get_parameter(first), student.get_parameter(first))
     saved = tensors(agent)
     assert torch.equal(saved[f"policy.mean_net.{first}"], kept.get_parameter(first))

@@ -17,9 +17,9 @@ from spacil.demos.file import load_demos
 from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
 from spacil.functional.gaussian import clipped_log_prob
+from spacil.learning.advantages import true_next_states
 from spacil.learning.adversary import AgentBatch, imitation_reward
 from spacil.learning.airl import AirlAdversary, executed_log_prob
-from spacil.learning.judge import true_next_states
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.shaped_reward import ShapedReward
 from spacil.seeding import Streams

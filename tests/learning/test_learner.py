@@ -13,7 +13,7 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_user_settings
 from spacil.demos.file import load_demos
 from spacil.errors import ConfigError
-from spacil.policies.file import load_policy
+from spacil.policies.open import load_policy
 
 
 @pytest.fixture

@@ -11,20 +11,20 @@ from spacil.config.flat import with_settings
 from spacil.demos.file import load_demos
 from spacil.engine.torch_threads import one_torch_thread, torch_threads
 from spacil.learning import loop
-from spacil.learning.evaluation import evaluate_if_due
-from spacil.learning.policy_learner import PolicyLearner
+from spacil.learning.loop import evaluate_if_due
+from spacil.learning.on_policy import OnPolicy
 
 
 @pytest.fixture
-def learner(tiny: Callable[..., dict[str, Any]]) -> Iterator[PolicyLearner]:
+def learner(tiny: Callable[..., dict[str, Any]]) -> Iterator[OnPolicy]:
     config = with_settings(default_config("gail", "Reacher-v4"), tiny())
-    learner = PolicyLearner(config, "Reacher-v4", load_demos("Reacher-v4").first(3))
+    learner = OnPolicy(config, "Reacher-v4", load_demos("Reacher-v4").first(3))
     with one_torch_thread():
         yield learner
     learner.close()
 
 
-def test_evaluation_touches_nothing_that_training_reads(learner: PolicyLearner) -> None:
+def test_evaluation_touches_nothing_that_training_reads(learner: OnPolicy) -> None:
     for _ in range(2):
         learner.iterate()
     before = learner.state.tensors()
@@ -36,7 +36,7 @@ def test_evaluation_touches_nothing_that_training_reads(learner: PolicyLearner) 
 
 
 def test_evaluations_come_at_their_interval_and_at_the_end_each_from_its_own_starts(
-    learner: PolicyLearner,
+    learner: OnPolicy,
 ) -> None:
     rows: list[dict[str, Any]] = []
     loop.train(learner, rows.append)
@@ -49,13 +49,13 @@ def test_evaluations_come_at_their_interval_and_at_the_end_each_from_its_own_sta
     assert again["average_return"] != rows[1]["average_return"]
 
 
-def test_the_env_of_training_and_the_one_of_evaluation_start_apart(learner: PolicyLearner) -> None:
+def test_the_env_of_training_and_the_one_of_evaluation_start_apart(learner: OnPolicy) -> None:
     starts = learner.env.reset(), learner.eval_env.reset()
     assert not set(map(tuple, starts[0].tolist())) & set(map(tuple, starts[1].tolist()))
 
 
 def test_iterations_count_steps_and_gather_the_returns_of_whole_episodes(
-    learner: PolicyLearner,
+    learner: OnPolicy,
 ) -> None:
     # Ten envs of 50-step episodes, 20 steps each: nothing ends, nothing, then everything does.
     rows = [learner.iterate() for _ in range(3)]
@@ -66,7 +66,7 @@ def test_iterations_count_steps_and_gather_the_returns_of_whole_episodes(
     assert learner.open_episodes.lengths.tolist() == [10] * 10
 
 
-def test_the_normaliser_moves_once_at_the_end_of_an_iteration(learner: PolicyLearner) -> None:
+def test_the_normaliser_moves_once_at_the_end_of_an_iteration(learner: OnPolicy) -> None:
     count = learner.policy.normalizer.count
     assert count == 0
     learner.iterate()
@@ -75,7 +75,7 @@ def test_the_normaliser_moves_once_at_the_end_of_an_iteration(learner: PolicyLea
     assert count == 400
 
 
-def test_imitation_never_reads_the_envs_reward(learner: PolicyLearner) -> None:
+def test_imitation_never_reads_the_envs_reward(learner: OnPolicy) -> None:
     step = learner.env.step
 
     def bribed(*arguments: Any) -> Any:
@@ -83,7 +83,7 @@ def test_imitation_never_reads_the_envs_reward(learner: PolicyLearner) -> None:
         result.rewards[:] = 1e6
         return result
 
-    plain = PolicyLearner(learner.config, "Reacher-v4", learner.demonstrations)
+    plain = OnPolicy(learner.config, "Reacher-v4", learner.demonstrations)
     learner.env.step = bribed  # type: ignore[method-assign]
     rows = [(plain.iterate(), learner.iterate()) for _ in range(3)]
     assert rows[2][1]["train_return"] > 1e6 > rows[2][0]["train_return"]
@@ -93,7 +93,7 @@ def test_imitation_never_reads_the_envs_reward(learner: PolicyLearner) -> None:
     plain.close()
 
 
-def test_training_gives_the_threads_back(learner: PolicyLearner) -> None:
+def test_training_gives_the_threads_back(learner: OnPolicy) -> None:
     with torch_threads(2):
         seen: list[int] = []
         loop.train(learner, lambda metrics: seen.append(torch.get_num_threads()))

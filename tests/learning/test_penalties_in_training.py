@@ -14,7 +14,7 @@ from spacil.config.flat import with_user_settings
 from spacil.demos.file import load_demos
 from spacil.engine.torch_threads import one_torch_thread
 from spacil.functional.spectral import batch_jacobian, top_singular
-from spacil.learning.policy_learner import PolicyLearner
+from spacil.learning.on_policy import OnPolicy
 from spacil.seeding import Streams
 
 REACHER_DEMOS = load_demos("Reacher-v4")
@@ -28,11 +28,11 @@ def _one_torch_thread() -> Iterator[None]:
 
 def run(
     iterations: int, algorithm: str = "spacil", **settings: Any
-) -> tuple[PolicyLearner, dict[str, Tensor]]:
+) -> tuple[OnPolicy, dict[str, Tensor]]:
     """A learner after some iterations, and everything it holds."""
     default = plain_config(algorithm, "Reacher-v4")
     config = with_user_settings(default, tiny(algorithm, steps_per_iteration=600) | settings)
-    learner = PolicyLearner(config, "Reacher-v4", REACHER_DEMOS)
+    learner = OnPolicy(config, "Reacher-v4", REACHER_DEMOS)
     try:
         for _ in range(iterations):
             learner.iterate()

@@ -18,8 +18,7 @@ from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
 from spacil.functional.gaussian import kl_old_new, log_prob
 from spacil.functional.spectral import batch_jacobian, top_singular
-from spacil.learning.objectives import SurrogateLoss
-from spacil.learning.policy_step import PolicyBatch
+from spacil.learning.policy_step import PolicyBatch, SurrogateLoss
 from spacil.learning.ppo import ClippedStep, PPOReport
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams

@@ -16,7 +16,7 @@ from spacil.engine.recorder import Recorder
 from spacil.functional import flat_params
 from spacil.functional.gaussian import kl_old_new
 from spacil.learning import trust_region
-from spacil.learning.objectives import PolicyLoss, surrogate_loss
+from spacil.learning.policy_step import PolicyLoss, surrogate_loss
 from spacil.nets.policy import GaussianPolicy
 from spacil.smoothness.state_subset import random_subset
 

@@ -12,7 +12,7 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, with_settings
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError, RunDirError
-from spacil.learning.policy_learner import PolicyLearner
+from spacil.learning.on_policy import OnPolicy
 from spacil.learning.run import Outcome, train_in_folder
 from spacil.learning.saved_run import restore, saved_config
 from spacil.runs import provenance
@@ -32,7 +32,7 @@ def trained(tmp_path: Path) -> Callable[..., Outcome]:
     def train(config: TrainConfig, **options: Any) -> Outcome:
         return train_in_folder(
             config,
-            lambda: PolicyLearner(config, config.task, None),
+            lambda: OnPolicy(config, config.task, None),
             Silent(),
             **{"run_dir": tmp_path / "run"} | options,
         )
@@ -120,7 +120,7 @@ def test_an_error_in_training_is_the_status_and_the_checkpoints_stay(
 def test_a_start_that_fails_leaves_no_folder_and_an_old_run_as_it_was(
     config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
 ) -> None:
-    def fail() -> PolicyLearner:
+    def fail() -> OnPolicy:
         raise ConfigError("no such device")
 
     def start(**options: Any) -> None:
@@ -215,7 +215,7 @@ def test_the_checkpoint_of_another_run_is_not_gone_on_from(
     trained(config)
     found = checkpoint.newest_valid(tmp_path / "run" / "checkpoints")
     assert found is not None
-    other = PolicyLearner(with_settings(config, {"max_kl": 0.5}), config.task, None)
+    other = OnPolicy(with_settings(config, {"max_kl": 0.5}), config.task, None)
     try:
         with pytest.raises(ConfigError, match=r"different settings.*\n  max_kl: 0.0"):
             restore(other, found)

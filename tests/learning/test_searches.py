@@ -33,10 +33,9 @@ from spacil.demos.metadata import DemoMetadata
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds
 from spacil.errors import ConfigError, DataError
-from spacil.learning.evaluation import evaluate_at_start
-from spacil.learning.loop import train
+from spacil.learning.loop import evaluate_at_start, train
 from spacil.learning.metrics import Metrics
-from spacil.learning.policy_learner import PolicyLearner
+from spacil.learning.on_policy import OnPolicy
 from spacil.learning.run import train_in_folder
 from spacil.learning.search_start import (
     TargetName,
@@ -52,8 +51,7 @@ from spacil.learning.weight_search import LAWS, WeightSearch
 from spacil.measuring.evaluate import Best, Evaluation, evaluate
 from spacil.measuring.frames import frames_of_policy
 from spacil.nets.policy import GaussianPolicy
-from spacil.policies.file import load_policy, save_policy
-from spacil.policies.open import open_policy
+from spacil.policies.open import load_policy, open_policy, save_policy
 from spacil.runs.progress import Silent
 from spacil.runs.state import State
 from spacil.smoothness.metric import local_constants
@@ -89,11 +87,11 @@ def make_config(preset: Preset = "none", **settings: Any) -> TrainConfig:
 
 
 @pytest.fixture
-def learners() -> Iterator[Callable[..., PolicyLearner]]:
-    made: list[PolicyLearner] = []
+def learners() -> Iterator[Callable[..., OnPolicy]]:
+    made: list[OnPolicy] = []
 
-    def make(demos: Demonstrations = DEMOS, **settings: Any) -> PolicyLearner:
-        made.append(PolicyLearner(make_config(**settings), REACHER, demos))
+    def make(demos: Demonstrations = DEMOS, **settings: Any) -> OnPolicy:
+        made.append(OnPolicy(make_config(**settings), REACHER, demos))
         return made[-1]
 
     yield make
@@ -102,16 +100,16 @@ def learners() -> Iterator[Callable[..., PolicyLearner]]:
 
 
 @pytest.fixture
-def plain_learners(learners: Callable[..., PolicyLearner]) -> Callable[..., PolicyLearner]:
+def plain_learners(learners: Callable[..., OnPolicy]) -> Callable[..., OnPolicy]:
     """Learners of the plain preset: fixed weights, no warm start."""
 
-    def make(demos: Demonstrations = WHOLE, **settings: Any) -> PolicyLearner:
+    def make(demos: Demonstrations = WHOLE, **settings: Any) -> OnPolicy:
         return learners(demos, preset="plain", **settings)
 
     return make
 
 
-def train_all(learner: PolicyLearner) -> list[Metrics]:
+def train_all(learner: OnPolicy) -> list[Metrics]:
     rows: list[Metrics] = []
     train(learner, rows.append)
     return rows
@@ -125,7 +123,7 @@ def evaluated(rows: list[Metrics]) -> list[Metrics]:
 
 
 def test_the_weight_rises_while_the_constraint_holds_and_falls_when_it_does_not(
-    learners: Callable[..., PolicyLearner],
+    learners: Callable[..., OnPolicy],
 ) -> None:
     learner = learners(iterations=9, keep_return=0.5)
     kept, lost = Constraint(0.5, 0.1, -1e6, -1e3), Constraint(0.5, 0.1, -1e6, 1e9)
@@ -145,7 +143,7 @@ def test_the_weight_rises_while_the_constraint_holds_and_falls_when_it_does_not(
 
 
 def test_without_keep_return_the_score_decides_and_no_reward_is_read(
-    learners: Callable[..., PolicyLearner],
+    learners: Callable[..., OnPolicy],
 ) -> None:
     paid, unpaid = (learners(iterations=6, smoothest=True) for _ in range(2))
     for env in (unpaid.env, unpaid.eval_env):
@@ -168,7 +166,7 @@ def test_without_keep_return_the_score_decides_and_no_reward_is_read(
 
 
 def test_handed_out_is_the_smoothest_policy_that_kept_the_constraint(
-    learners: Callable[..., PolicyLearner],
+    learners: Callable[..., OnPolicy],
 ) -> None:
     learner = learners(iterations=8, keep_return=0.9, evaluation_interval=1)
     keep_all = Constraint(0.9, 0.1, -1e6, -1e3)
@@ -178,7 +176,7 @@ def test_handed_out_is_the_smoothest_policy_that_kept_the_constraint(
 
     def keep(row: Metrics) -> None:
         rows.append(row)
-        kept[row["iteration"]] = copy.deepcopy(learner.kept_policy)
+        kept[row["iteration"]] = copy.deepcopy(learner.evaluated_policy)
 
     train(learner, keep)
     smoothest = min(rows, key=lambda row: row["smoothness_j"])
@@ -189,17 +187,17 @@ def test_handed_out_is_the_smoothest_policy_that_kept_the_constraint(
     ]
     assert learner.best is not None and learner.best.iteration == smoothest["iteration"]
     chosen = kept[smoothest["iteration"]].state_dict()
-    handed_out = learner.handed_out_policy.state_dict()
+    handed_out = learner.final_policy.state_dict()
     assert all(torch.equal(handed_out[name], chosen[name]) for name in chosen)
 
 
 def test_a_users_own_selection_holds_beside_the_wish(
-    learners: Callable[..., PolicyLearner],
+    learners: Callable[..., OnPolicy],
 ) -> None:
     learner = learners(iterations=4, smoothest=True, select="last")
     rows = evaluated(train_all(learner))
     assert [row["is_best"] for row in rows] == [True, True]
-    assert learner.handed_out_policy is learner.kept_policy
+    assert learner.final_policy is learner.evaluated_policy
     assert "smoothest_iteration" in rows[-1]
 
 
@@ -209,7 +207,7 @@ def test_a_users_own_selection_holds_beside_the_wish(
     ids=["score", "return"],
 )
 def test_a_run_with_wishes_resumes_bit_for_bit(
-    learners: Callable[..., PolicyLearner], wish: dict[str, Any]
+    learners: Callable[..., OnPolicy], wish: dict[str, Any]
 ) -> None:
     whole, first, second = (learners(iterations=8, **wish) for _ in range(3))
     rows = train_all(whole)
@@ -227,7 +225,7 @@ def timeless(row: Metrics) -> Metrics:
 
 
 def test_the_return_to_keep_is_the_demonstrators_or_else_the_best_one_seen(
-    learners: Callable[..., PolicyLearner],
+    learners: Callable[..., OnPolicy],
 ) -> None:
     told = learners(iterations=2, keep_return=0.9)
     row = train_all(told)[-1]
@@ -245,7 +243,7 @@ def test_the_return_to_keep_is_the_demonstrators_or_else_the_best_one_seen(
 
 
 def test_rewards_that_are_not_finite_count_as_none(
-    learners: Callable[..., PolicyLearner], caplog: pytest.LogCaptureFixture
+    learners: Callable[..., OnPolicy], caplog: pytest.LogCaptureFixture
 ) -> None:
     assert DEMOS.rewards is not None
     rewards = DEMOS.rewards.clone()
@@ -259,7 +257,7 @@ def test_rewards_that_are_not_finite_count_as_none(
 
 
 def test_a_demonstrator_no_better_than_chance_has_no_return_to_keep(
-    learners: Callable[..., PolicyLearner],
+    learners: Callable[..., OnPolicy],
 ) -> None:
     assert DEMOS.rewards is not None
     poor = replace(DEMOS, rewards=DEMOS.rewards - 10, metadata=DemoMetadata(REACHER))
@@ -284,12 +282,12 @@ def test_a_saved_agent_acts_as_the_agent_does_also_when_it_was_saved_later(tmp_p
     agent = spacil.SPaCIL(REACHER, **settings)
     agent.learn(run_dir=tmp_path / "run")
     learner = agent._learner
-    assert isinstance(learner, PolicyLearner) and learner.chosen is not None
+    assert isinstance(learner, OnPolicy) and learner.selected is not None
     with torch.no_grad():  # the newest policy is another one, whatever this run has chosen
-        learner.kept_policy.mean_net.weights_and_biases[-1][1].add_(0.5)
+        learner.evaluated_policy.mean_net.weights_and_biases[-1][1].add_(0.5)
     agent.save(tmp_path / "agent")
     states = DEMOS.states[:5]
-    handed_out, newest = agent.policy.mean(states), learner.kept_policy.mean(states)
+    handed_out, newest = agent.policy.mean(states), learner.evaluated_policy.mean(states)
     assert not torch.equal(handed_out, newest)
     saved = load_policy(tmp_path / "agent")
     assert torch.equal(saved.policy.mean(states), handed_out)
@@ -298,9 +296,9 @@ def test_a_saved_agent_acts_as_the_agent_does_also_when_it_was_saved_later(tmp_p
     assert torch.equal(load_policy(version).policy.mean(states), handed_out)
     assert torch.equal(open_policy(str(tmp_path / "agent")).mean(states), handed_out)
     loaded = spacil.SPaCIL.load(tmp_path / "agent")
-    assert isinstance(loaded._learner, PolicyLearner)
+    assert isinstance(loaded._learner, OnPolicy)
     assert torch.equal(loaded.policy.mean(states), handed_out)
-    assert torch.equal(loaded._learner.kept_policy.mean(states), newest)
+    assert torch.equal(loaded._learner.evaluated_policy.mean(states), newest)
     agent.close()
     loaded.close()
 
@@ -311,7 +309,7 @@ def test_the_last_policy_of_a_run_is_its_newest_one(tmp_path: Path) -> None:
     states = DEMOS.states[:5]
     last = load_policy(tmp_path / "run", "last")
     assert last.provenance["iteration"] == 6
-    assert torch.equal(last.policy.mean(states), agent._learner.kept_policy.mean(states))
+    assert torch.equal(last.policy.mean(states), agent._learner.evaluated_policy.mean(states))
     folder = tmp_path / "run" / "checkpoints" / "iter-000006"
     assert torch.equal(load_policy(folder).policy.mean(states), last.policy.mean(states))
     agent.close()
@@ -321,7 +319,7 @@ def test_the_last_policy_of_a_run_is_its_newest_one(tmp_path: Path) -> None:
 
 
 def test_what_must_be_kept_comes_before_the_action_change_and_that_before_j(
-    learners: Callable[..., PolicyLearner],
+    learners: Callable[..., OnPolicy],
 ) -> None:
     learner = learners(iterations=24, keep_return=0.5, fluctuation_target=1e-4)
     learner.prepare()
@@ -346,7 +344,7 @@ def test_what_must_be_kept_comes_before_the_action_change_and_that_before_j(
 
 
 def test_a_fluctuation_target_moves_a_temporal_weight_of_its_own(
-    learners: Callable[..., PolicyLearner],
+    learners: Callable[..., OnPolicy],
 ) -> None:
     strict = train_all(learners(iterations=8, fluctuation_target=1e-4))
     loose = train_all(learners(iterations=8, fluctuation_target=10.0))
@@ -361,7 +359,7 @@ def test_a_fluctuation_target_moves_a_temporal_weight_of_its_own(
     assert "the action change is still above it" in strict[-1]["fluctuation_target_verdict"]
 
 
-def test_both_targets_move_a_weight_each(learners: Callable[..., PolicyLearner]) -> None:
+def test_both_targets_move_a_weight_each(learners: Callable[..., OnPolicy]) -> None:
     rows = train_all(learners(iterations=6, fluctuation_target=1e-4, smoothness_target=100.0))
     assert rows[-1]["lambda_temporal"] > 0.03
     assert rows[-1]["lambda_policy"] < 0.1
@@ -369,7 +367,7 @@ def test_both_targets_move_a_weight_each(learners: Callable[..., PolicyLearner])
 
 
 def test_a_temporal_penalty_of_the_users_own_is_the_one_that_moves(
-    learners: Callable[..., PolicyLearner],
+    learners: Callable[..., OnPolicy],
 ) -> None:
     penalty = ("exact=0.1", "caps=0.2")
     rows = train_all(learners(iterations=5, fluctuation_target=1e-4, penalty=penalty))
@@ -405,14 +403,14 @@ def test_the_demonstrators_action_change_is_read_from_whole_demonstrations() -> 
     assert action_change_in(demos.subsample(2)) is None
 
 
-def wanted(learner: PolicyLearner, name: TargetName = "fluctuation") -> float:
+def wanted(learner: OnPolicy, name: TargetName = "fluctuation") -> float:
     return wanted_value(
         name, learner.config, learner.demonstrations, learner.common_frame, learner.eval_env
     )
 
 
 def test_a_fluctuation_target_may_be_a_fraction_of_somebodys_change(
-    learners: Callable[..., PolicyLearner], tmp_path: Path
+    learners: Callable[..., OnPolicy], tmp_path: Path
 ) -> None:
     assert wanted(learners(fluctuation_target=0.25)) == 0.25
     of_demonstrator = {"fluctuation_target": 0.8, "fluctuation_target_reference": "demonstrator"}
@@ -457,7 +455,7 @@ def test_a_reference_is_refused_before_the_old_run_is_deleted(
 
 
 def test_what_demonstrations_rule_out_is_refused_before_the_old_run_is_deleted(
-    learners: Callable[..., PolicyLearner], tmp_path: Path
+    learners: Callable[..., OnPolicy], tmp_path: Path
 ) -> None:
     train_in_folder(
         make_config(iterations=1),
@@ -483,7 +481,7 @@ def test_what_demonstrations_rule_out_is_refused_before_the_old_run_is_deleted(
 
 
 def test_a_run_moves_the_weight_the_right_way_and_logs_it(
-    plain_learners: Callable[..., PolicyLearner],
+    plain_learners: Callable[..., OnPolicy],
 ) -> None:
     strict = train_all(plain_learners(iterations=8, smoothness_target=1e-3))
     loose = train_all(plain_learners(iterations=8, smoothness_target=100.0))
@@ -499,14 +497,14 @@ def test_a_run_moves_the_weight_the_right_way_and_logs_it(
 
 
 def test_a_run_without_a_target_measures_and_logs_nothing(
-    plain_learners: Callable[..., PolicyLearner],
+    plain_learners: Callable[..., OnPolicy],
 ) -> None:
     rows = train_all(plain_learners(iterations=2))
     assert not {"smoothness_j_batch", "target_gap", "target_verdict"} & rows[-1].keys()
 
 
 def test_a_run_with_a_target_resumes_bit_for_bit(
-    plain_learners: Callable[..., PolicyLearner],
+    plain_learners: Callable[..., OnPolicy],
 ) -> None:
     settings = {
         "iterations": 6,
@@ -540,20 +538,20 @@ def test_the_batchs_j_is_the_evaluations_j_on_the_same_states() -> None:
 
 
 def test_a_target_without_a_reference_is_j_itself(
-    plain_learners: Callable[..., PolicyLearner],
+    plain_learners: Callable[..., OnPolicy],
 ) -> None:
     assert wanted(plain_learners(smoothness_target=0.25), "smoothness") == 0.25
 
 
 def test_the_demonstrators_recorded_j_is_the_reference(
-    plain_learners: Callable[..., PolicyLearner],
+    plain_learners: Callable[..., OnPolicy],
 ) -> None:
     learner = plain_learners(smoothness_target=0.5, smoothness_target_reference="demonstrator")
     assert wanted(learner, "smoothness") == pytest.approx(0.5 * DEMONSTRATOR_J)
 
 
 def test_edited_demonstrations_say_nothing_of_the_demonstrators_j(
-    plain_learners: Callable[..., PolicyLearner],
+    plain_learners: Callable[..., OnPolicy],
 ) -> None:
     """The recorded J is in the frame of the whole file and not in that of three episodes."""
     settings = {"smoothness_target": 0.5, "smoothness_target_reference": "demonstrator"}
@@ -563,7 +561,7 @@ def test_edited_demonstrations_say_nothing_of_the_demonstrators_j(
         )
 
 
-def test_an_unrecorded_demonstrator_is_cloned(plain_learners: Callable[..., PolicyLearner]) -> None:
+def test_an_unrecorded_demonstrator_is_cloned(plain_learners: Callable[..., OnPolicy]) -> None:
     silent = replace(WHOLE.first(8), metadata=DemoMetadata(WHOLE.metadata.task))
     settings = {"smoothness_target": 0.5, "smoothness_target_reference": "demonstrator"}
     learner = plain_learners(silent, **settings)
@@ -573,7 +571,7 @@ def test_an_unrecorded_demonstrator_is_cloned(plain_learners: Callable[..., Poli
 
 
 def test_a_policy_file_is_a_reference(
-    plain_learners: Callable[..., PolicyLearner], tmp_path: Path
+    plain_learners: Callable[..., OnPolicy], tmp_path: Path
 ) -> None:
     learner = plain_learners(smoothness_target=0.5)
     path = tmp_path / "reference.policy.safetensors"
@@ -585,7 +583,7 @@ def test_a_policy_file_is_a_reference(
 
 
 def test_a_reference_is_measured_on_the_episodes_of_the_untrained_policy(
-    plain_learners: Callable[..., PolicyLearner], tmp_path: Path
+    plain_learners: Callable[..., OnPolicy], tmp_path: Path
 ) -> None:
     path = tmp_path / "reference.policy.safetensors"
     save_policy(plain_learners().policy, path, REACHER, {})
@@ -596,7 +594,7 @@ def test_a_reference_is_measured_on_the_episodes_of_the_untrained_policy(
 
 
 def test_a_reference_that_does_not_fit_is_refused(
-    plain_learners: Callable[..., PolicyLearner], tmp_path: Path
+    plain_learners: Callable[..., OnPolicy], tmp_path: Path
 ) -> None:
     missing = plain_learners(smoothness_target=0.5, smoothness_target_reference="gail-run")
     with pytest.raises(ConfigError, match="expected none, demonstrator, or a run folder"):
@@ -662,7 +660,7 @@ def test_a_run_that_ends_in_its_warm_start_says_so_too(
     ids=str,
 )
 def test_no_search_moves_while_its_weight_is_withheld(
-    learners: Callable[..., PolicyLearner], wish: dict[str, Any], withheld: dict[str, int]
+    learners: Callable[..., OnPolicy], wish: dict[str, Any], withheld: dict[str, int]
 ) -> None:
     learner = learners(iterations=9, evaluation_interval=1, **wish, **withheld)
     learner.prepare()

@@ -19,7 +19,6 @@ from spacil.errors import ConfigError, DataError
 from spacil.learning.dagger import SmoothingLearner
 from spacil.learning.loop import train
 from spacil.learning.smooth import smooth
-from spacil.learning.verdict import Strengths
 from spacil.policies.open import open_policy
 
 TINY: dict[str, Any] = {
@@ -128,7 +127,7 @@ def test_a_run_taken_apart_after_a_round_goes_on_bit_for_bit() -> None:
     for name, value in ours.items():
         assert name.startswith("env.") or torch.equal(value, theirs[name]), name
     assert whole.state.document() == second.state.document()
-    assert whole.penalty_weights == second.penalty_weights and whole.penalty_weights["exact"] > 0
+    assert whole.first_weights == second.first_weights and whole.first_weights["exact"] > 0
     assert whole.profile.threshold == second.profile.threshold
 
 
@@ -136,7 +135,7 @@ def test_a_mean_of_the_students_is_handed_out_from_the_seventh_round_on() -> Non
     ours = learner(7)
     students: list[torch.Tensor] = []
     train(ours, lambda metrics: students.append(parameters_to_vector(ours.student.parameters())))
-    kept = parameters_to_vector(ours.kept_policy.parameters())
+    kept = parameters_to_vector(ours.evaluated_policy.parameters())
     expected = 2 / 3 * students[5] + 1 / 3 * students[6]
     assert torch.allclose(kept, expected, atol=1e-6)
     assert not torch.allclose(students[5], students[6], atol=1e-4)
@@ -152,14 +151,14 @@ def test_the_default_comes_out_the_same_where_nothing_is_paid() -> None:
         SmoothingLearner(config, env, teacher) for env in (point_mass.make_point_mass, unpaid)
     )
     for one in (paid, free):
-        one.strengths = Strengths(4.0, 4.0)  # too much, so that they fall
+        one.searches = one.searches.times(4.0, 4.0)  # too much, so that they fall
     weights: list[float] = []
     train(paid, lambda metrics: weights.append(metrics["weight_exact"]))
     train(free, lambda metrics: None)
     assert len(set(weights)) > 1  # the rule was at work
     ours, theirs = paid.state.tensors(), free.state.tensors()
     assert all(torch.equal(value, theirs[name]) for name, value in ours.items())
-    assert vars(paid.strengths) == vars(free.strengths)
+    assert paid.searches == free.searches
     assert free.latest is not None and free.latest.share is None
 
 

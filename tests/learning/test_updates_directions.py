@@ -13,10 +13,10 @@ from spacil.engine.adam import Adam
 from spacil.engine.recorder import Recorder
 from spacil.functional.gaussian import log_prob
 from spacil.functional.spectral import batch_jacobian, top_singular
-from spacil.learning import value_fit
 from spacil.learning.policy_step import PolicyBatch, PolicyStep
 from spacil.learning.ppo import ClippedStep
 from spacil.learning.trpo import TrustRegionStep
+from spacil.learning.value_fit import ValueBatch, fit_value
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.value import ValueNet
 from spacil.seeding import Streams
@@ -105,9 +105,8 @@ def test_a_value_fit_comes_closer_to_its_targets_with_every_call() -> None:
     losses, explained = [], []
     for _ in range(4):
         old_values = value(states).detach()
-        report = value_fit.step(
-            *(value, optimizer, states, targets, old_values, config), draws, Recorder()
-        )
+        batch = ValueBatch(states, targets, old_values)
+        report = fit_value(value, optimizer, config, 5, batch, draws, Recorder())
         losses.append(report.value_loss)
         explained.append(report.explained_variance)
     assert losses == sorted(losses, reverse=True) and losses[-1] < 0.2 * losses[0]

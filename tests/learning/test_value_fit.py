@@ -7,7 +7,7 @@ from spacil.config.learning import ValueConfig
 from spacil.engine.adam import Adam
 from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
-from spacil.learning import value_fit
+from spacil.learning.value_fit import ValueBatch, fit_value
 from spacil.nets.value import ValueNet
 
 CONFIG = ValueConfig(value_epochs=3, value_minibatch=40)
@@ -26,8 +26,8 @@ def test_a_fit_equals_one_by_autograd() -> None:
     optimizer = Adam(value, 1e-2)
     by_graph = torch.optim.Adam(twin.parameters(), 1e-2)
     old_values = value(states).detach()
-    report = value_fit.step(
-        *(value, optimizer, states, targets, old_values, CONFIG),
+    report = fit_value(
+        *(value, optimizer, CONFIG, CONFIG.value_epochs, ValueBatch(states, targets, old_values)),
         torch.Generator().manual_seed(1),
         Recorder(),
     )
@@ -49,10 +49,8 @@ def test_no_epochs_leave_the_network_alone() -> None:
     value, states, targets = _problem()
     before = [p.detach().clone() for p in value.parameters()]
     optimizer = Adam(value, 1e-2)
-    config = ValueConfig(value_epochs=0)
-    report = value_fit.step(
-        value, optimizer, states, targets, targets, config, torch.Generator(), Recorder()
-    )
+    batch = ValueBatch(states, targets, targets)
+    report = fit_value(value, optimizer, CONFIG, 0, batch, torch.Generator(), Recorder())
     assert all(torch.equal(a, b) for a, b in zip(before, value.parameters(), strict=True))
     assert report.explained_variance == 1
 
@@ -62,17 +60,13 @@ def test_a_fit_that_blows_up_is_refused() -> None:
     optimizer = Adam(value, 1e30)
     targets[3] = torch.inf
     with pytest.raises(DivergedError, match="value fit"):
-        value_fit.step(
-            value, optimizer, states, targets, targets, CONFIG, torch.Generator(), Recorder()
-        )
+        batch = ValueBatch(states, targets, targets)
+        fit_value(value, optimizer, CONFIG, 3, batch, torch.Generator(), Recorder())
 
 
 def test_the_report_of_a_blow_up_names_the_largest_target() -> None:
     value, states, targets = _problem()
     targets[[3, 7]] = torch.tensor([-2e30, 0.0])
     with pytest.raises(DivergedError, match=r"on targets up to 2e\+30"):
-        value_fit.step(
-            *(value, Adam(value, 1e-2), states, targets, targets, CONFIG),
-            torch.Generator(),
-            Recorder(),
-        )
+        batch = ValueBatch(states, targets, targets)
+        fit_value(value, Adam(value, 1e-2), CONFIG, 3, batch, torch.Generator(), Recorder())

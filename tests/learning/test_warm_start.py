@@ -14,24 +14,23 @@ from spacil.demos.file import load_demos
 from spacil.errors import ConfigError
 from spacil.learning import loop
 from spacil.learning.cloner import clone
-from spacil.learning.plan import plan_iteration
-from spacil.learning.policy_learner import PolicyLearner
+from spacil.learning.on_policy import OnPolicy
 from spacil.learning.warm_start import PENALTY_FRACTION, cloning_config, start_from_clone
 
 TASK = "Reacher-v4"
 EPOCHS, WAIT = 3, 2
 
-NewLearner = Callable[..., PolicyLearner]
+NewLearner = Callable[..., OnPolicy]
 
 
 @pytest.fixture
 def new_learner(tiny: Callable[..., dict[str, Any]]) -> Iterator[NewLearner]:
-    made: list[PolicyLearner] = []
+    made: list[OnPolicy] = []
 
-    def make(algorithm: Any = "spacil", **settings: Any) -> PolicyLearner:
+    def make(algorithm: Any = "spacil", **settings: Any) -> OnPolicy:
         warm = {"warm_start_epochs": EPOCHS, "warm_start_iterations": WAIT, "iterations": 4}
         config = with_settings(plain_config(algorithm, TASK), tiny(algorithm) | warm | settings)
-        made.append(PolicyLearner(config, TASK, load_demos(TASK).first(3)))
+        made.append(OnPolicy(config, TASK, load_demos(TASK).first(3)))
         return made[-1]
 
     yield make
@@ -39,11 +38,11 @@ def new_learner(tiny: Callable[..., dict[str, Any]]) -> Iterator[NewLearner]:
         learner.close()
 
 
-def parameters(learner: PolicyLearner, name: str) -> dict[str, torch.Tensor]:
+def parameters(learner: OnPolicy, name: str) -> dict[str, torch.Tensor]:
     return {key: value for key, value in learner.state.tensors().items() if key.startswith(name)}
 
 
-def put_clone(learner: PolicyLearner) -> None:
+def put_clone(learner: OnPolicy) -> None:
     assert learner.demonstrations is not None
     start_from_clone(learner.policy, learner.config, learner.env.spec, learner.demonstrations)
 
@@ -83,17 +82,19 @@ def test_the_normaliser_is_the_demonstrations_and_stays(new_learner: NewLearner)
     torch.testing.assert_close(normalizer.mean, demos.states.double().mean(0))
 
 
-def test_the_policy_waits_while_its_judges_learn_and_then_moves(new_learner: NewLearner) -> None:
+def test_the_policy_waits_while_critic_and_discriminator_learn_and_then_moves(
+    new_learner: NewLearner,
+) -> None:
     learner = new_learner()
     put_clone(learner)
     clone = parameters(learner, "policy.")
     learner.counters.iteration = 1
-    judges = [parameters(learner, name) for name in ("value.", "discriminator.")]
+    critics = [parameters(learner, name) for name in ("value.", "discriminator.")]
     waiting = learner.iterate()
     assert is_same(parameters(learner, "policy."), clone)
     assert not any(
         is_same(parameters(learner, name), before)
-        for name, before in zip(("value.", "discriminator."), judges, strict=True)
+        for name, before in zip(("value.", "discriminator."), critics, strict=True)
     )
     assert (waiting["kl"], waiting["step_fraction"]) == (0, 0)
     assert "warm start" in waiting["line_search_reason"] and not waiting["warn_line_search"]
@@ -101,16 +102,18 @@ def test_the_policy_waits_while_its_judges_learn_and_then_moves(new_learner: New
     assert moving["kl"] > 0 and not is_same(parameters(learner, "policy."), clone)
 
 
-def test_the_judges_hurry_only_while_the_policy_waits(new_learner: NewLearner) -> None:
+def test_critic_and_discriminator_train_harder_only_while_the_policy_waits(
+    new_learner: NewLearner,
+) -> None:
     learner = new_learner(discriminator_steps=2, value_epochs=3)
     for waits in (True, True, False):
-        plan = plan_iteration(learner.config, learner.counters.iteration)
-        assert plan.moves_policy is not waits
-        assert plan.discriminator_steps == (20 if waits else 2)
-        assert plan.value.value_epochs == (15 if waits else 3)
+        assert learner.is_waiting is waits
         learner.iterate()
     assert learner.adversary is not None
     assert int(learner.adversary.optimizer.num_steps) == 20 + 20 + 2
+    sampling, value = learner.config.sampling, learner.config.value
+    per_epoch = -(-sampling.steps_per_iteration // value.value_minibatch)
+    assert int(learner.value_optimizer.num_steps) == (15 + 15 + 3) * per_epoch
 
 
 def test_cloning_draws_from_no_stream_of_the_run(new_learner: NewLearner) -> None:

@@ -17,7 +17,7 @@ from spacil.functional.spectral import batch_jacobian, top_singular
 from spacil.measuring.frames import choose_frame, frame_facts, frames_of_policy, mean_j
 from spacil.measuring.measure import measure_smoothness
 from spacil.nets.policy import GaussianPolicy
-from spacil.policies.file import load_policy, save_policy
+from spacil.policies.open import load_policy, save_policy
 from spacil.runs.checkpoints import checkpoint
 from spacil.smoothness.metric import MAX_DENSE_ACTIONS
 

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from spacil.envs.episodes import Trajectory
 from spacil.measuring.played import action_spread
-from spacil.policies.source import PolicySource
+from spacil.policies.policy import Policy
 
 # Executed actions: the first alternates between -1 and 1 (std 1), the second rests at 3.
 ALTERNATING = torch.tensor([[1.0, 3.0], [-1.0, 3.0], [1.0, 3.0], [-1.0, 3.0]])
@@ -17,7 +17,7 @@ def alternating(states: Tensor) -> Tensor:
     return ALTERNATING.repeat(len(states) // 4, 1)
 
 
-SOURCE = PolicySource("alternating", "callable", alternating)
+SOURCE = Policy("alternating", "callable", alternating)
 
 
 def episode(actions: Tensor) -> Trajectory:

@@ -15,8 +15,7 @@ from spacil.errors import ConfigError, DataError
 from spacil.measuring.evaluate import evaluate
 from spacil.measuring.fixed_states import load_states
 from spacil.measuring.measure import measure_smoothness
-from spacil.policies.file import load_policy, save_policy
-from spacil.policies.open import open_policy
+from spacil.policies.open import load_policy, open_policy, save_policy
 
 ASSETS = Path("src/spacil/demos/assets")
 REACHER = ASSETS / "Reacher-v4.policy.safetensors"

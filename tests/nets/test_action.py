@@ -13,13 +13,13 @@ import torch
 import spacil as library
 from spacil.errors import ConfigError, DataError
 from spacil.nets.action import Action
-from spacil.policies.file import SavedPolicy
+from spacil.policies.policy import Policy
 
 OBSERVATION = np.linspace(-1, 1, 11)
 
 
 @pytest.fixture(scope="module")
-def expert() -> SavedPolicy:
+def expert() -> Policy:
     return library.load_expert("Reacher-v4")
 
 

@@ -6,7 +6,7 @@ import torch
 from spacil.config.learning import ValueConfig
 from spacil.engine.adam import Adam
 from spacil.engine.recorder import Recorder
-from spacil.learning import value_fit
+from spacil.learning.value_fit import ValueBatch, fit_value
 from spacil.nets.value import MIN_TARGET_STD, TARGET_SHARE, ValueNet
 
 
@@ -65,9 +65,8 @@ def fit(states: torch.Tensor, learning_rate: float, *, standardizes: bool) -> tu
     value = ValueNet(3, (20,), generator=generator, standardizes=standardizes)
     optimizer = Adam(value, learning_rate)
     config = ValueConfig(value_epochs=100, value_minibatch=10)
-    report = value_fit.step(
-        value, optimizer, states, targets, targets, config, generator, Recorder()
-    )
+    batch = ValueBatch(states, targets, targets)
+    report = fit_value(value, optimizer, config, 100, batch, generator, Recorder())
     return report.value_loss, float((value(states).detach() - targets).square().mean())
 
 

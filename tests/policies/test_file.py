@@ -16,7 +16,8 @@ import torch
 from spacil import TRPO
 from spacil.errors import DataError, SpacilError, StorageError
 from spacil.nets.policy import GaussianPolicy
-from spacil.policies.file import FORMAT, FORMAT_VERSION, load_policy, save_policy
+from spacil.policies.file import FORMAT, FORMAT_VERSION
+from spacil.policies.open import load_policy, save_policy
 from spacil.runs.checkpoints import checkpoint
 from spacil.storage import sealed_file as single_file
 

@@ -14,9 +14,7 @@ from torch import Tensor
 
 from spacil.errors import DataError
 from spacil.export.export import export_policy
-from spacil.policies.file import load_expert
-from spacil.policies.open import open_policy
-from spacil.policies.source import check_is_function
+from spacil.policies.open import load_expert, open_policy
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -275,7 +273,7 @@ def test_a_graph_that_is_no_policy_is_refused(kind: str, one_file: Path) -> None
     HOSTILE[kind](model)
     one_file.write_bytes(model.SerializeToString())
     with pytest.raises(DataError, match=NAME):
-        check_is_function(open_policy(one_file), states())
+        open_policy(one_file).require_function(states())
 
 
 @pytest.mark.parametrize("damage", ["cut short", "text", "empty", "a folder", "missing"])

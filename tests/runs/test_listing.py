@@ -7,7 +7,7 @@ import pytest
 from generated_runs import write_run
 
 from spacil.errors import DataError
-from spacil.policies.file import load_policy
+from spacil.policies.open import load_policy
 from spacil.runs import listing
 from spacil.runs.listing import named_runs, runs_inside
 

@@ -6,7 +6,7 @@ import torch
 from spacil.config.defaults import default_config
 from spacil.config.smoothing import CostPenaltyConfig
 from spacil.nets.policy import GaussianPolicy
-from spacil.smoothness.anchor import MAX_ROWS, Anchor, MissedActions, anchor_weight
+from spacil.smoothness.anchor import MAX_ROWS, Anchor, MissedActions
 from spacil.smoothness.cost_terms import cost_weight
 from spacil.smoothness.policy_terms import DrawnTerms, build_terms
 from spacil.types import ExpertBatch
@@ -53,23 +53,24 @@ def test_beyond_a_bound_that_was_executed_nothing_is_missed(
 def test_the_term_is_beta_times_the_missed_fraction_of_the_variance() -> None:
     actions = torch.tensor([[-0.5, 0.0], [0.5, 0.0]])  # variance 1/4 in all
     policy = constant_policy(0.0, 0.0)  # misses all of it
-    drawn = Anchor(expert(actions), policy, 0).draw(policy, 0.3)
+    drawn = Anchor(expert(actions), policy, beta=45.0, seed=0).draw(policy)
     config = default_config("spacil", "Reacher-v4")
     (penalty,) = build_terms(policy, drawn, config).values()
     assert drawn.names == ("anchor",)
-    assert drawn.weights[0] * float(penalty().detach()) == pytest.approx(0.3)
+    beta = 45 * 2 / 300  # two pairs hold little
+    assert drawn.weights[0] * float(penalty().detach()) == pytest.approx(beta)
 
 
 def test_raw_actions_are_read_as_executed() -> None:
-    anchor = Anchor(expert(torch.tensor([[5.0], [-0.5]])), constant_policy(0.0), 0)
+    anchor = Anchor(expert(torch.tensor([[5.0], [-0.5]])), constant_policy(0.0), 0.3, 0)
     assert anchor.actions.tolist() == [[1.0], [-0.5]]
 
 
 def test_pairs_are_drawn_anew_and_no_more_than_needed() -> None:
     actions = torch.linspace(-1, 1, 2 * MAX_ROWS).unsqueeze(1)
     policy = constant_policy(0.0)
-    anchor = Anchor(expert(actions), policy, 0)
-    first, second = (anchor.draw(policy, 0.3).rows[0].actions for _ in range(2))
+    anchor = Anchor(expert(actions), policy, 0.3, 0)
+    first, second = (anchor.draw(policy).rows[0].actions for _ in range(2))
     assert first is not None and second is not None
     assert len(first) == MAX_ROWS
     assert not torch.equal(first, second)
@@ -77,15 +78,16 @@ def test_pairs_are_drawn_anew_and_no_more_than_needed() -> None:
 
 def test_without_weight_nothing_is_drawn() -> None:
     policy = constant_policy(0.0)
-    anchor = Anchor(expert(torch.tensor([[0.1], [0.3]])), policy, 0)
+    anchor = Anchor(expert(torch.tensor([[0.1], [0.3]])), policy, 0.0, 0)
     before = anchor.generator.get_state()
-    assert anchor.draw(policy, 0.0) == DrawnTerms()
+    assert anchor.draw(policy) == DrawnTerms()
     assert torch.equal(anchor.generator.get_state(), before)
 
 
 @pytest.mark.parametrize(("pairs", "weight"), [(50, 0.05), (150, 0.15), (300, 0.3), (6_000, 0.3)])
 def test_few_pairs_hold_less(pairs: int, weight: float) -> None:
-    assert anchor_weight(0.3, pairs) == pytest.approx(weight)
+    actions = torch.linspace(-1, 1, pairs).unsqueeze(1)
+    assert Anchor(expert(actions), constant_policy(0.0), 0.3, 0).beta == pytest.approx(weight)
 
 
 @pytest.mark.parametrize(

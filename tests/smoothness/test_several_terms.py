@@ -18,7 +18,7 @@ from spacil.config.penalty_terms import POLICY_PENALTIES, parse_terms, register_
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError
 from spacil.functional import ball
-from spacil.learning.objectives import total, with_penalties
+from spacil.learning.policy_step import total, with_penalties
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams

@@ -153,7 +153,7 @@ def test_a_sweep_remembers_every_grid_once(tmp_path: Path) -> None:
 def test_a_sweep_keeps_its_fresh_episodes_until_others_are_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "s"
     assert sweep_with(path, [GRID]).fresh_episodes == 150
-    assert open_sweep(path, [GRID], usual=20).fresh_episodes == 20
+    assert open_sweep(path, [GRID], 20).fresh_episodes == 20
     assert open_sweep(path, []).fresh_episodes == read_sweep(path).fresh_episodes == 20
     assert sweep_with(path, [], 7) == SweepFolder(path, (GRID,), 7)
     assert read_sweep(path).fresh_episodes == 20

@@ -50,8 +50,8 @@ VERBS = {
     "watch": ("filming.watch", "a policy in MuJoCo's viewer, where there is a display"),
     "demos": ("demos.main", "demonstrations: collect, import, export, check, show"),
     "experiment": (
-        "machine.experiment",
-        "the tables, figures and claims of the paper, one command each",
+        "experiment",
+        "an experiment of an installed package; the paper's are in experiments/",
     ),
     "tasks": ("tasks", "the built-in tasks, with sizes and the paper's settings"),
     "doctor": (

@@ -75,11 +75,11 @@ def run(parsed: Arguments) -> int:
     from spacil.comparison.smoothing_pictures import draw_smoothing
     from spacil.learning.smooth import Interrupted, smooth_in_folder
     from spacil.policies.open import open_policy
-    from spacil.policies.source import task_of
+    from spacil.policies.policy import task_of
     from spacil.runs.progress import Silent, progress_for
 
     teacher = open_policy(parsed.source, parsed.which)
-    task = parsed.task or task_of(teacher, parsed.source)
+    task = parsed.task or task_of(teacher)
     given = {name: vars(parsed)[name] for name in group_of_setting() if name in vars(parsed)}
     if parsed.penalty is None:
         del given["penalty"]
@@ -203,7 +203,7 @@ def _print_comparison(result: "SmoothingResult") -> None:
 
 def about_filters(table: "Comparison") -> str:
     """Say in one sentence whether a filter on the teacher would have done as well."""
-    from spacil.learning.verdict import REQUIRED_SHARE
+    from spacil.learning.smoothing_goal import REQUIRED_SHARE
 
     as_good = table.as_good_filters(REQUIRED_SHARE)
     if not as_good:

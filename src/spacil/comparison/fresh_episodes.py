@@ -12,10 +12,11 @@ from typing import Any
 from spacil.measuring.evaluate import evaluate_afresh
 from spacil.measuring.frames import choose_frame
 from spacil.measuring.measure import measure_smoothness
-from spacil.policies.file import Which, load_policy, require_fit
+from spacil.policies.file import Which
+from spacil.policies.open import load_policy
+from spacil.policies.policy import task_of
 from spacil.runs.evaluations import FreshEvaluations, read_evaluations, write_evaluations
 from spacil.runs.ownership import FolderLock
-from spacil.user_code import task_named_in_file
 
 FRESH_SEED = 0
 """Of the start states: the same for all runs, so that luck with them is shared."""
@@ -54,7 +55,7 @@ def _row(
     run_dir: Path, which: Which, num_episodes: int, num_threads: int, typed: Collection[str]
 ) -> dict[str, Any]:
     saved = load_policy(run_dir, which)
-    task = task_named_in_file(saved.task, run_dir, typed)
+    task = task_of(saved, typed)
     frame = choose_frame(None, saved.common_frame, task)
     evaluation = evaluate_afresh(
         saved.policy,
@@ -63,7 +64,7 @@ def _row(
         FRESH_SEED,
         num_threads,
         frame,
-        check=lambda spec: require_fit(saved.policy, spec, run_dir),
+        check=saved.require_env,
     )
     return {
         "iteration": saved.provenance.get("iteration"),

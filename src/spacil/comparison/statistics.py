@@ -5,9 +5,8 @@ thirty. One seed has none, and neither do seeds that are all alike: an interval 
 claim to be certain. Several tasks are pooled as rliable does it, by a stratified bootstrap.
 """
 
-import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -152,15 +151,3 @@ def interquartile_mean_over_tasks(
         high=high,
         iqm=float(pooled(*samples)),
     )
-
-
-LATE_SHARE = 0.5
-"""The second half of a run, in which a curve's variability is measured"""
-
-
-def variability(curve: Mapping[int, float]) -> float | None:
-    """Mean |change| from one point to the next in the second half of a curve; None if too short."""
-    points = sorted(curve.items())
-    late = [value for i, value in points if i >= LATE_SHARE * points[-1][0]] if points else []
-    changes = [abs(b - a) for a, b in itertools.pairwise(late)]
-    return sum(changes) / len(changes) if changes else None

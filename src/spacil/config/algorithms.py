@@ -12,7 +12,7 @@ from typing import Any, Literal
 Preset = Literal["none", "fast", "gail-like", "plain", "paper-mean", "paper-sum"]
 
 _ON_POLICY = ("policy_step", "trust_region", "ppo", "returns", "value", "nets")
-_POLICY_LEARNER = "spacil.learning.policy_learner:PolicyLearner"
+_POLICY_LEARNER = "spacil.learning.on_policy:OnPolicy"
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,15 @@ to reorder sums, and every compiler adds in the same order. tanh is a fraction o
 for the same reason; the C library's would take most of the time.
 """
 
-import itertools
 import json
 import textwrap
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spacil.policies.plain_network import Floats, PlainNetwork
+from spacil.nets.normalizer import CLIP
+from spacil.nets.policy import GaussianPolicy
+from spacil.policies.onnx import arrays_of
 
 _NUMBERS_PER_LINE = 8
 
@@ -108,22 +108,10 @@ static inline float spacil_policy_self_test(void)
 """
 
 
-@dataclass(frozen=True)
-class Golden:
-    """States, and the actions that `predict` gives for them."""
-
-    observations: Floats
-    """[B, S]"""
-    actions: Floats
-    """[B, A]"""
-
-    def first(self, count: int) -> "Golden":
-        return Golden(self.observations[:count], self.actions[:count])
-
-
 def c_header(
-    network: PlainNetwork,
-    golden: Golden,
+    policy: GaussianPolicy,
+    observations: NDArray[np.float32],
+    actions: NDArray[np.float32],
     *,
     title: str,
     note: str,
@@ -132,58 +120,48 @@ def c_header(
     dt: float | None,
     tolerance: float,
 ) -> str:
-    """The text of the header; `golden` becomes its self-test."""
-    widths = [network.num_states, *(len(bias) for _, bias in network.layers)]
-    arrays = {
-        "shift": network.shift,
-        "scale": network.scale,
-        "low": network.action_low,
-        "high": network.action_high,
-    }
-    for i, (weight, bias) in enumerate(network.layers, start=1):
+    """The text of the header; `actions` of `predict` for some `observations` are its self-test."""
+    arrays, layers = arrays_of(policy)
+    calls = []
+    for i, (weight, bias) in enumerate(layers, start=1):
         arrays |= {f"weights_{i}": weight.T, f"biases_{i}": bias}
-    pairs = {"golden_observations": golden.observations, "golden_actions": golden.actions}
+        # Two scratch arrays take turns: layer 1 reads a and writes b.
+        source, target = "ab" if i % 2 else "ba"
+        (num_outputs, num_inputs), names = weight.shape, f"spacil_policy_weights_{i}"
+        calls.append(
+            f"    spacil_policy_layer({names}, spacil_policy_biases_{i}, "
+            f"{source}, {num_inputs}, {target}, {num_outputs});"
+        )
+        if i < len(layers):
+            calls.append(
+                f"    for (int i = 0; i < {num_outputs}; ++i) "
+                f"{target}[i] = spacil_policy_tanh({target}[i]);"
+            )
+    golden = {"golden_observations": observations, "golden_actions": actions}
     return _TEMPLATE.format(
         title=_in_comment(title),
         note=textwrap.fill(_in_comment(note), 98, initial_indent=" * ", subsequent_indent=" * "),
-        task=_c_string(task or "unknown"),
+        # JSON's escapes of quotes and backslashes are C's; of two `?` C reads a trigraph.
+        task=json.dumps(_plain(task or "unknown").replace("?", "_")[:200]),
         policy_hash=policy_hash,
-        num_states=network.num_states,
-        num_actions=network.num_actions,
+        num_states=policy.num_states,
+        num_actions=policy.num_actions,
         dt="" if dt is None else f"#define SPACIL_POLICY_DT {dt!r} /* seconds per action */\n",
         tolerance=c_float(tolerance),
         arrays="\n".join(_array(name, values) for name, values in arrays.items()),
-        width=max(widths),
-        limit=c_float(network.limit),
-        layers="\n".join(_layer(i, *sizes) for i, sizes in enumerate(_steps(widths), start=1)),
-        last="ab"[len(network.layers) % 2],
-        golden="\n".join(_array(name, values) for name, values in pairs.items()),
-        num_golden=len(golden.observations),
+        width=max(policy.num_states, *(len(bias) for _, bias in layers)),
+        limit=c_float(CLIP),
+        layers="\n".join(calls),
+        last="ab"[len(layers) % 2],
+        golden="\n".join(_array(name, values) for name, values in golden.items()),
+        num_golden=len(observations),
     )
-
-
-def _steps(widths: list[int]) -> list[tuple[int, int, bool]]:
-    """(inputs, outputs, whether it is the last) of each layer."""
-    pairs = list(itertools.pairwise(widths))
-    return [(*pair, i == len(pairs) - 1) for i, pair in enumerate(pairs)]
-
-
-def _layer(number: int, num_inputs: int, num_outputs: int, is_last: bool) -> str:
-    """Two scratch arrays take turns: layer 1 reads a and writes b."""
-    source, target = "ab" if number % 2 else "ba"
-    arrays = f"spacil_policy_weights_{number}, spacil_policy_biases_{number}"
-    call = f"    spacil_policy_layer({arrays}, {source}, {num_inputs}, {target}, {num_outputs});"
-    if is_last:
-        return call
-    loop = f"    for (int i = 0; i < {num_outputs}; ++i)"
-    return f"{call}\n{loop} {target}[i] = spacil_policy_tanh({target}[i]);"
 
 
 def _array(name: str, values: NDArray[np.float32]) -> str:
     numbers = [c_float(value) for value in np.ravel(values).tolist()]
     rows = range(0, len(numbers), _NUMBERS_PER_LINE)
-    lines = [", ".join(numbers[i : i + _NUMBERS_PER_LINE]) for i in rows]
-    body = ",\n    ".join(lines)
+    body = ",\n    ".join(", ".join(numbers[i : i + _NUMBERS_PER_LINE]) for i in rows)
     return f"static const float spacil_policy_{name}[{len(numbers)}] = {{\n    {body}\n}};"
 
 
@@ -195,17 +173,11 @@ def c_float(value: float) -> str:
     return f"{text}f" if set(text) & set(".e") else f"{text}.0f"
 
 
-def _c_string(text: str) -> str:
-    """Plain ASCII: whatever a file says a task is called, it stays inside the quotes.
-
-    JSON's escapes of quotes and backslashes are C's; `?` apart, of which C reads two as the start
-    of a trigraph.
-    """
-    plain = "".join(letter if " " <= letter <= "~" and letter != "?" else "_" for letter in text)
-    return json.dumps(plain[:200])
+def _plain(text: str) -> str:
+    """Printable ASCII: whatever a file says a task is called, it cannot leave its line."""
+    return "".join(letter if " " <= letter <= "~" else "_" for letter in text)
 
 
 def _in_comment(text: str) -> str:
-    """Plain ASCII that cannot end the comment it stands in."""
-    plain = "".join(letter if " " <= letter <= "~" else "_" for letter in text)
-    return plain.replace("*/", "* /").replace("?", "_").replace("\\", "_")
+    """Text that cannot end the comment it stands in."""
+    return _plain(text).replace("*/", "* /").replace("?", "_").replace("\\", "_")

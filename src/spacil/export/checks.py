@@ -1,6 +1,6 @@
 """Exported files against `predict`: do they give the same actions, and how long do they take?"""
 
-import contextlib
+import copy
 import os
 import shlex
 import shutil
@@ -13,23 +13,23 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from spacil.engine.torch_threads import one_torch_thread
 from spacil.errors import DataError
 from spacil.nets.policy import GaussianPolicy
-from spacil.policies.onnx_policy import onnx_policy
-from spacil.policies.plain_network import Floats, PlainNetwork
+from spacil.policies.onnx import OnnxGraph
+
+Floats = NDArray[np.float32]
 
 TOLERANCE = 1e-5
 """Largest difference to `predict`, in units of the largest action, or of 1 where that is smaller"""
 ROUNDING_FACTOR = 10
 """Or so many times what single precision does to its actions: a steep policy magnifies it"""
 C_FLAGS = (("-std=c99", "-O3", "-march=native"), ("-std=c99", "-O3"))
-"""Tried in this order: not every compiler knows the processor it runs on"""
+"""Flags tried in this order: not every compiler knows the processor it runs on"""
 
-_NUM_TIMED = 2_000
-_NUM_WARM_UP = 100
-_SECONDS = 120
+_NUM_TIMED, _NUM_WARM_UP, _SECONDS = 2_000, 100, 120
 _DRIVER = r"""
 #define _POSIX_C_SOURCE 199309L
 #define SPACIL_POLICY_SELF_TEST
@@ -82,22 +82,23 @@ class Checked:
     """Why it could not be computed"""
 
 
-def check_predict(policy: GaussianPolicy, states: Floats) -> Checked:
-    """How long the original takes, in torch, on one thread."""
+def check_files(
+    policy: GaussianPolicy, onnx: bytes, header: str, states: Floats, tolerance: float
+) -> tuple[Checked, ...]:
+    """`predict` itself, ONNX Runtime in batches and one by one, and compiled C."""
+    expected = np.asarray(policy.predict(states))
     with one_torch_thread():
-        return Checked("predict", len(states), None, _timed(policy.predict, states))
+        latency = _timed(policy.predict, states)
+    graph = OnnxGraph(onnx, Path("policy.onnx"))
+    difference = _agreeing(graph.act(states) - expected, tolerance, "policy.onnx")
+    return (
+        Checked("predict", len(states), None, latency),
+        Checked("ONNX Runtime", len(states), difference, _timed(graph.act, states[:, None])),
+        _check_c(header, states, expected, tolerance),
+    )
 
 
-def check_onnx(
-    content: bytes, path: Path, states: Floats, expected: Floats, tolerance: float
-) -> Checked:
-    """By onnxruntime, in batches and one by one."""
-    opened = onnx_policy(content, path)
-    difference = _agreeing(opened.act(states) - expected, tolerance, "policy.onnx")
-    return Checked("ONNX Runtime", len(states), difference, _timed(opened.act, states[:, None]))
-
-
-def check_c(header: str, states: Floats, expected: Floats, tolerance: float) -> Checked:
+def _check_c(header: str, states: Floats, expected: Floats, tolerance: float) -> Checked:
     """Compiled by this machine's compiler, where there is one."""
     compiler = c_compiler()
     if compiler is None:
@@ -106,13 +107,26 @@ def check_c(header: str, states: Floats, expected: Floats, tolerance: float) -> 
         place = Path(folder)
         (place / "policy.h").write_text(header)
         (place / "driver.c").write_text(_DRIVER)
+
+        def run(*command: str, content: bytes = b"") -> bytes:
+            done = subprocess.run(
+                command, cwd=place, input=content, capture_output=True, check=True, timeout=_SECONDS
+            )
+            return done.stdout
+
         try:
-            _compile(compiler, place)
-            answer = _run([str(place / "driver")], place, states.tobytes())
+            for i, flags in enumerate(C_FLAGS, start=1):
+                try:
+                    run(*compiler, *flags, "driver.c", "-o", "driver")
+                    break
+                except subprocess.SubprocessError:
+                    if i == len(C_FLAGS):
+                        raise
+            answer = run(str(place / "driver"), content=states.tobytes())
         except (OSError, subprocess.SubprocessError) as error:
-            said = getattr(error, "stderr", None) or b""
-            words = (said.decode(errors="replace").strip().splitlines() or [str(error)])[0]
-            return Checked("C", 0, None, None, f"{' '.join(compiler)} failed: {words}")
+            said = (getattr(error, "stderr", None) or b"").decode(errors="replace")
+            reason = (said.strip().splitlines() or [str(error)])[0]
+            return Checked("C", 0, None, None, f"{' '.join(compiler)} failed: {reason}")
     numbers = np.frombuffer(answer, np.float32)
     rows = numbers[1:].reshape(len(states), expected.shape[1] + 1)
     _agreeing(numbers[:1], tolerance, "policy.h in its self-test")
@@ -127,28 +141,15 @@ def c_compiler() -> list[str] | None:
     return next((command for command in candidates if shutil.which(command[0])), None)
 
 
-def _compile(compiler: list[str], folder: Path) -> None:
-    *better, last = ([*compiler, *flags, "driver.c", "-o", "driver"] for flags in C_FLAGS)
-    for command in better:
-        with contextlib.suppress(subprocess.SubprocessError):
-            _run(command, folder)
-            return
-    _run(last, folder)
-
-
-def _run(command: list[str], folder: Path, content: bytes = b"") -> bytes:
-    done = subprocess.run(
-        command, cwd=folder, input=content, capture_output=True, check=True, timeout=_SECONDS
-    )
-    return done.stdout
-
-
-def tolerance_for(network: PlainNetwork, states: Floats) -> float:
+@torch.no_grad()
+def tolerance_for(policy: GaussianPolicy, states: Floats) -> float:
     """What another order of the same sums may change in the actions."""
-    exact = network.actions(states[:_NUM_TIMED], np.float64)
-    rounding = np.abs(network.actions(states[:_NUM_TIMED], np.float32) - exact).max()
-    size = max(1.0, float(np.abs(exact).max()))
-    return max(TOLERANCE * size, ROUNDING_FACTOR * float(rounding))
+    rows = torch.from_numpy(states[:_NUM_TIMED])
+    wide = copy.deepcopy(policy).double()
+    exact = wide.clip(wide.mean(rows.double()))
+    rounding = float((policy.clip(policy.mean(rows)) - exact).abs().max())
+    size = max(1.0, float(exact.abs().max()))
+    return max(TOLERANCE * size, ROUNDING_FACTOR * rounding)
 
 
 def _agreeing(differences: Floats, tolerance: float, what: str) -> float:
@@ -164,10 +165,10 @@ def _agreeing(differences: Floats, tolerance: float, what: str) -> float:
 
 def _timed(act: Callable[[Floats], object], states: Floats) -> Latency:
     """One state at a time, as a control loop asks."""
-    rows = [states[i % len(states)] for i in range(_NUM_WARM_UP + _NUM_TIMED)]
-    microseconds = np.empty(len(rows), np.float32)
+    microseconds = np.empty(_NUM_WARM_UP + _NUM_TIMED, np.float32)
     with torch.no_grad():
-        for i, row in enumerate(rows):
+        for i in range(len(microseconds)):
+            row = states[i % len(states)]
             start = time.perf_counter_ns()
             act(row)
             microseconds[i] = 1e-3 * (time.perf_counter_ns() - start)

@@ -6,36 +6,42 @@
 Nothing is handed out before it was compared with `predict`, and the folder appears in one step.
 """
 
-import copy
 import hashlib
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from spacil import storage
 from spacil.config.checks import whole_number
-from spacil.errors import StorageError
-from spacil.export.c_header import Golden, c_header
-from spacil.export.checks import Checked, check_c, check_onnx, check_predict, tolerance_for
-from spacil.export.facts import FORMAT, NOTE, as_metadata, facts_of
-from spacil.export.played import play, states_to_check
+from spacil.envs.registry import built_in_task
+from spacil.envs.vector_env import EnvSpec
+from spacil.errors import DataError, SpacilError, StorageError
+from spacil.export.c_header import c_header
+from spacil.export.checks import Checked, check_files, tolerance_for
+from spacil.measuring.evaluate import evaluation_env, evaluation_of, play_mean_actions
+from spacil.measuring.frames import choose_frame
 from spacil.nets.policy import GaussianPolicy
-from spacil.policies.file import Which, policy_document, saved_policy
-from spacil.policies.onnx_export import load_writer, onnx_bytes
-from spacil.policies.onnx_policy import load_library
-from spacil.policies.plain_network import PlainNetwork
+from spacil.policies.file import Which, policy_document
+from spacil.policies.onnx import INPUT, OPSET, OUTPUT, import_onnx, import_onnxruntime, onnx_bytes
+from spacil.policies.open import load_policy
+from spacil.policies.policy import Policy, known_task
 from spacil.version import __version__
 
+FORMAT, FORMAT_VERSION = "spacil-export", 1
 ONNX, HEADER, GOLDEN, FACTS = "policy.onnx", "policy.h", "golden.json", "policy.json"
 FILES = (ONNX, HEADER, GOLDEN, FACTS)
 DEFAULT_EPISODES = 10
 NUM_CHECKED = 10_000
-NUM_GOLDEN = 64
-NUM_GOLDEN_IN_C = 16
+NUM_GOLDEN, NUM_GOLDEN_IN_C = 64, 16
+NOTE = (
+    "actions are final, in env units: already clipped to action_low..action_high. Feed raw "
+    "observations as the env returns them; the normaliser is inside. Add no tanh, scaling or noise."
+)
 
 
 @dataclass(frozen=True)
@@ -75,17 +81,40 @@ def export_policy(
     folder = Path(directory)
     episodes, seed = whole_number("episodes", episodes, 0), whole_number("seed", seed, 0)
     num_checked = whole_number("num_checked", num_checked)
-    load_writer()  # what is missing is named before the work, not after it
-    load_library(folder / ONNX)
+    import_onnx()  # what is missing is named before the work, not after it
+    import_onnxruntime(folder / ONNX)
     _require_place(folder, overwrite=overwrite)
-    saved = saved_policy(policy, which)
-    own = copy.deepcopy(saved.policy).cpu().requires_grad_(False)  # one in training goes on
-    saved = replace(saved, policy=own)
-    played = play(saved, policy, env, episodes, seed)
-    policy_hash = storage.content_hash(own.state_dict(), policy_document(own, saved.task))
-    facts = facts_of(saved, policy_hash, played)
-    states = states_to_check(own, played, max(num_checked, NUM_GOLDEN))
-    contents, checks = _written(own, facts, states)
+    opened = load_policy(policy, which)
+    facts, visited = _facts(opened, env, episodes, seed)
+    states = _states_to_check(opened.policy, visited, max(num_checked, NUM_GOLDEN)).numpy()
+    tolerance = tolerance_for(opened.policy, states)
+    golden = states[:NUM_GOLDEN], np.asarray(opened.policy.predict(states[:NUM_GOLDEN]))
+    header = c_header(
+        opened.policy,
+        *(values[:NUM_GOLDEN_IN_C] for values in golden),
+        title=f"The policy of {facts.get('task', 'an unnamed task')}, written by spacil "
+        f"{__version__}.",
+        note=NOTE,
+        task=facts.get("task"),
+        policy_hash=facts["policy_sha256"],
+        dt=facts.get("control_dt_seconds"),
+        tolerance=tolerance,
+    )
+    # As texts: plain ones as they are, all others as JSON.
+    metadata = {k: v if isinstance(v, str) else json.dumps(v) for k, v in facts.items()}
+    # Every golden number is a float32, written so that a reader of doubles gets it exactly.
+    golden_document = {
+        "policy_sha256": facts["policy_sha256"],
+        "tolerance": tolerance,
+        "observations": golden[0].tolist(),
+        "actions": golden[1].tolist(),
+    }
+    contents = {
+        ONNX: onnx_bytes(opened.policy, metadata),
+        HEADER: header.encode("ascii"),
+        GOLDEN: storage.canonical_json(golden_document),
+    }
+    checks = check_files(opened.policy, contents[ONNX], header, states, tolerance)
     facts |= {
         "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()},
         "checks": [asdict(check) for check in checks],
@@ -95,47 +124,122 @@ def export_policy(
     return ExportResult(folder, facts, checks)
 
 
-def _written(
-    policy: GaussianPolicy, facts: dict[str, Any], states: Tensor
-) -> tuple[dict[str, bytes], tuple[Checked, ...]]:
-    """The files but the facts, each compared with `predict` on all states."""
-    inputs = states.numpy()
-    actions = np.asarray(policy.predict(inputs))
-    golden = Golden(inputs, actions).first(NUM_GOLDEN)
-    network = PlainNetwork.of(policy)
-    tolerance = tolerance_for(network, inputs)
-    task = facts.get("task")
-    header = c_header(
-        network,
-        golden.first(NUM_GOLDEN_IN_C),
-        title=f"The policy of {task or 'an unnamed task'}, written by spacil {__version__}.",
-        note=NOTE,
-        task=task,
-        policy_hash=facts["policy_sha256"],
-        dt=facts.get("control_dt_seconds"),
-        tolerance=tolerance,
-    )
-    contents = {
-        ONNX: onnx_bytes(network, as_metadata(facts)),
-        HEADER: header.encode("ascii"),
-        GOLDEN: storage.canonical_json(_golden_document(golden, facts, tolerance)),
+def _facts(
+    opened: Policy, env: Any, episodes: int, seed: int
+) -> tuple[dict[str, Any], Tensor | None]:
+    """One flat JSON-able document, and the states [B, S] visited where the policy was played.
+
+    It is not played where no env was given and its own task cannot be made: the facts say why.
+    """
+    policy, provenance = opened.policy, opened.provenance
+    played, visited, reason = dict[str, Any](), None, ""
+    if episodes < 1:
+        reason = "it was not played (episodes is 0)"
+    elif env is None:
+        try:
+            env = known_task(opened)
+            if env is None:
+                reason = "nobody says which task it is for: pass --task"
+            else:
+                played, visited = _measured(opened, env, episodes, seed)
+        except SpacilError as error:
+            if env is None and isinstance(error, DataError):  # a task that is code
+                raise
+            reason = f"its task cannot be played here: {error}"
+    else:
+        played, visited = _measured(opened, env, episodes, seed)
+    if reason:
+        played = {"not_measured": f"no dt, J and return: {reason}"}
+    facts = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "spacil_version": __version__,
+        "note": NOTE,
+        "task": played.pop("task", opened.task),
+        "onnx_opset": OPSET,
+        "input_name": INPUT,
+        "output_name": OUTPUT,
+        "num_observations": policy.num_states,
+        "num_actions": policy.num_actions,
+        "dtype": "float32",
+        "action_low": _numbers(policy.action_low),
+        "action_high": _numbers(policy.action_high),
+        "observations_ignored": (policy.normalizer.scale == 0).nonzero().flatten().tolist(),
+        "policy_sha256": storage.content_hash(
+            policy.state_dict(), policy_document(policy, opened.task or "")
+        ),
+        "run_content_hash": provenance.get("content_hash"),
+        "algorithm": provenance.get("algorithm"),
+        "training_seed": provenance.get("seed"),
+        "iteration": provenance.get("iteration"),
+        **played,
     }
-    checks = (
-        check_predict(policy, inputs),
-        check_onnx(contents[ONNX], Path(ONNX), inputs, actions, tolerance),
-        check_c(header, inputs, actions, tolerance),
-    )
-    return contents, checks
+    return {key: value for key, value in facts.items() if value is not None}, visited
 
 
-def _golden_document(golden: Golden, facts: dict[str, Any], tolerance: float) -> dict[str, Any]:
-    """Every number is a float32, written so that a reader of doubles gets it exactly."""
+def _measured(
+    opened: Policy, env_source: Any, episodes: int, seed: int
+) -> tuple[dict[str, Any], Tensor]:
+    """J, the rate that the policy was made for, names and units, and every state it acted in."""
+    with evaluation_env(env_source, episodes, seed) as env:
+        spec = env.spec
+        opened.require_env(spec)
+        frame = choose_frame(None, opened.common_frame, spec.task)
+        if frame is not None and frame.num_states != spec.num_states:
+            frame = None
+        totals = play_mean_actions(opened.policy, env, 0, episodes)
+    found = evaluation_of(opened.policy, totals, frame)
     return {
-        "policy_sha256": facts["policy_sha256"],
-        "tolerance": tolerance,
-        "observations": golden.observations.tolist(),
-        "actions": golden.actions.tolist(),
+        "task": spec.task,
+        **_quantities(spec),
+        "control_dt_seconds": spec.dt,
+        "control_rate_hz": None if not spec.dt else round(1 / spec.dt, 6),
+        "smoothness_j": found.smoothness_j,
+        "smoothness_j_unit": frame and f"action per standard deviation of {frame.source}",
+        "smoothness_j_raw": found.smoothness_j_raw,
+        "average_return": found.average_return,
+        "num_episodes": found.num_episodes,
+    }, totals.states
+
+
+def _quantities(spec: EnvSpec) -> dict[str, Any]:
+    """Names and units, where they are known: those of built-in tasks."""
+    task = built_in_task(spec)
+    if task is None:
+        return {}
+    from spacil.envs.state_names import action_quantities, state_quantities  # loads the simulator
+
+    states, actions = state_quantities(task), action_quantities(task)
+    return {
+        "observation_names": states and [quantity.name for quantity in states],
+        "observation_units": states and [quantity.unit for quantity in states],
+        "action_names": [quantity.name for quantity in actions],
+        "action_units": [quantity.unit for quantity in actions],
     }
+
+
+def _numbers(values: Tensor) -> list[float | None]:
+    """JSON has no infinity: an open bound is null."""
+    return [value if np.isfinite(value) else None for value in values.tolist()]
+
+
+def _states_to_check(policy: GaussianPolicy, visited: Tensor | None, count: int) -> Tensor:
+    """[count, S] float32: up to half of them visited, where it was played, the others drawn.
+
+    Those drawn lie up to tens of standard deviations from the mean, so that the clipping of states
+    and of actions has its turn.
+    """
+    generator = torch.Generator().manual_seed(0)
+    chosen = torch.empty(0, policy.num_states)
+    if visited is not None:
+        rows = torch.randperm(len(visited), generator=generator)[: count // 2]
+        chosen = visited[rows].to(torch.float32)
+    num_drawn = count - len(chosen)
+    directions = torch.randn(num_drawn, policy.num_states, generator=generator)
+    spreads = 10 ** (3 * torch.rand(num_drawn, 1, generator=generator) - 1.5)
+    drawn = policy.normalizer.mean + policy.normalizer.std * directions * spreads
+    states = torch.cat([chosen, drawn.to(torch.float32)])
+    return states[torch.randperm(count, generator=generator)]
 
 
 def _require_place(folder: Path, *, overwrite: bool) -> None:

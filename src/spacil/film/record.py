@@ -26,7 +26,7 @@ from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, VectorEnv
 from spacil.errors import ConfigError
 from spacil.film.draw import POSE
 from spacil.measuring.lens import make_lens
-from spacil.policies.source import PolicySource, check_widths
+from spacil.policies.policy import Policy
 from spacil.smoothness.action_signal import action_fluctuation, mean_of_known
 
 DEFAULT_STEP_SECONDS = 1 / 30
@@ -154,7 +154,7 @@ def drawable_env(env_source: Any, seed: int) -> Iterator[tuple[VectorEnv, PoseRe
 
 
 def record(
-    policies: Mapping[str, PolicySource],
+    policies: Mapping[str, Policy],
     env_source: Any,
     frame: CommonFrame | None,
     seed: int,
@@ -163,7 +163,7 @@ def record(
     """Play every policy in one env, in turn, from the same starts. Needs no OpenGL."""
     with drawable_env(env_source, seed) as (env, reader):
         for source in policies.values():
-            check_widths(source, env.spec.num_states, env.spec.num_actions, env.spec.task)
+            source.require_widths(env.spec.num_states, env.spec.num_actions, env.spec.task)
         if frame is not None and frame.num_states != env.spec.num_states:
             frame = None  # an env under a task's name may have been wrapped
         num_left = max(1, round(seconds / seconds_per_step(env.spec)))
@@ -179,7 +179,7 @@ def record(
         return Recording(env.spec, seed, panels, frame, reader.model, reader.is_seen_from_above)
 
 
-def _play(source: PolicySource, env: VectorEnv, reader: PoseReader, episode: int) -> Clip:
+def _play(source: Policy, env: VectorEnv, reader: PoseReader, episode: int) -> Clip:
     poses: list[FloatArray] = []
     steps: list[tuple[Tensor, Tensor, float]] = []
 
@@ -198,7 +198,7 @@ def _play(source: PolicySource, env: VectorEnv, reader: PoseReader, episode: int
     return Clip(trajectory, np.stack(poses), is_whole=True)
 
 
-def _panel(name: str, source: PolicySource, clips: list[Clip], frame: CommonFrame | None) -> Panel:
+def _panel(name: str, source: Policy, clips: list[Clip], frame: CommonFrame | None) -> Panel:
     j = None
     if frame is not None:
         states = torch.cat([clip.trajectory.states for clip in clips])

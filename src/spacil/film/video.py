@@ -16,7 +16,7 @@ from spacil.film.record import Recording, record
 from spacil.film.render import Film, OnFrame, check_target, write_film
 from spacil.policies.file import Which, bundled_experts
 from spacil.policies.open import open_policy
-from spacil.policies.source import PolicySource, known_task
+from spacil.policies.policy import Policy, known_task
 
 DEFAULT_SECONDS = 8.0
 MAX_SECONDS = 300.0
@@ -29,7 +29,7 @@ DEMONSTRATOR = "demonstrator"
 class Panels:
     """The policies to show, by the name of the panel, and the env they play in."""
 
-    policies: Mapping[str, PolicySource]
+    policies: Mapping[str, Policy]
     env_source: Any
 
     @property
@@ -123,8 +123,8 @@ def open_panels(policies: Sequence[tuple[str | None, object]], env: Any, which: 
     opened = [open_policy(policy, which) for _, policy in policies]
     if env is None:
         tasks: dict[str, str] = {}
-        for source, (_, policy) in zip(opened, policies, strict=True):
-            if (task := known_task(source, policy)) is not None:
+        for source in opened:
+            if (task := known_task(source)) is not None:
                 tasks.setdefault(task, source.name)
         if not tasks:
             raise ConfigError(f"{opened[0].name}: does not say which task it is for: pass --task")
@@ -132,7 +132,7 @@ def open_panels(policies: Sequence[tuple[str | None, object]], env: Any, which: 
             listed = ", ".join(f"{name} {task}" for task, name in tasks.items())
             raise ConfigError(f"policies of different tasks cannot be compared: {listed}")
         (env,) = tasks
-    named: dict[str, PolicySource] = {}
+    named: dict[str, Policy] = {}
     for (given, _), source in zip(policies, opened, strict=True):
         name = given or _name_of(source)
         if name in named:
@@ -143,7 +143,7 @@ def open_panels(policies: Sequence[tuple[str | None, object]], env: Any, which: 
     return Panels(named, env)
 
 
-def _name_of(source: PolicySource) -> str:
+def _name_of(source: Policy) -> str:
     """Return `spacil, seed 0` for a run; else the file's name."""
     match source.provenance:
         case {"teacher": str(teacher)}:

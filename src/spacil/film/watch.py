@@ -13,7 +13,7 @@ from spacil.envs.episodes import WaveStep, play_wave
 from spacil.errors import ConfigError
 from spacil.film.draw import POSE
 from spacil.film.record import drawable_env, seconds_per_step
-from spacil.policies.source import PolicySource, check_widths
+from spacil.policies.policy import Policy
 
 _REMEDY = "`spacil video` draws the same into a file and needs none"
 
@@ -22,10 +22,10 @@ class _WindowClosedError(Exception):
     """Ends the episode that was running. Internal."""
 
 
-def watch(source: PolicySource, env_source: Any, seed: int, speed: float = 1.0) -> int:
+def watch(source: Policy, env_source: Any, seed: int, speed: float = 1.0) -> int:
     """Show the policy; return how many episodes were played to their end."""
     with drawable_env(env_source, seed) as (env, reader):
-        check_widths(source, env.spec.num_states, env.spec.num_actions, env.spec.task)
+        source.require_widths(env.spec.num_states, env.spec.num_actions, env.spec.task)
         step_seconds = seconds_per_step(env.spec) / speed
         require_display()
         import mujoco.viewer

@@ -1,25 +1,84 @@
-"""From rewards to what the policy and the value network learn from."""
+"""From what was played to what is learned from it: rewards, advantages, value targets."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from spacil.config.learning import ReturnsConfig
-from spacil.functional.returns import gae
+from spacil.config.train_config import TrainConfig
+from spacil.engine.recorder import Recorder
+from spacil.errors import ConfigError
+from spacil.functional.returns import gae, standardize
+from spacil.learning.adversary import Adversary, AgentBatch, imitation_reward
+from spacil.learning.policy_step import PolicyBatch
+from spacil.learning.value_fit import ValueBatch
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.value import ValueNet
 from spacil.types import RolloutBatch
 
+RewardTerm = Callable[[RolloutBatch], Tensor]
+"""A batch -> rewards [T, N]"""
+
 
 @dataclass(frozen=True)
-class Advantages:
-    """Estimates on one batch, [B] each in its time-major order."""
+class ScoredBatch:
+    """A batch with its rewards and advantages, as each update reads it."""
 
-    advantages: Tensor
-    value_targets: Tensor
-    old_values: Tensor
-    """What the value network said, from which the other two were made"""
+    rollout: RolloutBatch
+    rewards: Tensor
+    """[T, N]"""
+    for_policy: PolicyBatch
+    for_value: ValueBatch
+    for_adversary: AgentBatch
+
+
+def compute_rewards_and_advantages(
+    rollout: RolloutBatch,
+    policy: GaussianPolicy,
+    value: ValueNet,
+    adversary: Adversary | None,
+    config: TrainConfig,
+    recorder: Recorder,
+    reward_terms: Sequence[RewardTerm] = (),
+) -> ScoredBatch:
+    """Reward by the adversary, or without one by the env; `reward_terms` are added to either."""
+    added = sum_of_terms(reward_terms, rollout) if reward_terms else None
+    outside = values_outside(rollout, policy, value)
+    next_states = None
+    if adversary is not None and adversary.reads_next_states:
+        next_states = policy.normalize(true_next_states(rollout))
+    lasting = (policy, value, adversary, config)
+    batch = rollout.without_final_states()
+    return recorder("advantages", _score, lasting, batch, outside, next_states, added)
+
+
+def _score(
+    policy: GaussianPolicy,
+    value: ValueNet,
+    adversary: Adversary | None,
+    config: TrainConfig,
+    rollout: RolloutBatch,
+    outside: Tensor,
+    next_states: Tensor | None,
+    added: Tensor | None,
+) -> ScoredBatch:
+    states = policy.normalize(rollout.flat_states)
+    agent = AgentBatch(states, rollout.flat_actions, next_states, rollout.terminated.flatten())
+    rewards = rollout.env_rewards.to(states)
+    if adversary is not None:
+        logits = adversary.logits_agent_is_high(agent)
+        rewards = imitation_reward(config.discriminator.imitation_reward, logits)
+        rewards = rewards.view(rollout.env_rewards.shape)
+    if added is not None:
+        rewards = rewards + added.to(rewards)
+    gamma, gae_lambda = config.returns.gamma, config.returns.gae_lambda
+    with torch.no_grad():
+        values = value(states).view(rewards.shape)
+        advantages = estimate_advantages(rollout, rewards, values, outside, gamma, gae_lambda)
+    batch = PolicyBatch(states, rollout.flat_actions, standardize(advantages.flatten()))
+    critic = ValueBatch(states, (advantages + values).flatten(), values.flatten())
+    return ScoredBatch(rollout, rewards, batch, critic, agent)
 
 
 @torch.no_grad()
@@ -42,21 +101,44 @@ def values_outside(rollout: RolloutBatch, policy: GaussianPolicy, value: ValueNe
 def estimate_advantages(
     rollout: RolloutBatch,
     rewards: Tensor,
-    normalized_states: Tensor,
+    values: Tensor,
     outside: Tensor,
-    value: ValueNet,
-    config: ReturnsConfig,
-) -> Advantages:
-    """Generalised advantage estimation over a batch with ends, all tensors on one device.
+    gamma: float,
+    gae_lambda: float,
+) -> Tensor:
+    """Generalised advantage estimation over a batch with ends, [T, N], all on one device.
 
     A terminated step does not bootstrap; a truncated one does, from its final state; the end of
     the batch does, from the state each env is in. All three cut the sum. `outside` has the values
     of states that are not in the batch (`values_outside`).
     """
-    values = value(normalized_states).view(rewards.shape)
     next_values = torch.cat([values[1:], outside[-1:]])
     next_values = torch.where(rollout.truncated, outside[:-1], next_values)
     next_values.masked_fill_(rollout.terminated, 0)
     is_cut = rollout.terminated | rollout.truncated
-    advantages = gae(rewards, values, next_values, is_cut, config.gamma, config.gae_lambda)
-    return Advantages(advantages.flatten(), (advantages + values).flatten(), values.flatten())
+    return gae(rewards, values, next_values, is_cut, gamma, gae_lambda)
+
+
+@torch.no_grad()
+def sum_of_terms(terms: Sequence[RewardTerm], rollout: RolloutBatch) -> Tensor:
+    """The rewards of all terms together, [T, N]."""
+    rewards = [torch.as_tensor(term(rollout)) for term in terms]
+    for term, reward in zip(terms, rewards, strict=True):
+        if reward.shape != rollout.env_rewards.shape:
+            raise ConfigError(
+                f"reward_terms: {getattr(term, '__name__', term)!r} returned the shape "
+                f"{tuple(reward.shape)}, expected one reward per step and env, "
+                f"{tuple(rollout.env_rewards.shape)}"
+            )
+    return torch.stack(rewards).sum(0)
+
+
+@torch.no_grad()
+def true_next_states(rollout: RolloutBatch) -> Tensor:
+    """[B, S] raw: what followed each step, also where its episode was cut.
+
+    After a termination it is the start of the next episode, which nothing may read.
+    """
+    following = torch.cat([rollout.states[1:], rollout.last_states.unsqueeze(0)])
+    following[rollout.truncated] = rollout.final_states
+    return following.flatten(0, 1)

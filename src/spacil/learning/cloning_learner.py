@@ -52,12 +52,12 @@ class CloningLearner(Cloner):
         state.register_record("best", self, Best, optional=True)
 
     @property
-    def kept_policy(self) -> GaussianPolicy:
+    def evaluated_policy(self) -> GaussianPolicy:
         """What is evaluated: the policy with the lowest held-out loss so far."""
         return self.policy
 
     @property
-    def handed_out_policy(self) -> GaussianPolicy:
+    def final_policy(self) -> GaussianPolicy:
         """The same."""
         return self.policy
 

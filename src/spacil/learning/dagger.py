@@ -4,7 +4,7 @@ A student fitted on the teacher's own states alone is smooth and falls: its smal
 states it has never seen. So only the first round is the teacher's, for the states it lives in and
 their normaliser; in all others the student acts and the teacher says what it would have done.
 No reward is read: which student is handed out, and what the weights do, follows from the states
-it visits (`weight_rule.py`), unless a user asks for a share of the return.
+it visits (`smoothing_goal.py`), unless a user asks for a share of the return.
 
 What is evaluated and handed out is the mean of the newest students' parameters. Each fit ends in a
 minimum of its own, near the others, and fails on episodes of its own; their mean fails more rarely
@@ -28,18 +28,24 @@ from spacil.envs.episodes import EpisodeTotals, play_for_totals
 from spacil.envs.rollout import collect, collect_around
 from spacil.envs.vector_env import EnvSpec
 from spacil.errors import ConfigError, StorageError
-from spacil.learning.kept_policy import KeptPolicy
+from spacil.learning.ema_policy import EmaPolicy
 from spacil.learning.learner import make_eval_env, make_policy, make_run_env
 from spacil.learning.metrics import Counters, Metrics, Stopwatch
 from spacil.learning.regression import LabelledRows, Regression
-from spacil.learning.smoothing_weight_rule import RewardFreeRule, confirmed, first_weights
+from spacil.learning.selection import select
+from spacil.learning.smoothing_goal import (
+    PenaltySearches,
+    ReturnGoal,
+    ScoreGoal,
+    StudentEvaluation,
+    first_weights,
+)
 from spacil.learning.teacher import is_same_teacher, profile_of, teacher_for
-from spacil.learning.verdict import Goal, Judged, Strengths
 from spacil.measuring.evaluate import Best, Evaluation
 from spacil.measuring.frames import frame_of_run
 from spacil.measuring.played import random_return
 from spacil.nets.policy import GaussianPolicy
-from spacil.policies.source import PolicySource
+from spacil.policies.policy import Policy
 from spacil.runs.state import State
 from spacil.seeding import Streams
 from spacil.smoothness.policy_terms import PenaltyRows
@@ -110,7 +116,7 @@ class SmoothingLearner:
         self,
         config: TrainConfig,
         env_source: Any,
-        teacher: PolicySource,
+        teacher: Policy,
         common_frame: CommonFrame | None = None,
     ) -> None:
         if config.run.device != "cpu":
@@ -122,7 +128,6 @@ class SmoothingLearner:
                 "time"
             )
         self.config = config
-        self.goal = Goal.of(config)
         self.streams = Streams.from_seed(config.run.seed)
         self.env = make_run_env(config, env_source, config.sampling.num_envs, "env")
         spec = self.env.spec
@@ -143,7 +148,7 @@ class SmoothingLearner:
         self.unit = half_range.where(half_range.isfinite() & (half_range > 0), 1.0)
         """[A], what counts as 1 in each action, so that weights mean the same in any env"""
         self.student = make_policy(spec, config.nets, self.streams.init)
-        self.kept = KeptPolicy(self.student, KEPT_OF_MEAN)
+        self.ema = EmaPolicy(self.student, KEPT_OF_MEAN)
         self.policy = copy.deepcopy(self.student).requires_grad_(False)
         distil = config.distil
         self.regression = Regression(
@@ -157,11 +162,19 @@ class SmoothingLearner:
         self.optimizer = self.regression.optimizer
         self.visited = VisitedStates.none(spec)
         self.counters = Counters()
-        self.strengths = Strengths()
+        wish = config.wish
+        self.reads_no_reward = wish.penalty_weight == "auto" and wish.fluctuation_target == 0
+        """Whether weights follow from the states visited: a user names no weights or targets"""
+        self.goal: ReturnGoal | ScoreGoal = ReturnGoal.of(config)
+        self.first_weights = {name: weights.get(name, 0.0) for name in TERMS}
+        if self.reads_no_reward:
+            self.goal = ScoreGoal.beside(self.profile)
+            self.first_weights = first_weights(self.profile, float(self.unit.mean()))
+        self.searches = self.goal.first_searches()
         self.best: Best | None = None
-        self.chosen: Judged | None = None
+        self.chosen: StudentEvaluation | None = None
         """The evaluation of `policy`, the student handed out"""
-        self.latest: Judged | None = None
+        self.latest: StudentEvaluation | None = None
         """The newest evaluation"""
         self._register_state()
 
@@ -173,17 +186,17 @@ class SmoothingLearner:
         )
         state.register("policy", self.policy)
         state.register("student", self.student)
-        state.register("kept", self.kept.policy)
+        state.register("kept", self.ema.policy)
         state.register("optimizer.student", self.optimizer.state)
         for name, generator in vars(self.streams).items():
             state.register(f"stream.{name}", generator)
         state.register_tensors("env", self.env.save_state, self._load_env)
         state.register_record("counters", self, Counters)
-        state.register_record("strengths", self, Strengths)
+        state.register_record("searches", self, PenaltySearches)
         state.register_record("best", self, Best, optional=True)
-        state.register_record("chosen", self, Judged, optional=True)
-        state.register_record("latest", self, Judged, optional=True)
-        for policy in (self.policy, self.student, self.kept.policy):
+        state.register_record("chosen", self, StudentEvaluation, optional=True)
+        state.register_record("latest", self, StudentEvaluation, optional=True)
+        for policy in (self.policy, self.student, self.ema.policy):
             state.after_restore(policy.normalizer.refresh)
 
     def _load_visited(self, saved: Mapping[str, Tensor]) -> None:
@@ -200,12 +213,12 @@ class SmoothingLearner:
         self.env_states = self.env.load_state(saved)
 
     @property
-    def kept_policy(self) -> GaussianPolicy:
+    def evaluated_policy(self) -> GaussianPolicy:
         """What is evaluated: a mean of the newest rounds' students."""
-        return self.kept.policy
+        return self.ema.policy
 
     @property
-    def handed_out_policy(self) -> GaussianPolicy:
+    def final_policy(self) -> GaussianPolicy:
         """The best student so far, by what was asked for."""
         return self.policy
 
@@ -221,29 +234,13 @@ class SmoothingLearner:
     def prepare(self) -> None:
         """Do nothing: the teacher has been opened."""
 
-    @property
-    def _reads_no_reward(self) -> bool:
-        """Whether weights follow from the states visited: where a user names neither weights nor
-        targets."""
-        wish = self.config.wish
-        return wish.penalty_weight == "auto" and wish.fluctuation_target == 0
-
-    @property
-    def penalty_weights(self) -> dict[str, float]:
-        """The weights of the next fit, by flag."""
-        weights = {term.name: term.weight for term in self.config.policy_penalty.terms}
-        if self._reads_no_reward:
-            profile, half_range = self.profile, float(self.unit.mean())
-            exact, cats = first_weights(
-                profile.action_variance, profile.j, profile.action_change, half_range
-            )
-            weights = {"exact": exact, "cats": cats}
-        return {name: weights.get(name, 0.0) * vars(self.strengths)[name] for name in TERMS}
-
     def iterate(self) -> Metrics:
         """One round: play, label, fit."""
         clock = Stopwatch()
-        weights = self.penalty_weights
+        weights = {
+            name: first * vars(self.searches)[name].weight
+            for name, first in self.first_weights.items()
+        }
         with clock("simulation"):
             played = self._play()
             self._label(played.flat_states, _ahead_in_batch(played.terminated | played.truncated))
@@ -261,7 +258,7 @@ class SmoothingLearner:
         # The student explores as far as it errs: noise shows it the states its errors lead to.
         newest = torch.arange(len(labelled) - played.num_steps, len(labelled))
         self.regression.fit_spread(labelled.pick(newest), SPREAD_CEILING)
-        self.kept.follow(self.student, max(1, self.counters.iteration + 1 - FIRST_OF_MEAN))
+        self.ema.update(self.student, max(1, self.counters.iteration + 1 - FIRST_OF_MEAN))
         self.counters.env_steps += played.num_steps
         return {
             "iteration": self.counters.iteration,
@@ -308,32 +305,29 @@ class SmoothingLearner:
         assert evaluation.smoothness_j is not None
         profile = self.profile
         self._label(episodes.states, _ahead_in_wave(torch.from_numpy(episodes.lengths)))
-        judged = Judged(
+        change = evaluation.action_fluctuation
+        new = StudentEvaluation(
             self.counters.iteration,
             profile.share(evaluation.average_return),
             evaluation.smoothness_j,
-            evaluation.action_fluctuation,
+            change,
             *profile.score(episodes),
         )
-        rule: Goal | RewardFreeRule = self.goal
-        if self._reads_no_reward:
-            rule = RewardFreeRule.beside(profile.threshold, profile.j, profile.action_change)
-        candidate = confirmed(judged, self.latest)
-        is_chosen = rule.prefers(candidate, self.chosen)
+        candidate = new.averaged_with(self.latest)
+        is_chosen = select(candidate, self.chosen, self.goal.rank)
         if is_chosen:
             self.chosen = candidate
             self.best = Best(evaluation.average_return, self.counters.iteration)
-            self.policy.load_state_dict(self.kept.policy.state_dict())
+            self.policy.load_state_dict(self.ema.policy.state_dict())
             self.policy.normalizer.refresh()
-        self.strengths = rule.next_strengths(self.strengths, judged, self.latest)
-        self.latest = judged
-        change = evaluation.action_fluctuation
+        self.searches = self.goal.next_searches(self.searches, new, self.latest)
+        self.latest = new
         return {
             "is_best": is_chosen,
-            "imitation_score": judged.score,
+            "imitation_score": new.score,
             "score_threshold": profile.threshold,
-            "return_share": judged.share,
-            "teacher_j_ratio": judged.j / profile.j if profile.j > 0 else None,
+            "return_share": new.share,
+            "teacher_j_ratio": new.j / profile.j if profile.j > 0 else None,
             "teacher_fluctuation_ratio": change / profile.action_change
             if change is not None and profile.action_change > 0
             else None,

@@ -51,12 +51,12 @@ class Learner(Protocol):
         ...
 
     @property
-    def kept_policy(self) -> GaussianPolicy:
+    def evaluated_policy(self) -> GaussianPolicy:
         """What is evaluated, on the CPU."""
         ...
 
     @property
-    def handed_out_policy(self) -> GaussianPolicy:
+    def final_policy(self) -> GaussianPolicy:
         """What a user gets: the policy just evaluated, or a better one of before."""
         ...
 

@@ -1,17 +1,19 @@
-"""Iterate, evaluate, report. The paper's iteration (algo:Safe-FW) is `PolicyLearner.iterate`."""
+"""The loop: iterate, evaluate, select, report. The paper's iteration is `OnPolicy.iterate`."""
 
-from collections.abc import Callable
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
 
 from spacil.engine.torch_threads import torch_threads
-from spacil.learning.evaluation import evaluate_at_start, evaluate_if_due
+from spacil.errors import DivergedError
 from spacil.learning.learner import Learner
-from spacil.learning.limits import divergence_located
 from spacil.learning.metrics import Metrics
+from spacil.learning.selection import RANKS, select
+from spacil.measuring.evaluate import Best, evaluate, evaluation_of, play_mean_actions
 
 OnIteration = Callable[[Metrics], bool | None]
 """Called after each iteration; False ends the training."""
-
-
 OnStart = Callable[[Metrics], None]
 """Called with the evaluation of the untrained policy, iteration 0."""
 
@@ -23,10 +25,52 @@ def train(learner: Learner, on_iteration: OnIteration, on_start: OnStart | None 
     """
     with torch_threads(learner.config.run.torch_threads):
         if on_start is not None and learner.counters.iteration == 0:
-            with divergence_located(learner):
+            with whole_iteration(learner):
                 on_start(evaluate_at_start(learner))
         while not learner.is_done:
-            with divergence_located(learner):
+            with whole_iteration(learner):
                 metrics = learner.iterate() | evaluate_if_due(learner)
             if on_iteration(metrics) is False:
                 return
+
+
+@contextlib.contextmanager
+def whole_iteration(learner: Learner) -> Iterator[None]:
+    """Add iteration and batch to an error that names a tensor or a loss.
+
+    Whatever cuts an iteration short, Ctrl-C too, leaves a learner that cannot be saved.
+    """
+    where = learner.state.cut_short = learner.where()
+    try:
+        yield
+    except DivergedError as error:
+        raise DivergedError(f"in {where}: {error}") from error
+    learner.state.cut_short = None
+
+
+def evaluate_if_due(learner: Learner) -> Metrics:
+    """Evaluate every few iterations and after the last; remember the best policy."""
+    num_done, config = learner.counters.iteration, learner.config.evaluation
+    if num_done % config.evaluation_interval and not learner.is_done:
+        return {}
+    started = time.perf_counter()
+    policy, env = learner.evaluated_policy, learner.eval_env
+    episodes = play_mean_actions(policy, env, num_done, env.num_envs)
+    result = evaluation_of(policy, episodes, learner.common_frame)
+    metrics = learner.after_evaluation(result, episodes)
+    if "is_best" not in metrics:  # a learner that selects by itself says so
+        found = Best(result.average_return, num_done, metrics.get("imitation_score"))
+        is_best = select(found, learner.best, RANKS[config.select])
+        learner.best = found if is_best else learner.best
+        metrics = {**metrics, "is_best": is_best}
+    return asdict(result) | metrics | {"seconds_evaluation": time.perf_counter() - started}
+
+
+def evaluate_at_start(learner: Learner) -> Metrics:
+    """The row of iteration 0: where learning starts from. It is never the best, and the learner
+    does not hear of it."""
+    started = time.perf_counter()
+    env = learner.eval_env
+    result = evaluate(learner.evaluated_policy, env, 0, env.num_envs, learner.common_frame)
+    seconds = time.perf_counter() - started
+    return {"iteration": 0, "env_steps": 0, **asdict(result), "seconds_evaluation": seconds}

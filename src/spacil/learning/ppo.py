@@ -16,9 +16,14 @@ from spacil.engine.host_reads import read_together
 from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
 from spacil.functional.gaussian import kl_old_new, log_prob
-from spacil.learning.minibatches import shuffled_orders
-from spacil.learning.objectives import SurrogateLoss, total, with_penalties
-from spacil.learning.policy_step import DrawPenalties, PolicyBatch
+from spacil.learning.policy_step import (
+    DrawPenalties,
+    PolicyBatch,
+    SurrogateLoss,
+    total,
+    with_penalties,
+)
+from spacil.learning.value_fit import shuffled_orders
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
 from spacil.smoothness.policy_terms import DrawnTerms, PenaltyRows, build_terms

@@ -19,7 +19,7 @@ from spacil.engine.adam import Adam
 from spacil.engine.mlp_passes import add_parameter_cotangent, forward_trace
 from spacil.engine.torch_threads import one_torch_thread
 from spacil.errors import DivergedError
-from spacil.learning.objectives import total
+from spacil.learning.policy_step import total
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
 from spacil.smoothness.policy_terms import PenaltyRows, build_terms, draw_terms

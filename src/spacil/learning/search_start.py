@@ -26,7 +26,7 @@ from spacil.measuring.evaluate import evaluate
 from spacil.measuring.frames import mean_j
 from spacil.measuring.imitation_score import score_threshold
 from spacil.measuring.played import random_return
-from spacil.policies.file import load_policy, require_fit
+from spacil.policies.open import load_policy
 from spacil.seeding import stream
 
 _logger = logging.getLogger(__name__)
@@ -95,8 +95,9 @@ def wanted_value(
                     f"{flag}-reference {path}: expected none, demonstrator, or a run folder or "
                     "policy file that exists"
                 )
-            policy = load_policy(path, "last").policy
-            require_fit(policy, eval_env.spec, path)
+            loaded = load_policy(path, "last")
+            loaded.require_env(eval_env.spec)
+            policy = loaded.policy
         found = evaluate(policy, eval_env, REFERENCE_EPISODE, eval_env.num_envs, common_frame)
         value = found.smoothness_j if name == "smoothness" else found.action_fluctuation
     if not value:

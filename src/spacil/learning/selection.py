@@ -15,10 +15,12 @@ the best return of a regular evaluation so far, which moves with the run.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from spacil.measuring.evaluate import Best
 from spacil.measuring.played import share_of_return
 
+T = TypeVar("T")
 Rank = Callable[[Best], tuple[float, ...]]
 """An evaluated policy -> numbers that are compared in order"""
 
@@ -30,7 +32,7 @@ RANKS: Mapping[str, Rank] = {
 """Setting --select -> rank"""
 
 
-def select(new: Best, old: Best | None, rank: Rank) -> bool:
+def select(new: T, old: T | None, rank: Callable[[T], tuple[float, ...]]) -> bool:
     """Whether a later policy takes the place of the kept one: by rank, a tie keeps the older."""
     return old is None or rank(new) > rank(old)
 

@@ -25,12 +25,12 @@ from spacil.learning.loop import OnIteration, train
 from spacil.learning.metrics import Metrics
 from spacil.learning.run import train_in_folder
 from spacil.learning.smoothing_comparison import Comparison, Traces, compare
-from spacil.learning.verdict import Judged, verdict
+from spacil.learning.smoothing_goal import ReturnGoal, StudentEvaluation, verdict
 from spacil.measuring.evaluate import EVALUATION_ENVS
 from spacil.nets.policy import GaussianPolicy
-from spacil.policies.file import Which, save_policy
-from spacil.policies.open import open_policy
-from spacil.policies.source import PolicySource, task_of
+from spacil.policies.file import Which
+from spacil.policies.open import open_policy, save_policy
+from spacil.policies.policy import Policy, task_of
 from spacil.runs.progress import Progress, Silent, progress_for
 
 POLICY_FILE = "policy.safetensors"
@@ -91,7 +91,7 @@ def smooth(
     """
     teacher = open_policy(policy, which)
     if env is None:
-        env = task_of(teacher, policy)
+        env = task_of(teacher)
     config = default_config("smooth", task_name(env))
     config = with_user_settings(config, {"seed": seed, **settings})
     progress = progress_for(config.run.iterations) if progress_bar else Silent()
@@ -115,7 +115,7 @@ def smooth(
 def smooth_in_folder(
     config: TrainConfig,
     env: Any,
-    teacher: PolicySource,
+    teacher: Policy,
     progress: Progress,
     episodes: int,
     **folder: Any,
@@ -155,7 +155,6 @@ def _result(
 
     The chosen student was picked for its return, so on those it looks better than it is.
     """
-    assert learner.chosen is not None
     seed = learner.config.run.seed
     num_envs = min(episodes, EVALUATION_ENVS)
     env = make_run_env(learner.config, env_source, num_envs, "evaluate")
@@ -170,21 +169,20 @@ def _result(
             seed,
             episodes,
         )
-    smooth, before = table.smooth, table.teacher
-    assert smooth.smoothness_j is not None and before.smoothness_j is not None
-    change, teachers = (
-        row.played.action_signal.action_fluctuation for row in (table.smooth, table.teacher)
+    smooth, teacher = table.smooth, table.teacher
+    assert smooth.smoothness_j is not None and teacher.smoothness_j is not None
+    change, teachers_change = (
+        row.played.action_signal.action_fluctuation for row in (smooth, teacher)
     )
-    judged = Judged(learner.chosen.iteration, smooth.return_share, smooth.smoothness_j, change)
-    found = verdict(learner.goal, judged, before.smoothness_j, teachers)
-    return SmoothingResult(
-        policy=learner.policy,
-        verdict=found.words,
-        is_done=found.is_done,
-        comparison=table,
-        traces=traces,
-        run_dir=run_dir,
+    is_done, sentence = verdict(
+        ReturnGoal.of(learner.config),
+        StudentEvaluation(
+            learner.counters.iteration, smooth.return_share, smooth.smoothness_j, change
+        ),
+        teacher.smoothness_j,
+        teachers_change,
     )
+    return SmoothingResult(learner.policy, sentence, is_done, table, traces, run_dir)
 
 
 def _shown(progress: Progress) -> OnIteration:

@@ -21,7 +21,7 @@ from spacil.measuring.action_filters import with_low_pass, with_moving_average
 from spacil.measuring.played import played_episodes, share_of_return
 from spacil.measuring.report import PlayedEpisodes
 from spacil.measuring.robustness import with_action_delay, with_noise
-from spacil.policies.source import PolicySource
+from spacil.policies.policy import Policy
 from spacil.seeding import stream
 
 NOISE_LEVELS = (0.1, 0.3)
@@ -125,8 +125,8 @@ class Traces:
 
 
 def compare(
-    teacher: PolicySource,
-    smooth: PolicySource,
+    teacher: Policy,
+    smooth: Policy,
     env: VectorEnv,
     frame: CommonFrame,
     random_return: float,
@@ -173,9 +173,7 @@ def compare(
     return table, Traces(before[0], after[0])
 
 
-def mean_j(
-    source: PolicySource, episodes: list[Trajectory], frame: CommonFrame, seed: int
-) -> float:
+def mean_j(source: Policy, episodes: list[Trajectory], frame: CommonFrame, seed: int) -> float:
     """J over the states that it visited itself."""
     return j_at(source, all_states(episodes), frame, seed)
 
@@ -232,7 +230,7 @@ def _unfiltered(act: Actor) -> Actor:
     return act
 
 
-def _clipped(source: PolicySource, env: VectorEnv) -> Actor:
+def _clipped(source: Policy, env: VectorEnv) -> Actor:
     """Mean actions within the env's bounds: a filter works on what could be executed."""
     low, high = torch.from_numpy(env.spec.action_low), torch.from_numpy(env.spec.action_high)
 

@@ -28,7 +28,7 @@ from spacil.measuring.imitation_score import (
 )
 from spacil.measuring.lens import make_lens
 from spacil.measuring.played import share_of_return
-from spacil.policies.source import PolicySource, check_is_function, check_widths
+from spacil.policies.policy import Policy
 from spacil.seeding import stream
 from spacil.smoothness.action_signal import mean_of_known
 
@@ -87,7 +87,7 @@ class TeacherProfile:
 
 
 def profile_of(
-    teacher: PolicySource,
+    teacher: Policy,
     played: EpisodeTotals,
     random_return: float,
     spec: EnvSpec,
@@ -127,7 +127,7 @@ def profile_of(
     )
 
 
-def j_at(source: PolicySource, states: Tensor, frame: CommonFrame, seed: int) -> float:
+def j_at(source: Policy, states: Tensor, frame: CommonFrame, seed: int) -> float:
     """Mean J in the common frame over a random choice of raw states."""
     rows = torch.randperm(len(states), generator=stream(seed, "subset"))[:MAX_STATES]
     lens = make_lens(source, frame.std.to(source.dtype), frame, source.action_bounds)
@@ -136,21 +136,18 @@ def j_at(source: PolicySource, states: Tensor, frame: CommonFrame, seed: int) ->
     return float(common.mean())
 
 
-def teacher_for(source: PolicySource, spec: EnvSpec, states: Tensor) -> PolicySource:
+def teacher_for(source: Policy, spec: EnvSpec, states: Tensor) -> Policy:
     """The policy with the sizes and bounds of the env; one that is no function is refused.
 
     A teacher that remembers or rolls dice gives the same state several labels.
     """
-    check_widths(source, spec.num_states, spec.num_actions, spec.task)
-    num_actions = check_is_function(source, states.to(source.dtype))
-    sized = replace(source, num_states=spec.num_states, num_actions=num_actions)
-    check_widths(sized, spec.num_states, spec.num_actions, spec.task)
+    fitted = source.fitted_to(spec, states)
     bounds = source.action_bounds or spec.bounds_on(states.device)
-    return replace(sized, action_bounds=bounds)
+    return replace(fitted, action_bounds=bounds)
 
 
 @torch.no_grad()
-def is_same_teacher(source: PolicySource, states: Tensor, labels: Tensor) -> bool:
+def is_same_teacher(source: Policy, states: Tensor, labels: Tensor) -> bool:
     """Whether it answers as the labels say, up to rounding; true before there are any."""
     states, labels = states[:NUM_COMPARED], labels[:NUM_COMPARED]
     if not len(states):

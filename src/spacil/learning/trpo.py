@@ -4,8 +4,12 @@ from torch import Tensor
 
 from spacil.config.train_config import TrainConfig
 from spacil.engine.recorder import Recorder
-from spacil.learning.objectives import surrogate_loss, with_penalties
-from spacil.learning.policy_step import DrawPenalties, PolicyBatch
+from spacil.learning.policy_step import (
+    DrawPenalties,
+    PolicyBatch,
+    surrogate_loss,
+    with_penalties,
+)
 from spacil.learning.trust_region import (
     Direction,
     OldPolicy,

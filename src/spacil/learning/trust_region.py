@@ -16,7 +16,7 @@ from spacil.functional import flat_params
 from spacil.functional.conjugate_gradient import Solution, conjugate_gradient
 from spacil.functional.gaussian import kl_old_new
 from spacil.functional.line_search import SearchResult, search
-from spacil.learning.objectives import PolicyLoss, total
+from spacil.learning.policy_step import PolicyLoss, total
 from spacil.nets.policy import GaussianPolicy
 
 MAX_SENSITIVITY_BYTES = 512 * 2**20

@@ -12,8 +12,18 @@ from spacil.engine.mlp_passes import add_parameter_cotangent, forward_trace
 from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
 from spacil.functional.returns import explained_variance
-from spacil.learning.minibatches import shuffled_orders
 from spacil.nets.value import ValueNet
+
+
+@dataclass(frozen=True)
+class ValueBatch:
+    """What the value network is fitted to, [B] each."""
+
+    states: Tensor
+    """[B, S] normalised"""
+    targets: Tensor
+    old_values: Tensor
+    """Predictions before the fit"""
 
 
 @dataclass(frozen=True)
@@ -21,24 +31,23 @@ class ValueReport:
     value_loss: float
     """Mean squared error of the last epoch"""
     explained_variance: float
-    """Of the targets, by the network before this fit"""
+    """Share of the targets' variance that the network explained before this fit"""
 
 
 @torch.no_grad()
-def step(
+def fit_value(
     value: ValueNet,
     optimizer: Adam,
-    normalized_states: Tensor,
-    targets: Tensor,
-    old_values: Tensor,
     config: ValueConfig,
-    minibatch_generator: torch.Generator,
+    num_epochs: int,
+    batch: ValueBatch,
+    generator: torch.Generator,
     recorder: Recorder,
 ) -> ValueReport:
-    """A few epochs of Adam on shuffled minibatches."""
-    size = len(targets)
-    orders = shuffled_orders(size, config.value_epochs, minibatch_generator).to(targets.device)
-    lasting = (value, optimizer, config, normalized_states, targets, old_values)
+    """Fit by a few epochs of Adam on shuffled minibatches."""
+    size = len(batch.targets)
+    orders = shuffled_orders(size, num_epochs, generator).to(batch.targets.device)
+    lasting = (value, optimizer, config, batch)
     loss_sum, largest, explained = read_together(*recorder("value", _descend, lasting, orders))
     if not loss_sum < float("inf"):
         raise DivergedError(
@@ -54,12 +63,11 @@ def _descend(
     value: ValueNet,
     optimizer: Adam,
     config: ValueConfig,
-    normalized_states: Tensor,
-    targets: Tensor,
-    old_values: Tensor,
+    batch: ValueBatch,
     orders: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Squared errors of the last epoch, largest target, and what was explained before."""
+    targets = batch.targets
     squared_errors = torch.zeros((), device=targets.device)
     value.follow_targets(targets)
     wanted = value.in_network_units(targets)
@@ -69,7 +77,7 @@ def _descend(
     for order in orders:
         squared_errors.zero_()
         for rows in order.split(config.value_minibatch):
-            trace = forward_trace(layers, normalized_states.index_select(0, rows))
+            trace = forward_trace(layers, batch.states.index_select(0, rows))
             errors = trace.output.squeeze(-1) - wanted.index_select(0, rows)
             squared_errors.add_(errors.square().sum())
             optimizer.zero_grad()
@@ -78,4 +86,12 @@ def _descend(
             optimizer.step()
     if value.standardizes:
         squared_errors.mul_(value.target_std.square())
-    return squared_errors, targets.abs().max(), explained_variance(old_values, targets)
+    return squared_errors, targets.abs().max(), explained_variance(batch.old_values, targets)
+
+
+def shuffled_orders(size: int, count: int, generator: torch.Generator) -> Tensor:
+    """Random orders of `size` rows, [count, size]."""
+    orders = torch.empty(count, size, dtype=torch.int64)
+    for order in orders:
+        torch.randperm(size, generator=generator, out=order)
+    return orders

@@ -19,6 +19,8 @@ TOLERANCE = 0.05
 evaluation cannot tell apart."""
 BIAS_GAIN = 0.5
 """Share of a newly seen bias that is believed: one evaluation is noisy."""
+LARGEST_STEP = math.log(2.5)
+"""Step of a weight of `smooth` in one round, at most."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,13 @@ LAWS: Mapping[str, Law] = {
     # log(change / wanted change). It rises three times as fast and falls no faster: an untrained
     # policy holds still, too.
     "action change": Law(0.3, 0.15, 0.05, falling_gain=0.1, proportional=2.0),
+    # smooth, once a round: by default towards fractions of the teacher's, or to a user's targets.
+    # The action change answers less to its weight than J does, and what is measured is a mean of
+    # students, which follows late.
+    "student J": Law(1.5, LARGEST_STEP, LARGEST_STEP),
+    "student change": Law(2.0, LARGEST_STEP, LARGEST_STEP),
+    "student to J target": Law(2.0, LARGEST_STEP, LARGEST_STEP),
+    "student to change target": Law(6.0, LARGEST_STEP, LARGEST_STEP),
 }
 MAX_PROPORTIONAL_ERROR = 0.5
 

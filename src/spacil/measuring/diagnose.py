@@ -4,7 +4,7 @@ for finding in spacil.diagnose(model, "Hopper-v5").findings:
     print(finding.severity, finding.message, finding.remedy)
 """
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -28,7 +28,7 @@ from spacil.measuring.report import PlayedEpisodes
 from spacil.measuring.robustness import with_action_delay, with_noise
 from spacil.policies.file import Which
 from spacil.policies.open import open_policy
-from spacil.policies.source import PolicySource, check_is_function, check_widths, task_of
+from spacil.policies.policy import Policy, task_of
 from spacil.seeding import stream
 from spacil.smoothness.action_signal import amplitude_spectrum
 
@@ -74,7 +74,7 @@ def diagnose(
     episodes, seed = whole_number("episodes", episodes), whole_number("seed", seed, 0)
     source = open_policy(policy, which)
     if env is None:
-        env = task_of(source, policy)
+        env = task_of(source)
     with evaluation_env(env, episodes, seed) as vector_env:
         known = task_name(env)
         frame = choose_frame(None, source.common_frame, known)
@@ -85,7 +85,7 @@ def diagnose(
 class _Patient:
     """A policy in an env."""
 
-    source: PolicySource
+    source: Policy
     env: VectorEnv
     frame: CommonFrame | None
     episodes: int
@@ -93,14 +93,13 @@ class _Patient:
 
     def diagnosis(self) -> Diagnosis:
         spec = self.env.spec
-        check_widths(self.source, spec.num_states, spec.num_actions, spec.task)
+        self.source.require_env(spec)
+        first = self.env.reset()
         try:
-            first = torch.as_tensor(self.env.reset()).to(self.source.dtype)
-            num_actions = check_is_function(self.source, first)
+            self.source.require_function(first.to(self.source.dtype))
         except DataError as error:
             return self._report(None, (_no_function(error),))
-        found = replace(self.source, num_actions=num_actions)
-        check_widths(found, spec.num_states, spec.num_actions, spec.task)
+        self.source.fitted_to(spec, first)
         act = policy_actor(self.source, False, stream(self.seed, "sampled-actions"))
         trajectories = play(self.env, lambda: act, self.episodes)
         clean = played_episodes(trajectories, spec)
@@ -177,7 +176,7 @@ def _saturation(trajectories: list[Trajectory], spec: EnvSpec) -> Finding:
     return checks.about_saturation(at_bound, float(torch.cat(jumps).double().mean()))
 
 
-def _inputs(source: PolicySource, states: Tensor, names: list[str]) -> Finding:
+def _inputs(source: Policy, states: Tensor, names: list[str]) -> Finding:
     sizes = states.double().square().mean(0).sqrt()
     if source.own is None:
         worst = names[int(sizes.argmax())]
@@ -198,7 +197,7 @@ def _frequencies(trajectories: list[Trajectory], clean: PlayedEpisodes, spec: En
     return checks.about_frequencies(clean.action_signal.high_frequency_ratio, strongest, rate)
 
 
-def _drivers(source: PolicySource, states: Tensor, frame: CommonFrame, names: list[str]) -> Finding:
+def _drivers(source: Policy, states: Tensor, frame: CommonFrame, names: list[str]) -> Finding:
     """Which inputs the action follows most: columns of its Jacobian, per standard deviation."""
     lens = make_lens(source, frame.std.to(source.dtype), frame, source.action_bounds)
     shares, mean_j = slope_shares(lens, states)

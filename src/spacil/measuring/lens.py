@@ -25,7 +25,7 @@ from spacil.measuring.report import (
     FrameSummaries,
 )
 from spacil.nets.normalizer import STD_FLOOR
-from spacil.policies.source import PolicySource
+from spacil.policies.policy import Policy
 from spacil.smoothness.action_signal import amplitude_spectrum
 from spacil.smoothness.certificate import Certificate, certify
 from spacil.smoothness.cost_metric import CostFunction, cost_gradients
@@ -61,7 +61,7 @@ class Lens:
 
 
 def make_lens(
-    source: PolicySource,
+    source: Policy,
     feature_std: Tensor,
     common_frame: CommonFrame | None,
     bounds: tuple[Tensor, Tensor] | None,

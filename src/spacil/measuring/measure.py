@@ -30,7 +30,7 @@ from spacil.measuring.options import SmoothnessOptions
 from spacil.measuring.report import SmoothnessReport
 from spacil.policies.file import Which
 from spacil.policies.open import open_policy
-from spacil.policies.source import PolicySource, check_widths, known_task
+from spacil.policies.policy import Policy, known_task
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def measure_smoothness(
     options = SmoothnessOptions(episodes, seed, sampled, robustness, attack_radius, max_states)
     source = open_policy(policy, which)
     if env is None and states is None:
-        env = known_task(source, policy)
+        env = known_task(source)
     fixed = None if states is None else FixedStates(_as_states(states), "states")
     return measure(source, find_ground(source, fixed, demonstrations, env), env, options).report
 
@@ -93,7 +93,7 @@ def _as_states(states: object) -> Tensor:
 
 
 def find_ground(
-    source: PolicySource,
+    source: Policy,
     fixed: FixedStates | None,
     demonstrations: Demonstrations | str | Path | None,
     env: Any,
@@ -105,19 +105,19 @@ def find_ground(
     if demos is None and task in bundled_demos():
         demos = replace(load_demos(str(task)), source=f"bundled demonstrations of {task}")
     if demos is not None:
-        check_widths(source, demos.num_states, demos.num_actions, demos.source)
+        source.require_widths(demos.num_states, demos.num_actions, demos.source)
     frame = choose_frame(given, source.common_frame, task)
     if frame is not None:
-        check_widths(source, frame.num_states, None, frame.source)
+        source.require_widths(frame.num_states, None, frame.source)
     if fixed is None and demos is not None:
         fixed = demonstrated_states(demos)
     if fixed is not None:
-        check_widths(source, fixed.states.shape[1], None, fixed.origin)
+        source.require_widths(fixed.states.shape[1], None, fixed.origin)
     return Ground(fixed, frame)
 
 
 def measure(
-    source: PolicySource, ground: Ground, env_source: Any, options: SmoothnessOptions
+    source: Policy, ground: Ground, env_source: Any, options: SmoothnessOptions
 ) -> Measurement:
     """On a policy's own episodes where there is an env, and at the fixed states."""
     if ground.fixed is None and env_source is None:
@@ -127,7 +127,7 @@ def measure(
     if env_source is None:
         return measurement_of(source, ground.fixed, ground.common_frame, options, None)
     with evaluation_env(env_source, options.episodes, options.seed) as env:
-        check_widths(source, env.spec.num_states, env.spec.num_actions, env.spec.task)
+        source.require_widths(env.spec.num_states, env.spec.num_actions, env.spec.task)
         return measurement_of(source, ground.fixed, ground.common_frame, options, env)
 
 

@@ -1,6 +1,6 @@
 """The report on one policy: play it where there is an env, and measure it at states."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypedDict
 
 import torch
@@ -39,7 +39,7 @@ from spacil.measuring.report import (
 from spacil.measuring.robustness import Robustness, measure_robustness
 from spacil.policies.file import bundled_experts
 from spacil.policies.open import open_policy
-from spacil.policies.source import PolicySource, check_is_function, check_widths
+from spacil.policies.policy import Policy
 from spacil.seeding import stream
 
 INACTIVE_SPREAD = 0.01
@@ -60,7 +60,7 @@ class Measurement:
 
 
 def measurement_of(
-    source: PolicySource,
+    source: Policy,
     fixed: FixedStates | None,
     common_frame: CommonFrame | None,
     options: SmoothnessOptions,
@@ -73,7 +73,7 @@ def measurement_of(
     given = None if fixed is None else _chosen(fixed.states, source, options)
     first = visited if visited is not None else given
     assert first is not None
-    check_is_function(source, first)
+    source.require_function(first)
     feature_std = _feature_std(common_frame, first)
     bounds = _bounds(source, env)
     lens = make_lens(source, feature_std, common_frame, bounds)
@@ -103,13 +103,10 @@ def measurement_of(
 
 
 def _played(
-    source: PolicySource, act: Actor, env: VectorEnv, options: SmoothnessOptions
+    source: Policy, act: Actor, env: VectorEnv, options: SmoothnessOptions
 ) -> list[Trajectory]:
     """The policy's episodes, once it is known to be a function that fits the env."""
-    num_actions = check_is_function(source, torch.as_tensor(env.reset()).to(source.dtype))
-    # What a function answers with is known only now.
-    answering = replace(source, num_actions=num_actions)
-    check_widths(answering, env.spec.num_states, env.spec.num_actions, env.spec.task)
+    source.fitted_to(env.spec, env.reset())
     return _played_by(act, env, options)
 
 
@@ -126,7 +123,7 @@ class _AtStates(TypedDict):
 
 
 def _at_states(
-    source: PolicySource, lens: Lens, visited: Tensor | None, given: Tensor | None, seed: int
+    source: Policy, lens: Lens, visited: Tensor | None, given: Tensor | None, seed: int
 ) -> _AtStates:
     """The part of the report that is a function of states, visited before given ones."""
     on_trajectories = None if visited is None else frame_summaries(lens, visited)
@@ -184,7 +181,7 @@ def _expert(
 def _robustness(
     env: VectorEnv | None,
     act: Actor,
-    source: PolicySource,
+    source: Policy,
     lens: Lens,
     feature_std_and_origin: tuple[Tensor, str],
     options: SmoothnessOptions,
@@ -203,7 +200,7 @@ def _robustness(
     )
 
 
-def _chosen(states: Tensor, source: PolicySource, options: SmoothnessOptions) -> Tensor:
+def _chosen(states: Tensor, source: Policy, options: SmoothnessOptions) -> Tensor:
     """All of them, or a random choice of `max_states`, in the policy's precision."""
     return _subset(states, options.max_states, options.seed).to(source.dtype)
 
@@ -221,7 +218,7 @@ def _feature_std(common_frame: CommonFrame | None, states: Tensor) -> Tensor:
     return std.to(states.dtype)
 
 
-def _bounds(source: PolicySource, env: VectorEnv | None) -> tuple[Tensor, Tensor] | None:
+def _bounds(source: Policy, env: VectorEnv | None) -> tuple[Tensor, Tensor] | None:
     if env is not None:
         return torch.from_numpy(env.spec.action_low), torch.from_numpy(env.spec.action_high)
     return source.action_bounds

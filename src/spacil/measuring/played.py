@@ -12,7 +12,7 @@ from spacil.envs.vector_env import EnvSpec, VectorEnv
 from spacil.errors import ConfigError
 from spacil.measuring.report import PlayedEpisodes
 from spacil.measuring.statistics import return_statistics
-from spacil.policies.source import PolicySource
+from spacil.policies.policy import Policy
 from spacil.seeding import stream
 from spacil.smoothness.action_signal import ActionSignal, describe, mean_signal
 
@@ -27,7 +27,7 @@ def played_episodes(trajectories: list[Trajectory], spec: EnvSpec) -> PlayedEpis
     )
 
 
-def policy_actor(source: PolicySource, is_sampled: bool, generator: torch.Generator) -> Actor:
+def policy_actor(source: Policy, is_sampled: bool, generator: torch.Generator) -> Actor:
     """Mean actions, or samples of the policy's own Gaussian."""
 
     def mean(states: Tensor) -> Tensor:
@@ -84,7 +84,7 @@ def share_of_return(average_return: float, random: float, reference: float) -> f
 
 def action_spread(
     trajectories: list[Trajectory],
-    source: PolicySource,
+    source: Policy,
     states: Tensor,
     bounds: tuple[Tensor, Tensor] | None,
 ) -> float:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from spacil.measuring.frames import FrameFacts
 from spacil.measuring.robustness import Robustness
 from spacil.measuring.statistics import ReturnStatistics
-from spacil.policies.source import Kind
+from spacil.policies.policy import Kind
 from spacil.smoothness.action_signal import SPECTRUM_CONVENTION, ActionSignal
 from spacil.smoothness.metric import Summary
 

@@ -7,9 +7,7 @@ says how to build it. Nothing in a file names code to import.
 import difflib
 import itertools
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from importlib.resources import as_file
+from collections.abc import Mapping
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Literal
@@ -19,16 +17,15 @@ from torch import Tensor
 
 from spacil.demos.common_frame import (
     FRAME_KEY,
-    CommonFrame,
     frame_document,
     frame_tensors,
     read_frame,
     without_frame,
 )
 from spacil.demos.file import bundled_files
-from spacil.envs.vector_env import EnvSpec, require_dims
-from spacil.errors import ConfigError, DataError
+from spacil.errors import DataError
 from spacil.nets.policy import GaussianPolicy
+from spacil.policies.policy import Policy, own_policy
 from spacil.runs.checkpoints import checkpoint
 from spacil.runs.checkpoints.manifest import MANIFEST
 from spacil.runs.checkpoints.names import BEST
@@ -37,31 +34,17 @@ from spacil.runs.resuming import is_run_folder
 from spacil.runs.state import with_prefix
 from spacil.storage import sealed_file
 
-FORMAT = "spacil-policy"
-FORMAT_VERSION = 1
-_DEMONSTRATION_ENDINGS = (".npz", ".h5", ".hdf5", ".csv")
+FORMAT, FORMAT_VERSION = "spacil-policy", 1
 SUFFIX = ".policy.safetensors"
+_DEMONSTRATION_ENDINGS = (".npz", ".h5", ".hdf5", ".csv")
+_DOCUMENT_KEYS = {"task", "num_states", "hidden", "num_actions", "provenance", FRAME_KEY}
 
 Which = Literal["best", "last"]
 
-_DOCUMENT_KEYS = {"task", "num_states", "hidden", "num_actions", "provenance", FRAME_KEY}
 
-
-@dataclass(frozen=True)
-class SavedPolicy:
-    """A policy and what is known about it."""
-
-    policy: GaussianPolicy
-    task: str
-    """Name of the task it is for; empty where nobody says"""
-    provenance: Mapping[str, Any]
-    common_frame: CommonFrame | None = None
-    """The frame of the run it is from; None where it was not kept"""
-
-    @property
-    def predict(self) -> Callable[..., Any]:
-        """`load_policy(...).predict(observations)`: that of `GaussianPolicy`."""
-        return self.policy.predict
+def bundled_experts() -> dict[str, Traversable]:
+    """The packaged policies by task name."""
+    return bundled_files(SUFFIX)
 
 
 def policy_document(policy: GaussianPolicy, task: str) -> dict[str, Any]:
@@ -74,149 +57,58 @@ def policy_document(policy: GaussianPolicy, task: str) -> dict[str, Any]:
     }
 
 
-def save_policy(
-    policy: object,
-    path: str | Path,
-    task: str | None = None,
-    provenance: Mapping[str, Any] | None = None,
-    common_frame: CommonFrame | None = None,
-) -> None:
-    """Write one self-contained file, atomically: `save_policy(agent, "x.policy.safetensors")`.
-
-    `policy`: an agent, what `load_policy` returned, or the policy of either, which needs the name
-    of its task. `provenance` is any JSON-able note on where it is from. The frame of its J is kept
-    too, where there is one.
-    """
-    saved = saved_policy(policy)
-    task = task or saved.task
-    if not task:
-        raise ConfigError(
-            'save_policy: a bare policy does not know its task: pass task="Hopper-v4"'
-        )
-    provenance = saved.provenance if provenance is None else provenance
-    document = {**policy_document(saved.policy, task), "provenance": dict(provenance)}
-    tensors = {name: value.cpu() for name, value in saved.policy.state_dict().items()}
-    frame = saved.common_frame if common_frame is None else common_frame
-    if frame is not None:
-        document[FRAME_KEY] = frame_document(frame)
-        tensors |= frame_tensors(frame)
-    sealed_file.save(Path(path), tensors, document, FORMAT, FORMAT_VERSION)
+def write_policy_file(policy: Policy, task: str, path: Path) -> None:
+    """Write one self-contained file, atomically."""
+    document = {**policy_document(policy.policy, task), "provenance": dict(policy.provenance)}
+    tensors = policy.policy.state_dict() | frame_tensors(policy.common_frame)
+    if policy.common_frame is not None:
+        document[FRAME_KEY] = frame_document(policy.common_frame)
+    sealed_file.save(path, tensors, document, FORMAT, FORMAT_VERSION)
 
 
-def saved_policy(policy: object, which: Which = "best") -> SavedPolicy:
-    """A policy of spacil's with all that its holder knows about it.
-
-    `policy`: what `load_policy` takes or returns, an agent, or the policy of one.
-    """
-    if isinstance(policy, SavedPolicy):
-        return policy
-    if isinstance(policy, str | Path):
-        return load_policy(policy, which)
-    inner = getattr(policy, "policy", policy)  # of an agent
-    if not isinstance(inner, GaussianPolicy):
-        raise ConfigError(
-            f"a {type(policy).__name__} is no policy of spacil's: pass a run folder, a policy "
-            "file, an agent or what load_policy returned; spacil.smooth distils any other policy "
-            "into one"
-        )
-    config = getattr(policy, "config", None)
-    provenance = {} if config is None else {"algorithm": config.algorithm, "seed": config.run.seed}
-    task, frame = getattr(config, "task", ""), getattr(policy, "common_frame", None)
-    return SavedPolicy(inner, task, provenance, frame)
-
-
-def load_expert(task: str) -> SavedPolicy:
-    """The policy that recorded a task's bundled demonstrations: `load_expert("Hopper-v4")`."""
-    bundled = bundled_experts()
-    if task not in bundled:
-        names = ", ".join(sorted(bundled)) or "none"
-        raise DataError(f"no expert is bundled for '{task}'; bundled tasks: {names}")
-    with as_file(bundled[task]) as path:
-        return load_policy(path)
-
-
-def bundled_experts() -> dict[str, Traversable]:
-    """The packaged policies by task name."""
-    return bundled_files(SUFFIX)
-
-
-def load_policy(source: str | Path, which: Which = "best") -> SavedPolicy:
-    """The policy of a file, of a run folder (`best` or `last`), or of a checkpoint folder.
-
-    A task's name means its bundled expert.
-    """
-    path = Path(source)
-    if not path.exists() and str(source) in bundled_experts():
-        return load_expert(str(source))
-    if ":" in str(source) and not path.exists():
-        raise ConfigError(
-            f"{source}: a policy of a module is none that spacil can rebuild: "
-            f"`spacil smooth {source} --task NAME` distils it into one"
-        )
-    if path.suffix.lower() == ".onnx":
-        raise DataError(
-            f"{path}: an ONNX file is no policy that spacil can rebuild: spacil smoothness "
-            "measures it, and spacil smooth distils it into one that can be saved and exported"
-        )
-    if path.is_file():
-        _refuse_demonstrations(path)
-        tensors, document = sealed_file.load(path, FORMAT, FORMAT_VERSION)
-        policy = build_policy(document, without_frame(tensors), path)
-        frame = read_frame(tensors, document, path)
-        return SavedPolicy(policy, document["task"], document.get("provenance", {}), frame)
-    return policy_of(checkpoint_of(path, which), path, which)
-
-
-def _refuse_demonstrations(path: Path) -> None:
-    """By the ending alone: no policy is ever saved under one of these."""
-    if path.suffix.lower() in _DEMONSTRATION_ENDINGS:
+def read_policy_file(path: Path) -> Policy:
+    """The policy in a file of `write_policy_file`."""
+    if path.suffix.lower() in _DEMONSTRATION_ENDINGS:  # no policy is ever saved under one
         raise DataError(
             f"{path}: not a policy file; these look like demonstrations: "
             f"`spacil demos check {path}` reads them"
         )
+    tensors, document = sealed_file.load(path, FORMAT, FORMAT_VERSION)
+    return own_policy(
+        build_policy(document, without_frame(tensors), path),
+        str(path),
+        task=document["task"] or None,
+        provenance=document.get("provenance", {}),
+        common_frame=read_frame(tensors, document, path),
+        path=str(path),
+    )
 
 
-def policy_of(found: checkpoint.Checkpoint, source: Path, which: Which) -> SavedPolicy:
-    """The policy in a checkpoint: of the best one what is handed out, of others the newest."""
+def policy_in_checkpoint(found: checkpoint.Checkpoint, source: Path, which: Which) -> Policy:
+    """The policy in a checkpoint: of the best one what is handed out, of others the newest.
+
+    The one that `--smoothest` hands out was evaluated earlier, and is kept beside the newest.
+    """
     document = found.document.get("policy")
     if not isinstance(document, dict):
         raise DataError(f"{source}: the checkpoint does not describe a policy")
-    is_best = source.parent.name == BEST if _is_checkpoint(source) else which == "best"
-    chosen = _chosen_iteration(found) if is_best else None
-    provenance = {
-        "iteration": found.iteration if chosen is None else chosen,
-        "content_hash": found.content_hash,
-        **_run_of(found),
-    }
-    name = "policy." if chosen is None else "chosen."
-    policy = build_policy(document, with_prefix(found.tensors, name), source)
-    frame = read_frame(found.tensors, found.document, source)
-    return SavedPolicy(policy, document["task"], provenance, frame)
-
-
-def _chosen_iteration(found: checkpoint.Checkpoint) -> int | None:
-    """Of the evaluated policy that --smoothest hands out, kept beside the newest; None without.
-
-    An agent is saved when its user says so, often later than the iteration it hands out.
-    """
+    is_best = source.parent.name == BEST if (source / MANIFEST).is_file() else which == "best"
+    prefix, iteration = "policy.", found.iteration
     match found.document.get("best"):
-        case {"iteration": int(iteration)} if with_prefix(found.tensors, "chosen."):
-            return iteration
-    return None
-
-
-def _run_of(found: checkpoint.Checkpoint) -> dict[str, Any]:
-    """Algorithm and seed of the run, as far as the checkpoint says; a policy needs neither."""
+        case {"iteration": int(chosen)} if is_best and with_prefix(found.tensors, "chosen."):
+            prefix, iteration = "chosen.", chosen
+    provenance: dict[str, Any] = {"iteration": iteration, "content_hash": found.content_hash}
     match found.document.get("config"):
         case {"algorithm": str(algorithm), "seed": int(seed)}:
-            return {"algorithm": algorithm, "seed": seed}
-    return {}
-
-
-def require_fit(policy: GaussianPolicy, spec: EnvSpec, source: object) -> None:
-    """Refuse to run a policy in an env of other sizes."""
-    ours = (policy.num_states, policy.num_actions)
-    require_dims(source, ours, (spec.num_states, spec.num_actions), spec.task)
+            provenance |= {"algorithm": algorithm, "seed": seed}
+    return own_policy(
+        build_policy(document, with_prefix(found.tensors, prefix), source),
+        str(source),
+        task=document["task"] or None,
+        provenance=provenance,
+        common_frame=read_frame(found.tensors, found.document, source),
+        path=str(source),
+    )
 
 
 def build_policy(
@@ -236,7 +128,9 @@ def build_policy(
         if num_needed > sum(tensor.numel() for tensor in tensors.values()):
             raise ValueError(f"sizes {sizes} need more numbers than the file holds")
         policy = GaussianPolicy(num_states, [0.0] * num_actions, [0.0] * num_actions, hidden)
-        _require_same_types(tensors, policy.state_dict())
+        for name, tensor in policy.state_dict().items():  # `load_state_dict` casts silently
+            if name in tensors and tensors[name].dtype != tensor.dtype:
+                raise ValueError(f"{name} is {tensors[name].dtype}, expected {tensor.dtype}")
         policy.load_state_dict(dict(tensors))
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise DataError(
@@ -251,20 +145,9 @@ def build_policy(
     return policy.requires_grad_(False)
 
 
-def _require_same_types(found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
-    """`load_state_dict` checks names and shapes, but casts silently."""
-    for name, tensor in expected.items():
-        if name in found and found[name].dtype != tensor.dtype:
-            raise ValueError(f"{name} is {found[name].dtype}, expected {tensor.dtype}")
-
-
-def _is_checkpoint(path: Path) -> bool:
-    return (path / MANIFEST).is_file()
-
-
 def checkpoint_of(path: Path, which: Which) -> checkpoint.Checkpoint:
     """The checkpoint in a checkpoint folder, or the `which` one of a run folder."""
-    if _is_checkpoint(path):
+    if (path / MANIFEST).is_file():
         return checkpoint.read(path)
     if not path.exists():
         close = difflib.get_close_matches(str(path), bundled_experts(), n=1)

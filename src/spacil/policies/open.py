@@ -1,4 +1,4 @@
-"""Turns whatever a user has into a policy that can be measured.
+"""Turns whatever a user has into a `Policy`, and a policy of spacil's own into a file.
 
 A run folder, a saved agent, a checkpoint folder, a policy file or an ONNX file; in memory, a spacil
 policy or agent, a `torch.nn.Module`, a Stable-Baselines3 model or a plain function; and
@@ -7,32 +7,32 @@ policy or agent, a `torch.nn.Module`, a Stable-Baselines3 model or a plain funct
 Opening a file never imports code. Only a `module:name` that the user typed does.
 """
 
-import copy
 import itertools
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib.resources import as_file
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
 from spacil.config.algorithms import ALGORITHMS, from_table
+from spacil.demos.common_frame import CommonFrame
 from spacil.errors import ConfigError, DataError
-from spacil.nets.normalizer import CLIP
 from spacil.nets.policy import GaussianPolicy
 from spacil.plain_text import shown
 from spacil.policies import third_party
 from spacil.policies.file import (
-    SavedPolicy,
     Which,
     bundled_experts,
     checkpoint_of,
-    load_policy,
-    policy_of,
+    policy_in_checkpoint,
+    read_policy_file,
+    write_policy_file,
 )
-from spacil.policies.source import OwnFrame, PolicySource, guarded, refuse_nonfinite
+from spacil.policies.policy import Policy, own_policy
 from spacil.runs.checkpoints import checkpoint
 from spacil.runs.state import first_non_finite, with_prefix
 from spacil.smoothness.cost_metric import CostFunction
@@ -42,21 +42,25 @@ _MODULE_AND_NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _PICKLED = (".zip", ".pt", ".pth", ".pkl", ".pickle")
 
 
-def open_policy(policy: object, which: Which = "best") -> PolicySource:
+def open_policy(policy: object, which: Which = "best") -> Policy:
     """Any policy as one record; `which` selects the checkpoint of a run folder."""
-    if isinstance(policy, PolicySource):
+    if isinstance(policy, Policy):
         return policy
     if isinstance(policy, str | Path):
         return _from_text(str(policy), which)
     if isinstance(policy, GaussianPolicy):
-        return _of_policy(policy, "policy")
-    if isinstance(policy, SavedPolicy):
-        return _of_saved(policy, "policy")
+        return own_policy(policy, "policy")
     if isinstance(inner := getattr(policy, "policy", None), GaussianPolicy):
-        task = getattr(getattr(policy, "config", None), "task", None)
-        frame = getattr(policy, "common_frame", None)
-        found = _of_policy(inner, f"{type(policy).__name__} agent", task)
-        return replace(found, common_frame=frame)
+        config = getattr(policy, "config", None)
+        return own_policy(
+            inner,
+            f"{type(policy).__name__} agent",
+            task=getattr(config, "task", None),
+            provenance={}
+            if config is None
+            else {"algorithm": config.algorithm, "seed": config.run.seed},
+            common_frame=getattr(policy, "common_frame", None),
+        )
     if third_party.is_sb3(policy):
         return third_party.from_sb3(policy)
     if isinstance(policy, nn.Module):
@@ -64,12 +68,73 @@ def open_policy(policy: object, which: Which = "best") -> PolicySource:
     if callable(policy):
         return third_party.from_callable(policy)
     raise ConfigError(
-        f"cannot measure a {type(policy).__name__}: pass a run folder, a policy or ONNX file, a "
-        "torch module, a Stable-Baselines3 model, or a function from states to actions"
+        f"cannot open a {type(policy).__name__} as a policy: pass a run folder, a policy or ONNX "
+        "file, a torch module, a Stable-Baselines3 model, or a function from states to actions"
     )
 
 
-def _from_text(text: str, which: Which) -> PolicySource:
+def load_policy(policy: object, which: Which = "best") -> Policy:
+    """A policy of spacil's own: of a file, of a run folder (`best` or `last`), of an agent.
+
+    A task's name means its bundled expert.
+    """
+    if not isinstance(policy, str | Path):
+        opened = open_policy(policy)
+        return replace(opened, network=opened.policy)  # other kinds are refused
+    path, text = Path(policy), str(policy)
+    if ":" in text and not path.exists():
+        raise ConfigError(
+            f"{text}: a policy of a module is none that spacil can rebuild: "
+            f"`spacil smooth {text} --task NAME` distils it into one"
+        )
+    if path.suffix.lower() == ".onnx":
+        raise DataError(
+            f"{path}: an ONNX file is no policy that spacil can rebuild: spacil smoothness "
+            "measures it, and spacil smooth distils it into one that can be saved and exported"
+        )
+    if path.is_file():
+        return read_policy_file(path)
+    if not path.exists() and text in bundled_experts():
+        return load_expert(text)
+    return policy_in_checkpoint(checkpoint_of(path, which), path, which)
+
+
+def load_expert(task: str) -> Policy:
+    """The policy that recorded a task's bundled demonstrations: `load_expert("Hopper-v4")`."""
+    bundled = bundled_experts()
+    if task not in bundled:
+        names = ", ".join(sorted(bundled)) or "none"
+        raise DataError(f"no expert is bundled for '{task}'; bundled tasks: {names}")
+    with as_file(bundled[task]) as path:
+        return replace(read_policy_file(path), name=task, path=None)
+
+
+def save_policy(
+    policy: object,
+    path: str | Path,
+    task: str | None = None,
+    provenance: Mapping[str, Any] | None = None,
+    common_frame: CommonFrame | None = None,
+) -> None:
+    """Write one self-contained file, atomically: `save_policy(agent, "x.policy.safetensors")`.
+
+    `policy`: an agent, what `load_policy` returned, or the policy of either, which needs the name
+    of its task. `provenance` is any JSON-able note on where it is from. The frame of its J is kept
+    too, where there is one.
+    """
+    saved = load_policy(policy)
+    if not (task := task or saved.task):
+        raise ConfigError(
+            'save_policy: a bare policy does not know its task: pass task="Hopper-v4"'
+        )
+    if provenance is not None:
+        saved = replace(saved, provenance=provenance)
+    if common_frame is not None:
+        saved = replace(saved, common_frame=common_frame)
+    write_policy_file(saved, task, Path(path))
+
+
+def _from_text(text: str, which: Which) -> Policy:
     path = Path(text)
     if not path.exists() and _MODULE_AND_NAME.fullmatch(text):
         return open_policy(_imported(text))
@@ -78,11 +143,10 @@ def _from_text(text: str, which: Which) -> PolicySource:
     if path.is_file() and path.suffix.lower() in _PICKLED:
         raise DataError(_recipe(path))
     if path.is_file() or (not path.exists() and text in bundled_experts()):
-        return _of_saved(load_policy(text), text)
+        return load_policy(text)
     found = checkpoint_of(path, which)
-    saved = policy_of(found, path, which)
-    cost = _cost_of(found, saved.policy, path)
-    return replace(_of_saved(saved, text), cost=cost)
+    opened = policy_in_checkpoint(found, path, which)
+    return replace(opened, cost=_saved_cost(found, opened.policy, path))
 
 
 def _recipe(path: Path) -> str:
@@ -103,39 +167,7 @@ def _recipe(path: Path) -> str:
     )
 
 
-def _of_saved(saved: SavedPolicy, name: str) -> PolicySource:
-    found = _of_policy(saved.policy, name, saved.task, saved.provenance)
-    return replace(found, common_frame=saved.common_frame)
-
-
-def _of_policy(
-    policy: GaussianPolicy,
-    name: str,
-    task: str | None = None,
-    provenance: Mapping[str, Any] | None = None,
-) -> PolicySource:
-    policy = copy.deepcopy(policy).cpu().requires_grad_(False)
-    refuse_nonfinite(policy, name)
-    first, *rest = (weight for weight, _ in policy.mean_net.weights_and_biases)
-    return PolicySource(
-        name=name,
-        kind="spacil",
-        mean=guarded(policy.mean, name),
-        num_states=policy.num_states,
-        num_actions=policy.num_actions,
-        dtype=policy.log_std.dtype,
-        action_bounds=(policy.action_low, policy.action_high),
-        own=OwnFrame(
-            policy.normalize, policy.mean_of_normalized, policy.normalizer.scale, float(CLIP)
-        ),
-        std=policy.log_std.exp(),
-        weights=(first * policy.normalizer.mask, *rest),
-        task=task,
-        provenance=dict(provenance or {}),
-    )
-
-
-def _cost_of(
+def _saved_cost(
     found: checkpoint.Checkpoint, policy: GaussianPolicy, path: Path
 ) -> CostFunction | None:
     """The cost its adversary learned; None for a run that has none."""

@@ -1,6 +1,6 @@
 """Third-party policies: torch modules, Stable-Baselines3 models, ONNX files, plain functions.
 
-Each becomes a `PolicySource` on raw observations. Stable-Baselines3 is never imported: a model is
+Each becomes a `Policy` on raw observations. Stable-Baselines3 is never imported: a model is
 recognised by its attributes. Its observation normaliser, if it has one, is part of the policy.
 """
 
@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 from spacil.errors import ConfigError, DataError
 from spacil.functional.spectral import BatchFunction
-from spacil.policies.onnx_policy import load_onnx_policy
-from spacil.policies.source import OwnFrame, PolicySource, guarded, refuse_nonfinite
+from spacil.policies.onnx import read_onnx
+from spacil.policies.policy import OwnFrame, Policy, guarded, refuse_nonfinite
 
 _logger = logging.getLogger(__name__)
 
@@ -27,13 +27,13 @@ _SLOPES_WITHIN_0_1 = (nn.Tanh, nn.ReLU, nn.Identity, nn.Dropout, nn.Flatten)
 """Activations (dropout as it is in evaluation) under which the certificate is sound."""
 
 
-def from_module(module: nn.Module) -> PolicySource:
+def from_module(module: nn.Module) -> Policy:
     """A torch module that maps raw observations [B, S] to mean actions [B, A]."""
     name = type(module).__name__
     frozen = _frozen_copy(module, name)
     dtype = _dtype_of(frozen)
     weights = certifiable_weights(frozen)
-    return PolicySource(
+    return Policy(
         name=name,
         kind="module",
         mean=guarded(lambda states: frozen(states.to(dtype)), name),
@@ -44,24 +44,24 @@ def from_module(module: nn.Module) -> PolicySource:
     )
 
 
-def from_callable(function: Callable[..., object]) -> PolicySource:
+def from_callable(function: Callable[..., object]) -> Policy:
     """A function from states [B, S] to actions [B, A], float32 numpy arrays."""
     name = getattr(function, "__name__", type(function).__name__)
 
     def act(states: Tensor) -> object:
         return _as_tensor(function(states.detach().numpy().astype(np.float32)))
 
-    return PolicySource(name, "callable", guarded(act, name), has_gradients=False)
+    return Policy(name, "callable", guarded(act, name), has_gradients=False)
 
 
-def from_onnx(path: Path) -> PolicySource:
+def from_onnx(path: Path) -> Policy:
     """An ONNX file with one input, the raw observations, and one output, the actions."""
-    opened = load_onnx_policy(path, torch.get_num_threads())
+    opened = read_onnx(path, torch.get_num_threads())
 
     def act(states: Tensor) -> object:
         return _as_tensor(opened.act(states.detach().numpy()))
 
-    return PolicySource(
+    return Policy(
         name=str(path),
         kind="onnx",
         mean=guarded(act, str(path)),
@@ -69,6 +69,7 @@ def from_onnx(path: Path) -> PolicySource:
         num_actions=opened.num_actions,
         has_gradients=False,
         task=opened.task,
+        path=str(path),
     )
 
 
@@ -83,7 +84,7 @@ def is_sb3(policy: object) -> bool:
     )
 
 
-def from_sb3(model: Any) -> PolicySource:
+def from_sb3(model: Any) -> Policy:
     """The mean action of a model in memory, on raw observations.
 
     A model trained behind VecNormalize reads normalised observations; without its statistics a
@@ -102,7 +103,7 @@ def from_sb3(model: Any) -> PolicySource:
             "behind VecNormalize, load it with that env, or another policy is measured",
             name,
         )
-    return PolicySource(
+    return Policy(
         name=name,
         kind="stable-baselines3",
         mean=mean if own is None else lambda states: own.mean(own.normalize(states)),

@@ -25,32 +25,24 @@ ENOUGH_PAIRS = 300
 HalfCheetah: 4279 with the anchor, 4419 without)."""
 
 
-def anchor_weight(beta: float, num_pairs: int) -> float:
-    """beta * min(1, pairs / 300)"""
-    return beta * min(1.0, num_pairs / ENOUGH_PAIRS)
-
-
 class Anchor:
     """The demonstrated pairs of a run, and a random stream of its own to draw them from."""
 
-    def __init__(self, expert: ExpertBatch, policy: GaussianPolicy, seed: int) -> None:
+    def __init__(self, expert: ExpertBatch, policy: GaussianPolicy, beta: float, seed: int) -> None:
         """`expert` holds raw states and executed actions, on the policy's device."""
         self.states, self.actions = expert.states, policy.clip(expert.actions)
         self.generator = stream(seed, ANCHOR)
+        self.beta = beta * min(1.0, len(self.states) / ENOUGH_PAIRS)
         self.variance = float(self.actions.var(0, correction=0).sum())
 
-    @property
-    def num_pairs(self) -> int:
-        return len(self.states)
-
-    def draw(self, policy: GaussianPolicy, beta: float) -> DrawnTerms:
+    def draw(self, policy: GaussianPolicy) -> DrawnTerms:
         """Some of the pairs as a term of the policy step; none without weight."""
-        if beta == 0 or self.variance == 0:
+        if self.beta == 0 or self.variance == 0:
             return DrawnTerms()
-        rows = torch.randperm(self.num_pairs, generator=self.generator)[:MAX_ROWS]
+        rows = torch.randperm(len(self.states), generator=self.generator)[:MAX_ROWS]
         rows = rows.to(self.states.device)
         drawn = PenaltyRows(policy.normalize(self.states[rows]), self.actions[rows])
-        return DrawnTerms((ANCHOR,), (drawn,), (beta / self.variance,))
+        return DrawnTerms((ANCHOR,), (drawn,), (self.beta / self.variance,))
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ class DrawnTerms:
         weights = tuple(torch.full((), float(w), device=device) for w in self.weights)
         return replace(self, weights=weights)
 
-    def and_also(self, others: "DrawnTerms") -> "DrawnTerms":
+    def __add__(self, others: "DrawnTerms") -> "DrawnTerms":
         """These terms, then the others."""
         return DrawnTerms(
             self.names + others.names, self.rows + others.rows, self.weights + others.weights

@@ -31,8 +31,8 @@ from spacil.version import __version__
 
 PLAN, PLAN_LOCK, LOGS, FAILURES = "sweep.json", "sweep.lock", "logs", "failures"
 FORMAT, FORMAT_VERSION = "spacil-sweep", 1
-BESIDE_RUNS = (MEASURED, RESULTS, DEMONSTRATIONS) = ("measured", "results", "demonstrations")
-"""What named experiments keep in the folder, and may have put there before its first run"""
+DEMONSTRATIONS = "demonstrations"
+"""What may lie in the folder before its first run: plans name it as {sweep}/demonstrations/..."""
 
 FRESH_EPISODES = 150
 """That end each run of a new sweep"""
@@ -141,13 +141,7 @@ def has_fresh(fresh: FreshEvaluations | None, wanted: int) -> bool:
     return wanted == 0 or (fresh is not None and fresh.num_episodes >= wanted)
 
 
-def open_sweep(
-    path: Path,
-    grids: Sequence[Grid],
-    fresh_episodes: int | None = None,
-    *,
-    usual: int = FRESH_EPISODES,
-) -> SweepFolder:
+def open_sweep(path: Path, grids: Sequence[Grid], fresh_episodes: int | None = None) -> SweepFolder:
     """The sweep in a folder with these grids added to its plan; a new one where there is none."""
     if not (path / PLAN).is_file():
         if not grids:
@@ -158,7 +152,7 @@ def open_sweep(
         lock = os.open(path / PLAN_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         _wait_for(lock, path)
-        sweep = sweep_with(path, grids, fresh_episodes, usual=usual)
+        sweep = sweep_with(path, grids, fresh_episodes)
         document = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
@@ -172,18 +166,9 @@ def open_sweep(
         os.close(lock)
 
 
-def sweep_with(
-    path: Path,
-    grids: Sequence[Grid],
-    fresh_episodes: int | None = None,
-    *,
-    usual: int = FRESH_EPISODES,
-) -> SweepFolder:
-    """The same, and nothing is written.
-
-    Without `fresh_episodes` it keeps the number that it has; a new one gets the `usual`.
-    """
-    known = SweepFolder(path, (), usual)
+def sweep_with(path: Path, grids: Sequence[Grid], fresh_episodes: int | None = None) -> SweepFolder:
+    """The same, and nothing is written; without `fresh_episodes` it keeps the number it has."""
+    known = SweepFolder(path, (), FRESH_EPISODES)
     if (path / PLAN).is_file():
         known = read_sweep(path)
     wanted = known.fresh_episodes if fresh_episodes is None else fresh_episodes
@@ -312,6 +297,6 @@ def _wait_for(lock: int, path: Path) -> None:
 
 def _refuse_other_folder(path: Path) -> None:
     with storage.os_errors_as(RunDirError, "list", path):
-        names = {entry.name for entry in path.iterdir()} - {PLAN_LOCK, *BESIDE_RUNS}
+        names = {entry.name for entry in path.iterdir()} - {PLAN_LOCK, DEMONSTRATIONS}
     if any(not storage.is_leftover(name) for name in names):
         raise RunDirError(f"{str(path)!r} is not empty and holds no sweep: choose another -o")

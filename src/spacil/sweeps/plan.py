@@ -31,6 +31,8 @@ PRESET = "preset"
 SWEEP_FOLDER = "{sweep}"
 """In a value: the folder of the sweep. What lies in it moves with it, and so do the names of runs
 that read it"""
+SEED = "{seed}"
+"""As a value: the seed of the run, so that each seed can have demonstrations of its own"""
 DEMONSTRATION_FLAGS: Mapping[str, Any] = {
     "demos": tuple[str, ...],
     "num_demos": int,
@@ -133,7 +135,8 @@ class Grid:
             combinations = itertools.product(*(values for _, values in read))
             for combination, seed in itertools.product(combinations, self.seeds):
                 names = (name for name, _ in read)
-                choices = tuple(zip(names, combination, strict=True))
+                own = (seed if value == SEED else value for value in combination)
+                choices = tuple(zip(names, own, strict=True))
                 runs.append(PlannedRun(algorithm, task, seed, choices))
         return runs
 
@@ -275,6 +278,8 @@ def _value(name: str, given: object) -> Value:
 
 def _scalar(name: str, hint: Any, given: object) -> str | int | float:
     text = str(given)
+    if text == SEED and hint is int:
+        return text
     try:
         if hint is bool:
             return {"true": True, "false": False}[text.lower()]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from spacil.demos.demonstrations import Demonstrations
     from spacil.envs.episodes import Actor
     from spacil.envs.vector_env import VectorEnv
-    from spacil.policies.source import PolicySource
+    from spacil.policies.policy import Policy
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,6 @@ def run_collect(arguments: list[str]) -> int:
     from spacil.envs.registry import make_vector_env
     from spacil.envs.vector_env import ResetSeeds
     from spacil.policies.open import open_policy
-    from spacil.policies.source import check_widths
 
     _check(parsed)
     require_savable(parsed.out)
@@ -63,7 +62,7 @@ def run_collect(arguments: list[str]) -> int:
     task = _task(parsed, policy)
     env = make_vector_env(task, min(parsed.num, 50), ResetSeeds(parsed.seed, "demos"), 2)
     try:
-        check_widths(policy, env.spec.num_states, env.spec.num_actions, env.spec.task)
+        policy.require_env(env.spec)
         provenance: dict[str, Any] = {
             "policy": dict(policy.provenance) or {"kind": policy.kind, "name": policy.name},
             "seed": parsed.seed,
@@ -112,14 +111,14 @@ def _check(parsed: CollectArguments) -> None:
             raise ConfigError(f"{flag} is {value}, expected {least} or more")
 
 
-def _task(parsed: CollectArguments, policy: "PolicySource") -> str:
-    from spacil.runs.inputs import task_to_play
+def _task(parsed: CollectArguments, policy: "Policy") -> str:
+    from spacil.policies.policy import task_of
 
     if parsed.task is not None:
         return parsed.task
     if policy.task is None:
         raise ConfigError(f"{parsed.source}: does not say which task it is for: pass --task NAME")
-    return task_to_play(policy.task, parsed.source)
+    return task_of(policy)
 
 
 def _say(done: int, wanted: int) -> None:
@@ -127,7 +126,7 @@ def _say(done: int, wanted: int) -> None:
 
 
 def _evaluation(
-    policy: "PolicySource", env: "VectorEnv", demos: "Demonstrations", parsed: CollectArguments
+    policy: "Policy", env: "VectorEnv", demos: "Demonstrations", parsed: CollectArguments
 ) -> dict[str, Any]:
     """Evaluate a policy of any kind, in the common frame of what it has demonstrated."""
     from spacil.demos.common_frame import CommonFrame
@@ -162,7 +161,7 @@ def _evaluation(
     return asdict(evaluation)
 
 
-def _mean_actions(policy: "PolicySource", noise: float, seed: int) -> "Actor":
+def _mean_actions(policy: "Policy", noise: float, seed: int) -> "Actor":
     """Raw states to raw mean actions, with seeded noise if requested."""
     import torch
 

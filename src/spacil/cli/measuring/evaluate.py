@@ -47,14 +47,14 @@ def run(arguments: list[str]) -> int:
     from spacil.errors import ConfigError
     from spacil.measuring.evaluate import evaluate_afresh
     from spacil.measuring.frames import choose_frame, frame_facts
-    from spacil.policies.file import load_policy, require_fit
-    from spacil.runs.inputs import task_to_play
+    from spacil.policies.open import load_policy
+    from spacil.policies.policy import task_of
 
     for flag, value, least in (("--episodes", parsed.episodes, 1), ("--seed", parsed.seed, 0)):
         if value < least:
             raise ConfigError(f"{flag} is {value}, expected {least} or more")
     saved = load_policy(parsed.source, parsed.which)
-    task = parsed.task or task_to_play(saved.task, parsed.source)
+    task = parsed.task or task_of(saved)
     demos = None if parsed.demos is None else load_demos(parsed.demos)
     if demos is not None:
         ours = (saved.policy.num_states, saved.policy.num_actions)
@@ -67,7 +67,7 @@ def run(arguments: list[str]) -> int:
         parsed.seed,
         _num_cores(),
         frame,
-        check=lambda spec: require_fit(saved.policy, spec, parsed.source),
+        check=saved.require_env,
     )
     facts = frame_facts(frame, saved.policy.normalizer.scale)
     is_elsewhere = saved.task is not None and task != saved.task  # where nobody showed it anything

@@ -49,12 +49,10 @@ def run(arguments: list[str]) -> int:
     from spacil.measuring.fixed_states import load_states
     from spacil.measuring.measure import find_ground, measure
     from spacil.policies.open import open_policy
-    from spacil.runs.inputs import task_to_play
+    from spacil.policies.policy import known_task
 
     source = open_policy(parsed.source, parsed.which)
-    task = parsed.task
-    if task is None and source.task is not None:
-        task = task_to_play(source.task, parsed.source)
+    task = parsed.task or known_task(source)
     fixed = None if parsed.states is None else load_states(parsed.states)
     ground = find_ground(source, fixed, parsed.demos, task)
     measured = measure(source, ground, task, parsed.measuring)

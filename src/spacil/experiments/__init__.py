@@ -1,1 +1,0 @@
-"""Experiments: the paper's tables and claims, measured."""

@@ -1,0 +1,418 @@
+"""One run of TRPO, GAIL, SPaCIL or AIRL in memory; `iterate` is the paper's Algorithm 2.
+
+Networks, optimisers, live envs, streams and counters: everything that changes during a run. Every
+update goes through the recorder, so that a GPU replays it from the second iteration on.
+"""
+
+import copy
+import functools
+import logging
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from spacil.config.algorithms import ALGORITHMS, from_table
+from spacil.config.penalty_terms import WeightedTerm, parse_terms, words_of
+from spacil.config.train_config import TrainConfig
+from spacil.demos.common_frame import CommonFrame
+from spacil.demos.demonstrations import Demonstrations
+from spacil.engine.adam import Adam
+from spacil.engine.device import resolve_device
+from spacil.engine.host_reads import read_together
+from spacil.engine.recorder import Recorder
+from spacil.engine.torch_threads import one_torch_thread
+from spacil.envs.episodes import EpisodeTotals
+from spacil.envs.rollout import collect
+from spacil.learning.advantages import (
+    RewardTerm,
+    ScoredBatch,
+    compute_rewards_and_advantages,
+)
+from spacil.learning.adversary import Adversary
+from spacil.learning.ema_policy import EmaPolicy
+from spacil.learning.learner import make_eval_env, make_policy, make_run_env
+from spacil.learning.metrics import (
+    Counters,
+    Metrics,
+    OpenEpisodes,
+    Stopwatch,
+    cost_metrics,
+    policy_metrics,
+)
+from spacil.learning.policy_step import PolicyStep
+from spacil.learning.ppo import ClippedStep
+from spacil.learning.searches import WeightSearches
+from spacil.learning.trpo import TrustRegionStep
+from spacil.learning.value_fit import fit_value
+from spacil.learning.warm_start import start_from_clone
+from spacil.measuring.evaluate import Best, Evaluation
+from spacil.measuring.frames import frame_of_run
+from spacil.measuring.imitation_score import DemonstratedStates, imitation_score
+from spacil.nets.normalizer import RunningNormalizer
+from spacil.nets.policy import GaussianPolicy
+from spacil.nets.value import ValueNet
+from spacil.runs.state import State
+from spacil.seeding import Streams
+from spacil.smoothness.anchor import Anchor
+from spacil.smoothness.cost_metric import cost_constants
+from spacil.smoothness.policy_terms import (
+    DrawnTerms,
+    draw_terms,
+    refuse_undiscounted,
+    rows_of_batch,
+)
+from spacil.smoothness.weights import terms_at, with_weights
+from spacil.types import RolloutBatch
+
+CRITIC_EPOCH_FACTOR = 5
+DISCRIMINATOR_STEP_FACTOR = 10
+"""On value epochs and discriminator steps while the policy waits: a critic that starts at zero
+explains nothing of the returns after five usual fits, and half of them after five of these."""
+NUM_COST_STATES = 1_000
+"""Demonstrated states, evenly spaced, on which the cost's smoothness is logged."""
+ELAPSED = "elapsed_steps"
+
+_logger = logging.getLogger(__name__)
+
+
+class OnPolicy:
+    """A policy that learns from what it plays."""
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        env_source: Any,
+        demonstrations: Demonstrations | None,
+        common_frame: CommonFrame | None = None,
+    ) -> None:
+        refuse_undiscounted(config.policy_penalty)
+        run, num_envs = config.run, config.sampling.num_envs
+        self.config, self.demonstrations = config, demonstrations
+        self.device = resolve_device(run.device)
+        self.recorder = Recorder(self.device)
+        self.streams = Streams.from_seed(run.seed)
+        self.env = make_run_env(config, env_source, num_envs, "env")
+        self.eval_env = make_eval_env(config, env_source, self.env.spec, demonstrations)
+        spec = self.env.spec
+        self.common_frame = common_frame or frame_of_run(
+            demonstrations, config.task, spec.num_states
+        )
+        self.env_states: Tensor = self.env.reset()
+        self.open_episodes = OpenEpisodes(num_envs, self.env.device)
+        if config.fidelity.staggered_starts:
+            self._stagger()
+        self.counters = Counters()
+        self.best: Best | None = None
+        self.searches = WeightSearches(config)
+        self.penalty_weights: dict[Any, float] = {}
+        """Weights by name that a callback sets instead of the config's"""
+        self.reward_terms: list[RewardTerm] = []
+        """Functions whose rewards are added to the adversary's"""
+        nets, value, start = config.nets, config.value, self.streams.init
+        self.policy = make_policy(spec, nets, start).to(self.device)
+        self.value = ValueNet(
+            spec.num_states,
+            value.value_hidden,
+            nets.init,
+            start,
+            standardizes=value.value_targets == "standardized",
+        ).to(self.device)
+        self.value_optimizer = Adam(self.value, value.value_learning_rate)
+        # Where the envs are on another device, a copy of the policy acts there.
+        self.rollout_policy = self.policy
+        if self.device != self.env_states.device:
+            self.rollout_policy = copy.deepcopy(self.policy).to(self.env.device)
+        decay = config.fidelity.kept_policy_decay
+        self.ema = EmaPolicy(self.rollout_policy, decay) if decay > 0 else None
+        self.selected: GaussianPolicy | None = None
+        """A copy of the evaluated policy to hand out, where that need not be the newest"""
+        if config.wish.wants_smoothest and config.evaluation.select == "smoothest":
+            self.selected = copy.deepcopy(self.rollout_policy).cpu().requires_grad_(False)
+        self.anchor: Anchor | None = None
+        is_ppo = config.policy_step.policy_step == "ppo"
+        self.policy_step: PolicyStep = (ClippedStep if is_ppo else TrustRegionStep)(
+            self.policy, config
+        )
+        self.adversary: Adversary | None = None
+        self.demonstrated: DemonstratedStates | None = None
+        if demonstrations is not None:
+            self._read_demonstrations(demonstrations)
+        self._register_state()
+
+    def _read_demonstrations(self, demonstrations: Demonstrations) -> None:
+        """Make what compares with demonstrations: anchor, adversary, imitation score."""
+        config = self.config
+        if beta := config.fidelity.anchor_weight:
+            expert = demonstrations.expert_batch("executed").to(self.device)
+            self.anchor = Anchor(expert, self.policy, beta, config.run.seed)
+        if adversary := ALGORITHMS[config.algorithm].adversary:
+            kind = config.discriminator.discriminator_actions
+            expert = demonstrations.expert_batch(kind).to(self.device)
+            self.adversary = from_table(adversary)(config, self.policy, expert, self.streams.init)
+        wish, by_score = config.wish, config.evaluation.select == "imitation"
+        if wish.penalty_weight == "auto" or wish.wants_smoothest or by_score:
+            num_ended = float(demonstrations.terminations.float().sum())
+            fraction = num_ended / demonstrations.num_episodes
+            self.demonstrated = DemonstratedStates.of(demonstrations.states, fraction)
+
+    def _stagger(self) -> None:
+        """Let env i of N begin with i / N of the time limit gone.
+
+        All envs would otherwise pass the same window of an episode in the same iteration, wherever
+        episodes do not end early. An env that keeps its own clock stays as it is.
+        """
+        env, saved = self.env, self.env.save_state()
+        if ELAPSED not in saved or not env.spec.horizon:
+            _logger.debug("%s keeps its own clock: episodes start together", env.spec.task)
+            return
+        steps = torch.arange(env.num_envs) * env.spec.horizon // env.num_envs
+        self.open_episodes.lengths.copy_(steps)
+        self.env_states = env.load_state(saved | {ELAPSED: steps.to(saved[ELAPSED])})
+
+    def _register_state(self) -> None:
+        """Name all that the next iteration depends on; `policy` is what is handed out."""
+        state = self.state = State()
+        if self.ema is None:
+            state.register("policy", self.policy)
+        else:
+            state.register("policy", self.ema.policy)
+            state.register("student", self.policy)
+        state.register("value", self.value)
+        state.register("optimizer.value", self.value_optimizer.state)
+        if self.selected is not None:
+            state.register("chosen", self.selected)
+        if self.policy_step.optimizer is not None:
+            state.register("optimizer.policy", self.policy_step.optimizer.state)
+        if self.adversary is not None:
+            state.register("discriminator", self.adversary.network)
+            state.register("optimizer.discriminator", self.adversary.optimizer.state)
+        for name, generator in vars(self.streams).items():
+            state.register(f"stream.{name}", generator)
+        if self.anchor is not None:
+            state.register("stream.anchor", self.anchor.generator)
+        state.register("episode", vars(self.open_episodes))
+        state.register_tensors("env", self.env.save_state, self._load_env)
+        state.register_record("counters", self, Counters)
+        state.register_record("best", self, Best, optional=True)
+        state.register_value(
+            "penalty_weights",
+            lambda: list(words_of(self.penalty_weights)),
+            lambda words: {term.name: term.weight for term in parse_terms(words or ())},
+            lambda weights: setattr(self, "penalty_weights", weights),
+        )
+        self.searches.register(state)
+        state.after_restore(self._refresh)
+
+    def _load_env(self, saved: Mapping[str, Tensor]) -> None:
+        self.env_states = self.env.load_state(saved)
+        if not self.env.spec.restores_exactly:
+            _logger.warning(
+                "%s cannot be saved within an episode: the run continues with new episodes, "
+                "not bit for bit",
+                self.env.spec.task,
+            )
+            self.open_episodes.returns.zero_()
+            self.open_episodes.lengths.zero_()
+
+    def _refresh(self) -> None:
+        """Bring up to date what follows from the restored parts."""
+        self.recorder.forget()
+        self.sync_rollout_policy()
+        for policy in (self.policy, self.evaluated_policy, self.final_policy):
+            policy.normalizer.refresh()
+
+    def prepare(self) -> None:
+        """Measure what the run's weight searches start from."""
+        self.searches.begin(self.demonstrations, self.common_frame, self.eval_env)
+
+    # --- the paper's iteration
+
+    def iterate(self) -> Metrics:
+        """Sample, smooth policy step, value fit, smooth cost step (algo:Safe-FW)."""
+        self.prepare()
+        config, policy, streams, recorder = self.config, self.policy, self.streams, self.recorder
+        is_waiting, terms, clock = self.is_waiting, self.penalty_terms, Stopwatch()
+        if config.warm_start.is_on and self.counters.iteration == 0:
+            with clock("warm_start"):
+                self._start_from_clone()
+        with clock("simulation"):
+            size, actor = config.sampling.steps_per_iteration, self.rollout_policy
+            played, self.env_states = collect(
+                self.env, actor, self.env_states, size, streams.action
+            )
+        with clock("advantages"):  # -log D of eq:cost_opti
+            recorder.begin_round(self._round_kind(played, terms))
+            nets = (policy, self.value, self.adversary)
+            scored = compute_rewards_and_advantages(
+                played.to(self.device), *nets, config, recorder, self.reward_terms
+            )
+        with clock("policy"):  # eq:final_policy_opti, with eq:policy_reg on rows drawn for it
+            draw = functools.partial(self._draw_penalties, terms, scored)
+            step = self.policy_step.stay()
+            if not is_waiting:
+                step = self.policy_step.take(scored.for_policy, draw, streams, recorder)
+        # Minibatches are small: a second thread would be waited for longer than it helps.
+        with clock("value"), one_torch_thread():
+            num_epochs = config.value.value_epochs * (CRITIC_EPOCH_FACTOR if is_waiting else 1)
+            critic = (self.value, self.value_optimizer, config.value, num_epochs)
+            fit = fit_value(*critic, scored.for_value, streams.minibatch, recorder)
+        cost = None
+        with clock("discriminator"):  # eq:final_cost_opti
+            num_steps = config.discriminator.discriminator_steps
+            num_steps *= DISCRIMINATOR_STEP_FACTOR if is_waiting else 1
+            if self.adversary is not None:
+                cost = self.adversary.train(scored.for_adversary, num_steps, streams, recorder)
+        with clock("normalizer"):
+            # A clone is a function of the states as the demonstrations normalise them.
+            if not config.warm_start.is_on:
+                merge = RunningNormalizer.merge
+                recorder("normalizer", merge, (policy.normalizer, scored.rollout.states))
+            reward, std = read_together(scored.rewards.mean(), policy.log_std.exp().mean())
+        weights = self._weights_of(terms)
+        if not is_waiting:
+            known = (self.common_frame, streams.target, self.counters.iteration)
+            weights |= self.searches.after_batch(policy, played, *known)
+        self.sync_rollout_policy()
+        progress = self._count(played)
+        if self.ema is not None:
+            self.ema.update(self.rollout_policy, self.num_moves)
+        return {
+            **progress,
+            "reward_mean": reward,
+            "policy_std": std,
+            **weights,
+            **policy_metrics(self.counters, step),
+            **asdict(fit),
+            **cost_metrics(self.counters, cost),
+            **clock.seconds,
+        }
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether only critic and discriminator train, on what a clone does."""
+        start = self.config.warm_start
+        return start.is_on and self.counters.iteration < start.warm_start_iterations
+
+    @property
+    def num_moves(self) -> int:
+        """Iterations so far that moved the policy."""
+        start = self.config.warm_start
+        num_waited = start.warm_start_iterations if start.is_on else 0
+        return max(0, self.counters.iteration - num_waited)
+
+    @property
+    def penalty_terms(self) -> tuple[WeightedTerm, ...]:
+        """The policy penalties that have weight in the next iteration."""
+        penalty, found = self.config.policy_penalty, self.searches.weights
+        terms = terms_at(penalty, self.counters.iteration, found)
+        return with_weights(terms, self.penalty_weights)
+
+    def _weights_of(self, terms: Sequence[WeightedTerm]) -> Metrics:
+        """The weights that a search moves, or would move."""
+        penalty = self.config.policy_penalty
+        weights = {"lambda_policy": penalty.first_weight_among(terms)}
+        if self.searches.weights.temporal is not None:
+            of_term = {term.name: term.weight for term in terms}
+            weights["lambda_temporal"] = of_term.get(penalty.temporal_term.name, 0.0)
+        return weights
+
+    def _round_kind(self, played: RolloutBatch, terms: Sequence[WeightedTerm]) -> Hashable:
+        """What decides the shapes and branches of an update, for the recorder.
+
+        Pairs of successive states come in any number, so no two such rounds are alike; and a
+        user's own function may do what cannot be replayed.
+        """
+        if not self.is_waiting and not all(term.kind.is_replayable for term in terms):
+            return object()
+        names = tuple(term.name for term in terms)
+        return (*played.actions.shape, names, self.is_waiting, bool(self.reward_terms))
+
+    def _draw_penalties(self, terms: Sequence[WeightedTerm], scored: ScoredBatch) -> DrawnTerms:
+        steps_before, states = self.open_episodes.lengths, scored.for_policy.states
+        rows_for = rows_of_batch(scored.rollout, states, steps_before, self.config)
+        drawn = draw_terms(terms, rows_for, self.policy, self.config, self.streams)
+        return drawn if self.anchor is None else drawn + self.anchor.draw(self.policy)
+
+    def _start_from_clone(self) -> None:
+        assert self.demonstrations is not None
+        start_from_clone(
+            self.policy,
+            self.config,
+            self.env.spec,
+            self.demonstrations,
+            self.searches.weights.spatial,
+        )
+        self.sync_rollout_policy()
+
+    def _count(self, played: RolloutBatch) -> Metrics:
+        """Count iterations, steps and finished episodes."""
+        steps_before = self.counters.env_steps // self.env.num_envs
+        self.counters.iteration += 1
+        self.counters.env_steps += played.num_steps
+        progress = {"iteration": self.counters.iteration, "env_steps": self.counters.env_steps}
+        return progress | self.open_episodes.count(played, steps_before)
+
+    # --- what the loop asks
+
+    @property
+    def evaluated_policy(self) -> GaussianPolicy:
+        """The mean over iterations, or the newest policy."""
+        return self.rollout_policy if self.ema is None else self.ema.policy
+
+    @property
+    def final_policy(self) -> GaussianPolicy:
+        """The policy that a user gets: the evaluated one, or the one that --smoothest selected."""
+        if self.selected is None or self.searches.chosen is None:
+            return self.evaluated_policy
+        return self.selected
+
+    @property
+    def is_done(self) -> bool:
+        """All iterations done."""
+        return self.counters.iteration >= self.config.run.iterations
+
+    def where(self) -> str:
+        """The iteration under way, and its batch."""
+        first = self.counters.env_steps + 1
+        last = self.counters.env_steps + self.config.sampling.steps_per_iteration
+        return f"iteration {self.counters.iteration + 1} (batch: env steps {first:,} to {last:,})"
+
+    def after_evaluation(self, evaluation: Evaluation, episodes: EpisodeTotals) -> Metrics:
+        """Let the weight searches hear of it; how alike, and how smooth the cost is."""
+        score, num_done = None, self.counters.iteration
+        if self.demonstrated is not None:
+            # Terminations are compared with demonstrated ones: a length says how an episode ended
+            # only where the time limit is known.
+            early_fraction = float(episodes.is_terminated.mean())
+            score = imitation_score(episodes.states, early_fraction, self.demonstrated)
+        found = Best(evaluation.average_return, num_done, score, evaluation.smoothness_j)
+        is_regular = num_done % self.config.evaluation.evaluation_interval == 0
+        metrics = self.searches.after_evaluation(
+            evaluation, found, is_regular=is_regular and self.num_moves > 0
+        )
+        if self.selected is not None:
+            metrics["is_best"] = metrics["is_smoothest"]
+            if metrics["is_best"]:
+                self.best = self.searches.chosen
+                self.selected.load_state_dict(self.evaluated_policy.state_dict())
+                self.selected.normalizer.refresh()
+        if self.adversary is not None:
+            expert = self.adversary.expert.states
+            stride = max(1, len(expert) // NUM_COST_STATES)
+            states = self.policy.normalize(expert[::stride])
+            mean_action = self.policy.mean_of_normalized
+            metrics |= asdict(cost_constants(self.adversary.cost, mean_action, states))
+        return metrics
+
+    def sync_rollout_policy(self) -> None:
+        """Copy the policy to where the envs are."""
+        if self.rollout_policy is not self.policy:
+            self.rollout_policy.load_state_dict(self.policy.state_dict())
+            self.rollout_policy.normalizer.refresh()
+
+    def close(self) -> None:
+        self.env.close()
+        self.eval_env.close()

@@ -1,0 +1,303 @@
+"""Which student `smooth` hands out, and what the weights of its penalties do after each round.
+
+`ReturnGoal`, where a user names weights or targets: the return is read. Weights fall while too
+little of it is kept, the temporal one first: a gait needs its fast movements more than its slopes.
+Then they come back to what the user gave, grow as long as the return is kept, or go to a target.
+
+`ScoreGoal`, the default: no reward is read. Mean actions are played, and two things are asked: do
+they lead to the states that the teacher lives in (`teacher.py`), and how smooth are they?
+
+    room = 1 - (score / threshold)^2, times a gain, within -1 and 1; here the score is without
+           what chance explains of it
+
+    room >= 0    each weight moves by integral control of its logarithm, the spatial one towards
+                 J*, the temporal one towards the wanted action change; rises are times the room,
+                 the temporal one's times its square: where room is scarce, slopes come first
+    room <  0    a young student, or one whose score still falls, is left to learn, and episodes
+                 astray may be bad luck the first time; else both weights fall, as far as the room
+                 says but not below the first ones, the temporal one further
+
+Squares, because what two sets of one policy's episodes differ by and what the students do otherwise
+add up as squares. Handed out is the smoothest student whose score is fine, and was the round
+before: one episode astray in thirty is more often seen in two evaluations than in one. How the
+numbers were chosen: docs/results/smooth.md.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+from spacil.config.train_config import TrainConfig
+from spacil.learning.teacher import TeacherProfile
+from spacil.learning.weight_search import LAWS, WeightSearch
+
+REQUIRED_SHARE = 0.98
+"""Share of the teacher's return above random actions that must be kept, by default."""
+TARGET_TOLERANCE = 1.02
+"""Factor above a target that still meets it: two evaluations differ by as much."""
+FIRST_JUDGED_ROUND = 4
+"""Round before which a student falls because it is young, whatever the weights."""
+
+SHARE_STILL_RISING = 0.005
+"""A share that rose by so much since the last evaluation may rise on with the same weights."""
+GROWTH, FALL_OF_EXACT, FALL_OF_CATS = 1.5, 0.5, 0.25
+"""Factors on the weights while the return is kept, and where it is not."""
+LEAST_CATS = 0.02
+"""Temporal weight below which the spatial one falls."""
+
+J_FRACTION, CHANGE_FRACTION = 0.35, 0.78
+"""J* and the wanted action change, as fractions of the teacher's."""
+FIRST_EXACT, FIRST_CATS = 0.06, 0.02
+"""First weights: of the slope in units of the teacher's J, of the squared change in those of its
+own, beside a squared error in those of the variance of its actions."""
+SCORE_FALL_OF_EXACT, SCORE_FALL_OF_CATS = 0.7, 0.5
+"""Factors on the weights at room -1."""
+ROOM_GAIN = 1.5
+"""A rise is whole up to 0.58 of the threshold, a fall from 1.29 times it."""
+SCORE_STILL_FALLING = 0.9
+"""A score below so much of the last one may fall on with the same weights."""
+SCORE_PRICE = 0.05
+"""How much smoother, in logarithms, a student at the threshold must be than one whose score is 0:
+of many rounds the score of the smoothest is low in part by luck."""
+
+
+@dataclass(frozen=True)
+class StudentEvaluation:
+    """One evaluated student."""
+
+    iteration: int
+    share: float | None
+    """Share of the teacher's return; None where that is no more than random actions earn"""
+    j: float
+    action_change: float | None = None
+    """None where no episode has two steps"""
+    score: float = math.inf
+    """Distance of the states it visits from the teacher's; lower is more alike"""
+    chance: float = 0.0
+    """Part of the score that may be bad luck"""
+
+    def averaged_with(self, former: "StudentEvaluation | None") -> "StudentEvaluation":
+        """Take the mean share and score of two rounds, whose episodes are of nearly one policy."""
+        if former is None:
+            return self
+        share = self.share
+        if share is not None and former.share is not None:
+            share = (share + former.share) / 2
+        return replace(self, share=share, score=(self.score + former.score) / 2)
+
+
+@dataclass(frozen=True)
+class PenaltySearches:
+    """Factors on the weights of both penalties, as the rounds move them."""
+
+    exact: WeightSearch
+    cats: WeightSearch
+
+    @classmethod
+    def starting(cls, highest: float = 1e6) -> "PenaltySearches":
+        search = WeightSearch(1.0, lowest=1e-6, highest=highest)
+        return cls(search, search)
+
+    def times(self, exact: float, cats: float) -> "PenaltySearches":
+        return PenaltySearches(self.exact.times(exact), self.cats.times(cats))
+
+
+@dataclass(frozen=True)
+class ReturnGoal:
+    """What a user asks of the return, J and the action change."""
+
+    share: float
+    """Least share of the return"""
+    target_j: float | None
+    target_change: float | None
+    wants_smoothest: bool
+    """Whether the weights grow as long as the return is kept"""
+
+    @classmethod
+    def of(cls, config: TrainConfig) -> "ReturnGoal":
+        wish = config.wish
+        return cls(
+            wish.keep_return or REQUIRED_SHARE,
+            wish.smoothness_target or None,
+            wish.fluctuation_target or None,
+            wish.wants_smoothest,
+        )
+
+    def first_searches(self) -> PenaltySearches:
+        """The searches of a new run: without a wish weights grow no further than given."""
+        is_open = self.wants_smoothest or self.target_j or self.target_change
+        return PenaltySearches.starting() if is_open else PenaltySearches.starting(highest=1.0)
+
+    def keeps(self, share: float | None) -> bool:
+        return share is not None and share >= self.share
+
+    def meets(self, student: StudentEvaluation) -> bool:
+        """Whether its J and its action change are at most what is asked."""
+        return _is_within(student.j, self.target_j) and _is_within(
+            student.action_change, self.target_change
+        )
+
+    def rank(self, student: StudentEvaluation) -> tuple[float, ...]:
+        """Rank for `select`: students that keep the return come first.
+
+        Among equals the later one has seen more states and is the better student, unless the
+        smoothest is asked for.
+        """
+        is_kept = self.keeps(student.share)
+        value = -math.inf if student.share is None else student.share
+        if is_kept:
+            value = -student.j if self.wants_smoothest else 0.0
+        return (is_kept, self.meets(student), value, student.iteration)
+
+    def next_searches(
+        self,
+        searches: PenaltySearches,
+        new: StudentEvaluation,
+        former: StudentEvaluation | None = None,
+    ) -> PenaltySearches:
+        """Update the searches from an evaluation; `former` is the one before."""
+        exact, cats = searches.exact, searches.cats
+        if new.iteration < FIRST_JUDGED_ROUND or new.share is None:
+            return searches
+        if not self.keeps(new.share):
+            before = None if former is None else former.share
+            if before is not None and new.share > before + SHARE_STILL_RISING:
+                return searches
+            if cats.weight > LEAST_CATS:
+                return PenaltySearches(exact, cats.times(FALL_OF_CATS))
+            return PenaltySearches(exact.times(FALL_OF_EXACT), cats)
+        if self.target_j is None and self.target_change is None:
+            return searches.times(GROWTH, GROWTH)
+        if self.target_j is not None:
+            exact = exact.after(_log_ratio(new.j, self.target_j), LAWS["student to J target"])
+        if self.wants_smoothest:
+            exact = exact.times(GROWTH)
+        if self.target_change is not None and new.action_change is not None:
+            error = _log_ratio(new.action_change, self.target_change)
+            cats = cats.after(error, LAWS["student to change target"])
+        return PenaltySearches(exact, cats)
+
+
+@dataclass(frozen=True)
+class ScoreGoal:
+    """The states and the smoothness that a student should have, as its teacher's profile says."""
+
+    threshold: float
+    """Score up to which a student counts as like its teacher"""
+    target_j: float
+    target_change: float
+
+    @classmethod
+    def beside(cls, profile: TeacherProfile) -> "ScoreGoal":
+        j, change = J_FRACTION * profile.j, CHANGE_FRACTION * profile.action_change
+        return cls(profile.threshold, j, change)
+
+    def first_searches(self) -> PenaltySearches:
+        """The searches of a new run."""
+        return PenaltySearches.starting()
+
+    def is_alike(self, student: StudentEvaluation) -> bool:
+        return student.score <= self.threshold
+
+    def rank(self, student: StudentEvaluation) -> tuple[float, ...]:
+        """Rank for `select`: alike students come first, of those the smoother one.
+
+        Smoothness is how far, in logarithms, J and action change are above what is wanted, plus a
+        little for the score; of students that are not alike the more alike one is preferred.
+        """
+        if not self.is_alike(student):
+            return (0.0, -student.score, student.iteration)
+        price = SCORE_PRICE * (student.score / self.threshold) ** 2
+        cost = sum(max(0.0, error) for error in self._errors(student)) + price
+        return (1.0, -cost, student.iteration)
+
+    def next_searches(
+        self,
+        searches: PenaltySearches,
+        new: StudentEvaluation,
+        former: StudentEvaluation | None = None,
+    ) -> PenaltySearches:
+        """Update the searches from an evaluation; `former` is the one before."""
+        score = new.score - new.chance
+        room = ROOM_GAIN * (1 - (score / self.threshold) ** 2)
+        room = min(max(room, -1.0), 1.0)
+        exact, cats = searches.exact, searches.cats
+        if room < 0:
+            is_young = new.iteration < FIRST_JUDGED_ROUND
+            before = math.inf if former is None else former.score - former.chance
+            is_sudden = new.chance > 0 and former is not None and former.chance == 0
+            if is_young or is_sudden or score < SCORE_STILL_FALLING * before:
+                return searches
+            # With less than the first weights students follow every twitch of a restless teacher,
+            # and go astray the more for it.
+            return PenaltySearches(
+                exact.times(SCORE_FALL_OF_EXACT**-room, min(exact.weight, 1.0)),
+                cats.times(SCORE_FALL_OF_CATS**-room, min(cats.weight, 1.0)),
+            )
+        error_of_j, error_of_change = self._errors(new)
+        return PenaltySearches(
+            exact.after(error_of_j, LAWS["student J"], room),
+            cats.after(error_of_change, LAWS["student change"], room**2),
+        )
+
+    def _errors(self, student: StudentEvaluation) -> tuple[float, float]:
+        """log(J / J*), log(change / wanted change); 0 where the teacher has nothing to smooth."""
+        change = self.target_change if student.action_change is None else student.action_change
+        return _log_ratio(student.j, self.target_j), _log_ratio(change, self.target_change)
+
+
+def first_weights(profile: TeacherProfile, half_range: float) -> dict[str, float]:
+    """The weights that the search of `ScoreGoal` multiplies, in units of the actions.
+
+    Units cancel: one motor or eight, gentle or hard, the weights mean the same. `half_range` is
+    one typical unit.
+    """
+    variance, j, change = profile.action_variance, profile.j, profile.action_change
+    return {
+        "exact": FIRST_EXACT * variance / (j * half_range) if j > 0 else 0.0,
+        "cats": FIRST_CATS * variance / change**2 if change > 0 else 0.0,
+    }
+
+
+def verdict(
+    goal: ReturnGoal,
+    student: StudentEvaluation,
+    teacher_j: float,
+    teacher_change: float | None = None,
+) -> tuple[bool, str]:
+    """Whether a run did what it was asked for, and the sentence that says so.
+
+    Done: the return is kept, targets are met, and nothing is rougher than the teacher.
+    """
+    if student.share is None:
+        return False, "no verdict: the teacher earns no more than random actions"
+    if not goal.keeps(student.share):
+        return False, (
+            f"NOT done: only {student.share:.1%} of the teacher's return is kept, below "
+            f"{goal.share:.0%}; more --iterations, smaller weights in --penalty, or "
+            "--keep-return, which looks for them, may help"
+        )
+    kept = f"{student.share:.1%} of the teacher's return is kept"
+    for name, value, target, teachers in (
+        ("J", student.j, goal.target_j, teacher_j),
+        ("the action change", student.action_change, goal.target_change, teacher_change),
+    ):
+        if not _is_within(value, target):
+            found = "unknown" if value is None else f"{value:.3g}, above the target {target:.3g}"
+            return False, f"NOT done: {kept}, but {name} is {found}; more --iterations may help"
+        if value is not None and teachers is not None and value > teachers:
+            return False, (
+                f"NOT done: {kept}, but {name} is {value:.3g}, above the teacher's {teachers:.3g}; "
+                "more --iterations, more --fit-steps or larger weights in --penalty may help"
+            )
+    ratio = f"J is {student.j / teacher_j:.2f} times the teacher's" if teacher_j > 0 else "J is 0"
+    if student.action_change is not None and teacher_change:
+        ratio += f", the action change {student.action_change / teacher_change:.2f} times"
+    return True, f"done: {kept}, {ratio}"
+
+
+def _is_within(value: float | None, target: float | None) -> bool:
+    return target is None or (value is not None and value <= TARGET_TOLERANCE * target)
+
+
+def _log_ratio(value: float, target: float) -> float:
+    return math.log(max(value, 1e-12) / target) if target > 0 else 0.0

@@ -1,0 +1,98 @@
+"""Figures from data."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib import image
+from matplotlib.figure import Figure
+from pictures import assert_drawn
+
+import figure
+from figure import looks_in
+
+
+def panel(**changes: Any) -> dict[str, Any]:
+    line = {"label": "ours", "x": [1, 2, 3], "y": [1.0, 2.0, 3.0], "is_joined": True}
+    band = {"low": [0.5, 1.5, 2.5], "high": [1.5, 2.5, 3.5]}
+    dots = {"label": "a_b$c", "x": [1], "y": [2.0], "low": None, "high": None, "is_joined": False}
+    known = {"title": "Hopper-v4", "x_label": "J", "y_label": "G", "series": [line | band, dots]}
+    return known | {"reference": 2.0, "is_log_x": False, "is_log_y": False} | changes
+
+
+@pytest.mark.parametrize("changes", [{}, {"is_log_x": True, "is_log_y": True}, {"series": []}])
+def test_any_panel_can_be_drawn(changes: dict[str, Any], tmp_path: Path) -> None:
+    figure.draw([panel(**changes)], tmp_path / "one.png")
+    legend = 19 if changes.get("series", True) else 0  # one row below
+    assert_drawn(tmp_path / "one.png", (414, 342 + legend))
+
+
+def test_the_same_panels_give_the_same_file(tmp_path: Path) -> None:
+    first, again = (tmp_path / name for name in ("first.svg", "again.svg"))
+    for path in (first, again):
+        figure.draw([panel()], path)
+    assert first.read_bytes() == again.read_bytes()
+    assert b"<dc:date>" not in first.read_bytes()
+
+
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
+    """Those that were drawn, instead of their files."""
+    kept: list[Figure] = []
+    monkeypatch.setattr(
+        "spacil.comparison.figures.save_figure", lambda figure, path, dpi: kept.append(figure)
+    )
+    return kept
+
+
+def test_what_lies_below_the_least_value_is_cut_off_and_takes_no_room(
+    figures: list[Figure], tmp_path: Path
+) -> None:
+    far = {"label": "far", "x": [100.0], "y": [0.0], "low": None, "high": None, "is_joined": False}
+    here = far | {"label": "here", "x": [1.0, 2.0], "y": [3.0, 4.0]}
+    figure.draw([panel(series=[far, here], least_y=2.5)], tmp_path / "cut.png")
+    (axis,) = figures[0].axes
+    assert axis.get_ylim()[0] == 2.5
+    left, right = axis.get_xlim()
+    assert left < 1 and 2 < right < 3
+
+
+def test_a_legend_of_long_names_stays_in_the_figure(figures: list[Figure], tmp_path: Path) -> None:
+    names = [f"imitator {number} of the smooth demonstrator" for number in range(8)]
+    one = {"x": [1.0], "y": [1.0], "low": None, "high": None, "is_joined": False}
+    series = [one | {"label": name} for name in names]
+    figure.draw([panel(series=series)] * 2, tmp_path / "long.png")
+    (drawn,) = figures
+    drawn.canvas.draw()
+    legend, page = drawn.legends[0].get_window_extent(), drawn.bbox
+    assert page.x0 <= legend.x0 and legend.x1 <= page.x1
+
+
+def test_a_figure_draws_its_subject_large_and_a_variant_hollow(
+    figures: list[Figure], tmp_path: Path
+) -> None:
+    dots = {"x": [1.0], "y": [1.0], "low": None, "high": None, "is_joined": False}
+    series = [
+        dots | {"label": "rival"},
+        dots | {"label": "rival, held", "variant_of": "rival"},
+        dots | {"label": "ours", "role": "subject"},
+    ]
+    figure.draw([panel(series=series, reference=None)], tmp_path / "roles.png")
+    rival, held, ours = figures[0].axes[0].collections
+    assert rival.get_edgecolor().tolist() == held.get_edgecolor().tolist()  # the very same colour
+    assert len(rival.get_facecolor()) == 1 and len(held.get_facecolor()) == 0
+    assert ours.get_sizes()[0] > 2 * rival.get_sizes()[0]
+    assert ours.get_zorder() > rival.get_zorder()
+
+
+def test_labels_that_share_a_colour_differ_in_their_mark() -> None:
+    looks = looks_in({"label": str(number)} for number in range(20))
+    assert len({(look.colour, look.mark) for look in looks.values()}) == 20
+    assert looks["0"].colour == looks["12"].colour
+
+
+def test_panels_fill_rows_of_so_many_columns(tmp_path: Path) -> None:
+    figure.draw([panel()] * 3, tmp_path / "wide.png", columns=3)
+    figure.draw([panel()] * 3, tmp_path / "high.png", columns=1)
+    shapes = {name: image.imread(tmp_path / f"{name}.png").shape[:2] for name in ("wide", "high")}
+    assert shapes == {"wide": (342 + 19, 3 * 414), "high": (3 * 342 + 19, 414)}

@@ -1,0 +1,180 @@
+"""Rows from the runs of a sweep, and cells from rows."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from generated_runs import write_run
+
+import curves
+import recipe
+import returns
+import rows
+from spacil.sweeps.folder import open_sweep
+from spacil.sweeps.plan import Grid, PlannedRun
+
+TASK = "Hopper-v4"
+RESULTS = {"gail": (3000.0, 2.0), "gail paper-mean": (2000.0, 4.0), "spacil": (3300.0, 0.5)}
+RESULTS |= {"bc": (1000.0, 1.0), "spacil paper-mean": (2200.0, 5.0)}
+
+
+plan_named = rows.plan_named
+
+
+def on_hopper(name: str, seeds: int = 3) -> list[PlannedRun]:
+    return [run for run in plan_named(name) if run.task == TASK and run.seed < seeds]
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The runs of returns.toml on Hopper; paper-sum has not run."""
+    folder = tmp_path_factory.mktemp("sweep")
+    open_sweep(folder, [Grid(("gail",), (TASK,), (0,))], fresh_episodes=0)
+    for run in on_hopper("returns"):
+        ((_, setting),) = returns.places(run)
+        if setting in RESULTS:
+            g, j = RESULTS[setting]
+            result: Any = {"final_return": g + 10 * run.seed, "fresh": (g + 10 * run.seed, j)}
+            write_run(folder / run.name, run.algorithm, run.task, run.seed, **result)
+    return folder
+
+
+@pytest.fixture
+def document(sweep: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.setattr(rows, "plan_named", on_hopper)
+    return rows.collector("returns", returns.places, returns.which)([sweep])
+
+
+def test_a_row_per_run_says_task_setting_seed_and_what_was_measured(
+    document: dict[str, Any],
+) -> None:
+    assert len(document["runs"]) == document["num_runs"] == 5 * 3
+    (row,) = (r for r in document["runs"] if (r["setting"], r["seed"]) == ("spacil", 2))
+    assert (row["task"], row["G"], row["J"], row["J_effective"]) == (TASK, 3220.0, 0.5, 0.25)
+    assert (row["action_change"], row["J_ball"], row["J_demo_states"]) == (0.125, 0.45, 1.5)
+    assert (row["which"], row["best"]["G"]) == ("last", 3320.0)
+    assert row["command"] == "spacil train spacil --task Hopper-v4 --seed 2"
+    assert row["commit"] == "c" * 40
+    assert len(document["problems"]) == 3
+    assert document["problems"][0].endswith("seed0: waiting")
+
+
+def test_the_page_has_a_row_per_setting_beside_the_papers(document: dict[str, Any]) -> None:
+    page = returns.page_of(document)
+    by_setting = {row[1]: row for row in page.tables[0].rows}
+    assert list(by_setting) == [
+        "demonstrator", "bc", "gail", "gail paper-mean", "spacil paper-mean", "spacil",
+    ]  # fmt: skip
+    assert by_setting["spacil"][3:5] == ["3210 ± 10", "3200 to 3220"]
+    assert by_setting["gail"][-1] == by_setting["gail paper-mean"][-1] == "3326 ± 872.4"
+    assert by_setting["bc"][-1] == "-"
+    smoothness = {row[1]: row for row in page.tables[1].rows}
+    assert smoothness["spacil"][-2] == "0.25 (0.25 to 0.25)"  # of plain GAIL's
+    assert smoothness["spacil paper-mean"][-2] == "1.25 (1.25 to 1.25)"  # of gail paper-mean's
+    assert smoothness["gail"][-2] == "-"
+    (panel,) = page.panels
+    assert panel.reference == pytest.approx(3692, abs=5)
+    assert panel.y_label == "return G"  # last policies of spacil, best ones of the others
+
+
+def test_curves_are_means_over_seeds_between_the_lowest_and_the_highest(
+    sweep: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(curves, "plan_named", on_hopper)
+    learning, evaluation, smoothness = curves.page_of(curves.collect([sweep])).panels
+    (ours,) = (one for one in evaluation.series if one.label == "spacil")
+    # Returns rose from 0 in equal steps to 3300, 3310, 3320 at iteration 20.
+    assert (ours.x[-1], ours.y[-1]) == (20, 3310.0)
+    assert ours.low is not None and ours.high is not None
+    assert (ours.low[-1], ours.high[-1]) == (3300.0, 3320.0)
+    assert smoothness.reference is None
+    (noisy,) = (one for one in learning.series if one.label == "spacil")
+    # Batches earn half; the mean of iterations 11 to 20 is 15.5 / 20 of the last.
+    assert list(noisy.x) == [10, 20]
+    assert noisy.y[-1] == pytest.approx(3310 / 2 * 15.5 / 20)
+    assert "bc" not in {one.label for one in learning.series}
+
+
+def test_bins_end_at_whole_widths_and_leave_out_the_untrained_policy() -> None:
+    curve = {0: 99.0, 1: 1.0, 10: 3.0, 11: 5.0, 15: 7.0}
+    assert curves.binned(curve) == {10: 2.0, 15: 6.0}  # the run ended at 15
+
+
+def test_variability_is_the_mean_change_in_the_second_half() -> None:
+    assert curves.variability({10: 0.0, 20: 100.0, 30: 104.0, 40: 98.0}) == 5.0
+    assert curves.variability({10: 1.0}) is None
+    assert curves.variability({}) is None
+
+
+def arm(setting: str, g: list[float | None], j: list[float]) -> rows.Arm:
+    (found,) = rows.arms_of(
+        [
+            {"group": "", "task": TASK, "setting": setting, "seed": seed, "which": "last"}
+            | {"G": g[seed], "J": j[seed], "best": {"G": 1.0}}
+            for seed in range(len(g))
+        ]
+    )
+    return found
+
+
+def test_a_cell_is_a_dash_where_some_run_does_not_have_the_number() -> None:
+    ours = arm("spacil", [3.0, None], [1.0, 3.0])
+    assert rows.spread(ours.values("G")) == "-"
+    assert rows.spread(ours.values("J")) == "2 ± 1.414"
+    assert rows.with_interval(ours.values("J")) == "2 (1 to 3)"
+    assert rows.spread(ours.other("G")) == "1 ± 0"
+    assert rows.spread(ours.values("steps_to_95")) == "-"
+
+
+def test_returns_have_a_ratio_only_where_all_are_positive() -> None:
+    ours, gail = arm("spacil", [4.0, 4.0], [1.0, 1.0]), arm("gail", [2.0, -1.0], [2.0, 2.0])
+    assert rows.ratio_to(ours, gail, "J") == "0.50 (0.50 to 0.50)"
+    assert rows.ratio_to(ours, gail, "G") == "-"
+    assert rows.ratio_to(ours, ours, "J") == rows.ratio_to(ours, None, "J") == "-"
+
+
+def test_a_best_policy_from_the_beginning_of_its_run_is_noted() -> None:
+    row = {"group": "", "task": TASK, "setting": "gail", "seed": 0, "is_fresh": True}
+    early = row | {"run_dir": "a", "iteration": 10, "num_episodes": 50}
+    other = row | {"run_dir": "b", "seed": 1, "iteration": 12, "num_episodes": 150}
+    assert rows.notes_on([early, other], {"a": 75, "b": 75}) == [
+        "Hopper-v4, gail: its best policies are of iterations 10 of 75, 12 of 75",
+        "numbers of fresh episodes: 50 in 1 runs, 150 in 1 runs",
+    ]
+    assert rows.notes_on([early], {"a": 30}) == []
+
+
+def test_a_run_of_the_rule_stands_in_its_tier_and_in_the_ablation() -> None:
+    found = [place for run in on_hopper("recipe", 1) for place in recipe.places(run)]
+    by_tier: dict[str, set[str]] = {}
+    for tier, setting in found:
+        by_tier.setdefault(tier, set()).add(setting)
+    methods = {"spacil", "gail-like", "gail"}
+    ablation = {"neither", "policy only", "cost only", "both"}
+    assert by_tier == {
+        "whole": methods,
+        "every-20th": methods,
+        "one-trajectory": methods,
+        "ablation-whole": ablation,
+        "ablation-every-20th": ablation,
+    }
+
+
+def test_each_tier_is_a_table_with_ratios_to_its_own_baseline() -> None:
+    def run(group: str, setting: str, seed: int, j: float) -> dict[str, Any]:
+        place = {"group": group, "task": TASK, "setting": setting, "seed": seed, "which": "last"}
+        return place | {"G": 3000.0, "J": j + 0.1 * seed, "best": {"G": 3600.0}}
+
+    js = {("whole", "spacil"): 0.6, ("whole", "gail-like"): 2.0, ("ablation-whole", "neither"): 4.0}
+    js["ablation-whole", "both"] = 0.6
+    found = [run(*place, seed, j) for place, j in js.items() for seed in (0, 1)]
+    page = recipe.page_of({"runs": found, "demonstrators": {}})
+    tier, ablation = page.tables
+    # The four resamples of each side: the lowest is 0.6 / 2.1, the highest 0.7 / 2.
+    assert tier.rows[0][8] == f"{0.65 / 2.05:.2f} ({0.6 / 2.1:.2f} to {0.7 / 2:.2f})"
+    assert ablation.rows[1][8].startswith(f"{0.65 / 4.05:.2f} ")
+    assert tier.rows[0][5] == "3600 ± 0"
+    assert [panel.title for panel in page.panels] == [
+        "Hopper-v4, whole",
+        "Hopper-v4, ablation-whole",
+    ]

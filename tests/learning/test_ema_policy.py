@@ -1,0 +1,54 @@
+"""The mean over iterations: hand-worked numbers, and what it does not touch."""
+
+import pytest
+import torch
+
+from spacil.learning.ema_policy import EmaPolicy
+from spacil.nets.policy import GaussianPolicy
+
+
+def policy_of(value: float) -> GaussianPolicy:
+    policy = GaussianPolicy(2, [-1.0], [1.0], (3,))
+    for parameter in policy.parameters():
+        torch.nn.init.constant_(parameter, value)
+    return policy
+
+
+def values(policy: GaussianPolicy) -> set[float]:
+    return {
+        round(float(x), 6)
+        for parameter in policy.parameters()
+        for x in parameter.detach().flatten()
+    }
+
+
+@pytest.mark.parametrize(
+    ("num_moves", "kept"), [(0, 0), (1, 0), (2, 2 / 3), (3, 3 / 4), (19, 0.95), (400, 0.95)]
+)
+def test_the_mean_keeps_more_of_itself_up_to_its_decay(num_moves: int, kept: float) -> None:
+    ema = EmaPolicy(policy_of(1.0), 0.95)
+    ema.update(policy_of(0.0), num_moves)
+    assert values(ema.policy) == {round(kept, 6)}
+
+
+def test_the_first_move_is_taken_whole_and_the_next_by_a_third() -> None:
+    ema = EmaPolicy(policy_of(9.0), 0.95)
+    ema.update(policy_of(3.0), 1)
+    assert values(ema.policy) == {3}
+    ema.update(policy_of(6.0), 2)
+    assert values(ema.policy) == {4}  # 2/3 of 3 and 1/3 of 6
+
+
+def test_the_spread_is_averaged_too_and_the_policy_is_left_alone() -> None:
+    ema, newest = EmaPolicy(policy_of(0.0), 0.5), policy_of(1.0)
+    ema.update(newest, 7)
+    assert ema.policy.log_std.tolist() == [0.5]
+    assert values(newest) == {1}
+
+
+def test_the_normaliser_is_the_newest_one() -> None:
+    ema, newest = EmaPolicy(policy_of(0.0), 0.95), policy_of(1.0)
+    newest.normalizer.merge(torch.tensor([[0.0, 10.0], [2.0, 30.0]]))
+    ema.update(newest, 3)
+    states = torch.tensor([[1.0, 40.0]])
+    assert torch.equal(ema.policy.normalize(states), newest.normalize(states))

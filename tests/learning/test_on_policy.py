@@ -1,0 +1,196 @@
+"""A learner can be taken apart and put together again, and keeps to its own random streams."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tiny_runs import plain_config
+
+from spacil.config.defaults import default_config
+from spacil.config.flat import with_settings
+from spacil.config.penalty_terms import POLICY_PENALTIES, PenaltyKind, WeightedTerm
+from spacil.demos.file import load_demos
+from spacil.engine.torch_threads import one_torch_thread
+from spacil.envs.episodes import EpisodeTotals
+from spacil.errors import ConfigError, StorageError
+from spacil.learning import learner as learners
+from spacil.learning.on_policy import OnPolicy
+from spacil.measuring.evaluate import Evaluation
+from spacil.types import RolloutBatch
+
+
+@pytest.fixture
+def make_learner(tiny: Callable[..., dict[str, Any]]) -> Iterator[Callable[..., OnPolicy]]:
+    made: list[OnPolicy] = []
+
+    def make(algorithm: str = "spacil", task: str = "Reacher-v4", **changes: Any) -> OnPolicy:
+        config = with_settings(
+            plain_config(algorithm, task), tiny(algorithm, penalty_ramp_iterations=0, **changes)
+        )
+        demos = None if algorithm == "trpo" else load_demos(task).first(3)
+        made.append(OnPolicy(config, task, demos))
+        return made[-1]
+
+    with one_torch_thread():
+        yield make
+    for learner in made:
+        learner.close()
+
+
+def differing(first: OnPolicy, second: OnPolicy) -> list[str]:
+    ours, theirs = first.state.tensors(), second.state.tensors()
+    assert ours.keys() == theirs.keys()
+    return [name for name, tensor in ours.items() if not torch.equal(tensor, theirs[name])]
+
+
+@pytest.mark.parametrize("algorithm", ["trpo", "gail", "spacil"])
+def test_a_restored_learner_goes_on_bit_for_bit(
+    make_learner: Callable[..., OnPolicy], algorithm: str
+) -> None:
+    going_on, restored = make_learner(algorithm), make_learner(algorithm)
+    for _ in range(2):
+        going_on.iterate()
+    restored.iterate()  # with a history of its own, which must leave no trace
+    assert differing(going_on, restored)
+    restored.state.restore(going_on.state.tensors(), going_on.state.document())
+    assert differing(going_on, restored) == []
+    for _ in range(2):
+        assert going_on.iterate()["kl"] == restored.iterate()["kl"]
+        assert differing(going_on, restored) == []
+    assert going_on.state.document() == restored.state.document()
+
+
+def test_what_was_taken_apart_does_not_change_with_the_learner(
+    make_learner: Callable[..., OnPolicy],
+) -> None:
+    learner = make_learner()
+    taken, copies = (
+        learner.state.tensors(),
+        {n: t.clone() for n, t in learner.state.tensors().items()},
+    )
+    learner.iterate()
+    assert all(torch.equal(taken[name], copies[name]) for name in taken)
+    learner.state.restore(taken, learner.state.document())
+    learner.iterate()
+    assert all(torch.equal(taken[name], copies[name]) for name in taken)
+
+
+def test_a_state_with_other_tensors_is_refused(make_learner: Callable[..., OnPolicy]) -> None:
+    gail, trpo = make_learner("gail"), make_learner("trpo")
+    with pytest.raises(StorageError, match=r"missing \['discriminator\.action_high'"):
+        gail.state.restore(trpo.state.tensors(), trpo.state.document())
+    with pytest.raises(StorageError, match=r"missing \[\], unknown \['discriminator"):
+        trpo.state.restore(gail.state.tensors(), gail.state.document())
+
+
+def test_building_and_training_leave_the_global_generator_alone(
+    make_learner: Callable[..., OnPolicy],
+) -> None:
+    before = torch.get_rng_state()
+    make_learner().iterate()
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_imitation_without_demonstrations_is_refused() -> None:
+    config = default_config("gail", "Reacher-v4")
+    with pytest.raises(ConfigError, match="gail learns from demonstrations: pass --demos"):
+        learners.make_learner(config, "Reacher-v4", None)
+
+
+def test_the_common_frame_is_that_of_the_demonstrations_or_the_bundled_ones(
+    make_learner: Callable[..., OnPolicy],
+) -> None:
+    three, all_bundled = load_demos("Reacher-v4").first(3), load_demos("Reacher-v4")
+    assert torch.equal(make_learner("gail").common_frame.std, three.state_std)
+    trpo_frame = make_learner("trpo").common_frame
+    assert torch.equal(trpo_frame.std, all_bundled.state_std)
+    assert trpo_frame.source == "bundled demonstrations of Reacher-v4"
+    assert make_learner("trpo", "Pendulum-v1").common_frame is None
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_on_a_gpu_simulation_acts_with_the_policy_that_is_trained(
+    make_learner: Callable[..., OnPolicy],
+) -> None:
+    before = torch.get_rng_state()
+    learner = make_learner(device="cuda")
+    assert torch.equal(torch.get_rng_state(), before)
+    for _ in range(3):
+        assert learner.policy.log_std.is_cuda and not learner.rollout_policy.log_std.is_cuda
+        for name, value in learner.policy.state_dict().items():
+            assert torch.equal(value.cpu(), learner.rollout_policy.state_dict()[name])
+        learner.iterate()
+
+
+def test_moves_are_counted_from_the_end_of_the_warm_start(
+    make_learner: Callable[..., OnPolicy],
+) -> None:
+    learner = make_learner(warm_start_steps=20, warm_start_iterations=2)
+    counted = []
+    for iteration in range(5):
+        learner.counters.iteration = iteration
+        counted.append(learner.num_moves)
+    assert counted == [0, 0, 0, 1, 2]
+
+
+def test_without_a_warm_start_every_iteration_moves_the_policy(
+    make_learner: Callable[..., OnPolicy],
+) -> None:
+    learner = make_learner("gail")
+    learner.iterate()
+    assert learner.num_moves == learner.counters.iteration == 1
+
+
+def test_only_episodes_that_terminate_count_as_ended_early(
+    make_learner: Callable[..., OnPolicy],
+) -> None:
+    learner = make_learner("gail", select="imitation")
+    assert learner.demonstrations is not None
+    states, nothing = learner.demonstrations.states, np.zeros(4)
+    evaluation = Evaluation(0.0, 0.0, 0.0, 0.0, 4, 25.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.1)
+
+    def score(*is_terminated: bool) -> float:
+        lengths = np.full(4, 25)
+        totals = EpisodeTotals(nothing, lengths, states, nothing, np.array(is_terminated))
+        return float(learner.after_evaluation(evaluation, totals)["imitation_score"])
+
+    assert score(False, False, False, False) == 0.0
+    assert score(True, False, False, False) == 0.25
+
+
+# --- rounds that a GPU may replay
+
+
+def batch(num_steps: int = 4, num_envs: int = 2) -> RolloutBatch:
+    steps = torch.zeros(num_steps, num_envs)
+    states, flags = steps.unsqueeze(-1), steps.bool()
+    return RolloutBatch(states, states, steps.double(), flags, flags, states[0, :0], states[0])
+
+
+def test_rounds_of_equal_shapes_and_terms_are_of_one_kind(
+    make_learner: Callable[..., OnPolicy],
+) -> None:
+    learner = make_learner()
+    terms = learner.penalty_terms
+    kind = learner._round_kind(batch(), terms)
+    heavier = [WeightedTerm(term.name, 2 * term.weight) for term in terms]
+    assert learner._round_kind(batch(), heavier) == kind
+    for other in (batch(num_steps=5), batch(num_envs=3)):
+        assert learner._round_kind(other, terms) != kind
+    assert learner._round_kind(batch(), ()) != kind
+    learner.reward_terms.append(lambda played: played.env_rewards)
+    assert learner._round_kind(batch(), terms) != kind
+
+
+@pytest.mark.parametrize("name", ["cats", "mine"])
+def test_no_two_rounds_with_pairs_of_states_or_a_users_function_are_of_one_kind(
+    make_learner: Callable[..., OnPolicy], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setitem(POLICY_PENALTIES, "mine", PenaltyKind(1.0, "", lambda mean, states: 0))
+    moving, waiting = make_learner(), make_learner(warm_start_epochs=1)
+    terms = [WeightedTerm(name, 1.0)]
+    assert moving._round_kind(batch(), terms) != moving._round_kind(batch(), terms)
+    # While the policy waits no penalty is computed.
+    assert waiting._round_kind(batch(), terms) == waiting._round_kind(batch(), terms)
