@@ -24,7 +24,7 @@ for line in sys.argv[1].splitlines():
 MOST_FILES = {
     "A policy penalty": 2,
     "A schedule of weights, or a term of the reward": 0,
-    "An adversary": 3,
+    "An adversary": 2,
     "A task": 1,
     "A demonstration format": 2,
 }

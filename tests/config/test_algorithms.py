@@ -89,10 +89,10 @@ def test_a_preset_is_taken_by_the_rows_that_offer_it(algorithm: str, preset: Pre
 @pytest.mark.parametrize("algorithm", NAMES)
 def test_what_learns_and_what_rewards_can_be_imported(algorithm: str) -> None:
     row = ALGORITHMS[algorithm]
-    assert {"iterate", "restore", "tensors"} <= set(dir(from_table(row.learner)))
+    assert {"iterate", "prepare", "after_evaluation"} <= set(dir(from_table(row.learner)))
     if row.adversary is not None:
         adversary = from_table(row.adversary)
-        assert {"train", "cost", "saved_cost", "logits_agent_is_high"} <= set(dir(adversary))
+        assert {"train", "cost", "make_network", "logits_agent_is_high"} <= set(dir(adversary))
         assert list(inspect.signature(adversary).parameters) == [
             "config", "policy", "expert", "init",
         ]  # fmt: skip

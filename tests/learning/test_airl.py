@@ -10,7 +10,7 @@ from stream_positions import positions
 from torch import Tensor
 
 from spacil.config.defaults import default_config
-from spacil.config.flat import flat_settings, with_settings
+from spacil.config.flat import with_settings
 from spacil.config.train_config import TrainConfig
 from spacil.demos.edits import without_tensors
 from spacil.demos.file import load_demos
@@ -20,8 +20,8 @@ from spacil.functional.gaussian import clipped_log_prob
 from spacil.learning.advantages import true_next_states
 from spacil.learning.adversary import AgentBatch, imitation_reward
 from spacil.learning.airl import AirlAdversary, executed_log_prob
+from spacil.nets.discriminator import ShapedReward
 from spacil.nets.policy import GaussianPolicy
-from spacil.nets.shaped_reward import ShapedReward
 from spacil.seeding import Streams
 from spacil.types import ExpertBatch, RolloutBatch
 
@@ -101,7 +101,7 @@ def test_the_shaping_telescopes_along_an_episode(ends: bool) -> None:
     with torch.no_grad():
         f = network(states[:-1], actions, states[1:], terminated)
         g = network.reward(states[:-1], actions)
-        first, last = network.shaping(states[:1]), network.shaping(states[-1:])
+        first, last = network.shaping_net(states[:1]), network.shaping_net(states[-1:])
     left_over = (0 if ends else gamma**6 * last) - first
     torch.testing.assert_close((discounts * f).sum(), (discounts * g).sum() + left_over.squeeze())
 
@@ -245,13 +245,3 @@ def test_the_successor_of_a_truncated_step_is_the_state_it_was_cut_at() -> None:
     )
     assert true_next_states(rollout).flatten().tolist() == [2, 3, 50, 5, 6, 7]
     assert rollout.states.flatten().tolist() == [0, 1, 2, 3, 4, 5]
-
-
-def test_a_saved_cost_is_the_one_that_was_learned() -> None:
-    policy = make_policy()
-    adversary = make_adversary(policy, expert_batch(torch.linspace(-1, 1, 6).unsqueeze(1)))
-    settings = flat_settings(config_of())
-    saved = AirlAdversary.saved_cost(settings, policy, adversary.network.state_dict())
-    states, actions = torch.randn(5, 2), torch.linspace(-2, 2, 5).unsqueeze(1)
-    torch.testing.assert_close(saved(states, actions), adversary.cost(states, actions))
-    assert saved(states, actions).std() > 0

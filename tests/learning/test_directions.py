@@ -3,6 +3,7 @@
 The agent's actions lie around +0.5, the demonstrator's around -0.5, so what is right is known.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from torch import Tensor
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.engine.recorder import Recorder
+from spacil.errors import ConfigError
 from spacil.learning.adversary import Adversary, AgentBatch, imitation_reward
 from spacil.learning.airl import AirlAdversary
 from spacil.learning.gail import GailAdversary
@@ -74,6 +76,50 @@ def test_the_loss_falls_and_d_goes_to_one_on_the_agent(algorithm: str) -> None:
     assert float(adversary.logits_agent_is_high(as_agent(expert_batch())).mean()) < -1
 
 
+@pytest.mark.parametrize(
+    "inputs",
+    [("states",), ("states", "next_states"), ("actions", "next_states", "states")],
+    ids=str,
+)
+def test_a_discriminator_reads_what_it_is_told_to(inputs: tuple[str, ...]) -> None:
+    adversary = make("spacil", discriminator_inputs=inputs)
+    batch = agent_batch()
+    before = adversary.logits_agent_is_high(batch)
+    assert (adversary.cost is None) is ("next_states" in inputs)
+    for name, field in (("actions", batch.actions), ("next_states", batch.next_states)):
+        assert field is not None
+        changed = replace(batch, **{name: field.flip(0)})
+        is_same = torch.equal(adversary.logits_agent_is_high(changed), before)
+        assert is_same is (name not in inputs)
+    first, last = train(adversary, 60), train(adversary, 0)
+    assert last.disc_loss < first.disc_loss
+
+
+def test_after_a_termination_the_next_state_is_not_read() -> None:
+    adversary = make("spacil", discriminator_inputs=("states", "next_states"))
+    batch = replace(agent_batch(), terminated=torch.ones(80, dtype=torch.bool))
+    assert batch.next_states is not None
+    elsewhere = replace(batch, next_states=batch.next_states + 7)
+    ours, theirs = (adversary.logits_agent_is_high(each) for each in (batch, elsewhere))
+    assert torch.equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"discriminator_inputs": ()}, "one or more of states, actions, next_states"),
+        ({"discriminator_inputs": ("states", "rewards")}, "each once"),
+        (
+            {"discriminator_inputs": ("states", "next_states"), "lambda_cost": 1.0},
+            "expected 0 with",
+        ),
+    ],
+)
+def test_inputs_that_cannot_be_read_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        with_settings(default_config("spacil", "Reacher-v4"), settings)
+
+
 @pytest.mark.parametrize("form", ["positive", "negative", "logit"])
 @pytest.mark.parametrize("algorithm", KINDS)
 def test_agent_like_pairs_are_paid_less_and_cost_more(algorithm: str, form: Any) -> None:
@@ -85,6 +131,7 @@ def test_agent_like_pairs_are_paid_less_and_cost_more(algorithm: str, form: Any)
         for side in (ours, theirs)
     ]
     assert paid[0] < paid[1] - 0.5
+    assert adversary.cost is not None
     with torch.no_grad():
         costs = [float(adversary.cost(each.states, each.actions).mean()) for each in (ours, theirs)]
     assert costs[0] > costs[1] + 0.5

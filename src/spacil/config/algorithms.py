@@ -89,9 +89,12 @@ ALGORITHMS: Mapping[str, Algorithm] = {
             "discriminator_steps": 5,
             "discriminator_learning_rate": 0.001,
         },
-        ignores=frozenset({"discriminator_actions"}),
+        ignores=frozenset({"discriminator_actions", "discriminator_inputs"}),
         presets=("none", "fast"),
-        instead={"discriminator_actions": "airl always reads actions as executed"},
+        instead={
+            "discriminator_actions": "airl always reads actions as executed",
+            "discriminator_inputs": "airl reads (s, a, s'), or with --airl-reward state (s, s')",
+        },
     ),
     "trpo": Algorithm(
         "Learn from the env's reward: how demonstrators are made (eq:TRPO).",

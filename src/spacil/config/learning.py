@@ -105,6 +105,9 @@ class ValueConfig:
         require(self.value_minibatch >= 1, "value_minibatch", self.value_minibatch, "1 or more")
 
 
+DISCRIMINATOR_INPUTS = {"states", "actions", "next_states"}
+
+
 @dataclass(frozen=True)
 class DiscriminatorConfig:
     """The adversary: D -> 1 on the agent, cost c = log D, reward -log D (eq:cost_opti)."""
@@ -125,6 +128,9 @@ class DiscriminatorConfig:
     """Which actions it compares, on both sides: as executed (clipped to the bounds), or raw."""
     standardize_actions: bool = True
     """Give it actions in units of the demonstrations' standard deviation; the paper does not."""
+    discriminator_inputs: tuple[str, ...] = ("states", "actions")
+    """What it reads of states, actions and next_states: `states next_states` or `states` for a
+    demonstrator whose actions mean something else than ours."""
 
     def __post_init__(self) -> None:
         require_widths("discriminator_hidden", self.discriminator_hidden)
@@ -132,6 +138,13 @@ class DiscriminatorConfig:
         require(rate > 0, "discriminator_learning_rate", rate, "above 0")
         steps = self.discriminator_steps
         require(steps >= 0, "discriminator_steps", steps, "0 or more")
+        inputs = self.discriminator_inputs
+        require(
+            len(inputs) == len(set(inputs)) > 0 and set(inputs) <= DISCRIMINATOR_INPUTS,
+            "discriminator_inputs",
+            " ".join(inputs),
+            "one or more of states, actions, next_states, each once",
+        )
 
 
 @dataclass(frozen=True)

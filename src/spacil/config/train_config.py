@@ -86,6 +86,13 @@ class TrainConfig(ConfigGroups):
                 words,
                 "a weight above 0 where one is searched for: the search starts there",
             )
+        inputs, lambda_cost = self.discriminator.discriminator_inputs, self.cost_penalty.lambda_cost
+        require(
+            "next_states" not in inputs or lambda_cost == 0,
+            "lambda_cost",
+            lambda_cost,
+            "0 with next_states among --discriminator-inputs: the cost penalty is on c(s, a)",
+        )
         if self.wish.fluctuation_target > 0:
             require(
                 penalty.temporal_term.weight > 0,

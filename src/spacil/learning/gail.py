@@ -1,40 +1,24 @@
-"""GAIL's adversary: one network on (s, a), with the smoothness penalty on its cost (eq:cost_opti).
+"""GAIL's adversary: one network on (s, a), or on what `--discriminator-inputs` names.
 
-D -> 1 on the agent, D -> 0 on the demonstrations; c = log D.
+c = log D is its cost, which SPaCIL's penalty keeps smooth (eq:cost_opti).
 """
-
-import functools
-from collections.abc import Mapping
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from spacil.config.train_config import TrainConfig
-from spacil.engine.adam import Adam
-from spacil.engine.recorder import Recorder
-from spacil.learning import descent
-from spacil.learning.adversary import AgentBatch
-from spacil.learning.descent import DiscriminatorReport
+from spacil.learning.adversary import Adversary, AgentBatch, Logits
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
-from spacil.smoothness.cost_metric import CostFunction
-from spacil.smoothness.cost_terms import (
-    DrawnPairs,
-    StatesAndActions,
-    cost_penalty,
-    cost_weight,
-    draw_pairs,
-    on_live_dims,
-)
+from spacil.smoothness.cost_terms import DrawnPairs, cost_penalty, cost_weight, draw_pairs
 from spacil.types import ExpertBatch
 
 
-class GailAdversary:
+class GailAdversary(Adversary):
     """The discriminator of GAIL and SPaCIL; they differ in the weight of the cost penalty."""
 
-    reads_next_states = False
+    network: Discriminator
 
     def __init__(
         self,
@@ -43,89 +27,59 @@ class GailAdversary:
         expert: ExpertBatch,
         init: torch.Generator,
     ) -> None:
-        """`expert` holds raw states and the actions to compare, on the policy's device."""
-        settings = config.discriminator
-        self.config, self.policy, self.expert = config, policy, expert
+        super().__init__(config, policy, expert, init)
         self.cost_weight = cost_weight(config.cost_penalty, len(expert.states))
-        self.network = Discriminator(
+        self.reads_next_states = "next_states" in self.network.reads
+
+    @staticmethod
+    def make_network(
+        config: TrainConfig, policy: GaussianPolicy, init: torch.Generator | None = None
+    ) -> Discriminator:
+        settings = config.discriminator
+        return Discriminator(
             policy.num_states,
             policy.num_actions,
             settings.discriminator_hidden,
             settings.discriminator_activation,
             config.nets.init,
             init,
-        ).to(policy.log_std.device)
-        if settings.discriminator_actions == "executed":
-            self.network.read_actions_clipped(policy.action_low, policy.action_high)
-        if settings.standardize_actions:
-            self.network.read_actions_standardized(expert.actions)
-        self.optimizer = Adam(self.network, settings.discriminator_learning_rate)
-
-    @torch.no_grad()
-    def logits_agent_is_high(self, batch: AgentBatch) -> Tensor:
-        return self.network.logits_agent_is_high(batch.states, batch.actions)
-
-    def cost(self, normalized_states: Tensor, actions: Tensor) -> Tensor:
-        cost = on_live_dims(self.network.cost, self.policy.normalizer.mask)
-        return cost(normalized_states, actions)
-
-    @staticmethod
-    def saved_cost(
-        settings: Mapping[str, Any], policy: GaussianPolicy, tensors: Mapping[str, Tensor]
-    ) -> CostFunction:
-        network = Discriminator(
-            policy.num_states,
-            policy.num_actions,
-            [int(width) for width in settings["discriminator_hidden"]],
-            settings["discriminator_activation"],
+            settings.discriminator_inputs,
         )
-        network.load_state_dict(tensors)
-        return on_live_dims(network.requires_grad_(False).cost, policy.normalizer.mask)
 
-    def train(
-        self, batch: AgentBatch, num_steps: int, streams: Streams, recorder: Recorder
-    ) -> DiscriminatorReport:
-        expert = (self.policy.normalize(self.expert.states), self.expert.actions)
-        agent = (batch.states, batch.actions)
-        drawn = None
-        if self.cost_weight > 0:
-            drawn = draw_pairs(self.network, self.policy, agent, expert, self.config, streams)
-        weighted = (self.config, self.cost_weight)
-        lasting = (self.network, self.optimizer, self.policy, *weighted, num_steps, agent)
-        measured = recorder("discriminator", _descend, lasting, expert, drawn)
-        return descent.report(self.network, measured, len(agent[0]), len(expert[0]))
+    def logits(self, batch: AgentBatch) -> Tensor:
+        return self.network.logits_agent_is_high(*self._inputs(batch))
 
+    def both_logits(self, agent: AgentBatch, expert: AgentBatch) -> Logits:
+        """Both sides in one pass."""
+        sizes, sides = (
+            [len(agent.states), len(expert.states)],
+            (self._inputs(agent), self._inputs(expert)),
+        )
+        pairs = [torch.cat(parts) for parts in zip(*sides, strict=True)]
 
-def _descend(
-    network: Discriminator,
-    optimizer: Adam,
-    policy: GaussianPolicy,
-    config: TrainConfig,
-    cost_weight: float,
-    num_steps: int,
-    agent: StatesAndActions,
-    expert: StatesAndActions,
-    drawn: DrawnPairs | None,
-) -> dict[str, Tensor]:
-    """Steps on both sides' pairs; the cost penalty, where it has weight, is measured at `drawn`."""
-    sizes = [len(agent[0]), len(expert[0])]
-    states, actions = (torch.cat(sides) for sides in zip(agent, expert, strict=True))
+        def logits() -> tuple[Tensor, Tensor]:
+            on_agent, on_expert = self.network.logits_agent_is_high(*pairs).split(sizes)
+            return on_agent, on_expert
 
-    def logits() -> tuple[Tensor, Tensor]:
-        on_agent, on_expert = network.logits_agent_is_high(states, actions).split(sizes)
-        return on_agent, on_expert
+        return logits
 
-    penalty = None
-    if drawn is not None:
-        penalty = functools.partial(_weighted, cost_weight, network, policy, drawn, config)
-    return descent.descend(network, optimizer, logits, penalty, num_steps)
+    def draw(self, agent: AgentBatch, expert: AgentBatch, streams: Streams) -> DrawnPairs | None:
+        if self.cost_weight == 0:
+            return None
+        ours, theirs = ((side.states, side.actions) for side in (agent, expert))
+        return draw_pairs(self.network, self.policy, ours, theirs, self.config, streams)
 
+    def penalty(self, drawn: DrawnPairs) -> Tensor:
+        return self.cost_weight * cost_penalty(self.network, self.policy, drawn, self.config)
 
-def _weighted(
-    weight: float,
-    network: Discriminator,
-    policy: GaussianPolicy,
-    drawn: DrawnPairs,
-    config: TrainConfig,
-) -> Tensor:
-    return weight * cost_penalty(network, policy, drawn, config)
+    def _inputs(self, batch: AgentBatch) -> list[Tensor]:
+        """States, actions and, where they are read, next states.
+
+        After a termination nothing follows: the state counts as its own successor.
+        """
+        inputs = [batch.states, batch.actions]
+        if self.reads_next_states:
+            assert batch.next_states is not None
+            is_end = batch.terminated.unsqueeze(-1)
+            inputs.append(torch.where(is_end, batch.states, batch.next_states))
+        return inputs

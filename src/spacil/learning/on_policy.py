@@ -399,12 +399,12 @@ class OnPolicy:
                 self.best = self.searches.chosen
                 self.selected.load_state_dict(self.evaluated_policy.state_dict())
                 self.selected.normalizer.refresh()
-        if self.adversary is not None:
+        if self.adversary is not None and (cost := self.adversary.cost) is not None:
             expert = self.adversary.expert.states
             stride = max(1, len(expert) // NUM_COST_STATES)
             states = self.policy.normalize(expert[::stride])
             mean_action = self.policy.mean_of_normalized
-            metrics |= asdict(cost_constants(self.adversary.cost, mean_action, states))
+            metrics |= asdict(cost_constants(cost, mean_action, states))
         return metrics
 
     def sync_rollout_policy(self) -> None:

@@ -1,4 +1,4 @@
-"""The adversary: tells agent from demonstrator, and so holds the learned cost."""
+"""The networks of adversaries: they tell agent from demonstrator, and so hold the learned cost."""
 
 from collections.abc import Sequence
 
@@ -10,8 +10,8 @@ from spacil.nets.mlp import MLP, Activation, Init
 from spacil.nets.normalizer import STD_FLOOR
 
 
-class ActionReadingNet(nn.Module):
-    """A network that reads actions, clipped as executed and standardised, or as they are.
+class CostNet(nn.Module):
+    """A network with a learned cost, which reads actions clipped and standardised, or as they are.
 
     How they are read is decided here, once, so that both sides of a comparison and every penalty
     are always treated alike.
@@ -21,6 +21,9 @@ class ActionReadingNet(nn.Module):
     action_high: Tensor
     action_mean: Tensor
     action_std: Tensor
+
+    has_cost = True
+    """Whether there is a cost of states and actions alone"""
 
     def __init__(self, num_actions: int) -> None:
         super().__init__()
@@ -47,9 +50,13 @@ class ActionReadingNet(nn.Module):
         read = actions.clamp(self.action_low, self.action_high)
         return (read - self.action_mean) / self.action_std
 
+    def cost(self, normalized_states: Tensor, actions: Tensor) -> Tensor:
+        """c(s, a), [B]; low where the demonstrator is."""
+        raise NotImplementedError
 
-class Discriminator(ActionReadingNet):
-    """x(s, a) on normalised states and raw actions; high where it sees the agent."""
+
+class Discriminator(CostNet):
+    """x on what it reads of (s, a, s'), states normalised; high where it sees the agent."""
 
     def __init__(
         self,
@@ -59,16 +66,73 @@ class Discriminator(ActionReadingNet):
         activation: Activation = "relu",
         init: Init = "fan-in",
         generator: torch.Generator | None = None,
+        reads: Sequence[str] = ("states", "actions"),
     ) -> None:
         super().__init__(num_actions)
-        self.net = MLP([num_states + num_actions, *hidden, 1], activation, init, generator)
+        self.reads = tuple(reads)
+        self.has_cost = "next_states" not in reads
+        sizes = {"states": num_states, "actions": num_actions, "next_states": num_states}
+        num_inputs = sum(sizes[name] for name in reads)
+        self.net = MLP([num_inputs, *hidden, 1], activation, init, generator)
 
-    def logits_agent_is_high(self, normalized_states: Tensor, actions: Tensor) -> Tensor:
+    def logits_agent_is_high(
+        self, normalized_states: Tensor, actions: Tensor, next_states: Tensor | None = None
+    ) -> Tensor:
         """x, [B]"""
-        inputs = torch.cat([normalized_states, self.as_read(actions)], dim=-1)
-        logits: Tensor = self.net(inputs).squeeze(-1)
+        inputs = {"states": normalized_states, "next_states": next_states}
+        if "actions" in self.reads:
+            inputs["actions"] = self.as_read(actions)
+        read = [inputs[name] for name in self.reads]
+        logits: Tensor = self.net(torch.cat(read, dim=-1)).squeeze(-1)  # type: ignore[arg-type]  # an input that is read is given
         return logits
 
     def cost(self, normalized_states: Tensor, actions: Tensor) -> Tensor:
         """c = log S(x) <= 0, [B]; the reward is -c >= 0"""
         return F.logsigmoid(self.logits_agent_is_high(normalized_states, actions))
+
+
+class ShapedReward(CostNet):
+    """AIRL's f(s, a, s') = g(s, a) + gamma h(s') - h(s) (Fu et al. 2018, equation 4).
+
+    g is the learned reward, and h the shaping that may not change the best policy. States are
+    normalised, actions are read as executed. After a termination nothing follows, so h(s') counts
+    as 0 there.
+    """
+
+    def __init__(
+        self,
+        num_states: int,
+        num_actions: int,
+        gamma: float,
+        reads_actions: bool,
+        hidden: Sequence[int] = (100, 100),
+        activation: Activation = "relu",
+        init: Init = "fan-in",
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__(num_actions)
+        self.gamma, self.reads_actions = gamma, reads_actions
+        num_inputs = num_states + (num_actions if reads_actions else 0)
+        self.reward_net = MLP([num_inputs, *hidden, 1], activation, init, generator)
+        self.shaping_net = MLP([num_states, *hidden, 1], activation, init, generator)
+
+    def reward(self, states: Tensor, actions: Tensor) -> Tensor:
+        """g, [B]: the reward to take along, without shaping"""
+        inputs = states
+        if self.reads_actions:
+            inputs = torch.cat([states, self.as_read(actions)], dim=-1)
+        rewards: Tensor = self.reward_net(inputs).squeeze(-1)
+        return rewards
+
+    def cost(self, normalized_states: Tensor, actions: Tensor) -> Tensor:
+        """-g"""
+        return -self.reward(normalized_states, actions)
+
+    def forward(
+        self, states: Tensor, actions: Tensor, next_states: Tensor, terminated: Tensor
+    ) -> Tensor:
+        """f, [B]"""
+        following = self.shaping_net(next_states).squeeze(-1).masked_fill(terminated, 0)
+        shaped = self.reward(states, actions) + self.gamma * following
+        f: Tensor = shaped - self.shaping_net(states).squeeze(-1)
+        return f

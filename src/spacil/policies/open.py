@@ -11,7 +11,7 @@ import itertools
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib.resources import as_file
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,9 @@ from typing import Any
 from torch import nn
 
 from spacil.config.algorithms import ALGORITHMS, from_table
+from spacil.config.flat import with_settings
+from spacil.config.learning import AIRLConfig, DiscriminatorConfig, ReturnsConfig
+from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.errors import ConfigError, DataError
 from spacil.nets.policy import GaussianPolicy
@@ -36,6 +39,7 @@ from spacil.policies.policy import Policy, own_policy
 from spacil.runs.checkpoints import checkpoint
 from spacil.runs.state import first_non_finite, with_prefix
 from spacil.smoothness.cost_metric import CostFunction
+from spacil.smoothness.cost_terms import on_live_dims
 from spacil.user_code import import_typed
 
 _MODULE_AND_NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
@@ -187,12 +191,20 @@ def _saved_cost(
         num_held = sum(tensor.numel() for tensor in tensors.values())
         if min(sizes) < 1 or num_needed > num_held:
             raise ValueError(f"widths {shown(sizes[1:-1])} need more numbers than the file holds")
-        cost: CostFunction = from_table(adversary).saved_cost(settings, policy, tensors)
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        # Of the settings only those of the network: a penalty of the user's own may be unknown.
+        groups = (DiscriminatorConfig, AIRLConfig, ReturnsConfig)
+        names = {field.name for group in groups for field in fields(group)} & set(settings)
+        config = TrainConfig(algorithm=settings["algorithm"], task="")
+        config = with_settings(config, {"lambda_cost": 0.0} | {n: settings[n] for n in names})
+        network = from_table(adversary).make_network(config, policy)
+        network.load_state_dict(tensors)
+    except (KeyError, TypeError, ValueError, RuntimeError, ConfigError) as error:
         raise DataError(
             f"{path}: the discriminator's tensors do not match its settings: {error}"
         ) from None
-    return cost
+    if not network.has_cost:
+        return None
+    return on_live_dims(network.requires_grad_(False).cost, policy.normalizer.mask)
 
 
 def _imported(text: str) -> object:
