@@ -9,9 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from spacil.errors import DataError
-from spacil.nets.action import NOT_ASKED, Action
 from spacil.nets.mlp import MLP, Init
 from spacil.nets.normalizer import RunningNormalizer
+
+_NOT_ASKED = object()
+"""Default of `predict(state=...)`: None is what Stable-Baselines3 passes, and asks for its pair."""
 
 
 class GaussianPolicy(nn.Module):
@@ -86,7 +88,7 @@ class GaussianPolicy(nn.Module):
         observations: ArrayLike,
         deterministic: bool = True,
         generator: torch.Generator | None = None,
-    ) -> Action: ...
+    ) -> NDArray[np.float32]: ...
 
     @overload
     def predict(
@@ -97,7 +99,7 @@ class GaussianPolicy(nn.Module):
         *,
         state: None,
         episode_start: object = None,
-    ) -> tuple[Action, None]: ...
+    ) -> tuple[NDArray[np.float32], None]: ...
 
     @torch.no_grad()
     def predict(
@@ -106,24 +108,14 @@ class GaussianPolicy(nn.Module):
         deterministic: bool = True,
         generator: torch.Generator | None = None,
         *,
-        state: object = NOT_ASKED,
+        state: object = _NOT_ASKED,
         episode_start: object = None,
-    ) -> Action | tuple[Action, None]:
-        """Actions within bounds for one raw observation [S] or a batch [B, S].
+    ) -> NDArray[np.float32] | tuple[NDArray[np.float32], None]:
+        """Actions within bounds for one raw observation [S] or a batch [B, S]: the array alone.
 
         With `state=None` the pair of Stable-Baselines3, (action, None), so that its helpers take
-        our policies: `evaluate_policy(policy, env)`.
+        our policies: `action, _ = policy.predict(obs, state=None)`, `evaluate_policy(policy, env)`.
         """
-        actions = self._predict(observations, deterministic, generator)
-        if state is NOT_ASKED:
-            return actions
-        if state is not None:
-            raise DataError("this policy has no memory: state must be None")
-        return actions, None
-
-    def _predict(
-        self, observations: ArrayLike, deterministic: bool, generator: torch.Generator | None
-    ) -> Action:
         array = np.asarray(observations, dtype=np.float32)
         if array.ndim not in (1, 2) or array.shape[-1] != self.num_states:
             raise DataError(
@@ -138,4 +130,9 @@ class GaussianPolicy(nn.Module):
             noise = torch.randn(actions.shape, generator=generator).to(actions.device)
             actions = actions + self.log_std.exp() * noise
         clipped: NDArray[np.float32] = self.clip(actions).cpu().numpy()
-        return (clipped[0] if array.ndim == 1 else clipped).view(Action)
+        clipped = clipped[0] if array.ndim == 1 else clipped
+        if state is _NOT_ASKED:
+            return clipped
+        if state is not None:
+            raise DataError("this policy has no memory: state must be None")
+        return clipped, None
