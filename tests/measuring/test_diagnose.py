@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import spacil
+from spacil.envs.mujoco_model import state_names
 from spacil.envs.registry import TASKS
-from spacil.envs.state_names import state_names
 from spacil.errors import ConfigError
 from spacil.measuring.diagnose import (
     Finding,

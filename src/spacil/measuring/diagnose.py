@@ -356,7 +356,7 @@ def input_names(spec: EnvSpec) -> list[str]:
     """What the inputs are called; numbers where nobody says."""
     task = built_in_task(spec)
     if task is not None:
-        from spacil.envs.state_names import state_names  # loads the simulator
+        from spacil.envs.mujoco_model import state_names  # loads the simulator
 
         if (names := state_names(task)) is not None:
             return [f"{name} [{i}]" for i, name in enumerate(names)]
