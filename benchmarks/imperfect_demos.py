@@ -16,7 +16,6 @@ import torch
 import spacil
 from spacil.config.defaults import default_config
 from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.edits import without_tensors
 from spacil.demos.recording import record_demonstrations
 from spacil.envs.episodes import Actor
 from spacil.envs.registry import make_vector_env
@@ -53,7 +52,7 @@ def one_fails(seed: int) -> Demonstrations:
 
 def in_bounds(seed: int) -> Demonstrations:  # nothing is drawn
     """What the env executed; what the expert asked for beyond the bounds is lost."""
-    return without_tensors(spacil.load_demos(TASK), ["actions"])
+    return spacil.load_demos(TASK).without(["actions"])
 
 
 def hundred_pairs(seed: int) -> Demonstrations:

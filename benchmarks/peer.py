@@ -129,8 +129,7 @@ class Theirs:
 def export(demonstrations: Demonstrations, path: Path) -> None:
     """As peer_gail.py reads them: whole episodes, actions as executed."""
     arrays: dict[str, Any] = {}
-    for i in range(demonstrations.num_episodes):
-        episode = demonstrations.episode(i)
+    for i, episode in enumerate(demonstrations.episodes):
         arrays[f"observations_{i}"] = episode.observations.double().numpy()
         arrays[f"actions_{i}"] = episode.executed_actions.float().numpy()
     np.savez(path, **arrays)

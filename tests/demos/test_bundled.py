@@ -3,11 +3,11 @@
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from demo_edits import with_tensors, with_value
 from replay import EPISODE_TOLERANCE, PREDICTABLE_STEPS, assert_replays
 
 import spacil
@@ -42,14 +42,14 @@ def test_a_replay_shows_a_changed_action_reward_or_state() -> None:
         ("Hopper-v4", "observations", 1000, 10 * EPISODE_TOLERANCE, "a state is off"),
     ):
         demos = spacil.load_demos(task).first(1)
-        demos.tensors()[name][row] += change
+        demos = with_value(demos, name, row, demos.tensors()[name][row] + change)
         with pytest.raises(AssertionError, match=message):
             assert_replays(demos, task, [0])
 
 
 def test_a_replay_shows_actions_that_are_one_step_late() -> None:
     demos = spacil.load_demos("Reacher-v4").first(1)
-    late = replace(demos, executed_actions=demos.executed_actions.roll(1, dims=0))
+    late = with_tensors(demos, executed_actions=demos.executed_actions.roll(1, dims=0))
     with pytest.raises(AssertionError, match="a reward is off"):
         assert_replays(late, "Reacher-v4", [0])
 

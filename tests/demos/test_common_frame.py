@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from demo_edits import with_tensors
 from torch import Tensor
 
 from spacil.demos.common_frame import (
@@ -17,7 +18,6 @@ from spacil.demos.common_frame import (
     without_frame,
 )
 from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.edits import with_observation_noise
 from spacil.demos.metadata import DemoMetadata
 from spacil.errors import DataError
 
@@ -47,7 +47,7 @@ def test_episodes_that_are_not_finite_give_no_unit_of_length(make_demos: MakeDem
     observations = demos.observations.clone()
     observations[-1, 0] = torch.nan  # in the last episode
     assert torch.equal(
-        CommonFrame.of(replace(demos, observations=observations)).std, demos.first(2).state_std
+        CommonFrame.of(with_tensors(demos, observations=observations)).std, demos.first(2).state_std
     )
 
 
@@ -97,7 +97,7 @@ def test_a_recorded_j_is_not_one_of_edited_demonstrations(evaluated: Demonstrati
     for edited in (
         evaluated.first(2),
         evaluated.subsample(2),
-        with_observation_noise(evaluated, 0.1, seed=0),
+        evaluated.with_observation_noise(0.1, seed=0),
     ):
         for frame in (CommonFrame.of(evaluated), CommonFrame.of(edited)):
             assert recorded_evaluation(edited, frame) == {}

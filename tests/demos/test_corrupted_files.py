@@ -1,9 +1,7 @@
-"""Two thousand damaged and hostile files: no crash, no hang, and no other numbers in silence.
+"""A thousand damaged and hostile files: no crash, no hang, no payload, no error of another kind.
 
-A file of ours is refused, or a change lies where it changes nothing (a date in a zip). So is a
-third-party npz file, by the checksums of zip. HDF5 and Arrow, as other libraries write them, have
-no checksum over their numbers: a flip in there loads as other numbers, and only these two kinds of
-damage may, in only these formats. `docs/demonstrations.md` says so.
+A native file is refused, by its hash; npz has the checksums of zip. HDF5 and Arrow have none over
+their numbers: a flip in there loads as other numbers. `docs/demonstrations.md` says so.
 """
 
 import time
@@ -15,7 +13,7 @@ import pytest
 import torch
 from spoiled_demos import Case, Spoiler, all_cases
 
-from spacil.demos.check.check import check_demonstrations
+from spacil.demos.check import check_demonstrations
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import load_demos
 from spacil.envs.vector_env import EnvSpec
@@ -23,10 +21,10 @@ from spacil.errors import DataError
 
 MakeDemos = Callable[..., Demonstrations]
 
-MAX_SECONDS = 1.0
-QUICK_STRIDE = 10
+MAX_SECONDS = 5.0  # of which a child that reads Arrow takes one to start
+QUICK_STRIDE = 20
 WITHOUT_CHECKSUM = ("d4rl", "minari", "imitation")
-MUST_BE_REFUSED = ("cut", "shapes", "bomb", "pickle", "lie")
+MUST_BE_REFUSED = ("cut", "shapes", "bomb", "pickle")
 
 
 @pytest.fixture
@@ -53,7 +51,7 @@ def _outcome(case: Case, spoiler: Spoiler, spec: EnvSpec) -> str:
         assert _loaded(case, spoiler)[1] <= MAX_SECONDS, case
     if loaded is None:
         return "refused"
-    good = spoiler.good[case.format, case.origin]
+    good = spoiler.good[case.format]
     if _same_numbers(loaded, good):
         return "unchanged"
     # A NaN or a huge number is found by the check; a digit that is a little off is not.
@@ -73,27 +71,27 @@ def _campaign(cases: list[Case], spoiler: Spoiler, spec: EnvSpec) -> Counter[tup
     counts: Counter[tuple[str, ...]] = Counter()
     for case in cases:
         outcome = _outcome(case, spoiler, spec)
-        counts[case.format, case.origin, case.kind, outcome] += 1
+        counts[case.format, case.kind, outcome] += 1
         if case.kind in MUST_BE_REFUSED:
             assert outcome == "refused", case
         elif outcome.startswith("changed"):
-            assert case.origin == "theirs" and case.format in WITHOUT_CHECKSUM, case
+            assert case.format in WITHOUT_CHECKSUM, case
     assert not spoiler.payload_ran.exists()
     return counts
 
 
-def test_two_hundred_spoiled_files_are_refused(spoiler: Spoiler, toy_spec: EnvSpec) -> None:
+def test_fifty_spoiled_files_are_refused(spoiler: Spoiler, toy_spec: EnvSpec) -> None:
     counts = _campaign(all_cases()[::QUICK_STRIDE], spoiler, toy_spec)
-    assert counts.total() == 200
+    assert counts.total() == 50
 
 
 @pytest.mark.slow
-def test_two_thousand_spoiled_files_are_refused(
+def test_a_thousand_spoiled_files_are_refused(
     spoiler: Spoiler, toy_spec: EnvSpec, capsys: pytest.CaptureFixture[str]
 ) -> None:
     counts = _campaign(all_cases(), spoiler, toy_spec)
-    assert counts.total() == 2000
+    assert counts.total() == 1000
     with capsys.disabled():
         print()
         for key, count in sorted(counts.items()):
-            print(f"{' '.join(key[:2]):<18} {key[2]:<8} {key[3]:<28} {count:>4}")
+            print(f"{key[0]:<10} {key[1]:<8} {key[2]:<28} {count:>4}")

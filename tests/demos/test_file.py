@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import safetensors.torch
 import torch
+from demo_edits import with_value
 
 from spacil.demos import file as demo_file
 from spacil.demos.demonstrations import Demonstrations
@@ -56,9 +57,8 @@ def _forged(path: Path, tensors: dict[str, torch.Tensor], **changes: Any) -> Pat
 
 
 def test_a_round_trip_keeps_every_bit(make_demos: MakeDemos, tmp_path: Path) -> None:
-    demos = make_demos()
-    demos.observations[0, 0] = torch.nan  # not valid for training, but no file's business
-    demos.executed_actions[0, 0] = -0.0
+    demos = with_value(make_demos(), "observations", (0, 0), torch.nan)  # no file's business
+    demos = with_value(demos, "executed_actions", (0, 0), -0.0)
     save_demos(demos, tmp_path / "a.safetensors")
     loaded = load_demos(tmp_path / "a.safetensors")
     assert list(loaded.tensors()) == list(demos.tensors())
@@ -160,7 +160,7 @@ def test_a_pickle_is_refused_and_its_payload_does_not_run(
     assert target.exists()
     target.unlink()
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(DataError, match="a pickle, which can run code and is never opened"):
+    with pytest.raises(DataError, match=r"a pickle, which can run code|no pickle$"):
         load_demos(tmp_path / name)
     assert not target.exists()
 
@@ -206,12 +206,10 @@ def test_a_forged_file_with_a_correct_hash_still_meets_all_checks(
     assert load_demos(_forged(path, tensors)).num_episodes == 3
     with pytest.raises(DataError, match="unknown tensors \\['extra'\\]"):
         load_demos(_forged(path, {**tensors, "extra": torch.zeros(1)}))
-    with pytest.raises(DataError, match="observations is float16, expected float32 or"):
-        load_demos(_forged(path, {**tensors, "observations": tensors["observations"].half()}))
     lengths = tensors.pop("episode_lengths")
-    with pytest.raises(DataError, match="the tensor 'episode_lengths' is missing"):
+    with pytest.raises(DataError, match=r"no tensor .'episode_lengths'."):
         load_demos(_forged(path, tensors))
-    with pytest.raises(DataError, match="episode 0 claims"):
+    with pytest.raises(DataError, match="episode_lengths add up to"):
         load_demos(_forged(path, {**tensors, "episode_lengths": lengths * 2**60 + 2**59}))
     with pytest.raises(DataError, match="document"):
         load_demos(_forged(path, {**tensors, "episode_lengths": lengths}, surprise=1))

@@ -12,7 +12,7 @@ import torch
 from replay import assert_replays_exactly
 from torch import Tensor
 
-from spacil.demos.check.check import check_demonstrations
+from spacil.demos.check import check_demonstrations
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.recording import record_demonstrations
 from spacil.envs.registry import make_vector_env
@@ -30,14 +30,14 @@ def _expert(states: Tensor) -> Tensor:
 
 def test_episodes_are_numbered_by_wave_and_env(toy_env: MakeEnv) -> None:
     demos = record_demonstrations(toy_env(3), _expert, 5, {"policy": "toy"})
-    first_states = [demos.episode(index).observations[0].tolist() for index in range(5)]
+    first_states = [demos.episodes[index].observations[0].tolist() for index in range(5)]
     assert first_states == [[0, 0, 0], [1, 0, 0], [2, 0, 0], [0, 1, 0], [1, 1, 0]]
     assert demos.episode_lengths.tolist() == [2, 3, 4, 3, 4]
 
 
 def test_an_episode_holds_its_own_steps_and_its_true_end(toy_env: MakeEnv) -> None:
     demos = record_demonstrations(toy_env(3), _expert, 5, {})
-    episode = demos.episode(3)  # env 0, its second episode, 3 steps
+    episode = demos.episodes[3]  # env 0, its second episode, 3 steps
     assert episode.observations.tolist() == [[0, 1, 0], [0, 1, 1], [0, 1, 2], [0, 1, 3]]
     assert episode.actions is not None
     assert episode.actions.tolist() == [[0.0, 2.0], [-1.5, 2.0], [-3.0, 2.0]]
@@ -46,7 +46,7 @@ def test_an_episode_holds_its_own_steps_and_its_true_end(toy_env: MakeEnv) -> No
     assert not episode.is_truncated
     assert episode.initial_qpos is not None
     assert episode.initial_qpos.tolist() == [0.0]
-    assert demos.episode(0).is_truncated
+    assert demos.episodes[0].is_truncated
 
 
 def test_metadata_names_the_env_and_the_expert(toy_env: MakeEnv) -> None:
@@ -72,7 +72,7 @@ def test_an_env_without_start_states_is_recorded_without_them(toy_env: MakeEnv) 
             self.save_state, self.load_state, self.close = env.save_state, env.load_state, env.close
 
     demos = record_demonstrations(Bare(), _expert, 2, {})
-    assert demos.initial_qpos is None
+    assert "initial_qpos" not in demos.tensors()
     assert demos.num_episodes == 2
 
 

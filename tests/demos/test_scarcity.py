@@ -1,18 +1,16 @@
 """Warnings where imitation has little to go by."""
 
-import dataclasses
 from collections.abc import Callable
 
 import numpy as np
 import pytest
+from demo_edits import with_tensors
 
 from spacil.config.defaults import default_config
-from spacil.demos.check.check import DemoReport, check_demonstrations
-from spacil.demos.check.findings import Finding
+from spacil.demos.check import DemoReport, check_demonstrations
 from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.edits import without_tensors
 from spacil.demos.file import load_demos
-from spacil.demos.schema import SUCCESSOR_FIELDS
+from spacil.demos.findings import Finding
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import EnvSpec, ResetSeeds
 from spacil.learning.intake import checked_demonstrations
@@ -65,7 +63,7 @@ def test_clipped_actions_warn_where_many_lie_on_a_bound() -> None:
     demos, spec = load_demos("HalfCheetah-v4"), _spec("HalfCheetah-v4")
     assert _found(check_demonstrations(demos, spec), "clipped_actions") == []
     for actions in (None, demos.executed_actions):
-        clipped = dataclasses.replace(demos, actions=actions)
+        clipped = with_tensors(demos, actions=actions)
         (finding,) = _found(check_demonstrations(clipped, spec), "clipped_actions")
         assert finding.severity == "warning"
         assert "39% of the action entries lie on HalfCheetah-v4's bounds" in finding.message
@@ -79,14 +77,6 @@ def test_clipped_actions_that_rarely_reach_a_bound_do_not_warn(toy_spec: EnvSpec
     actions[4, 0] = -1.0
     demos = Demonstrations.from_arrays([np.zeros((41, 3))] * 3, [actions] * 3)
     assert len(_found(check_demonstrations(demos, toy_spec), "clipped_actions")) == 1
-
-
-def test_steps_whose_successors_were_lost_warn(make_demos: MakeDemos) -> None:
-    thin = make_demos().subsample(2)
-    assert _found(check_demonstrations(thin, None), "lost_successors") == []
-    lost = without_tensors(thin, SUCCESSOR_FIELDS)
-    (finding,) = _found(check_demonstrations(lost, None), "lost_successors")
-    assert "Thin the whole record again" in finding.message
 
 
 def test_steps_far_apart_are_not_called_jerky(make_demos: MakeDemos) -> None:

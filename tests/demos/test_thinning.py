@@ -1,17 +1,15 @@
 """Thinned demonstrations: which steps stay, and what is still known about them."""
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from demo_edits import with_tensors, with_value
 
 from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.edits import with_observation_noise, without_tensors
-from spacil.demos.file import left_out, load_demos, save_demos
-from spacil.demos.schema import SUCCESSOR_FIELDS
+from spacil.demos.file import load_demos, save_demos
 from spacil.errors import ConfigError, DataError
 
 MakeDemos = Callable[..., Demonstrations]
@@ -30,8 +28,8 @@ def test_thinning_keeps_every_nth_step_the_ends_and_the_returns(make_demos: Make
     assert torch.equal(thin.states, demos.states[kept])
     assert thin.terminations.tolist() == [False, True, False, False, True, True]
     for index in range(3):
-        final = thin.episode(index).observations[-1]
-        assert torch.equal(final, demos.episode(index).observations[-1])
+        final = thin.episodes[index].observations[-1]
+        assert torch.equal(final, demos.episodes[index].observations[-1])
     torch.testing.assert_close(thin.returns, demos.returns, rtol=1e-14, atol=1e-14)
     assert _last_change(thin) == {"operation": "subsample", "every": 5}
     assert demos.subsample(1) is demos
@@ -78,7 +76,7 @@ def test_a_kept_step_keeps_its_true_successor(make_demos: MakeDemos) -> None:
 def test_successors_never_bridge_two_episodes(make_demos: MakeDemos) -> None:
     demos = make_demos((3, 2))
     batch = demos.expert_batch("executed")
-    finals = [demos.episode(index).observations[-1].float() for index in range(2)]
+    finals = [demos.episodes[index].observations[-1].float() for index in range(2)]
     assert torch.equal(batch.next_states[2], finals[0])
     assert torch.equal(batch.next_states[4], finals[1])
     assert torch.equal(batch.next_states[:2], demos.states[1:3])
@@ -92,59 +90,43 @@ def test_thinning_twice_keeps_the_successors_of_the_first_time(make_demos: MakeD
     assert torch.equal(twice.next_states, once.next_states)
 
 
-@pytest.mark.parametrize("name", ["thin.demos.safetensors", "thin.npz", "thin.hdf5"])
-def test_a_file_keeps_the_successors(make_demos: MakeDemos, tmp_path: Path, name: str) -> None:
+def test_a_file_keeps_the_successors_and_whole_records_hold_none(
+    make_demos: MakeDemos, tmp_path: Path
+) -> None:
     thin = make_demos().subsample(5, offset=2)
-    save_demos(thin, tmp_path / name)
-    again = load_demos(tmp_path / name)
-    assert again.content_hash == thin.content_hash
+    save_demos(thin, tmp_path / "thin.demos.safetensors")
+    again = load_demos(tmp_path / "thin.demos.safetensors")
+    assert again.content_hash == thin.content_hash and again.is_thinned
     assert torch.equal(again.next_states, thin.next_states)
-
-
-def test_whole_records_hold_no_successors_and_keep_their_hash() -> None:
-    demos = load_demos("Reacher-v4")
-    assert demos.next_observations is None
-    assert "next_observations" not in demos.tensors()
-    assert demos.content_hash.startswith("00b2e895b22528f3")
-
-
-def test_a_format_without_a_place_for_successors_leaves_them_out(make_demos: MakeDemos) -> None:
-    thin = make_demos().subsample(5)
-    assert set(SUCCESSOR_FIELDS) < set(left_out(thin, "imitation"))
-    assert left_out(thin, "npz") == []
-    lost = without_tensors(thin, SUCCESSOR_FIELDS)
-    assert thin.has_true_successors and not lost.has_true_successors
-    assert make_demos().has_true_successors
+    whole = load_demos("Reacher-v4")
+    assert not whole.is_thinned and "next_observations" not in whole.tensors()
+    assert whole.content_hash.startswith("00b2e895b22528f3")
 
 
 def test_thinned_and_whole_parts_keep_all_successors(make_demos: MakeDemos) -> None:
     whole, thin = make_demos(seed=1), make_demos(seed=2).subsample(3)
     both = Demonstrations.concatenate([whole, thin])
     assert torch.equal(both.next_states, torch.cat([whole.next_states, thin.next_states]))
-    assert both.metadata.is_thinned and both.has_true_successors
-    lost = Demonstrations.concatenate([whole, without_tensors(thin, SUCCESSOR_FIELDS), thin])
-    assert lost.next_observations is None and not lost.has_true_successors
+    assert both.is_thinned
 
 
 def test_observation_noise_reaches_the_successors(make_demos: MakeDemos) -> None:
     thin = make_demos((200, 200)).subsample(2)
-    noisy = with_observation_noise(thin, 0.1, seed=0)
+    noisy = thin.with_observation_noise(0.1, seed=0)
     difference = (noisy.next_states - thin.next_states).double() / thin.state_std
     assert float(difference.std()) == pytest.approx(0.1, rel=0.1)
 
 
 def test_episodes_with_a_nan_successor_are_dropped(make_demos: MakeDemos) -> None:
-    thin = make_demos().subsample(5)
-    assert thin.next_observations is not None
-    thin.next_observations[2, 1] = torch.nan
-    assert thin.nonfinite_episodes().tolist() == [False, True, False]
+    thin = with_value(make_demos().subsample(5), "next_observations", (2, 1), torch.nan)
+    assert thin.without_nonfinite_episodes().episode_lengths.tolist() == [2, 1]
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"next_is_terminal": None}, "needs next_observations and next_is_terminal; only one"),
-        ({"next_observations": torch.zeros(6, 4)}, "they have the same columns"),
+        ({"next_is_terminal": None}, "only one of next_observations and"),
+        ({"next_observations": torch.zeros(6, 4)}, r"\(2, 4\), expected \(2, 3\)"),
         ({"next_observations": torch.zeros(5, 3)}, r"shape \(5, 3\), expected 6 rows"),
         ({"next_is_terminal": torch.ones(6, dtype=torch.bool)}, "is true at step 0"),
     ],
@@ -153,7 +135,7 @@ def test_successors_that_do_not_fit_are_refused(
     make_demos: MakeDemos, changes: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(DataError, match=message):
-        dataclasses.replace(make_demos().subsample(5), **changes)
+        with_tensors(make_demos().subsample(5), **changes)
 
 
 def test_episodes_from_the_middle_are_chosen_and_recorded(make_demos: MakeDemos) -> None:

@@ -1,15 +1,15 @@
 """How demonstrations vary: worked by hand, with a warning where something stands out."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from demo_edits import with_tensors
 
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import bundled_demos, load_demos
-from spacil.demos.variation import relative_action_change, variation_findings
+from spacil.demos.findings import Subject, find
 
 
 def _demos(actions: list[Any], returns: list[float] | None = None) -> Demonstrations:
@@ -30,27 +30,30 @@ def _demos_in(states: list[list[float]], times: int = 20) -> Demonstrations:
     return Demonstrations.from_arrays(observations, [np.zeros((len(c), 1)) for c in columns])
 
 
+VARIATION = ("low_return", "short_episode", "other_states", "jerky_actions")
+
+
 def _checks(demos: Demonstrations) -> list[tuple[str, int | None]]:
-    return [(finding.check, finding.episode) for finding in variation_findings(demos)]
+    return [(finding.check, finding.episode) for finding in find(Subject(demos), VARIATION)]
 
 
 def test_the_relative_change_of_a_ramp_and_of_a_zigzag() -> None:
     # 0 1 2 3: changes of 1; the six pairs differ by 1 1 1 2 2 3, 10/6 in the mean.
-    assert relative_action_change(_demos([[0, 1, 2, 3]])) == pytest.approx(6 / 10)
+    assert Subject(_demos([[0, 1, 2, 3]])).relative_action_change == pytest.approx(6 / 10)
     # 0 1 0 1: changes of 1; the six pairs differ by 1 0 1 1 0 1, 4/6 in the mean.
-    assert relative_action_change(_demos([[0, 1, 0, 1]])) == pytest.approx(6 / 4)
+    assert Subject(_demos([[0, 1, 0, 1]])).relative_action_change == pytest.approx(6 / 4)
     # A jump between episodes is no change of action.
-    assert relative_action_change(_demos([[0, 0], [5, 5]])) == 0.0
+    assert Subject(_demos([[0, 0], [5, 5]])).relative_action_change == 0.0
 
 
 def test_what_does_not_vary_has_no_relative_change() -> None:
-    assert relative_action_change(_demos([[2, 2, 2]])) is None
-    assert relative_action_change(_demos([[2]])) is None
+    assert Subject(_demos([[2, 2, 2]])).relative_action_change is None
+    assert Subject(_demos([[2]])).relative_action_change is None
 
 
 def test_sampled_actions_are_told_from_smooth_ones() -> None:
     sampled = np.random.default_rng(0).normal(size=300)
-    assert relative_action_change(_demos([sampled])) == pytest.approx(1.0, abs=0.1)
+    assert Subject(_demos([sampled])).relative_action_change == pytest.approx(1.0, abs=0.1)
     assert _checks(_demos([np.tile([0.0, 1.0], 150)])) == [("jerky_actions", None)]
     assert _checks(_demos([np.sin(np.arange(300) / 10)])) == []
     assert _checks(_demos([np.tile([0.0, 1.0], 20)])) == []  # too few steps to say
@@ -79,7 +82,7 @@ def test_an_episode_much_shorter_than_the_others_is_told() -> None:
 def test_an_episode_elsewhere_than_the_others_is_told_without_rewards() -> None:
     # Means 0 0 0 0 3, their median 0.
     swings = [[-1, 1], [-1, 1], [-1, 1], [-1, 1]]
-    (finding,) = variation_findings(_demos_in([*swings, [2, 4]]))
+    (finding,) = find(Subject(_demos_in([*swings, [2, 4]])), VARIATION)
     assert (finding.check, finding.episode) == ("other_states", 4)
     # Squares 8 * 1 + 4 + 16 = 28 over 10 states, less the mean's 0.6^2: std 1.562; 3 / 1.562.
     assert "1.92 standard deviations" in finding.message
@@ -95,7 +98,7 @@ def test_episodes_that_all_go_their_own_way_are_not_told() -> None:
 def test_an_episode_is_told_once() -> None:
     demos = _demos_in([[-1, 1], [-1, 1], [-1, 1], [-1, 1], [2, 4]])
     rewards = np.array([50.0] * 160 + [10] * 40)
-    told = replace(demos, rewards=torch.from_numpy(rewards))
+    told = with_tensors(demos, rewards=torch.from_numpy(rewards))
     assert _checks(told) == [("low_return", 4)]
 
 

@@ -1,6 +1,5 @@
 """Bad demonstrations, as a user meets them: refused or told, by `train` and by `demos check`."""
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from demo_edits import with_value
 
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import load_demos
+from spacil.errors import DataError
 from spacil.learning import intake
 from spacil.runs.checkpoints import checkpoint
 from spacil.runs.evaluations import read_evaluations
@@ -19,12 +20,6 @@ Saved = Callable[..., Path]
 
 STEP = 2 * 50 + 17  # of episode 2, in the rows of the actions
 ROW = 2 * 51 + 17  # the same in the rows of the observations, one more per episode
-
-
-def with_values(demos: Demonstrations, name: str, row: Any, value: Any) -> Demonstrations:
-    spoilt = getattr(demos, name).clone()
-    spoilt[row] = value
-    return dataclasses.replace(demos, **{name: spoilt})
 
 
 def npz(path: Path, demos: Demonstrations, dtype: str = "f4", **changes: Any) -> Path:
@@ -89,7 +84,7 @@ def test_a_non_finite_number_is_refused_with_its_place(
     row: int,
     value: float,
 ) -> None:
-    file = saved(with_values(good_demos, name, (row, 1), value))
+    file = saved(with_value(good_demos, name, (row, 1), value))
     message = refused(file)
     assert f"{file}: 1 non-finite value in {name}, first {value} at episode 2, step 17" in message
     assert "column 1" in message
@@ -99,7 +94,7 @@ def test_a_non_finite_number_is_refused_with_its_place(
 def test_nan_is_refused_where_demonstrations_are_measured_against(
     good_demos: Demonstrations, saved: Saved, spacil: Callable[..., Any], finished_run: Path
 ) -> None:
-    file = saved(with_values(good_demos, "observations", (ROW, 1), float("nan")))
+    file = saved(with_value(good_demos, "observations", (ROW, 1), float("nan")))
     message = f"{file}: 1 non-finite value in observations, first nan at episode 2, step 17"
     for command in (("evaluate", "--demos"), ("smoothness", "--demos"), ("smoothness", "--states")):
         refused = spacil(command[0], finished_run, command[1], file, "--episodes", 1)
@@ -110,7 +105,7 @@ def test_nan_is_refused_where_demonstrations_are_measured_against(
 def test_episodes_with_nan_are_dropped_on_request_and_that_is_recorded(
     good_demos: Demonstrations, saved: Saved, train: Callable[..., Any], tmp_path: Path
 ) -> None:
-    file = saved(with_values(good_demos, "observations", (ROW, 1), float("nan")))
+    file = saved(with_value(good_demos, "observations", (ROW, 1), float("nan")))
     run_dir = tmp_path / "run"
     trained = train("gail", "--demos", file, "--drop-nonfinite", "--run-dir", run_dir)
     assert trained.code == 0
@@ -127,7 +122,7 @@ def test_episodes_with_nan_are_dropped_on_request_and_that_is_recorded(
 def test_dropping_every_episode_is_refused(
     good_demos: Demonstrations, saved: Saved, train: Callable[..., Any]
 ) -> None:
-    file = saved(with_values(good_demos, "observations", (slice(None), 1), float("nan")))
+    file = saved(with_value(good_demos, "observations", (slice(None), 1), float("nan")))
     trained = train("gail", "--demos", file, "--drop-nonfinite")
     assert (trained.code, trained.err) == (65, f"spacil: {file}: holds no episodes\n")
 
@@ -140,12 +135,15 @@ def test_dropping_every_episode_is_refused(
     [
         ({"actions": np.zeros((249, 2))}, "add up to 250, but there are 249 actions"),
         ({"episode_lengths": np.array([50, 50])}, "add up to 100, but there are 250 actions"),
-        ({"observations": np.zeros((250, 0))}, "observations has shape (255, 0): no columns"),
+        ({"observations": np.zeros((250, 0))}, "observations of episode 0 has shape (50, 0)"),
         ({"observations": np.zeros((250, 12))}, "12 state dims, Reacher-v4 has 11"),
         ({"actions": np.zeros((250, 3))}, "3 action dims, Reacher-v4 has 2"),
         ({"actions": np.zeros(250, dtype="i8")}, "actions must be continuous vectors"),
-        ({"actions": np.array([None] * 250)}, "an object array, which only pickle can read"),
-        ({"actions": np.zeros((250, 2), dtype="c8")}, "type 'c8', expected numbers"),
+        (
+            {"actions": np.array([None] * 250)},
+            "Object arrays cannot be loaded",
+        ),
+        ({"actions": np.zeros((250, 2), dtype="c8")}, "actions is complex64, expected numbers"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -252,17 +250,11 @@ def test_scaled_and_normalised_states_are_told(
 def test_no_episodes_and_empty_episodes_are_refused(
     good_demos: Demonstrations, saved: Saved, refused: Callable[..., str]
 ) -> None:
-    none = with_values(good_demos, "observations", slice(None), torch.nan)
-    assert "holds no episodes" in refused(saved(none.without_nonfinite_episodes()))
-    no_steps = torch.zeros(5, dtype=torch.int64)
-    empty = Demonstrations(
-        observations=good_demos.observations[:5],
-        executed_actions=torch.empty(0, 2),
-        terminations=torch.empty(0, dtype=torch.bool),
-        truncations=torch.empty(0, dtype=torch.bool),
-        episode_lengths=no_steps,
-        metadata=good_demos.metadata,
-    )
+    none = with_value(good_demos, "observations", slice(None), torch.nan)
+    with pytest.raises(DataError, match="holds no episodes"):
+        none.without_nonfinite_episodes()
+    rows = [np.ones((1, 11), np.float32)] * 5
+    empty = Demonstrations.from_arrays(rows, [np.zeros((0, 2), np.float32)] * 5)
     assert "without a single step" in refused(saved(empty))
 
 

@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import json
-import os
 import resource
 import shutil
 import threading
@@ -20,7 +19,6 @@ from spacil import storage
 from spacil.errors import SpacilError
 from spacil.plain_text import printable, shown
 from spacil.runs.checkpoints import checkpoint
-from spacil.sandbox.parent import Limits, _size_on_disk
 
 Train = Callable[..., Any]
 
@@ -236,18 +234,6 @@ def test_a_policy_file_of_holes_is_refused_before_memory_is_taken(
         refusal = spacil("evaluate", path, "--task", "Reacher-v4", "--episodes", 1)
         assert refusal.code == 65
         assert "not a policy file" in refusal.err or "mostly holes" in refusal.err
-
-
-def test_sparse_files_raise_no_limit_of_the_importer(
-    spacil: Callable[..., Any], tmp_path: Path
-) -> None:
-    with (tmp_path / "big.npz").open("wb") as file:
-        file.write(b"PK\x03\x04" + os.urandom(3 * 2**20))
-        file.truncate(20 * 2**30)
-    size = _size_on_disk(tmp_path / "big.npz")
-    assert size < 5 * 2**20
-    assert Limits().memory_for(size) < 2**30
-    assert spacil("demos", "check", tmp_path / "big.npz").code == 65
 
 
 # --- row 17: what a terminal obeys

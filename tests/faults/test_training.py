@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from demo_edits import with_tensors
 
 import spacil as library
 from spacil.demos.demonstrations import Demonstrations
@@ -105,7 +106,7 @@ def test_demonstrations_that_give_themselves_away_are_flagged_and_the_run_goes_o
 ) -> None:
     # The agent's actions are never all at the upper bound: every pair can be told apart.
     leaking = good_demos.executed_actions.clone().fill_(1.0)
-    file = saved(Demonstrations(**good_demos.tensors() | {"executed_actions": leaking}))
+    file = saved(with_tensors(good_demos, executed_actions=leaking))
     settings: dict[str, Any] = {
         "iterations": 30,
         "discriminator_learning_rate": 0.05,

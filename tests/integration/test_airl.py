@@ -9,7 +9,6 @@ import pytest
 import torch
 
 import spacil as library
-from spacil.demos.edits import without_tensors
 from spacil.errors import DataError
 from spacil.policies.open import open_policy
 from spacil.runs.checkpoints import checkpoint
@@ -112,7 +111,7 @@ def test_demonstrations_of_executed_actions_alone_give_the_same_run(tiny: Tiny) 
     demos = library.load_demos("Reacher-v4")
     agents = [
         library.AIRL("Reacher-v4", record, **tiny())
-        for record in (demos, without_tensors(demos, ["actions"]))
+        for record in (demos, demos.without(["actions"]))
     ]
     for agent in agents:
         agent.learn(2)

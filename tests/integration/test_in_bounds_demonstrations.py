@@ -8,7 +8,6 @@ import pytest
 import torch
 
 import spacil
-from spacil.demos.edits import without_tensors
 from spacil.runs.checkpoints import checkpoint
 
 RAW_ONLY_FIELDS = ("actions", "initial_qpos", "initial_qvel")
@@ -23,7 +22,7 @@ def test_clipped_actions_alone_give_the_bits_of_the_file_with_raw_ones(
     assert both_kinds.actions is not None
     is_clipped = both_kinds.actions != both_kinds.executed_actions
     assert float(is_clipped.float().mean()) > 0.1
-    in_bounds = without_tensors(both_kinds, RAW_ONLY_FIELDS)
+    in_bounds = both_kinds.without(RAW_ONLY_FIELDS)
     file = tmp_path / f"in_bounds{suffix}"
     spacil.save_demos(in_bounds, file)
 

@@ -12,7 +12,6 @@ from torch import Tensor
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.config.train_config import TrainConfig
-from spacil.demos.edits import without_tensors
 from spacil.demos.file import load_demos
 from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
@@ -145,7 +144,7 @@ def test_the_reward_that_never_ends_an_episode_early_is_the_default() -> None:
 
 def test_raw_actions_in_a_file_change_nothing() -> None:
     demos = load_demos("Reacher-v4")
-    executed_only = without_tensors(demos, ["actions"])
+    executed_only = demos.without(["actions"])
     assert demos.actions is not None and executed_only.actions is None
     ours, theirs = (record.expert_batch("executed") for record in (demos, executed_only))
     for name, value in vars(ours).items():

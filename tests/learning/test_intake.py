@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from demo_edits import with_tensors, with_value
 
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
@@ -58,7 +59,7 @@ def test_without_any_the_first_problem_is_named_first(task: str, message: str) -
 def test_executed_actions_alone_are_compared_on_both_sides_with_a_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    executed_only = dataclasses.replace(load_demos("Reacher-v4").first(3), actions=None)
+    executed_only = with_tensors(load_demos("Reacher-v4").first(3), actions=None)
     config = config_for(discriminator_actions="raw")
     _, fitted = demonstrations_for(config, "Reacher-v4", executed_only)
     assert fitted == with_settings(config, {"discriminator_actions": "executed"})
@@ -132,7 +133,7 @@ def test_subsampling_and_noise_come_after_the_check_and_are_recorded() -> None:
     varies = plain.state_std > 1e-6
     assert float(difference[:, varies].std()) == pytest.approx(0.1, rel=0.05)
     assert torch.equal(noisy.executed_actions, plain.executed_actions)
-    assert torch.equal(noisy.initial_qpos, demos.initial_qpos)  # type: ignore[arg-type]
+    assert torch.equal(noisy.tensors()["initial_qpos"], demos.tensors()["initial_qpos"])
     operations = [change["operation"] for change in noisy.metadata.provenance["changes"]]
     assert operations[-2:] == ["subsample", "add_observation_noise"]
 
@@ -147,8 +148,7 @@ def test_what_was_given_stays_whole_whatever_is_used() -> None:
 
 
 def test_episodes_that_are_not_finite_are_no_part_of_what_was_given() -> None:
-    demos = load_demos("Reacher-v4")
-    demos.observations[-1] = torch.nan
+    demos = with_value(load_demos("Reacher-v4"), "observations", -1, torch.nan)
     intake = checked_demonstrations(demos, config_for(), "Reacher-v4", num_episodes=3)
     assert intake.given.num_episodes == 49
     assert intake.given.state_std.isfinite().all()
@@ -191,7 +191,7 @@ def test_a_state_dim_too_small_to_be_seen_is_told_before_training(
     demos = load_demos("Reacher-v4")
     scale = torch.ones(demos.num_states)
     scale[6] = 1e-3
-    small = dataclasses.replace(demos, observations=demos.observations * scale)
+    small = with_tensors(demos, observations=demos.observations * scale)
     checked_demonstrations(small, config_for(), "Reacher-v4", allow_env_mismatch=True)
     assert "state dim 6" in caplog.text
     assert "rescale them" in caplog.text

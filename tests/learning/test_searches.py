@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from demo_edits import with_tensors
 from tiny_runs import tiny
 
 import spacil
@@ -27,7 +28,6 @@ from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.demonstrator import action_change_in
-from spacil.demos.edits import with_observation_noise
 from spacil.demos.file import load_demos
 from spacil.demos.metadata import DemoMetadata
 from spacil.envs.registry import make_vector_env
@@ -236,7 +236,7 @@ def test_the_return_to_keep_is_the_demonstrators_or_else_the_best_one_seen(
     share = (row["average_return"] - row["random_return"]) / span
     assert row["return_share"] == pytest.approx(share)
     assert row["constraint"] == "90.0% of the demonstrator's return"
-    silent = replace(DEMOS, rewards=None, metadata=DemoMetadata(REACHER))
+    silent = replace(DEMOS.without(["rewards"]), metadata=DemoMetadata(REACHER))
     best_seen = evaluated(train_all(learners(silent, iterations=4, keep_return=0.9)))
     returns = [row["average_return"] for row in best_seen]
     assert [row["share_reference"] for row in best_seen] == [returns[0], max(returns)]
@@ -248,7 +248,7 @@ def test_rewards_that_are_not_finite_count_as_none(
     assert DEMOS.rewards is not None
     rewards = DEMOS.rewards.clone()
     rewards[3] = float("nan")
-    broken = replace(DEMOS, rewards=rewards, metadata=DemoMetadata(REACHER))
+    broken = replace(with_tensors(DEMOS, rewards=rewards), metadata=DemoMetadata(REACHER))
     learner = learners(broken, iterations=2, keep_return=0.9)
     row = train_all(learner)[-1]
     assert "some that are not finite: --keep-return 0.9 is of the best return" in caplog.text
@@ -260,7 +260,7 @@ def test_a_demonstrator_no_better_than_chance_has_no_return_to_keep(
     learners: Callable[..., OnPolicy],
 ) -> None:
     assert DEMOS.rewards is not None
-    poor = replace(DEMOS, rewards=DEMOS.rewards - 10, metadata=DemoMetadata(REACHER))
+    poor = replace(with_tensors(DEMOS, rewards=DEMOS.rewards - 10), metadata=DemoMetadata(REACHER))
     with pytest.raises(ConfigError, match="no more than random actions"):
         train_all(learners(poor, keep_return=0.9))
 
@@ -465,7 +465,7 @@ def test_what_demonstrations_rule_out_is_refused_before_the_old_run_is_deleted(
     )
     before = load_policy(tmp_path / "run").provenance
     assert DEMOS.rewards is not None
-    poor = replace(DEMOS, rewards=DEMOS.rewards - 10, metadata=DemoMetadata(REACHER))
+    poor = replace(with_tensors(DEMOS, rewards=DEMOS.rewards - 10), metadata=DemoMetadata(REACHER))
     with pytest.raises(ConfigError, match="no more than random actions"):
         train_in_folder(
             make_config(keep_return=0.9),
@@ -555,7 +555,7 @@ def test_edited_demonstrations_say_nothing_of_the_demonstrators_j(
 ) -> None:
     """The recorded J is in the frame of the whole file and not in that of three episodes."""
     settings = {"smoothness_target": 0.5, "smoothness_target_reference": "demonstrator"}
-    for edited in (WHOLE.first(3), with_observation_noise(WHOLE, 0.5, seed=0)):
+    for edited in (WHOLE.first(3), WHOLE.with_observation_noise(0.5, seed=0)):
         assert wanted(plain_learners(edited, **settings), "smoothness") != pytest.approx(
             0.5 * DEMONSTRATOR_J
         )

@@ -39,7 +39,7 @@ class _Replay:
 def assert_replays_exactly(demos: Demonstrations, task: str, episodes: list[int]) -> None:
     """From the stored start states: the stored rewards, states and ends, bit for bit."""
     for index in episodes:
-        episode, replay = demos.episode(index), _replay(demos, task, index)
+        episode, replay = demos.episodes[index], _replay(demos, task, index)
         assert replay.rewards.tolist() == _rewards(episode).tolist()
         assert np.array_equal(replay.states, episode.observations[1:].numpy())
         assert replay.is_terminated == episode.is_terminated
@@ -49,7 +49,7 @@ def assert_replays_exactly(demos: Demonstrations, task: str, episodes: list[int]
 def assert_replays(demos: Demonstrations, task: str, episodes: list[int]) -> None:
     """The same on any processor: tightly at first, then as far as the task can be predicted."""
     for index in episodes:
-        episode, replay = demos.episode(index), _replay(demos, task, index)
+        episode, replay = demos.episodes[index], _replay(demos, task, index)
         states = episode.observations[1:].numpy()
         steps = slice(PREDICTABLE_STEPS)
         _require_close("reward", replay.rewards[steps], _rewards(episode)[steps], REWARD_TOLERANCE)
@@ -62,7 +62,7 @@ def assert_replays(demos: Demonstrations, task: str, episodes: list[int]) -> Non
 
 
 def _replay(demos: Demonstrations, task: str, index: int) -> _Replay:
-    built_in, episode = TASKS[task], demos.episode(index)
+    built_in, episode = TASKS[task], demos.episodes[index]
     assert episode.initial_qpos is not None and episode.initial_qvel is not None
     env = gymnasium.make(built_in.gymnasium_id, **built_in.kwargs)
     env.reset(seed=99)  # other noise: everything must come from the stored start

@@ -1,7 +1,7 @@
 """Damaged and hostile demonstration files, each from a seed.
 
-A case takes one good file of a format, written by us (sealed by a hash) or by the format's own
-library (not sealed), and spoils a copy in one way.
+A case takes one good file, a native one or one that a format's own library wrote, and spoils a copy
+in one way.
 """
 
 import io
@@ -27,7 +27,7 @@ from spacil.demos.file import FORMAT, FORMAT_VERSION, load_demos, save_demos
 from spacil.storage import sealed_file as single_file
 
 COUNTS = {"cut": 40, "flip": 85, "burst": 30, "shapes": 15, "bomb": 6, "pickle": 12, "lie": 12}
-"""Cases of each kind for each format and origin: 200. Native files, of one origin, get double."""
+"""Cases of each kind for each format: 200."""
 
 LENGTHS = (150, 400, 90)
 """Long enough for numbers to make up most of a file."""
@@ -44,25 +44,22 @@ MAIN_FILES = {
 @dataclass(frozen=True)
 class Case:
     format: str
-    origin: str
-    """ours or theirs"""
     kind: str
     number: int
 
     @property
     def rng(self) -> np.random.Generator:
-        key = f"{self.format} {self.origin} {self.kind} {self.number}"
+        key = f"{self.format} {self.kind} {self.number}"
         return np.random.default_rng(list(key.encode()))
 
 
 def all_cases() -> list[Case]:
-    cases = []
-    for name in MAIN_FILES:
-        for origin in ("ours",) if name == "native" else ("ours", "theirs"):
-            for kind, count in COUNTS.items():
-                num_cases = 2 * count if name == "native" else count
-                cases += [Case(name, origin, kind, number) for number in range(num_cases)]
-    return cases
+    return [
+        Case(name, kind, number)
+        for name in MAIN_FILES
+        for kind, count in COUNTS.items()
+        for number in range(count)
+    ]
 
 
 class Spoiler:
@@ -71,23 +68,20 @@ class Spoiler:
     def __init__(self, folder: Path, demos: Demonstrations) -> None:
         self._folder = folder
         self.payload_ran = folder / "the payload ran"
-        self.good: dict[tuple[str, str], Demonstrations] = {}
+        self.good: dict[str, Demonstrations] = {}
         for name in MAIN_FILES:
-            ours = folder / f"{name}-ours"
-            ours.mkdir()
-            save_demos(demos, ours / _source(name), name)  # type: ignore[arg-type]
-            self.good[name, "ours"] = load_demos(ours / _source(name))
-            if name != "native":
-                theirs = folder / f"{name}-theirs"
-                theirs.mkdir()
-                _write_theirs(name, episodes_of("float32", LENGTHS), theirs)
-                self.good[name, "theirs"] = load_demos(theirs / _source(name))
+            (folder / name).mkdir()
+            if name == "native":
+                save_demos(demos, folder / name / _source(name))
+            else:
+                _write_theirs(name, episodes_of("float32", LENGTHS), folder / name)
+            self.good[name] = load_demos(folder / name / _source(name))
 
     def spoiled(self, case: Case) -> Path:
         """A spoiled copy, to be loaded."""
         work = self._folder / "work"
         shutil.rmtree(work, ignore_errors=True)
-        shutil.copytree(self._folder / f"{case.format}-{case.origin}", work)
+        shutil.copytree(self._folder / case.format, work)
         if case.kind == "pickle":
             _put_pickle(case, work, Payload(self.payload_ran))
         else:
@@ -185,7 +179,6 @@ def _native_of_other_shapes(rng: np.random.Generator, file: Path) -> None:
     edits: list[Callable[[torch.Tensor], torch.Tensor]] = [
         lambda tensor: tensor[1:],
         lambda tensor: tensor.unsqueeze(-1),
-        lambda tensor: tensor.to(torch.int32),
         lambda tensor: torch.cat([tensor, tensor]),
     ]
     tensors[name] = edits[int(rng.integers(len(edits)))](tensors[name])

@@ -44,8 +44,7 @@ def _draw_episodes(axes: list[Any], demos: "Demonstrations") -> None:
     lengths.bar(episodes, demos.episode_lengths.numpy(), color=RETURN_COLOUR)
     lengths.set_title("steps", fontsize=10)
     means = [
-        demos.episode(index).executed_actions.double().diff(dim=0).abs().mean()
-        for index in range(demos.num_episodes)
+        episode.executed_actions.double().diff(dim=0).abs().mean() for episode in demos.episodes
     ]
     changes.bar(episodes, np.nan_to_num(np.array(means)), color=SMOOTHNESS_COLOUR)
     changes.set_title("mean action change per step", fontsize=10)

@@ -1,31 +1,23 @@
 """Demonstrations: whole episodes of someone who can do the task.
 
-A `Demonstrations` record is checked when it is made and never changes; `first`, `subsample` and
-the other methods return new records whose provenance says what was done. States and actions are
-raw: nothing here normalises or clips. `file` reads and writes files, `check` looks at the content.
+A `Demonstrations` record never changes; `first`, `subsample` and the other methods return new
+records whose provenance says what was done. `file` reads and writes files, `check` looks at the
+content.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, get_args
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, get_args
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from spacil.demos.arrays import EpisodeArrays, tensors_from_arrays
-from spacil.demos.episode import Episode
+from spacil.demos.episode import FIELDS, OPTIONAL, Episode, EpisodeArrays, episodes_from_arrays
 from spacil.demos.metadata import DemoMetadata
-from spacil.demos.schema import FIELDS, check_structure
-from spacil.demos.selection import (
-    acted_rows,
-    episode_of_step,
-    first_steps,
-    keep_every,
-    select_episodes,
-    successors,
-    sum_groups,
-)
 from spacil.errors import ConfigError, DataError
+from spacil.seeding import stream
 from spacil.storage import content_hash
 from spacil.types import ExpertBatch
 
@@ -34,43 +26,33 @@ ActionKind = Literal["raw", "executed"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Demonstrations:
-    """E episodes with M steps in all, stored one after the other."""
+    """E episodes with M steps in all; the flat tensors are those of all episodes in a row."""
 
-    observations: Tensor
-    """[M+E, S] raw states, float32 or float64, one more per episode than actions."""
-    executed_actions: Tensor
-    """[M, A] float32 or float64, what the env was given."""
-    terminations: Tensor
-    """[M] bool"""
-    truncations: Tensor
-    """[M] bool"""
-    episode_lengths: Tensor
-    """[E] int64"""
-    actions: Tensor | None = None
-    """[M, A] float32 or float64, the expert's unclipped mean action; None where not known."""
-    rewards: Tensor | None = None
-    """[M] float64 or float32, for reports; imitation never learns from them."""
-    next_observations: Tensor | None = None
-    """[M, S] float32 or float64, what followed each step of a thinned record, whose next row is
-    that of a later step; None where the next row is the next observation."""
-    next_is_terminal: Tensor | None = None
-    """[M] bool, beside `next_observations`: whether the task ended there."""
-    initial_qpos: Tensor | None = None
-    """[E, nq] float64: with `initial_qvel`, the physics state an episode can be replayed from."""
-    initial_qvel: Tensor | None = None
-    """[E, nv] float64"""
+    episodes: tuple[Episode, ...]
+    """At least one; all of them have the same columns."""
     metadata: DemoMetadata = field(default_factory=DemoMetadata)
     source: str = "demonstrations"
     """Where the record was read from, for messages; no part of the content."""
 
     def __post_init__(self) -> None:
-        check_structure(self.tensors(), self.source)
+        if not self.episodes:
+            raise DataError(f"{self.source}: holds no episodes")
+        first = self.episodes[0].columns
+        for index, episode in enumerate(self.episodes):
+            for name, shape in episode.columns.items():
+                if shape != first[name]:
+                    raise DataError(
+                        f"{self.source}: {name} of episode {index} has columns {shape}, of episode "
+                        f"0 {first[name]}; expected the same in all episodes"
+                    )
 
     def __repr__(self) -> str:
         """One line; a notebook should not fill with tensors."""
-        steps = f"{self.num_episodes} episodes, {len(self.executed_actions)} steps"
+        steps = f"{self.num_episodes} episodes, {self.num_steps} steps"
         returns = "" if self.returns is None else f", return {float(self.returns.mean()):.2f}"
         return f"Demonstrations({self.metadata.task or 'no task'}: {steps}{returns})"
+
+    # --- made from arrays, and from others
 
     @classmethod
     def from_arrays(
@@ -102,19 +84,53 @@ class Demonstrations:
             "initial_qpos": initial_qpos,
             "initial_qvel": initial_qvel,
         }
-        arrays = {name: episodes for name, episodes in given.items() if episodes is not None}
+        arrays = {name: parts for name, parts in given.items() if parts is not None}
         return cls.from_named_arrays(arrays, metadata or DemoMetadata(), source)
 
     @classmethod
     def from_named_arrays(
-        cls,
-        arrays: Mapping[str, EpisodeArrays],
-        metadata: DemoMetadata,
-        source: str = "demonstrations",
+        cls, arrays: Mapping[str, EpisodeArrays], metadata: DemoMetadata, source: str
     ) -> "Demonstrations":
         """As `from_arrays`, for arrays that come in a map by field name."""
-        tensors, changes = tensors_from_arrays(arrays, source)
-        return cls(**tensors, metadata=metadata.with_changes(changes), source=source)
+        episodes, changes = episodes_from_arrays(arrays, source)
+        return cls(episodes, metadata.with_changes(changes), source)
+
+    @classmethod
+    def from_tensors(
+        cls, tensors: Mapping[str, Any], metadata: DemoMetadata, source: str
+    ) -> "Demonstrations":
+        """A record from flat arrays or tensors, as `tensors` returns them."""
+        unknown = sorted(tensors.keys() - FIELDS.keys() - {"episode_lengths"})
+        missing = {"observations", "executed_actions", "episode_lengths"} - tensors.keys()
+        if unknown or missing:
+            wrong = f"unknown tensors {unknown}" if unknown else f"no tensor {sorted(missing)}"
+            raise DataError(f"{source}: {wrong}; demonstrations have {', '.join(FIELDS)}")
+        arrays = {name: np.asarray(tensor) for name, tensor in tensors.items()}
+        given = arrays.pop("episode_lengths")
+        # In Python integers: others wrap round on hostile lengths.
+        is_plain = given.ndim == 1 and given.dtype.kind in "iu"
+        lengths = given.tolist() if is_plain else [-1]
+        num_steps = len(arrays["executed_actions"]) if arrays["executed_actions"].ndim else 0
+        if sum(lengths) != num_steps or min(lengths, default=0) < 0:
+            raise DataError(
+                f"{source}: episode_lengths add up to {sum(lengths)}, but there are {num_steps} "
+                "actions"
+            )
+        has_finals = len(arrays["observations"]) == num_steps + len(lengths)
+        split: dict[str, EpisodeArrays] = {}
+        for name, array in arrays.items():
+            if name.startswith("initial"):
+                split[name] = list(array)
+                continue
+            extra = int(name == "observations" and has_finals)
+            expected = num_steps + extra * len(lengths)
+            if array.ndim == 0 or len(array) != expected:
+                raise DataError(
+                    f"{source}: {name} has shape {array.shape}, expected {expected} rows "
+                    f"({len(lengths)} episodes, {num_steps} steps)"
+                )
+            split[name] = np.split(array, np.cumsum([length + extra for length in lengths])[:-1])
+        return cls.from_named_arrays(split, metadata, source)
 
     @classmethod
     def concatenate(cls, parts: Sequence["Demonstrations"]) -> "Demonstrations":
@@ -125,59 +141,102 @@ class Demonstrations:
         if not parts:
             raise DataError("nothing to concatenate: at least one record is needed")
         metadata = DemoMetadata.of_parts([(part.metadata, part.num_episodes) for part in parts])
-        all_tensors = [part.tensors() for part in parts]
-        if any(part.next_observations is not None for part in parts):
-            all_tensors = [
-                {**tensors, **successors(tensors)} if part.has_true_successors else tensors
-                for part, tensors in zip(parts, all_tensors, strict=True)
-            ]
-        kept = set(all_tensors[0]).intersection(*all_tensors)
-        left_out = sorted(set().union(*all_tensors) - kept)
-        if left_out:
-            metadata = metadata.with_change("leave_out_tensors_some_parts_lack", names=left_out)
-        tensors = {name: torch.cat([part[name] for part in all_tensors]) for name in kept}
-        return cls(**tensors, metadata=metadata, source=" + ".join(part.source for part in parts))
+        episodes = [episode for part in parts for episode in part.episodes]
+        if any(part.is_thinned for part in parts):
+            episodes = [episode.with_successors() for episode in episodes]
+        held = [{name for name in OPTIONAL if getattr(e, name) is not None} for e in episodes]
+        if lacking := sorted(set[str]().union(*held) - held[0].intersection(*held)):
+            metadata = metadata.with_change("leave_out_tensors_some_parts_lack", names=lacking)
+            episodes = [episode.with_tensors(**dict.fromkeys(lacking)) for episode in episodes]
+        return cls(tuple(episodes), metadata, " + ".join(part.source for part in parts))
 
-    def tensors(self) -> dict[str, Tensor]:
-        """The tensors that are there, by field name."""
-        values = {field.name: getattr(self, field.name) for field in FIELDS}
-        return {name: value for name, value in values.items() if value is not None}
+    # --- what it holds
 
     @property
     def num_episodes(self) -> int:
-        return len(self.episode_lengths)
+        return len(self.episodes)
 
     @property
     def num_steps(self) -> int:
-        return len(self.executed_actions)
+        return int(self.episode_lengths.sum())
 
     @property
     def num_states(self) -> int:
-        return self.observations.shape[1]
+        return self.episodes[0].observations.shape[1]
 
     @property
     def num_actions(self) -> int:
-        return self.executed_actions.shape[1]
+        return self.episodes[0].executed_actions.shape[1]
 
     @property
+    def is_thinned(self) -> bool:
+        """Whether steps were left out: the row after a step is that of a later one."""
+        return self.episodes[0].next_observations is not None
+
+    @cached_property
     def content_hash(self) -> str:
         """SHA-256 over the metadata and every tensor: equal hash, equal demonstrations."""
         return content_hash(self.tensors(), self.metadata.as_document())
 
+    @cached_property
+    def episode_lengths(self) -> Tensor:
+        """[E] int64"""
+        return torch.tensor([len(episode) for episode in self.episodes])
+
+    @cached_property
+    def episode_of_step(self) -> Tensor:
+        """[M] int64"""
+        return torch.repeat_interleave(torch.arange(self.num_episodes), self.episode_lengths)
+
+    @cached_property
+    def step_in_episode(self) -> Tensor:
+        """[M] int64, counted from 0"""
+        return torch.cat([torch.arange(len(episode)) for episode in self.episodes])
+
+    @cached_property
+    def observations(self) -> Tensor:
+        """[M+E, S], one more per episode than actions."""
+        return torch.cat([episode.observations for episode in self.episodes])
+
+    @cached_property
+    def executed_actions(self) -> Tensor:
+        """[M, A]"""
+        return torch.cat([episode.executed_actions for episode in self.episodes])
+
+    @cached_property
+    def actions(self) -> Tensor | None:
+        """[M, A], or None where raw actions are not known."""
+        return self._flat("actions")
+
+    @cached_property
+    def rewards(self) -> Tensor | None:
+        """[M], or None where they are not known."""
+        return self._flat("rewards")
+
     @property
+    def terminations(self) -> Tensor:
+        """[M] bool, true on the last step of an episode that the task ended."""
+        return torch.cat([episode.step_flags["terminations"] for episode in self.episodes])
+
+    @property
+    def truncations(self) -> Tensor:
+        """[M] bool, true on the last step of an episode that was cut."""
+        return torch.cat([episode.step_flags["truncations"] for episode in self.episodes])
+
+    @cached_property
     def states(self) -> Tensor:
         """[M, S] float32, the observations that actions were taken in."""
-        return self.observations[acted_rows(self.episode_lengths)].float()
+        return torch.cat([episode.observations[:-1] for episode in self.episodes]).float()
 
-    @property
+    @cached_property
     def next_states(self) -> Tensor:
         """[M, S] float32, the observation that followed each of `states`."""
-        return successors(self.tensors())["next_observations"].float()
-
-    @property
-    def has_true_successors(self) -> bool:
-        """False where a record was thinned and what followed its steps was not kept."""
-        return self.next_observations is not None or not self.metadata.is_thinned
+        return torch.cat(
+            [
+                e.observations[1:] if e.next_observations is None else e.next_observations
+                for e in self.episodes
+            ]
+        ).float()
 
     @property
     def state_mean(self) -> Tensor:
@@ -194,25 +253,15 @@ class Demonstrations:
         """[E] float64, the sum of each episode's rewards; None without rewards."""
         if self.rewards is None:
             return None
-        episodes = episode_of_step(self.episode_lengths)
-        return sum_groups(self.rewards.double(), episodes, self.num_episodes)
+        zeros = torch.zeros(self.num_episodes, dtype=torch.float64)
+        return zeros.index_add(0, self.episode_of_step, self.rewards.double())
 
-    def episode(self, index: int) -> Episode:
-        if not 0 <= index < self.num_episodes:
-            raise DataError(f"{self.source}: no episode {index}; there are {self.num_episodes}")
-        length = int(self.episode_lengths[index])
-        first = int(first_steps(self.episode_lengths)[index])
-        steps = slice(first, first + length)
-        return Episode(
-            observations=self.observations[first + index : first + index + length + 1],
-            executed_actions=self.executed_actions[steps],
-            actions=None if self.actions is None else self.actions[steps],
-            rewards=None if self.rewards is None else self.rewards[steps],
-            is_terminated=bool(self.terminations[steps].any()),
-            is_truncated=bool(self.truncations[steps].any()),
-            initial_qpos=None if self.initial_qpos is None else self.initial_qpos[index],
-            initial_qvel=None if self.initial_qvel is None else self.initial_qvel[index],
-        )
+    def tensors(self) -> dict[str, Tensor]:
+        """The flat tensors that are there, by field name, as files hold them."""
+        flags = {"terminations": self.terminations, "truncations": self.truncations}
+        flat = {name: self._flat(name) for name in FIELDS if name not in flags}
+        flat |= {**flags, "episode_lengths": self.episode_lengths}
+        return {name: tensor for name, tensor in flat.items() if tensor is not None}
 
     def expert_batch(self, which: ActionKind) -> ExpertBatch:
         """All steps, with raw or executed actions; never one for the other."""
@@ -224,8 +273,11 @@ class Demonstrations:
                 f"{self.source}: holds executed actions only, raw ones were asked for; "
                 "use executed actions on both sides, or record the expert again"
             )
-        terminated = successors(self.tensors())["next_is_terminal"]
+        ends = [episode.with_successors().next_is_terminal for episode in self.episodes]
+        terminated = torch.cat([end for end in ends if end is not None])
         return ExpertBatch(self.states, actions.float(), self.next_states, terminated)
+
+    # --- parts and variations of it
 
     def first(self, num_episodes: int, start: int = 0) -> "Demonstrations":
         """So many episodes from episode `start` on; more than there are is refused."""
@@ -241,11 +293,10 @@ class Demonstrations:
             )
         if num_episodes == self.num_episodes:
             return self
-        indices = torch.arange(self.num_episodes)
-        is_kept = (indices >= start) & (indices < start + num_episodes)
         details = {"num_episodes": num_episodes, **({"start": start} if start else {})}
         metadata = self.metadata.with_change("keep_first_episodes", **details)
-        return self._with(select_episodes(self.tensors(), is_kept), metadata)
+        chosen = self.episodes[start : start + num_episodes]
+        return replace(self, episodes=chosen, metadata=metadata)
 
     def subsample(self, every: int, offset: int = 0) -> "Demonstrations":
         """Every n-th step of each episode, from step `offset`; returns and ends are kept.
@@ -264,36 +315,63 @@ class Demonstrations:
             return self
         details = {"every": every, **({"offset": offset} if offset else {})}
         metadata = self.metadata.with_change("subsample", **details)
-        return self._with(keep_every(self.tensors(), every, offset), metadata)
+        thinned = tuple(episode.thinned(every, offset) for episode in self.episodes)
+        return replace(self, episodes=thinned, metadata=metadata)
 
     def without_nonfinite_episodes(self) -> "Demonstrations":
         """The episodes whose observations and actions are all finite; the rest is recorded."""
-        is_bad = self.nonfinite_episodes()
-        if not is_bad.any():
+        is_bad = [not episode.is_finite() for episode in self.episodes]
+        if not any(is_bad):
             return self
-        dropped = torch.nonzero(is_bad).flatten().tolist()
+        dropped = [index for index, bad in enumerate(is_bad) if bad]
         metadata = self.metadata.with_change("drop_nonfinite_episodes", episodes=dropped)
-        return self._with(select_episodes(self.tensors(), ~is_bad), metadata)
+        kept = tuple(e for e, bad in zip(self.episodes, is_bad, strict=True) if not bad)
+        return replace(self, episodes=kept, metadata=metadata)
 
-    def nonfinite_episodes(self) -> Tensor:
-        """[E] bool, episodes with a NaN or an infinity where imitation would read it."""
-        lengths = self.episode_lengths
-        is_bad = torch.zeros(self.num_episodes, dtype=torch.bool)
-        for tensor, rows_per_episode in (
-            (self.observations, lengths + 1),
-            (self.executed_actions, lengths),
-            (self.actions, lengths),
-            (self.next_observations, lengths),
-        ):
-            if tensor is not None:
-                episodes = episode_of_step(rows_per_episode)
-                is_bad[episodes[~tensor.float().isfinite().all(dim=1)]] = True
-        return is_bad
+    def without(self, names: Iterable[str]) -> "Demonstrations":
+        """The record without some optional tensors."""
+        left_out = [name for name in names if self._flat(name) is not None]
+        if not left_out:
+            return self
+        metadata = self.metadata.with_change("leave_out_tensors", names=left_out)
+        episodes = tuple(e.with_tensors(**dict.fromkeys(left_out)) for e in self.episodes)
+        return replace(self, episodes=episodes, metadata=metadata)
+
+    def with_observation_noise(self, noise: float, seed: int) -> "Demonstrations":
+        """Gaussian noise on every observation, `noise` standard deviations of its column.
+
+        Actions stay those taken in the undisturbed state, as a sensor would see it. The successors
+        of a thinned record are observations of their own, with draws of their own.
+        """
+        if not 0 <= noise < float("inf"):
+            raise ConfigError(f"the observation noise is {noise}, expected 0 or more")
+        if noise == 0:
+            return self
+        generator = stream(seed, "demonstration-noise")
+        scale = noise * self.state_std
+        noisy: dict[str, Sequence[Tensor]] = {}
+        for name, extra in (("observations", 1), ("next_observations", 0)):
+            if (flat := self._flat(name)) is not None:
+                draws = torch.randn(flat.shape, generator=generator, dtype=torch.float64)
+                disturbed = (flat + scale * draws).to(flat.dtype)
+                noisy[name] = disturbed.split((self.episode_lengths + extra).tolist())
+        return replace(
+            self,
+            episodes=tuple(
+                episode.with_tensors(**{name: parts[index] for name, parts in noisy.items()})
+                for index, episode in enumerate(self.episodes)
+            ),
+            metadata=self.metadata.with_change("add_observation_noise", noise=noise, seed=seed),
+        )
+
+    def _flat(self, name: str) -> Tensor | None:
+        """The tensors of one field, all episodes in a row; one row each of a start state."""
+        parts = [getattr(episode, name) for episode in self.episodes]
+        if parts[0] is None:
+            return None
+        return torch.stack(parts) if name.startswith("initial") else torch.cat(parts)
 
     def _states_for_statistics(self) -> Tensor:
         if self.num_steps == 0:
             raise DataError(f"{self.source}: no steps, so the states have no mean")
         return self.states.double()
-
-    def _with(self, tensors: Mapping[str, Tensor], metadata: DemoMetadata) -> "Demonstrations":
-        return Demonstrations(**tensors, metadata=metadata, source=self.source)

@@ -7,7 +7,6 @@ import torch
 from spacil.demos.common_frame import CommonFrame, bundled_frame, recorded_evaluation
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import load_demos
-from spacil.demos.selection import episode_of_step, sum_groups
 
 DEMONSTRATOR_KEYS = (
     "average_return",
@@ -61,10 +60,10 @@ def action_change_in(demos: Demonstrations) -> float | None:
     """
     actions, lengths = demos.executed_actions.double(), demos.episode_lengths
     is_long = lengths > 1
-    if demos.next_observations is not None or not bool(is_long.any()):
+    if demos.is_thinned or not bool(is_long.any()):
         return None
-    episodes = episode_of_step(lengths)
     changes = torch.linalg.vector_norm(actions[1:] - actions[:-1], dim=-1)
-    is_within = episodes[1:] == episodes[:-1]
-    totals = sum_groups(changes[is_within], episodes[1:][is_within], len(lengths))
+    episodes = demos.episode_of_step[1:]
+    is_within = demos.step_in_episode[1:] > 0
+    totals = changes.new_zeros(len(lengths)).index_add(0, episodes[is_within], changes[is_within])
     return float((totals[is_long] / (lengths[is_long] - 1)).mean())

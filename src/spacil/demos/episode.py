@@ -1,25 +1,261 @@
-"""One episode out of a record of demonstrations."""
+"""One demonstrated episode, and how anyone's arrays become one.
 
-from dataclasses import dataclass
+Integers and half precision are cast, gaps that have one sensible filling are filled, and every such
+change is handed back for the provenance. Refused: objects (they would need pickle), text, complex
+numbers, values that do not survive the cast, and arrays that do not fit together.
+"""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
+
+from spacil.errors import DataError
+
+EpisodeArrays = Sequence[ArrayLike]
+"""One array per episode."""
+
+SINGLE, DOUBLE, FLAGS = (np.float32, np.float64), (np.float64, np.float32), (np.bool_,)
+FIELDS: dict[str, tuple[tuple[type[np.generic], ...], int]] = {
+    "observations": (SINGLE, 2),
+    "actions": (SINGLE, 2),
+    "executed_actions": (SINGLE, 2),
+    "rewards": (DOUBLE, 1),
+    "terminations": (FLAGS, 1),
+    "truncations": (FLAGS, 1),
+    "next_observations": (SINGLE, 2),
+    "next_is_terminal": (FLAGS, 1),
+    "initial_qpos": ((np.float64,), 1),
+    "initial_qvel": ((np.float64,), 1),
+}
+"""Array of one episode -> the dtypes it keeps (any other is cast to the first), its axes."""
+OPTIONAL = (
+    *("actions", "rewards", "next_observations", "next_is_terminal"),
+    *("initial_qpos", "initial_qvel"),
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Episode:
-    """One demonstrated episode: views into the record, nothing copied."""
+    """T steps of a demonstrator. States and actions are raw: neither normalised nor clipped."""
 
     observations: Tensor
-    """[T+1, S]; the last one is where the episode ended."""
+    """[T+1, S] float32 or float64; the last one is where the episode ended."""
     executed_actions: Tensor
-    """[T, A]"""
-    actions: Tensor | None
-    """[T, A] raw"""
-    rewards: Tensor | None
-    """[T]"""
+    """[T, A] float32 or float64, what the env was given."""
     is_terminated: bool
+    """True if the task ended it."""
     is_truncated: bool
-    initial_qpos: Tensor | None
-    """[nq]"""
-    initial_qvel: Tensor | None
-    """[nv]"""
+    """True if it was cut, for example by a time limit."""
+    actions: Tensor | None = None
+    """[T, A] the demonstrator's unclipped mean actions; None where not known."""
+    rewards: Tensor | None = None
+    """[T] float64 or float32, for reports; imitation never learns from them."""
+    next_observations: Tensor | None = None
+    """[T, S] true successors of thinned steps, whose next row is that of a later step; or None."""
+    next_is_terminal: Tensor | None = None
+    """[T] bool, beside `next_observations`: whether the task ended there."""
+    initial_qpos: Tensor | None = None
+    """[nq] float64: with `initial_qvel`, the physics state the episode can be replayed from."""
+    initial_qvel: Tensor | None = None
+    """[nv] float64"""
+
+    def __post_init__(self) -> None:
+        steps, num_states = len(self), self.observations.shape[-1]
+        expected = {
+            "observations": (steps + 1, num_states),
+            "actions": tuple(self.executed_actions.shape),
+            "rewards": (steps,),
+            "next_observations": (steps, num_states),
+            "next_is_terminal": (steps,),
+        }
+        for name, shape in expected.items():
+            tensor = getattr(self, name)
+            if tensor is not None and tuple(tensor.shape) != shape:
+                raise DataError(
+                    f"{name} has shape {tuple(tensor.shape)}, expected {shape} beside "
+                    f"executed_actions {tuple(self.executed_actions.shape)}"
+                )
+        for first, second in (
+            ("initial_qpos", "initial_qvel"),
+            ("next_observations", "next_is_terminal"),
+        ):
+            if (getattr(self, first) is None) != (getattr(self, second) is None):
+                raise DataError(f"only one of {first} and {second} is there, expected both or none")
+        ends, num_before = self.next_is_terminal, steps - self.is_terminated
+        if ends is not None and bool(ends[:num_before].any()):
+            step = int(ends.long().argmax())
+            raise DataError(f"next_is_terminal is true at step {step}, which no termination says")
+
+    @property
+    def columns(self) -> dict[str, tuple[int, ...] | None]:
+        """Sizes of a row by field, the same in all episodes of a record; None: not held."""
+        tensors = {name: getattr(self, name) for name in FIELDS if hasattr(self, name)}
+        return {
+            name: None if x is None else tuple(x.shape[0 if name.startswith("initial") else 1 :])
+            for name, x in tensors.items()
+        }
+
+    def __len__(self) -> int:
+        return len(self.executed_actions)
+
+    @property
+    def step_flags(self) -> dict[str, Tensor]:
+        """`terminations` and `truncations` [T] bool: an end can stand on the last step only."""
+        is_last = torch.arange(len(self)) == len(self) - 1
+        return {
+            "terminations": is_last & self.is_terminated,
+            "truncations": is_last & self.is_truncated,
+        }
+
+    def with_successors(self) -> "Episode":
+        """Return the episode with what followed each step beside it, as a thinned one holds."""
+        if self.next_observations is not None:
+            return self
+        following, ends = self.observations[1:], self.step_flags["terminations"]
+        return self.with_tensors(next_observations=following, next_is_terminal=ends)
+
+    def with_tensors(self, **tensors: Tensor | None) -> "Episode":
+        """Return the episode with some tensors replaced, or left out."""
+        return replace(self, **tensors)  # type: ignore[arg-type]  # flags are no tensors
+
+    def thinned(self, every: int, offset: int) -> "Episode":
+        """Keep steps offset, offset + every, ..., the final observation and the true successors.
+
+        An episode that ends before `offset` keeps its last step. A kept step carries the rewards of
+        the steps up to the next kept one, the first also of those before it.
+        """
+        whole = self.with_successors()
+        start = max(min(offset, len(self) - 1), 0)
+        kept = slice(start, None, every)
+        changed: dict[str, Tensor] = {
+            name: getattr(whole, name)[kept]
+            for name in ("executed_actions", "actions", "next_observations", "next_is_terminal")
+            if getattr(whole, name) is not None
+        }
+        if self.rewards is not None:
+            block = ((torch.arange(len(self)) - start) // every).clamp(min=0)
+            sums = self.rewards.new_zeros(len(changed["executed_actions"]))
+            changed["rewards"] = sums.index_add(0, block, self.rewards)
+        changed["observations"] = torch.cat([self.observations[:-1][kept], self.observations[-1:]])
+        return whole.with_tensors(**changed)
+
+    def is_finite(self) -> bool:
+        """Whether imitation could read it all: in float32, a double may be too large."""
+        read = (self.observations, self.executed_actions, self.actions, self.next_observations)
+        return all(bool(x.float().isfinite().all()) for x in read if x is not None)
+
+
+def episodes_from_arrays(
+    arrays: Mapping[str, EpisodeArrays], source: str
+) -> tuple[tuple[Episode, ...], list[dict[str, Any]]]:
+    """Make episodes of arrays by field name, one per episode; return them and what was changed.
+
+    Without flags every episode counts as truncated; sources without a final observation (as many
+    observations as actions) get the last one repeated, which no state-action pair contains.
+    """
+    num_episodes = len(arrays["executed_actions"])
+    for name, parts in arrays.items():
+        if len(parts) != num_episodes:
+            raise DataError(
+                f"{source}: {name} has {len(parts)} episodes, executed_actions {num_episodes}"
+            )
+    casts: dict[str, str] = {}
+    columns = {
+        name: [
+            _cast(name, values, f"{source}: {name} of episode {index}", casts)
+            for index, values in enumerate(parts)
+        ]
+        for name, parts in arrays.items()
+    }
+    lengths = [len(part) for part in columns["executed_actions"]]
+    changes: list[dict[str, Any]] = []
+    if _complete_observations(columns["observations"], lengths, source):
+        changes.append({"operation": "repeat_last_observation_as_final"})
+    ends = {name: columns.pop(name, None) for name in ("terminations", "truncations")}
+    if not any(ends.values()):
+        ends["truncations"] = [np.arange(length) == length - 1 for length in lengths]
+        changes.append({"operation": "mark_episode_ends_as_truncated"})
+    if casts:
+        changes.append({"operation": "cast", **casts})
+    episodes = []
+    for index, length in enumerate(lengths):
+        flags = {}
+        for name, values in ends.items():
+            flag = np.zeros(length, np.bool_) if values is None else values[index]
+            if flag.shape != (length,) or flag[:-1].any():
+                where = f"ends at step {int(flag.argmax())} by its {name}"
+                raise DataError(f"{source}: episode {index} {where}, but has {length} steps")
+            flags[name] = bool(flag.any())
+        try:
+            episodes.append(
+                Episode(
+                    is_terminated=flags["terminations"],
+                    is_truncated=flags["truncations"],
+                    **{name: torch.from_numpy(column[index]) for name, column in columns.items()},
+                )
+            )
+        except DataError as error:
+            raise DataError(f"{source}: episode {index}: {error}") from None
+    return tuple(episodes), changes
+
+
+def _complete_observations(
+    observations: list[NDArray[Any]], lengths: list[int], source: str
+) -> bool:
+    """Append the final observation where no episode has one; returns whether it did."""
+    extra = [len(rows) - length for rows, length in zip(observations, lengths, strict=True)]
+    for index, count in enumerate(extra):
+        if count not in (0, 1) or count != extra[0]:
+            raise DataError(
+                f"{source}: episode {index} has {len(observations[index])} observations and "
+                f"{lengths[index]} actions; expected as many observations as actions, or one more, "
+                "for the final observation of every episode, or of none"
+            )
+    if not extra or extra[0] == 1:
+        return False
+    if 0 in lengths:
+        raise DataError(f"{source}: episode {lengths.index(0)} is empty: remove it")
+    observations[:] = [np.concatenate([rows, rows[-1:]]) for rows in observations]
+    return True
+
+
+def _cast(name: str, values: ArrayLike, where: str, casts: dict[str, str]) -> NDArray[Any]:
+    """Copy one array in a dtype of its field: it must not change with the caller's."""
+    dtypes, num_axes = FIELDS[name]
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # nested lists of unequal lengths
+        raise DataError(f"{where} is not a rectangular array: {error}") from None
+    if array.dtype.kind == "O":
+        raise DataError(
+            f"{where} is an object array, which would need pickle to store or read; "
+            "save plain numbers: np.asarray(values, dtype=np.float32)"
+        )
+    if array.dtype.kind not in ("fiub" if dtypes == FLAGS else "fiu"):
+        raise DataError(f"{where} is {array.dtype}, expected real numbers")
+    if array.ndim != num_axes or 0 in array.shape[1:]:
+        expected = "[steps, columns]" if num_axes == 2 else "[steps]"
+        is_discrete = "actions" in name and array.ndim == 1 and array.dtype.kind in "iu"
+        hint = "; actions must be continuous vectors (a Box space)" if is_discrete else ""
+        raise DataError(f"{where} has shape {array.shape}, expected {expected}{hint}")
+    if dtypes == FLAGS:
+        flags = array.astype(np.bool_)
+        if not np.array_equal(flags, array):
+            raise DataError(f"{where} holds values other than 0 and 1")
+        return flags
+    with np.errstate(over="ignore", invalid="ignore"):  # invalid: some NaN say so when cast
+        cast = array.astype(array.dtype.type if array.dtype.type in dtypes else dtypes[0])
+        # Networks read float32, also where the record holds more.
+        lost = np.isfinite(array) & ~np.isfinite(cast.astype(dtypes[0], copy=False))
+    if lost.any():
+        place = tuple(int(index) for index in np.argwhere(lost)[0])
+        wide = np.dtype(dtypes[0])
+        raise DataError(f"{where} is {array[place]} at {place}: too large for {wide}")
+    if array.dtype.type != cast.dtype.type:
+        casts[name] = f"{array.dtype.name} -> {cast.dtype.name}"
+    return np.ascontiguousarray(cast, dtype=cast.dtype.newbyteorder("="))

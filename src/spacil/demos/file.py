@@ -1,9 +1,8 @@
 """Demonstration files: the native one, and the way to all others.
 
 Native: one safetensors file with one JSON document in its header, and a content hash over the
-document and all tensors, so that any changed bit is found. A file is refused as a whole or loaded
-as a whole, and nothing in it is ever executed or imported. Other formats are parsed in the
-importer's child process.
+document and all tensors, so that any changed bit is found. Nothing in a file is ever executed or
+imported. Other formats are read in a child process with limits.
 """
 
 import os
@@ -15,19 +14,58 @@ from pathlib import Path
 
 from spacil import storage
 from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.edits import without_tensors
-from spacil.demos.formats import csv_file, imitation, minari
-from spacil.demos.formats.d4rl import export_d4rl, import_d4rl
-from spacil.demos.formats.npz import export_npz, import_npz
+from spacil.demos.episode import OPTIONAL
+from spacil.demos.formats import csv_file, d4rl, imitation, minari, npz
 from spacil.demos.metadata import DemoMetadata
-from spacil.demos.schema import check_structure
-from spacil.demos.seal import FORMAT
 from spacil.errors import ConfigError, DataError, StorageError
-from spacil.storage import sealed_file as single_file
+from spacil.foreign import Reader, read_foreign
+from spacil.storage import sealed_file
 
 NATIVE_SUFFIX = ".demos.safetensors"
-FORMAT_VERSION = 1
-_DOCUMENT_KEYS = {"task", "env_fingerprint", "provenance"}
+FORMAT, FORMAT_VERSION = "spacil-demonstrations", 1
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of others: files known by their suffixes, else folders by a file they hold."""
+
+    read: Reader
+    """Called in the child process."""
+    write: Callable[[Demonstrations, Path], None]
+    suffixes: tuple[str, ...] = ()
+    marker: str = ""
+    """File that every folder of this format holds."""
+    leaves_out: tuple[str, ...] = ()
+    """Optional tensors of a record that it has no place for."""
+    library: str = "numpy"
+    """Package that it needs."""
+    extra: str = ""
+    """Optional part of spacil that brings the package."""
+
+
+_ALL_BUT_REWARDS = tuple(name for name in OPTIONAL if name != "rewards")
+
+FORMATS = {
+    "npz": Format(npz.read_npz, npz.write_npz, (".npz",)),
+    "csv": Format(csv_file.read_csv, csv_file.write_csv, (".csv",), leaves_out=_ALL_BUT_REWARDS),
+    "d4rl": Format(d4rl.read_d4rl, d4rl.write_d4rl, (".hdf5", ".h5"), library="h5py", extra="hdf5"),
+    "minari": Format(
+        minari.read_minari,
+        minari.write_minari,
+        marker="data/metadata.json",
+        library="minari",
+        extra="minari",
+    ),
+    "imitation": Format(
+        imitation.read_imitation,
+        imitation.write_imitation,
+        marker="dataset_info.json",
+        leaves_out=_ALL_BUT_REWARDS,
+        library="datasets",
+        extra="imitation",
+    ),
+}
+"""A new format is one file in `formats` and one row here."""
 
 
 def load_demos(source: str | Path) -> Demonstrations:
@@ -42,12 +80,19 @@ def load_demos(source: str | Path) -> Demonstrations:
             return _load_native(path)
     path = _path_of(source)
     with storage.os_errors_as(DataError, "read", path):
-        is_file, is_folder = path.is_file(), path.is_dir()
-    if not (is_file or is_folder):
-        names = ", ".join(sorted(bundled)) or "none"
-        raise DataError(f"no demonstrations '{source}': no such file; bundled tasks: {names}")
-    name = _format_of_folder(path) if is_folder else _format_of_file(path)
-    return _FORMATS[name].load(path)
+        is_folder = path.is_dir()
+        if not (is_folder or path.is_file()):
+            names = ", ".join(sorted(bundled)) or "none"
+            raise DataError(f"no demonstrations '{source}': no such file; bundled tasks: {names}")
+    name = _format_of_folder(path) if is_folder else _format_by_suffix(path) or "native"
+    if name == "native":
+        return _load_native(path)
+    known = FORMATS[name]
+    arrays, notes = read_foreign(known.read, path, known.library, known.extra)
+    ignored = notes.pop("ignored", [])
+    change = {"file": path.name, **({"ignored": ignored} if ignored else {})}
+    metadata = DemoMetadata(**notes).with_change(f"import_{name}", **change)
+    return Demonstrations.from_tensors(arrays, metadata, str(path))
 
 
 def require_name(source: object) -> None:
@@ -66,38 +111,50 @@ def save_demos(demos: Demonstrations, target: str | Path, form: str | None = Non
     `.safetensors` is the native format, any other ending that of its format, `minari:ID` a new
     dataset in the local Minari root. What the format has no place for is left out (`left_out`).
     """
-    known = _FORMATS[require_savable(target, form)]
-    known.save(without_tensors(demos, known.leaves_out), _path_of(target))
+    name, path = require_savable(target, form), _path_of(target)
+    if name == "native":
+        document = demos.metadata.as_document()
+        sealed_file.save(path, demos.tensors(), document, FORMAT, FORMAT_VERSION)
+        return
+    if not all(map(len, demos.episodes)):
+        raise DataError(f"{demos.source}: an episode is empty, which {name} cannot hold: remove it")
+    try:
+        FORMATS[name].write(demos, path)
+    except ImportError as error:
+        raise ConfigError(
+            f"writing {name} needs {error.name}: pip install 'spacil[{FORMATS[name].extra}]'"
+        ) from None
 
 
 def left_out(demos: Demonstrations, form: str) -> list[str]:
     """The tensors of a record that a format has no place for."""
-    return [name for name in _FORMATS[form].leaves_out if getattr(demos, name) is not None]
+    names = () if form == "native" else FORMATS[form].leaves_out
+    return [name for name in names if name in demos.tensors()]
 
 
 def require_savable(target: str | Path, form: str | None = None) -> str:
     """Refuse a target that cannot be written: worth asking before hours of recording."""
-    if form is not None and form not in _FORMATS:
-        raise ConfigError(f"no format '{form}'; choose {', '.join(_FORMATS)}")
-    path = _path_of(target)
-    name = form or _format_of_target(target)
+    names = ["native", *FORMATS]
+    if form is not None and form not in names:
+        raise ConfigError(f"no format '{form}'; choose {', '.join(names)}")
+    path, is_id = _path_of(target), _is_minari_id(target)
+    name = form or ("minari" if is_id else _format_by_suffix(path))
     if name is None:
-        endings = [ending for known in _FORMATS.values() for ending in known.suffixes]
         raise DataError(
             f"cannot save demonstrations as '{path.name}': end the name in "
-            f"{' or '.join(endings)}, e.g. Hopper-v4{NATIVE_SUFFIX}, or name the format: "
-            f"{', '.join(_FORMATS)}"
+            f"{' or '.join(_SUFFIXES)}, e.g. Hopper-v4{NATIVE_SUFFIX}, or name the format: "
+            f"{', '.join(names)}"
         )
-    known = _FORMATS[name]
-    if known.suffixes and path.suffix.lower() not in known.suffixes:
+    suffixes = [suffix for suffix, known in _SUFFIXES.items() if known == name]
+    if suffixes and path.suffix.lower() not in suffixes:
         # Under another suffix it would be taken for another format, or for none.
-        raise ConfigError(f"'{path.name}': the name of a {name} file ends in {known.suffixes[0]}")
+        raise ConfigError(f"'{path.name}': the name of a {name} file ends in {suffixes[0]}")
     with storage.os_errors_as(StorageError, "write", path):
-        if not (path.parent.is_dir() or _is_minari_id(target)):
+        if not (is_id or path.parent.is_dir()):
             raise StorageError(f"cannot write {str(path)!r}: there is no folder of that name")
-        if known.suffixes and path.is_dir():
+        if suffixes and path.is_dir():
             raise StorageError(f"cannot write {str(path)!r}: it is a folder")
-        if not known.suffixes and os.path.lexists(path):
+        if not suffixes and os.path.lexists(path):
             raise StorageError(f"{str(path)!r} exists already and is not written over")
     return name
 
@@ -119,74 +176,35 @@ def bundled_files(suffix: str) -> dict[str, Traversable]:
     }
 
 
-def _save_native(demos: Demonstrations, path: Path) -> None:
-    document = demos.metadata.as_document()
-    single_file.save(path, demos.tensors(), document, FORMAT, FORMAT_VERSION)
-
-
 def _load_native(path: Path) -> Demonstrations:
-    tensors, document = single_file.load(path, FORMAT, FORMAT_VERSION)
-    if set(document) != _DOCUMENT_KEYS:
+    tensors, document = sealed_file.load(path, FORMAT, FORMAT_VERSION)
+    if set(document) != {"task", "env_fingerprint", "provenance"}:
         raise DataError(f"{path}: its document was changed or damaged; fetch or record it again")
-    check_structure(tensors, str(path))
-    return Demonstrations(**tensors, metadata=DemoMetadata(**document), source=str(path))
-
-
-def _path_of(source: str | Path) -> Path:
-    return minari.dataset_folder(str(source)) if _is_minari_id(source) else Path(source)
+    return Demonstrations.from_tensors(tensors, DemoMetadata(**document), str(path))
 
 
 def _is_minari_id(source: str | Path) -> bool:
     return isinstance(source, str) and source.startswith(minari.PREFIX)
 
 
-def _format_of_file(path: Path) -> str:
-    """By its ending; any other is read as native, whose reader says what it is."""
-    return _SUFFIXES.get(path.suffix.lower(), "native")
+def _path_of(source: str | Path) -> Path:
+    if _is_minari_id(source):
+        return minari.dataset_folder(str(source).removeprefix(minari.PREFIX))
+    return Path(source)
 
 
-def _format_of_target(target: str | Path) -> str | None:
-    return "minari" if _is_minari_id(target) else _SUFFIXES.get(Path(target).suffix.lower())
+_SUFFIXES = {".safetensors": "native"}
+_SUFFIXES |= {suffix: name for name, known in FORMATS.items() for suffix in known.suffixes}
+
+
+def _format_by_suffix(path: Path) -> str | None:
+    return _SUFFIXES.get(path.suffix.lower())
 
 
 def _format_of_folder(path: Path) -> str:
-    markers = {name: known.marker for name, known in _FORMATS.items() if known.marker}
+    markers = {name: known.marker for name, known in FORMATS.items() if known.marker}
     for name, marker in markers.items():
         if (path / marker).is_file():
             return name
     expected = " nor ".join(f"{marker} ({name})" for name, marker in markers.items())
     raise DataError(f"{path}: a folder that holds no demonstrations: neither {expected} is there")
-
-
-@dataclass(frozen=True)
-class _Format:
-    """How one format is read and written: a file by its suffixes, else a folder by its marker."""
-
-    load: Callable[[Path], Demonstrations]
-    save: Callable[[Demonstrations, Path], None]
-    suffixes: tuple[str, ...] = ()
-    marker: str = ""
-    """A file that every folder of this format holds."""
-    leaves_out: tuple[str, ...] = ()
-    """Optional tensors of a record that it has no place for."""
-
-
-# A new format is one file in `formats` and one line here.
-_FORMATS = {
-    "native": _Format(_load_native, _save_native, (".safetensors",)),
-    "npz": _Format(import_npz, export_npz, (".npz",)),
-    "csv": _Format(
-        csv_file.import_csv, csv_file.export_csv, (".csv",), leaves_out=csv_file.LEAVES_OUT
-    ),
-    "d4rl": _Format(import_d4rl, export_d4rl, (".hdf5", ".h5")),
-    "minari": _Format(
-        minari.import_minari, minari.export_minari, marker=f"data/{minari.METADATA_FILE}"
-    ),
-    "imitation": _Format(
-        imitation.import_imitation,
-        imitation.export_imitation,
-        marker=imitation.INFO_FILE,
-        leaves_out=imitation.LEAVES_OUT,
-    ),
-}
-_SUFFIXES = {suffix: name for name, known in _FORMATS.items() for suffix in known.suffixes}

@@ -4,7 +4,7 @@ Nothing here names a class or a file to import: metadata is compared and printed
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -42,16 +42,6 @@ class DemoMetadata:
             "provenance": self.provenance,
         }
 
-    @property
-    def is_thinned(self) -> bool:
-        """Whether steps of some episodes were left out since they were recorded."""
-        return any(map(_is_thinning, self._all_changes()))
-
-    @property
-    def has_cut_starts(self) -> bool:
-        """Whether thinning left out the first steps of some episodes."""
-        return any(_is_thinning(change) and change.get("offset") for change in self._all_changes())
-
     def with_changes(self, changes: Sequence[Mapping[str, Any]]) -> "DemoMetadata":
         """The same metadata with more entries at the end of the provenance's `changes`."""
         if not changes:
@@ -82,21 +72,6 @@ class DemoMetadata:
             for metadata, num_episodes in parts
         ]
         return cls(task, fingerprint, {"parts": histories})
-
-    def _all_changes(self) -> Iterator[Any]:
-        """Those of the record and of the parts it was put together from."""
-        histories: list[Any] = [self.provenance]
-        while histories:  # a file may say anything here, so nothing is taken for granted
-            match histories.pop():
-                case {"changes": [*changes], **rest}:
-                    yield from changes
-                    histories.append(rest)
-                case {"parts": [*parts]}:
-                    histories += parts
-
-
-def _is_thinning(change: Any) -> bool:
-    return isinstance(change, Mapping) and change.get("operation") == "subsample"
 
 
 def _differ(ours: Mapping[str, Any] | None, theirs: Mapping[str, Any] | None) -> bool:

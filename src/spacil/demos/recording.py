@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
+import torch
+from torch import Tensor
 
 from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.episode import Episode
 from spacil.demos.metadata import DemoMetadata
 from spacil.envs.episodes import Actor, WaveStep, play_wave, waves
 from spacil.envs.vector_env import FloatArray, VectorEnv
@@ -44,63 +45,49 @@ def record_demonstrations(
             f"{env.spec.task} has no time limit, so an episode may never end; "
             "wrap it in gymnasium.wrappers.TimeLimit"
         )
-    columns: dict[str, list[NDArray[Any]]] = {}
+    episodes: list[Episode] = []
     for wave, num_wanted in waves(env, num_episodes):
-        for name, episodes in _record_wave(env, act, wave, num_wanted).items():
-            columns.setdefault(name, []).extend(episodes)
+        episodes += _record_wave(env, act, wave, num_wanted)
         if on_progress is not None:
-            on_progress(len(columns["executed_actions"]), num_episodes)
+            on_progress(len(episodes), num_episodes)
     metadata = DemoMetadata(env.spec.task, env.spec.fingerprint, provenance)
-    return Demonstrations.from_named_arrays(columns, metadata, source=f"{env.spec.task} recording")
+    return Demonstrations(tuple(episodes), metadata, source=f"{env.spec.task} recording")
 
 
-def _record_wave(
-    env: VectorEnv, act: Actor, wave: int, num_wanted: int
-) -> dict[str, list[NDArray[Any]]]:
-    """One episode of each of the first `num_wanted` envs, as per-episode arrays by field name."""
+def _record_wave(env: VectorEnv, act: Actor, wave: int, num_wanted: int) -> list[Episode]:
+    """One episode of each of the first `num_wanted` envs."""
     first_states = env.reset(first_episode=wave)
-    starts = _start_states(env, num_wanted)
-    frames: list[dict[str, NDArray[Any]]] = []
+    starts: list[dict[str, Tensor]] = [{} for _ in range(num_wanted)]
+    if isinstance(env, HasStartStates):  # the physics that episodes can be replayed from
+        qpos, qvel = (torch.from_numpy(rows.copy()) for rows in env.positions_and_velocities())
+        starts = [{"initial_qpos": qpos[i], "initial_qvel": qvel[i]} for i in range(num_wanted)]
+    frames: list[tuple[Tensor, ...]] = []
 
     def keep(step: WaveStep) -> None:
-        frame = {
-            "states": step.states,
-            "final_states": step.outcome.final_observations.float(),
-            "actions": step.actions,
-            "executed_actions": step.executed_actions,
-            "rewards": step.outcome.rewards.double(),
-            "terminations": step.outcome.terminated,
-            "truncations": step.outcome.truncated,
-        }
-        frames.append({name: value.cpu().numpy().copy() for name, value in frame.items()})
+        outcome = step.outcome
+        frame = (
+            step.states,
+            outcome.final_observations.float(),
+            step.actions,
+            step.executed_actions,
+            outcome.rewards.double(),
+            outcome.terminated,
+            outcome.truncated,
+        )
+        frames.append(tuple(value.to("cpu", copy=True) for value in frame))
 
-    lengths = play_wave(env, act, first_states, num_wanted, keep)
-    return {**_episodes_of(frames, lengths.tolist()), **starts}
-
-
-def _start_states(env: VectorEnv, num_wanted: int) -> dict[str, list[NDArray[Any]]]:
-    """The physics that episodes can be replayed from, where the env shows it."""
-    if not isinstance(env, HasStartStates):
-        return {}
-    qpos, qvel = env.positions_and_velocities()
-    return {
-        "initial_qpos": [row.copy() for row in qpos[:num_wanted]],
-        "initial_qvel": [row.copy() for row in qvel[:num_wanted]],
-    }
-
-
-def _episodes_of(
-    frames: list[dict[str, NDArray[Any]]], lengths: list[int]
-) -> dict[str, list[NDArray[Any]]]:
-    """Cut time-major frames [T, N, ...] into the episode of each env."""
-    columns = {name: np.stack([frame[name] for frame in frames]) for name in frames[0]}
-    states, final_states = columns.pop("states"), columns.pop("final_states")
-    episodes = {
-        name: [column[:length, env] for env, length in enumerate(lengths)]
-        for name, column in columns.items()
-    }
-    episodes["observations"] = [
-        np.concatenate([states[:length, env], final_states[length - 1 : length, env]])
-        for env, length in enumerate(lengths)
+    lengths = play_wave(env, act, first_states, num_wanted, keep).tolist()
+    columns = [torch.stack(column, dim=1) for column in zip(*frames, strict=True)]
+    states, final_states, actions, executed, rewards, terminated, truncated = columns
+    return [
+        Episode(
+            torch.cat([states[i, :length], final_states[i, length - 1 : length]]),
+            executed[i, :length].clone(),
+            bool(terminated[i, length - 1]),
+            bool(truncated[i, length - 1]),
+            actions=actions[i, :length].clone(),
+            rewards=rewards[i, :length].clone(),
+            **starts[i],
+        )
+        for i, length in enumerate(lengths)
     ]
-    return episodes

@@ -11,9 +11,7 @@ from typing import Any
 
 import torch
 
-from spacil.errors import SpacilError
 from spacil.film.draw import backends
-from spacil.sandbox.parent import refused_to_the_child
 
 PACKAGES = ("spacil", "torch", "numpy", "mujoco", "gymnasium", "safetensors")
 _MAX_GL_SECONDS = 10
@@ -34,7 +32,6 @@ def gather() -> dict[str, Any]:
         "disk_free_gb": round(shutil.disk_usage(Path.cwd()).free / 2**30, 1),
         "gpu": gpu(),
         "rendering": rendering(),
-        "importer": importer(),
     }
 
 
@@ -47,17 +44,6 @@ def gpu() -> str:
     return ", ".join(
         torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())
     )
-
-
-def importer() -> str:
-    """What the process that reads third-party files may not do on this system."""
-    try:
-        refused = refused_to_the_child()
-    except SpacilError as error:
-        return f"not known: {error}"
-    if not refused:
-        return "limits on memory and time only: this system has no seccomp for x86-64"
-    return f"limits on memory and time, and no {', no '.join(refused)} (seccomp)"
 
 
 def rendering() -> str:

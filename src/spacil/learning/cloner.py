@@ -21,7 +21,6 @@ from torch import Tensor
 from spacil.config.defaults import default_config
 from spacil.config.train_config import TrainConfig
 from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.selection import episode_of_step, first_steps
 from spacil.engine.device import resolve_device
 from spacil.envs.vector_env import EnvSpec, require_dims
 from spacil.errors import DataError
@@ -86,7 +85,7 @@ class Cloner:
             demonstrations.num_episodes,
             config.bc.holdout_fraction,
             stream(config.run.seed, "holdout"),
-        )[episode_of_step(demonstrations.episode_lengths)].to(labelled.lowest.device)
+        )[demonstrations.episode_of_step].to(labelled.lowest.device)
         self.taught, self.heldout = labelled.pick(~is_heldout), labelled.pick(is_heldout)
 
     @property
@@ -185,13 +184,13 @@ def demonstrated_rows(
     The labels are the expert's raw mean actions where the file has them: beyond the bounds they
     still say how the expert leans, where the executed ones are all alike.
     """
-    device, lengths = policy.log_std.device, demonstrations.episode_lengths
+    device = policy.log_std.device
     actions = demonstrations.actions
     labels = (demonstrations.executed_actions if actions is None else actions).float().to(device)
     states = policy.normalize(demonstrations.states.to(device))
     successors = policy.normalize(demonstrations.next_states.to(device))
     weights = None
     if config.policy_penalty.penalty_discount:
-        ages = torch.arange(len(states)) - first_steps(lengths)[episode_of_step(lengths)]
+        ages = demonstrations.step_in_episode
         weights = discount_weights(ages, config.returns.gamma).to(states)
     return LabelledRows(PenaltyRows(states, successors=successors, weights=weights), labels, labels)

@@ -8,11 +8,10 @@ from typing import Any
 
 from spacil.config.flat import with_settings
 from spacil.config.train_config import TrainConfig
-from spacil.demos.check.check import demos_for_training
-from spacil.demos.check.findings import scarcity_findings
+from spacil.demos.check import demos_for_training
 from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.edits import with_observation_noise
 from spacil.demos.file import bundled_demos, load_demos
+from spacil.demos.findings import Subject, find
 from spacil.envs.registry import TASKS, make_vector_env
 from spacil.envs.vector_env import ResetSeeds, require_dims
 from spacil.errors import ConfigError
@@ -118,10 +117,10 @@ def checked_demonstrations(
         )
     finally:
         probe.close()
-    used = with_observation_noise(chosen.subsample(every, offset), noise, config.run.seed)
+    used = chosen.subsample(every, offset).with_observation_noise(noise, config.run.seed)
     # Thinning may leave few pairs of many, so the count that matters is that of the used ones.
     findings = [finding for finding in report.findings if finding.check != "few_pairs"]
-    for finding in findings + scarcity_findings(used):
+    for finding in findings + find(Subject(used), ("few_pairs",)):
         if finding.severity == "warning":
             _logger.warning("%s", finding.message)
     return Intake(used, demos.without_nonfinite_episodes())

@@ -15,7 +15,6 @@ from spacil.config.wishes import WishConfig
 from spacil.demos.common_frame import CommonFrame, recorded_evaluation
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.demonstrator import action_change_in
-from spacil.demos.selection import episode_of_step
 from spacil.envs.vector_env import EnvSpec, VectorEnv
 from spacil.errors import ConfigError
 from spacil.learning.cloner import Cloner, clone
@@ -124,7 +123,7 @@ def _recorded(
 
 def threshold_of(demonstrations: Demonstrations, seed: int) -> float:
     """tau, the score up to which a policy counts as like the demonstrations."""
-    episodes = episode_of_step(demonstrations.episode_lengths)
+    episodes = demonstrations.episode_of_step
     return score_threshold(demonstrations.states, episodes, stream(seed, "score threshold"))
 
 

@@ -17,13 +17,10 @@ from spacil.demos.common_frame import CommonFrame
 from spacil.envs.episodes import Actor, MakeActor, Trajectory, all_states, play
 from spacil.envs.vector_env import VectorEnv
 from spacil.learning.teacher import j_at
-from spacil.measuring.played import PlayedEpisodes, played_episodes, share_of_return
-from spacil.measuring.robustness import (
-    with_action_delay,
-    with_low_pass,
-    with_moving_average,
-    with_noise,
-)
+from spacil.measuring.action_filters import with_low_pass, with_moving_average
+from spacil.measuring.played import played_episodes, share_of_return
+from spacil.measuring.report import PlayedEpisodes
+from spacil.measuring.robustness import with_action_delay, with_noise
 from spacil.policies.policy import Policy
 from spacil.seeding import stream
 

@@ -20,13 +20,13 @@ from spacil.demos.common_frame import CommonFrame
 from spacil.envs.episodes import EpisodeTotals
 from spacil.envs.vector_env import EnvSpec
 from spacil.errors import DataError
-from spacil.measuring.frames import mean_j
 from spacil.measuring.imitation_score import (
     DemonstratedStates,
     marginal_distance,
     quantiles,
     score_threshold,
 )
+from spacil.measuring.lens import make_lens
 from spacil.measuring.played import share_of_return
 from spacil.policies.policy import Policy
 from spacil.seeding import stream
@@ -130,7 +130,10 @@ def profile_of(
 def j_at(source: Policy, states: Tensor, frame: CommonFrame, seed: int) -> float:
     """Mean J in the common frame over a random choice of raw states."""
     rows = torch.randperm(len(states), generator=stream(seed, "subset"))[:MAX_STATES]
-    return mean_j(source, states[rows], frame)
+    lens = make_lens(source, frame.std.to(source.dtype), frame, source.action_bounds)
+    common = lens.constants(states[rows].to(source.dtype)).common
+    assert common is not None
+    return float(common.mean())
 
 
 def teacher_for(source: Policy, spec: EnvSpec, states: Tensor) -> Policy:

@@ -80,18 +80,15 @@ def local_lipschitz(
 
 
 def common_constants(
-    mean_action: BatchFunction,
-    normalized_states: Tensor,
-    frames: Frames,
-    *,
-    always_dense: bool = False,
+    mean_action: BatchFunction, normalized_states: Tensor, frames: Frames
 ) -> Tensor:
     """sigma_max at each state [B] in the common frame alone."""
-    parts = [
-        _sigmas(mean_action, states, {"common": _common_view(states, frames)}, always_dense)
-        for states in normalized_states.split(CHUNK)
-    ]
-    return torch.cat([part["common"] for part in parts])
+    return torch.cat(
+        [
+            _sigmas(mean_action, states, {"common": _common_view(states, frames)}, False)["common"]
+            for states in normalized_states.split(CHUNK)
+        ]
+    )
 
 
 def local_constants(

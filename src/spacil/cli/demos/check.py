@@ -11,7 +11,7 @@ from spacil.cli.output import JsonTarget, identity, show
 from spacil.errors import SpacilError
 
 if TYPE_CHECKING:
-    from spacil.demos.check.check import DemoReport
+    from spacil.demos.check import DemoReport
     from spacil.demos.demonstrations import Demonstrations
     from spacil.envs.vector_env import EnvSpec, FloatArray
 
@@ -31,7 +31,7 @@ def run_check(arguments: list[str]) -> int:
     parsed = parse(
         CheckArguments, arguments, "spacil demos check", "Find what is wrong with a file."
     )
-    from spacil.demos.check.check import report_lines
+    from spacil.demos.check import report_lines
     from spacil.demos.file import load_demos
     from spacil.errors import DataError
 
@@ -54,7 +54,7 @@ def checked(
     demos: "Demonstrations", task: str | None, *, allow_env_mismatch: bool = False
 ) -> "DemoReport":
     """The report against the given task, or else the one that the file names."""
-    from spacil.demos.check.check import check_demonstrations
+    from spacil.demos.check import check_demonstrations
 
     spec, reset_states = _probe(task, demos.metadata.task, demos.source)
     return check_demonstrations(demos, spec, reset_states, allow_env_mismatch=allow_env_mismatch)

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import tyro
@@ -50,9 +50,9 @@ def run_import(arguments: list[str]) -> int:
         "Convert demonstrations of any format into a checked native file.",
     )
     from spacil.cli.demos.check import checked, identity_of
-    from spacil.demos.check.check import report_lines, require_usable
-    from spacil.demos.edits import with_task
+    from spacil.demos.check import report_lines
     from spacil.demos.file import load_demos, require_savable, save_demos
+    from spacil.demos.findings import require_usable
 
     if require_savable(parsed.out) != "native":
         raise ConfigError(
@@ -61,11 +61,13 @@ def run_import(arguments: list[str]) -> int:
     refuse_existing(parsed.out, overwrite=parsed.overwrite)
     demos = load_demos(parsed.source)
     if parsed.task is not None and demos.metadata.task is None:
-        demos = with_task(demos, parsed.task)
+        metadata = replace(demos.metadata, task=parsed.task)
+        named = metadata.with_change("name_task", task=parsed.task)
+        demos = replace(demos, metadata=named)
     if parsed.drop_nonfinite:
         demos = demos.without_nonfinite_episodes()
     report = checked(demos, parsed.task, allow_env_mismatch=parsed.allow_env_mismatch)
-    require_usable(report)
+    require_usable(report.findings)
     save_demos(demos, parsed.out)
     document = identity_of(demos) | report.as_dict() | {"out": parsed.out}
     lines = [*report_lines(report), f"written: {parsed.out}"]

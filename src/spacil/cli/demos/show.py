@@ -56,7 +56,7 @@ def _document(demos: "Demonstrations") -> dict[str, Any]:
         "source": demos.source,
         "num_episodes": demos.num_episodes,
         "num_steps": demos.num_steps,
-        "num_terminated": int(demos.terminations.sum()),
+        "num_terminated": sum(episode.is_terminated for episode in demos.episodes),
         "returns": None if returns is None else _summary(returns),
         "lengths": _summary(demos.episode_lengths),
         "executed_actions": _per_action(demos.executed_actions),
@@ -90,7 +90,7 @@ def _lines(demos: "Demonstrations") -> list[str]:
     if demos.returns is not None:
         lines += ["", *_distribution("return", demos.returns.tolist())]
     lines += ["", *_distribution("length", [float(x) for x in demos.episode_lengths.tolist()])]
-    num_terminated = int(demos.terminations.sum())
+    num_terminated = sum(episode.is_terminated for episode in demos.episodes)
     lines.append(f"  {num_terminated} ended by the task, {demos.num_episodes - num_terminated} cut")
     return [*lines, "", *_actions("executed actions", demos.executed_actions)] + (
         [] if demos.actions is None else ["", *_actions("raw actions", demos.actions)]

@@ -1,91 +1,73 @@
-"""HDF5 files in D4RL's layout, in and out.
+"""HDF5 files in D4RL's layout.
 
-All episodes one after the other: `observations`, `actions`, `rewards`, `terminals`, `timeouts`,
-with as many observations as actions, and `next_observations` where the final ones are known.
-`actions` are those that were executed. Our exports add `infos/raw_actions` and, under `metadata`,
-what D4RL has no place for; they are checksummed by HDF5 itself.
+All episodes one after the other: `observations`, `actions` (those that were executed), `rewards`,
+`terminals`, `timeouts`, with as many observations as actions, and `next_observations` where the
+final ones are known. What D4RL has no place for is under `infos` and `metadata`, as it does.
 """
 
 import io
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from spacil import storage
-from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.edits import has_repeated_finals, with_flagged_ends
-from spacil.demos.formats.d4rl_names import ALIASES, SEAL
-from spacil.demos.formats.flat_layout import by_field_name, per_episode
-from spacil.demos.formats.hdf5_archive import load_library
-from spacil.demos.metadata import DemoMetadata
-from spacil.demos.seal import imported, seal
-from spacil.demos.selection import acted_rows
-from spacil.sandbox.parent import read_foreign
+from spacil.demos.formats.layout import NAMES, Arrays, flat_arrays
+from spacil.errors import DataError
 
-READER = "spacil.demos.formats.hdf5_archive:read_d4rl"
+if TYPE_CHECKING:
+    from spacil.demos.demonstrations import Demonstrations
 
 
-def import_d4rl(path: Path) -> Demonstrations:
-    """Demonstrations from an HDF5 file of anyone in this layout."""
-    found, notes = read_foreign(READER, path)
-    document = found.pop(SEAL, None)
-    arrays = by_field_name(found, ALIASES, str(path), notes["ignored"])
-    if "raw_actions" in arrays:
-        arrays["actions"] = arrays.pop("raw_actions")
-    change = {"operation": "import_d4rl", "file": path.name}
-    if notes["ignored"]:
-        change["ignored_arrays"] = notes["ignored"]
-    text = None if document is None else document.tobytes()
-    return imported(per_episode(arrays, str(path)), text, DemoMetadata(), change, str(path))
+def read_d4rl(path: Path) -> tuple[Arrays, dict[str, Any]]:
+    import h5py
+
+    found: Arrays = {}
+    ignored: list[str] = []
+
+    def visit(name: str, item: Any) -> None:  # hard links alone are visited
+        if not isinstance(item, h5py.Dataset):
+            return
+        if name not in NAMES:
+            ignored.append(name)
+        elif item.is_virtual or item.external:
+            raise DataError(f"{path}: '{name}' takes its numbers from other files: not opened")
+        else:
+            found[name] = item[()]
+
+    with h5py.File(path, "r") as file:
+        file.visititems(visit)
+    return flat_arrays(found, ignored, path), {"ignored": sorted(ignored)[:100]}
 
 
-def export_d4rl(demos: Demonstrations, path: Path) -> None:
-    """An HDF5 file that `import_d4rl` and readers of D4RL's layout understand.
+def write_d4rl(demos: "Demonstrations", path: Path) -> None:
+    """Readers of D4RL cut episodes by their flags, so an end without one counts as a timeout."""
+    import h5py
 
-    Such readers cut episodes by their flags, so an end without one counts as a timeout.
-    """
-    demos = with_flagged_ends(demos)
-    rows = acted_rows(demos.episode_lengths)
-    arrays: dict[str, NDArray[Any]] = {
-        "observations": demos.observations[rows].numpy(),
-        "actions": demos.executed_actions.numpy(),
-        "terminals": demos.terminations.numpy(),
-        "timeouts": demos.truncations.numpy(),
-        "metadata/episode_lengths": demos.episode_lengths.numpy(),
-        SEAL: np.frombuffer(seal(demos), dtype=np.uint8),
+    from spacil import storage
+
+    flat, episodes = demos.tensors(), demos.episodes
+    is_last = demos.step_in_episode == demos.episode_lengths[demos.episode_of_step] - 1
+    arrays: dict[str, Any] = {
+        "observations": np.concatenate([episode.observations[:-1] for episode in episodes]),
+        "actions": flat["executed_actions"],
+        "terminals": flat["terminations"],
+        "timeouts": flat["truncations"] | (is_last & ~flat["terminations"]),
     }
-    if demos.next_observations is not None:
-        final_rows = (demos.episode_lengths + 1).cumsum(0) - 1
-        arrays["metadata/final_observations"] = demos.observations[final_rows].numpy()
-        arrays["next_observations"] = demos.next_observations.numpy()
-    elif not has_repeated_finals(demos):
-        arrays["next_observations"] = demos.observations[rows + 1].numpy()
-    for name, tensor in (
-        ("rewards", demos.rewards),
-        ("infos/raw_actions", demos.actions),
-        ("metadata/next_is_terminal", demos.next_is_terminal),
-        ("metadata/initial_qpos", demos.initial_qpos),
-        ("metadata/initial_qvel", demos.initial_qvel),
+    for name, target in (
+        ("rewards", "rewards"),
+        ("actions", "infos/raw_actions"),
+        ("next_observations", "next_observations"),
+        ("next_is_terminal", "next_is_terminal"),
+        ("initial_qpos", "metadata/initial_qpos"),
+        ("initial_qvel", "metadata/initial_qvel"),
     ):
-        if tensor is not None:
-            arrays[name] = tensor.numpy()
-    storage.replace_file(path, hdf5_bytes(arrays))
-
-
-def hdf5_bytes(arrays: dict[str, NDArray[Any]], attributes: dict[str, Any] | None = None) -> bytes:
-    """An HDF5 file with a checksum on every array and, by its format version, on its structure.
-
-    `attributes` are integers by "group/name".
-    """
-    h5py = load_library()
+        if name in flat:
+            arrays[target] = flat[name]
+    if any(not e.observations[-1].equal(e.observations[-2]) for e in episodes):
+        following = [episode.observations[1:] for episode in episodes]
+        arrays.setdefault("next_observations", np.concatenate(following))
     buffer = io.BytesIO()
-    with h5py.File(buffer, "w", libver="v110") as file:
+    with h5py.File(buffer, "w") as file:
         for name, array in arrays.items():
-            has_chunks = array.size > 0
-            file.create_dataset(name, data=array, chunks=has_chunks or None, fletcher32=has_chunks)
-        for name, value in (attributes or {}).items():
-            group, _, attribute = name.rpartition("/")
-            file[group].attrs[attribute] = value
-    return buffer.getvalue()
+            file[name] = np.asarray(array)
+    storage.replace_file(path, buffer.getvalue())

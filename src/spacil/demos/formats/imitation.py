@@ -1,104 +1,80 @@
-"""Trajectories of the imitation library, in and out.
+"""Trajectories of the imitation library: a folder written by Hugging Face `datasets`.
 
-A folder written by Hugging Face `datasets`, as imitation's `serialize.save` does: one row per
-trajectory with `obs` (one more than actions), `acts`, `infos`, `terminal` and, where known, `rews`.
-`infos` hold jsonpickle, which can run code: they are never read, and written empty. The layout has
-no place for raw actions and start states; `file` leaves them out of an export.
+One row per trajectory with `obs` (one more than actions), `acts`, `infos`, `terminal` and, where
+known, `rews`. `infos` hold jsonpickle, which can run code: never read, and written empty.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spacil import storage
-from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.edits import with_flagged_ends
-from spacil.demos.metadata import DemoMetadata
-from spacil.demos.schema import SUCCESSOR_FIELDS
-from spacil.demos.seal import FORMAT, imported, seal
-from spacil.errors import ConfigError, DataError
-from spacil.sandbox.parent import read_foreign
+from spacil.demos.formats.layout import Arrays
+from spacil.errors import DataError
 
-READER = "spacil.demos.formats.arrow_archive:read_imitation"
-INFO_FILE = "dataset_info.json"
-LEAVES_OUT = ("actions", "initial_qpos", "initial_qvel", *SUCCESSOR_FIELDS)
+if TYPE_CHECKING:
+    from spacil.demos.demonstrations import Demonstrations
+
+_COLUMNS = {"obs": "observations", "acts": "executed_actions", "rews": "rewards"}
 
 
-def import_imitation(folder: Path) -> Demonstrations:
-    """Demonstrations from a trajectory folder of anyone.
+def read_imitation(folder: Path) -> tuple[Arrays, dict[str, Any]]:
+    """`terminal` says whether an episode terminated; one that did not counts as truncated."""
+    import datasets
 
-    `terminal` says whether an episode terminated; one that did not counts as truncated.
-    """
-    found, notes = read_foreign(READER, folder)
-    columns = {
-        name: _split(found[column], found[f"{column}_lengths"])
-        for name, column in (
-            ("observations", "obs"),
-            ("executed_actions", "acts"),
-            ("rewards", "rews"),
+    dataset = datasets.load_from_disk(str(folder))
+    if not {"obs", "acts", "terminal"} <= set(dataset.column_names):
+        raise DataError(
+            f"{folder}: has columns {dataset.column_names}, expected obs, acts and terminal, as "
+            "the imitation library saves trajectories"
         )
-        if column in found
-    }
-    is_terminal = found["terminal"]
-    if is_terminal.dtype != np.bool_:
-        raise DataError(f"{folder}: terminal is {is_terminal.dtype}, expected true or false")
-    lengths = [len(actions) for actions in columns["executed_actions"]]
-    if len(is_terminal) != len(lengths):
-        raise DataError(f"{folder}: {len(lengths)} trajectories, {len(is_terminal)} ends")
-    for name, flags in (("terminations", is_terminal), ("truncations", ~is_terminal)):
-        columns[name] = [
-            (np.arange(length) == length - 1) & flag
-            for length, flag in zip(lengths, flags, strict=True)
-        ]
-    change = {"operation": "import_imitation", "folder": folder.name, "ignored": notes["ignored"]}
-    return imported(columns, _document(folder), DemoMetadata(), change, str(folder))
+    known = [name for name in (*_COLUMNS, "terminal") if name in dataset.column_names]
+    dataset.data.validate(full=True)  # offsets in a damaged file may point anywhere
+    table = dataset.select_columns(known).with_format("arrow")[:].combine_chunks()
+    arrays: Arrays = {}
+    for name in set(known) - {"terminal"}:
+        rows = table[name].combine_chunks()
+        lengths = rows.value_lengths().to_numpy(zero_copy_only=False)
+        flat, width = rows.flatten(), list[int]()
+        if name != "rews":
+            widths = np.unique(flat.value_lengths().to_numpy(zero_copy_only=False))
+            if len(widths) != 1:
+                raise DataError(f"{folder}: {name} has rows of {widths[:5]} numbers")
+            flat, width = flat.flatten(), [int(widths[0])]
+        arrays[_COLUMNS[name]] = flat.to_numpy(zero_copy_only=False).reshape(-1, *width)
+        if name == "acts":
+            arrays["episode_lengths"] = lengths.astype(np.int64)
+    is_terminal = table["terminal"].to_numpy()
+    ends = np.cumsum(arrays["episode_lengths"]) - 1
+    for field, flags in (("terminations", is_terminal), ("truncations", ~is_terminal)):
+        at_steps: NDArray[np.bool_] = np.zeros(len(arrays["executed_actions"]), bool)
+        at_steps[ends[flags]] = True
+        arrays[field] = at_steps
+    return arrays, {"ignored": sorted(set(dataset.column_names) - set(known))}
 
 
-def export_imitation(demos: Demonstrations, folder: Path) -> None:
-    """A new folder that `import_imitation`, `datasets` and the imitation library read."""
-    try:
-        import datasets
-    except ImportError:
-        raise ConfigError(
-            "writing trajectories of the imitation library needs datasets: "
-            "pip install 'spacil[imitation]'"
-        ) from None
-    demos = with_flagged_ends(demos)
-    episodes = [demos.episode(index) for index in range(demos.num_episodes)]
+def write_imitation(demos: "Demonstrations", folder: Path) -> None:
+    import datasets
+
+    from spacil import storage
+
+    episodes = demos.episodes
     columns: dict[str, list[Any]] = {
         "obs": [episode.observations.numpy() for episode in episodes],
         "acts": [episode.executed_actions.numpy() for episode in episodes],
-        "infos": [["{}"] * len(episode.executed_actions) for episode in episodes],
+        "infos": [["{}"] * len(episode) for episode in episodes],
         "terminal": [episode.is_terminated for episode in episodes],
+        "rews": [episode.rewards.numpy() for episode in episodes if episode.rewards is not None],
     }
-    if demos.rewards is not None:
-        columns["rews"] = [
-            episode.rewards.numpy() for episode in episodes if episode.rewards is not None
-        ]
-    info = datasets.DatasetInfo(description=seal(demos).decode("ascii"))
+    if demos.rewards is None:
+        del columns["rews"]
     with storage.staged_folder(folder.parent) as stage:
-        bars = datasets.is_progress_bar_enabled()
+        has_bars = datasets.is_progress_bar_enabled()
         datasets.disable_progress_bars()
         try:
-            datasets.Dataset.from_dict(columns, info=info).save_to_disk(str(stage))
+            datasets.Dataset.from_dict(columns).save_to_disk(str(stage))
         finally:
-            if bars:
+            if has_bars:
                 datasets.enable_progress_bars()
         storage.publish(stage, folder)
-
-
-def _split(rows: NDArray[Any], lengths: NDArray[Any]) -> list[NDArray[Any]]:
-    return np.split(rows, np.cumsum(lengths)[:-1])
-
-
-def _document(folder: Path) -> bytes | None:
-    """Our own document, which an export keeps where `datasets` keeps a description."""
-    try:
-        info = storage.read_json(folder / INFO_FILE)
-    except storage.DamagedFileError as error:
-        raise DataError(str(error)) from None
-    description = info.get("description") if isinstance(info, dict) else None
-    is_ours = isinstance(description, str) and f'"{FORMAT}"' in description
-    return description.encode("utf-8", "surrogatepass") if is_ours and description else None

@@ -1,56 +1,37 @@
-"""Numpy `.npz` files, in and out.
-
-Arrays flat over all episodes or stacked [episodes, steps, ...], under the names of `flat_layout`.
-Arrays of other names are not read, and listed in the provenance.
-"""
+"""Numpy `.npz` files: arrays flat over all episodes, or stacked [episodes, steps, ...]."""
 
 import io
 import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spacil import storage
-from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.formats.flat_layout import ALIASES, by_field_name, per_episode
-from spacil.demos.formats.npz_archive import SEAL
-from spacil.demos.metadata import DemoMetadata
-from spacil.demos.seal import imported, seal
-from spacil.errors import DataError, StorageError
-from spacil.file_kinds import foreign_kind
-from spacil.sandbox.parent import read_foreign
+from spacil.demos.formats.layout import NAMES, Arrays, flat_arrays
+from spacil.errors import DataError
 
-READER = "spacil.demos.formats.npz_archive:read_npz"
+if TYPE_CHECKING:
+    from spacil.demos.demonstrations import Demonstrations
 
 
-def import_npz(path: Path) -> Demonstrations:
-    """Demonstrations from an npz file of anyone."""
-    _require_zip(path)
-    found, notes = read_foreign(READER, path)
-    document = found.pop(SEAL, None)
-    arrays = by_field_name(found, ALIASES, str(path), notes["ignored"])
-    episodes = per_episode(arrays, str(path))
-    change = {"operation": "import_npz", "file": path.name}
-    if notes["ignored"]:
-        change["ignored_arrays"] = notes["ignored"]
-    text = None if document is None else document.tobytes()
-    return imported(episodes, text, DemoMetadata(), change, str(path))
+def read_arrays(path: Path) -> tuple[Arrays, dict[str, Any]]:
+    """Return the arrays whose names mean something here; the others are listed."""
+    if not zipfile.is_zipfile(path):
+        raise DataError(f"{path}: not an npz file, which is a zip archive of arrays; no pickle")
+    with np.load(path, allow_pickle=False) as file:
+        found = {name: file[name] for name in file.files if name in NAMES}
+        return found, {"ignored": sorted(set(file.files) - set(found))[:100]}
 
 
-def export_npz(demos: Demonstrations, path: Path) -> None:
-    """An npz file that `import_npz` and plain `numpy.load` read."""
+def read_npz(path: Path) -> tuple[Arrays, dict[str, Any]]:
+    found, notes = read_arrays(path)
+    return flat_arrays(found, notes["ignored"], path), notes
+
+
+def write_npz(demos: "Demonstrations", path: Path) -> None:
+    from spacil import storage
+
     arrays = {name: tensor.numpy() for name, tensor in demos.tensors().items()}
-    arrays[SEAL] = np.frombuffer(seal(demos), dtype=np.uint8)
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w") as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
     storage.replace_file(path, buffer.getvalue())
-
-
-def _require_zip(path: Path) -> None:
-    with storage.os_errors_as(StorageError, "read", path), path.open("rb") as file:
-        head = file.read(16)
-    if not head.startswith(b"PK"):
-        raise DataError(f"{path}: not an npz file; {foreign_kind(head) or 'it is damaged'}")

@@ -12,31 +12,11 @@ from typing import Any
 
 from torch import Tensor
 
-from spacil.demos.check.env_fit import (
-    bounds_findings,
-    clipping_findings,
-    fraction_out_of_bounds,
-    identity_findings,
-    size_findings,
-    state_findings,
-)
-from spacil.demos.check.findings import (
-    Finding,
-    count,
-    episode_findings,
-    nonfinite_findings,
-    scale_findings,
-    scarcity_findings,
-)
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import load_demos
-from spacil.demos.variation import (
-    mean_action_change,
-    relative_action_change,
-    variation_findings,
-)
+from spacil.demos.findings import Finding, Subject, count, find, require_usable
 from spacil.envs.vector_env import EnvSpec, FloatArray
-from spacil.errors import ConfigError, DataError
+from spacil.errors import ConfigError
 from spacil.plain_text import MAX_MESSAGE, shown
 
 
@@ -57,11 +37,11 @@ class DemoReport:
     return_std: float | None
     return_min: float | None
     return_max: float | None
-    average_length: float | None
-    length_min: int | None
-    length_max: int | None
+    average_length: float
+    length_min: int
+    length_max: int
     fraction_out_of_bounds: float | None
-    """Share of executed action entries outside the env's bounds."""
+    """Fraction of executed action entries outside the env's bounds."""
     mean_action_change: float | None
     """Mean |a_t - a_(t-1)| over executed action entries; lower is smoother."""
     relative_action_change: float | None
@@ -96,30 +76,17 @@ def check_demonstrations(
 
     `reset_states` [K, S], some tens of starts of the task, help to tell another task's states.
     """
-    findings = episode_findings(demos) + scarcity_findings(demos) + scale_findings(demos)
-    findings += nonfinite_findings(demos) + variation_findings(demos)
-    out_of_bounds = None
     if reset_states is not None and spec is not None:
-        _check_reset_states(reset_states, spec)
+        shape = reset_states.shape
+        if len(shape) != 2 or shape[1] != spec.num_states or shape[0] < 2:
+            raise ConfigError(
+                f"reset_states have shape {shape}, expected two or more starts of {spec.task}, "
+                f"[K, {spec.num_states}]"
+            )
     if spec is None or spec.num_states != demos.num_states:
         reset_states = None  # nothing to compare column by column
-    if spec is not None:
-        findings += size_findings(demos, spec)
-        findings += identity_findings(demos, spec, allow_env_mismatch)
-        if spec.num_actions == demos.num_actions:
-            out_of_bounds = fraction_out_of_bounds(demos, spec)
-            findings += bounds_findings(demos, spec) + clipping_findings(demos, spec)
-    findings += state_findings(demos, spec.task if spec else "the task", reset_states)
-    if demos.actions is None:
-        findings.append(
-            Finding(
-                "note",
-                "executed_actions_only",
-                f"{demos.source}: holds executed actions only, no raw ones; "
-                "training then uses executed actions on both sides",
-            )
-        )
-    lengths = demos.episode_lengths
+    subject = Subject(demos, spec, reset_states, allow_env_mismatch)
+    lengths, returns = demos.episode_lengths, demos.returns
     return DemoReport(
         source=demos.source,
         task=demos.metadata.task,
@@ -129,16 +96,19 @@ def check_demonstrations(
         num_states=demos.num_states,
         num_actions=demos.num_actions,
         has_raw_actions=demos.actions is not None,
-        has_start_states=demos.initial_qpos is not None,
-        fraction_out_of_bounds=out_of_bounds,
-        mean_action_change=_finite_or_none(mean_action_change(demos)),
-        relative_action_change=_finite_or_none(relative_action_change(demos)),
-        num_terminated=int(demos.terminations.sum()),
-        findings=tuple(findings),
-        average_length=_finite_or_none(lengths.double().mean()),
-        length_min=int(lengths.min()) if demos.num_episodes else None,
-        length_max=int(lengths.max()) if demos.num_episodes else None,
-        **_return_summary(demos),
+        has_start_states=demos.episodes[0].initial_qpos is not None,
+        average_return=None if returns is None else _finite_or_none(returns.mean()),
+        return_std=None if returns is None else _finite_or_none(returns.std(correction=0)),
+        return_min=None if returns is None else _finite_or_none(returns.min()),
+        return_max=None if returns is None else _finite_or_none(returns.max()),
+        average_length=float(lengths.double().mean()),
+        length_min=int(lengths.min()),
+        length_max=int(lengths.max()),
+        fraction_out_of_bounds=subject.fraction_out_of_bounds,
+        mean_action_change=_finite_or_none(subject.mean_action_change),
+        relative_action_change=_finite_or_none(subject.relative_action_change),
+        num_terminated=sum(episode.is_terminated for episode in demos.episodes),
+        findings=tuple(find(subject)),
     )
 
 
@@ -163,14 +133,8 @@ def demos_for_training(
         num_following = max(demos.num_episodes - first_episode, 1)
         demos = demos.first(num_following if num_episodes is None else num_episodes, first_episode)
     report = check_demonstrations(demos, spec, reset_states, allow_env_mismatch=allow_env_mismatch)
-    require_usable(report)
+    require_usable(report.findings)
     return demos, report
-
-
-def require_usable(report: DemoReport) -> None:
-    """Refuse demonstrations with an error, naming all of them at once."""
-    if not report.is_usable:
-        raise DataError("\n".join(finding.message for finding in report.errors))
 
 
 def report_lines(report: DemoReport) -> list[str]:
@@ -189,12 +153,10 @@ def report_lines(report: DemoReport) -> list[str]:
         lines.append(f"           mean change per step {report.mean_action_change:.4g}{compared}")
     if report.fraction_out_of_bounds is not None:
         lines.append(f"           {report.fraction_out_of_bounds:.1%} of entries out of bounds")
-    if report.average_length is not None:
-        lines.append(
-            f"  lengths  mean {report.average_length:.1f}, "
-            f"{report.length_min} to {report.length_max}; "
-            f"{report.num_terminated} of {report.num_episodes} ended by the task"
-        )
+    lines.append(
+        f"  lengths  mean {report.average_length:.1f}, {report.length_min} to {report.length_max}; "
+        f"{report.num_terminated} of {report.num_episodes} ended by the task"
+    )
     if report.average_return is not None:
         lines.append(
             f"  returns  mean {report.average_return:.2f}, std {report.return_std:.2f}, "
@@ -208,26 +170,6 @@ def report_lines(report: DemoReport) -> list[str]:
         "usable" if report.is_usable else f"not usable: {count(len(report.errors), 'error')}"
     )
     return lines
-
-
-def _check_reset_states(reset_states: FloatArray, spec: EnvSpec) -> None:
-    if reset_states.ndim != 2 or reset_states.shape[1] != spec.num_states or len(reset_states) < 2:
-        raise ConfigError(
-            f"reset_states have shape {reset_states.shape}, expected two or more starts of "
-            f"{spec.task}, [K, {spec.num_states}]"
-        )
-
-
-def _return_summary(demos: Demonstrations) -> dict[str, float | None]:
-    returns = demos.returns
-    if returns is None or returns.numel() == 0:
-        return dict.fromkeys(("average_return", "return_std", "return_min", "return_max"))
-    return {
-        "average_return": _finite_or_none(returns.mean()),
-        "return_std": _finite_or_none(returns.std(correction=0)),
-        "return_min": _finite_or_none(returns.min()),
-        "return_max": _finite_or_none(returns.max()),
-    }
 
 
 def _finite_or_none(value: Tensor | float | None) -> float | None:

@@ -1,1 +1,0 @@
-"""What could be wrong with demonstrations, and whether they fit an env."""
