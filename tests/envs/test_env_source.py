@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from spacil.envs.env_source import as_env_factory
+from spacil.envs.gymnasium_env import as_env_factory
 from spacil.errors import ConfigError
 
 

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from spacil.envs.numpy_env import check_actions, first_non_finite_row
 from spacil.envs.registry import TASKS, make_vector_env
 from spacil.envs.vector_env import (
     EnvSpec,
     ResetSeeds,
+    check_actions,
     dims_misfits,
     fingerprint,
+    first_non_finite_row,
     require_dims,
 )
 from spacil.errors import DataError

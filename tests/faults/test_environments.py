@@ -38,11 +38,11 @@ def test_a_task_that_cannot_be_served_is_refused_at_once_and_leaves_no_folder(
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("Nan", "env 0 returned nan in column 2 of an observation, at step 7 of episode 0"),
-        ("WrongShape", "env 0 returned an observation of shape (3,), expected (4,), at step 7"),
-        ("NanReward", "env 0 returned the reward nan, at step 5 of episode 0"),
-        ("Raises", "env 0 raised ValueError: the motor is unplugged in step, at step 5"),
-        ("BeyondFloat32", "env 0 returned 1e+39 in column 1 of an observation"),
+        ("Nan", "nan in column 2 of an observation"),
+        ("WrongShape", "an observation is float64 of shape (3,), expected real numbers of shape"),
+        ("NanReward", "the reward is nan, expected a finite number"),
+        ("Raises", "ValueError: the motor is unplugged"),
+        ("BeyondFloat32", "1e+39 in column 1 of an observation"),
     ],
 )
 def test_an_env_that_misbehaves_ends_the_run_and_tells_how_to_replay_it(
@@ -50,9 +50,10 @@ def test_an_env_that_misbehaves_ends_the_run_and_tells_how_to_replay_it(
 ) -> None:
     failed = train("trpo", "--run-dir", tmp_path / "run", task=odd_task(name))
     assert failed.code == 69
-    assert f"{odd_task(name)}: {message}" in failed.err
-    assert "which starts from reset(seed=" in failed.err
-    assert ("a new env failed too" in failed.err) == (name == "Raises")
+    verb = "reset" if name == "BeyondFloat32" else "step"
+    assert f"{odd_task(name)}: env 0 in {verb}, at step " in failed.err
+    assert "of episode 0, which starts from reset(seed=" in failed.err
+    assert message in failed.err
     if name != "BeyondFloat32":  # which no env survives to its first step
         status = json.loads((tmp_path / "run" / "status.json").read_text())
         assert status["status"] == "failed" and message in status["reason"]

@@ -1,21 +1,16 @@
 """Envs that exit, hang where nobody looks, fork, move away, or return what is no number."""
 
-import contextlib
 import json
 import os
 import shutil
 import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import pytest
 from kill_campaign import num_records, wait_for_records
 from tiny_runs import as_flags, tiny
-
-from spacil import TRPO
 
 Train = Callable[..., Any]
 OddTask = Callable[[str], str]
@@ -39,18 +34,18 @@ def start(processes: Any, odd_task: OddTask, tmp_path: Path) -> Callable[..., An
 @pytest.mark.parametrize(
     ("name", "where"),
     [
-        ("ExitsInit", "while it was made"),
-        ("ExitsReset", "env 0 in reset of env 0, at step 0 of episode 0"),
-        ("ExitsStep", "env 0 in step of env 0, at step 5 of episode 0"),
+        ("ExitsInit", "is made"),
+        ("ExitsReset", "env 0 in reset, at step 0 of episode 0"),
+        ("ExitsStep", "env 0 in step, at step 5 of episode 0"),
     ],
 )
-def test_an_env_that_calls_exit_has_failed_and_gets_no_second_chance(
+def test_an_env_that_calls_exit_has_failed(
     train: Train, odd_task: OddTask, tmp_path: Path, name: str, where: str
 ) -> None:
     failed = train("trpo", "--run-dir", tmp_path / "run", task=odd_task(name))
     assert failed.code == 69
-    assert f"{odd_task(name)} called sys.exit(0)" in failed.err
-    assert where in failed.err and "a new env failed too" not in failed.err
+    assert "SystemExit: 0" in failed.err
+    assert f"{odd_task(name)}" in failed.err and where in failed.err
     if name == "ExitsStep":
         status = json.loads((tmp_path / "run" / "status.json").read_text())
         assert status["status"] == "failed"
@@ -67,32 +62,21 @@ def test_code_that_exits_while_it_is_imported_is_no_success(
     assert spacil("tasks", "--help").code == 0
 
 
-# --- row 10 and 11: hangs where nobody looked, and a clock that runs on without the process
+# --- row 10: hangs where nobody looked
 
 
 @pytest.mark.parametrize(
     ("name", "where"),
-    [("HangsInit", "env 0 is being made"), ("HangsClose", "env 0 was called with close")],
+    [("HangsInit", "is made"), ("HangsClose", "is closed"), ("Hangs", "env 0 in step, at step 15")],
 )
-def test_an_env_that_hangs_in_init_or_close_is_ended_too(
-    start: Callable[..., Any], name: str, where: str
+def test_an_env_that_hangs_is_ended_with_its_place_and_the_stacks(
+    start: Callable[..., Any], tmp_path: Path, name: str, where: str
 ) -> None:
-    hung = start(name, env_timeout=0.5).wait()
+    hung = start(name, env_timeout=2.0, steps_per_iteration=100).wait()
     assert hung.code == 75
-    assert where in hung.err and "has not returned for 0.5 s (--env-timeout)" in hung.err
-
-
-def test_a_run_that_was_stopped_for_longer_than_the_timeout_goes_on(
-    start: Callable[..., Any], tmp_path: Path
-) -> None:
-    run = start("Dawdles", env_timeout=1.0, steps_per_iteration=100, iterations=2)
-    with contextlib.ExitStack() as stack:
-        stack.callback(run.send, signal.SIGCONT)
-        wait_for_records(tmp_path / "run", 1)
-        run.send(signal.SIGSTOP)
-        time.sleep(2.5)
-    finished = run.wait()
-    assert (finished.code, num_records(tmp_path / "run")) == (0, 2)
+    assert where in hung.err and "has not returned for 2 s (--env-timeout)" in hung.err
+    assert 'odd_envs.py", line' in hung.err  # the stack of the thread that hangs
+    assert name != "Hangs" or num_records(tmp_path / "run") == 1
 
 
 # --- row 12: what close does comes too late
@@ -100,7 +84,7 @@ def test_a_run_that_was_stopped_for_longer_than_the_timeout_goes_on(
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("RaisesClose", "RuntimeError: the port is gone"), ("ExitsClose", "called sys.exit(3)")],
+    [("RaisesClose", "RuntimeError: the port is gone"), ("ExitsClose", "SystemExit: 3")],
 )
 def test_an_env_that_cannot_be_closed_does_not_undo_a_finished_run(
     train: Train, odd_task: OddTask, tmp_path: Path, name: str, message: str
@@ -108,7 +92,7 @@ def test_an_env_that_cannot_be_closed_does_not_undo_a_finished_run(
     trained = train("trpo", "--run-dir", tmp_path / "run", task=odd_task(name), iterations=1)
     assert trained.code == 0
     assert trained.result["last"]["iteration"] == 1
-    assert "cannot be closed" in trained.err and message in trained.err
+    assert "is closed: " in trained.err and message in trained.err
     assert '"finished"' in (tmp_path / "run" / "status.json").read_text()
 
 
@@ -118,13 +102,12 @@ def test_an_env_that_cannot_be_closed_does_not_undo_a_finished_run(
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("Text", "returned a ndarray as observation, expected an array of real numbers"),
-        ("Complex", "returned a ndarray as observation, expected an array of real numbers"),
-        ("Digits", "returned a list as observation, expected an array of real numbers"),
-        ("TextReward", "returned the reward '1.5', expected a number"),
-        ("ComplexReward", "returned the reward (1+2j), expected a number"),
-        ("DigitsReward", "returned the reward 1000"),
-        ("ChangesSpace", "changed its observation space from shape (4,) to (3,)"),
+        ("Text", "an observation is <U3 of shape (4,), expected real numbers"),
+        ("Complex", "an observation is complex128 of shape (4,), expected real numbers"),
+        ("Digits", "an observation is object of shape (4,), expected real numbers"),
+        ("TextReward", "the reward is '1.5', expected a finite number"),
+        ("ComplexReward", "the reward is (1+2j), expected a finite number"),
+        ("DigitsReward", "the reward is 1000"),
     ],
 )
 def test_what_is_no_real_number_is_refused_and_not_cast(
@@ -190,20 +173,3 @@ def test_a_run_whose_folder_is_deleted_or_moved_ends_at_once(
     if is_moved:
         assert not (tmp_path / "run" / "metrics.jsonl").exists()
         assert num_records(tmp_path / "moved") >= 2
-
-
-# --- row 7: an env that was changed after it was made
-
-
-def test_an_env_that_was_changed_after_it_was_made_is_told(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    env = gymnasium.make("Pendulum-v1")
-    env.reset(seed=3)
-    env.step(env.action_space.sample())
-    TRPO(env, **tiny("trpo")).close()
-    assert "was changed after it was made" not in caplog.text
-    env.unwrapped.g = 0.0  # type: ignore[attr-defined]
-    TRPO(env, **tiny("trpo")).close()
-    assert "Pendulum-v1 was changed after it was made (g 10.0 -> 0.0)" in caplog.text
-    assert "give a function without arguments that makes and changes one" in caplog.text

@@ -149,21 +149,6 @@ def test_a_read_only_disk_is_refused_and_what_is_on_it_can_be_read(
 # --- row 18: what never comes back, and what takes the process with it
 
 
-def test_an_env_that_hangs_is_ended_with_its_place_and_the_stacks(
-    processes: Any, odd_task: Callable[[str], str], tmp_path: Path
-) -> None:
-    settings = tiny("trpo", steps_per_iteration=100, env_timeout=0.5)
-    command = ["train", "trpo", "--task", odd_task("Hangs"), "--run-dir", tmp_path / "run"]
-    hung = processes.run(*command, *as_flags(settings))
-    assert hung.code == 75
-    assert f"{odd_task('Hangs')}: env 0 was called with step, at step 15 of episode 0" in hung.err
-    assert "which starts from reset(seed=" in hung.err
-    assert "has not returned for 0.5 s (--env-timeout)" in hung.err
-    assert 'odd_envs.py", line' in hung.err  # the stack of the thread that hangs
-    saved = checkpoint.newest_valid(tmp_path / "run" / "checkpoints")
-    assert saved is not None and saved.iteration == 1
-
-
 def test_an_env_that_aborts_the_process_costs_one_iteration_at_most(
     processes: Any, odd_task: Callable[[str], str], tmp_path: Path
 ) -> None:

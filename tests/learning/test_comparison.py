@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from spacil.learning.smoothing_comparison import Comparison, Condition, Contender
-from spacil.measuring.report import PlayedEpisodes
+from spacil.measuring.played import PlayedEpisodes
 from spacil.smoothness.action_signal import ActionSignal
 
 

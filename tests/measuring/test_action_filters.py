@@ -10,7 +10,7 @@ from torch import Tensor
 
 from spacil.envs.episodes import Actor, play
 from spacil.errors import ConfigError
-from spacil.measuring.action_filters import with_low_pass, with_moving_average
+from spacil.measuring.robustness import with_low_pass, with_moving_average
 
 
 def identity(states: Tensor) -> Tensor:

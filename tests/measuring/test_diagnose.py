@@ -10,17 +10,17 @@ import pytest
 import torch
 
 import spacil
+from spacil.envs.mujoco_model import state_names
 from spacil.envs.registry import TASKS
-from spacil.envs.state_names import state_names
 from spacil.errors import ConfigError
-from spacil.measuring.diagnose import diagnose, input_names
-from spacil.measuring.findings import (
+from spacil.measuring.diagnose import (
     Finding,
     about_delay,
     about_drivers,
     about_frequencies,
     about_noise,
-    about_sampling,
+    diagnose,
+    input_names,
 )
 from spacil.nets.policy import GaussianPolicy
 
@@ -122,7 +122,7 @@ def test_every_walker_has_as_many_names_as_numbers(task: str) -> None:
 def test_a_check_that_could_not_be_measured_is_not_called_fine() -> None:
     worse_than_random = about_delay({1: 80.0}, -5.0, 0.0)
     too_short = about_frequencies(None, None, None)
-    no_change = about_noise(None, None, 0.1, 1.0, "ten demos")
+    no_change = about_noise(None, None, 1.0, "ten demos")
     for finding in (worse_than_random, too_short, no_change):
         assert (finding.severity, finding.is_measured) == ("note", False)
         assert finding.message.startswith("not known: ")
@@ -154,7 +154,7 @@ def test_an_env_of_ones_own_has_numbered_inputs() -> None:
 
 
 def test_a_number_in_standard_deviations_says_whose_they_are() -> None:
-    noise = about_noise(0.1, 0.2, 0.1, 1.0, "the states it visited")
+    noise = about_noise(0.1, 0.2, 1.0, "the states it visited")
     drivers = about_drivers({"a": 1.0}, 1.0, "the states it visited")
     for finding in (noise, drivers):
         assert "of the states it visited" in finding.message
@@ -162,8 +162,11 @@ def test_a_number_in_standard_deviations_says_whose_they_are() -> None:
 
 
 def test_a_gaussian_whose_mean_does_not_move_is_told_from_no_gaussian() -> None:
-    assert "no Gaussian of a known spread" in about_sampling(0.1, None, 0.0, 0.0).message
-    still = about_sampling(0.0, 0.3, 0.0, 0.0)
+    assert "no Gaussian of a known spread" in found(gentle)["sampled_actions"].message
+    policy = GaussianPolicy(2, [-1.0], [1.0], [8])
+    with torch.no_grad():
+        policy.mean_net.layers[-1].weight.zero_()
+    still = found(policy)["sampled_actions"]
     assert still.severity == "note"
     assert "does not move" in still.message
 

@@ -14,10 +14,10 @@ from spacil.demos.common_frame import CommonFrame, bundled_frame
 from spacil.demos.file import load_demos
 from spacil.demos.metadata import DemoMetadata
 from spacil.functional.spectral import batch_jacobian, top_singular
-from spacil.measuring.frames import choose_frame, frame_facts, frames_of_policy, mean_j
+from spacil.measuring.frames import choose_frame, frame_facts, local_j, mean_j
 from spacil.measuring.measure import measure_smoothness
 from spacil.nets.policy import GaussianPolicy
-from spacil.policies.open import load_policy, save_policy
+from spacil.policies.open import load_policy, open_policy, save_policy
 from spacil.runs.checkpoints import checkpoint
 from spacil.smoothness.metric import MAX_DENSE_ACTIONS
 
@@ -73,11 +73,13 @@ def test_j_is_the_largest_slope_per_standard_deviation_of_the_frame() -> None:
 def test_j_of_few_actions_is_exact_to_the_bit() -> None:
     policy, frame = make_policy(), make_frame(0.5, 3.0, 7.0)
     states = torch.randn(20, 3, generator=torch.Generator().manual_seed(1))
-    frames = frames_of_policy(policy, frame)
-    assert frames.common_std is not None
     jacobians = batch_jacobian(policy.mean_of_normalized, policy.normalize(states))
-    slopes = jacobians * (frames.own_scale * frames.common_std)
-    assert mean_j(policy, states, frame) == float(top_singular(slopes).sigma.mean())
+    slopes = jacobians * (policy.normalizer.scale * frame.live_std.float())
+    expected = float(top_singular(slopes).sigma.mean())
+    common = local_j(policy, states, frame).common
+    assert common is not None
+    assert mean_j(policy, states, frame) == float(common.mean()) == expected
+    assert mean_j(open_policy(policy), states, frame) == expected
 
 
 def test_j_of_many_actions_comes_from_power_iteration() -> None:

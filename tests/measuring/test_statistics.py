@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spacil.measuring.statistics import mean_interval, return_statistics
+from spacil.measuring.evaluate import mean_interval, return_statistics
 
 
 def test_the_spread_of_three_returns_is_that_of_a_sample() -> None:

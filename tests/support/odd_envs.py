@@ -60,16 +60,12 @@ class Odd(gymnasium.Env[NDArray[Any], NDArray[np.float32]]):
             raise ValueError("the motor is unplugged")
         if self.oddity == "exits in step" and self.elapsed == 5:
             sys.exit(0)
-        if self.oddity == "dawdles":
-            time.sleep(0.02)
         if self.oddity == "a reward of text":
             return self.observe(), "1.5", False, False, {}  # type: ignore[return-value]
         if self.oddity == "a complex reward":
             return self.observe(), 1 + 2j, False, False, {}  # type: ignore[return-value]
         if self.oddity == "a reward of 400 digits":
             return self.observe(), 10**400, False, False, {}
-        if self.oddity == "changes its space" and self.elapsed == 5:
-            self.observation_space = Box(-1, 1, (3,))
         # Sampled actions are large; the mean ones of an evaluation before training are not.
         is_training = float(np.abs(action).max()) > 0.1
         if self.oddity == "hangs" and self.elapsed == 15 and is_training:
@@ -134,10 +130,8 @@ ODDITIES = {
     "HangsClose": "hangs in close",
     "RaisesClose": "raises in close",
     "ExitsClose": "exits in close",
-    "Dawdles": "dawdles",
     "Forks": "forks",
     "ChangesFolder": "changes folder",
-    "ChangesSpace": "changes its space",
     "Text": "text",
     "Complex": "complex",
     "Digits": "400 digits",

@@ -27,7 +27,7 @@ class RunConfig:
     checkpoint_interval: int = 1
     """Iterations between checkpoints: at most this much is lost when a run is killed."""
     env_timeout: float = 300.0
-    """Seconds that one reset or step of an env of your own may take; then the run ends as hung."""
+    """Seconds that one step of all envs of your own may take; then the run ends as hung."""
 
     def __post_init__(self) -> None:
         require(self.seed >= 0, "seed", self.seed, "0 or more")

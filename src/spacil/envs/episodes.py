@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from spacil.engine.torch_threads import one_torch_thread
-from spacil.envs.numpy_env import check_actions
-from spacil.envs.vector_env import BoolArray, FloatArray, Step, VectorEnv
+from spacil.envs.vector_env import BoolArray, FloatArray, Step, VectorEnv, check_actions
 
 Actor = Callable[[Tensor], Tensor]
 """Raw float32 states of all envs [N, S] -> actions [N, A], within bounds or not; on one device"""

@@ -1,11 +1,23 @@
 """Any other Gymnasium env with flat `Box` observations and actions, behind our protocol.
 
-A plain loop in this process. Spaces that a Gaussian policy cannot serve are refused before anything
-runs; none is flattened in silence.
+A plain loop in this process: Gymnasium's vector env starts an episode from no seed of ours, steps
+envs that wait, and casts observations. What an env raises is an error that names the env, the step
+and the seed that replays it; an env that hangs ends the process with the stacks of its threads.
 """
 
+import contextlib
+import copy
+import difflib
+import faulthandler
+import inspect
+import logging
 import math
-from collections.abc import Mapping
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -14,26 +26,33 @@ from gymnasium.spaces import Box
 from gymnasium.wrappers import TimeLimit
 from numpy.typing import NDArray
 
-from spacil.envs.env_source import Env, EnvFactory
-from spacil.envs.foreign_env import ForeignEnv, exit_as_error, told
-from spacil.envs.numpy_env import NumpyVectorEnv
 from spacil.envs.vector_env import (
     ActionArray,
     BoolArray,
     EnvSpec,
     FloatArray,
+    NumpyVectorEnv,
     ResetSeeds,
     fingerprint,
 )
-from spacil.envs.watchdog import Watchdog
-from spacil.errors import ConfigError, EnvError, SpacilError
+from spacil.errors import ConfigError, EnvError, RetryableError, SpacilError
+from spacil.plain_text import printable, shown
+from spacil.user_code import import_typed
 
 DEFAULT_TIMEOUT = 300.0
-"""Seconds that one call into an env may take."""
+"""Seconds that one call may take: a step, a reset or the making of all envs"""
+
+Env = gymnasium.Env[Any, Any]
+EnvFactory = Callable[[], Env]
+EnvSource = str | Env | EnvFactory
+
+_MAX_FLOAT32 = np.finfo(np.float32).max
+_STANDARD_ERROR = 2
+_logger = logging.getLogger(__name__)
 
 
 class GymnasiumVectorEnv(NumpyVectorEnv):
-    """N envs from one factory. Gymnasium's own autoreset is never used."""
+    """N envs from one factory. Episodes are counted here, and each has a seed of its own."""
 
     def __init__(
         self,
@@ -44,17 +63,16 @@ class GymnasiumVectorEnv(NumpyVectorEnv):
         timeout: float = DEFAULT_TIMEOUT,
     ) -> None:
         if num_envs < 1:
-            raise ConfigError(f"{task_name}: num_envs is {num_envs}, it must be at least 1")
-        self.num_envs = num_envs
-        self._seeds = seeds
-        self._watchdog = Watchdog(timeout)
-        self._envs: list[ForeignEnv] = []
+            raise ConfigError(f"{task_name}: num_envs is {num_envs}, expected 1 or more")
+        self.num_envs, self._task, self._seeds, self._timeout = num_envs, task_name, seeds, timeout
+        self._envs: list[Env] = []
         try:
-            self._envs.append(ForeignEnv(make_env, task_name, 0, self._watchdog))
-            self.spec = describe(self._envs[0].env, task_name)
-            while len(self._envs) < num_envs:
-                self._envs.append(ForeignEnv(make_env, task_name, len(self._envs), self._watchdog))
-            if len({id(foreign.env) for foreign in self._envs}) < num_envs:
+            with self._limited():
+                self._envs.append(self._made(make_env))
+                with self._as_error(f"{task_name} is asked for its spaces"):
+                    self.spec = _described(self._envs[0], task_name)
+                self._envs += [self._made(make_env) for _ in range(num_envs - 1)]
+            if len(set(map(id, self._envs))) < num_envs:
                 raise ConfigError(
                     f"{task_name}: the factory returned one env twice, it must make a new one "
                     "each time"
@@ -62,77 +80,189 @@ class GymnasiumVectorEnv(NumpyVectorEnv):
         except BaseException:
             self.close()
             raise
-        self._action_dtype = self._envs[0].env.action_space.dtype
+        self._action_dtype = self._envs[0].action_space.dtype
         self._episodes = np.zeros(num_envs, dtype=np.int64)
+        self._elapsed_steps = np.zeros(num_envs, dtype=np.int64)
         self._states = np.zeros((num_envs, self.spec.num_states))
 
     def _reset(self, first_episode: int) -> FloatArray:
         self._episodes[:] = first_episode
-        return self._start_all()
+        return self._continue(0)
 
     def _step(self, actions: ActionArray, active: BoolArray | None) -> tuple[NDArray[Any], ...]:
-        final_states = self._states.copy()
-        rewards = np.zeros(self.num_envs)
-        terminated = np.zeros(self.num_envs, dtype=np.bool_)
-        truncated = np.zeros(self.num_envs, dtype=np.bool_)
-        for env in range(self.num_envs) if active is None else np.flatnonzero(active).tolist():
-            final_states[env], rewards[env], terminated[env], truncated[env] = self._envs[env].step(
-                actions[env].astype(self._action_dtype)
-            )
-            self._states[env] = final_states[env]
-            if terminated[env] or truncated[env]:
-                self._episodes[env] += 1
-                self._start_episode(env)
+        final_states, rewards = self._states.copy(), np.zeros(self.num_envs)
+        terminated, truncated = np.zeros((2, self.num_envs), dtype=np.bool_)
+        ids = np.arange(self.num_envs) if active is None else np.flatnonzero(active)
+        self._elapsed_steps[ids] += 1
+        with self._limited():
+            for i in ids.tolist():
+                with self._as_fault(i, "step"):
+                    outcome = self._envs[i].step(actions[i].astype(self._action_dtype))
+                    state, reward, *ends, _ = outcome
+                    final_states[i] = self._checked_state(state)
+                    rewards[i] = _checked_number(reward)
+                    terminated[i], truncated[i] = map(_checked_flag, ends)
+            self._states[:] = final_states
+            ended = np.flatnonzero(terminated | truncated)
+            self._episodes[ended] += 1
+            self._start_episodes(ended)
         return self._states.copy(), final_states, rewards, terminated, truncated
 
     def unwrapped_env(self, index: int) -> Any:
         """The env inside all wrappers, for somebody who looks and does not touch."""
-        return self._envs[index].env.unwrapped
+        return self._envs[index].unwrapped
 
     def _live_arrays(self) -> dict[str, NDArray[Any]]:
         """The episode counters. What happens inside an arbitrary env cannot be saved."""
         return {"episodes": self._episodes}
 
-    def _continue(self) -> FloatArray:
-        self._episodes += 1
-        return self._start_all()
-
-    def _let_go(self) -> None:
-        envs, self._envs = self._envs, []
-        for foreign in envs:
-            foreign.close()
-        self._watchdog.close()
-
-    def _start_all(self) -> FloatArray:
-        for env in range(self.num_envs):
-            self._start_episode(env)
+    def _continue(self, later: int = 1) -> FloatArray:
+        self._episodes += later
+        with self._limited():
+            self._start_episodes(np.arange(self.num_envs))
         return self._states.copy()
 
-    def _start_episode(self, env: int) -> None:
-        episode = int(self._episodes[env])
-        self._states[env] = self._envs[env].start_episode(episode, self._seeds(env, episode))
+    def _let_go(self) -> None:
+        """Close the envs. Whatever they do then comes too late to change what the run has done."""
+        for env in self._envs:
+            try:
+                with self._limited(), self._as_error(f"{self._task} is closed"):
+                    env.close()
+            except EnvError as error:
+                _logger.warning("%s", error)
+        self._envs = []
+
+    def _start_episodes(self, ids: NDArray[np.intp]) -> None:
+        self._elapsed_steps[ids] = 0
+        for i in ids.tolist():
+            with self._as_fault(i, "reset"):
+                state, _ = self._envs[i].reset(seed=self._seeds(i, int(self._episodes[i])))
+                self._states[i] = self._checked_state(state)
+
+    def _made(self, make_env: EnvFactory) -> Env:
+        try:
+            with self._as_error(f"{self._task} is made"):
+                env = make_env()
+        except EnvError as error:
+            if isinstance(error.__cause__, ImportError | gymnasium.error.DependencyNotInstalled):
+                raise ConfigError(
+                    f"{self._task} needs a package that is not installed: {error.__cause__}. "
+                    "For Gymnasium's MuJoCo tasks: pip install 'gymnasium[mujoco]'"
+                ) from error
+            raise
+        if not isinstance(env, gymnasium.Env):
+            raise ConfigError(
+                f"{self._task}: the factory returned a {type(env).__name__}, expected a "
+                "gymnasium.Env"
+            )
+        return env
+
+    @contextlib.contextmanager
+    def _limited(self) -> Iterator[None]:
+        """End the process where its threads are if the block takes longer than the timeout.
+
+        No exception can be raised in a thread that hangs in a driver or a socket.
+        """
+        timer = threading.Timer(self._timeout, self._end_process)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _end_process(self) -> None:
+        message = (
+            f"spacil: {self._doing}, and has not returned for {self._timeout:g} s "
+            "(--env-timeout): it hangs. The process ends here, where its threads are; what was "
+            "saved is intact, and the same command with --resume goes on from it\n"
+        )
+        with contextlib.suppress(OSError):  # nobody reads it; the process has to end all the same
+            os.write(_STANDARD_ERROR, printable(message).encode(errors="replace"))
+        faulthandler.dump_traceback(_STANDARD_ERROR, all_threads=True)
+        os._exit(RetryableError.exit_code)
+
+    @contextlib.contextmanager
+    def _as_error(self, doing: str) -> Iterator[None]:
+        """An error with the reason, where code of others raises, or calls `sys.exit`.
+
+        A child that it forked may exit as it likes.
+        """
+        self._doing = doing
+        try:
+            yield
+        except SpacilError:
+            raise
+        except (Exception, SystemExit) as error:
+            if isinstance(error, SystemExit) and os.getpid() != self._process:
+                raise
+            raise EnvError(f"{doing}: {type(error).__name__}: {shown(error)}") from error
+
+    @contextlib.contextmanager
+    def _as_fault(self, i: int, verb: str) -> Iterator[None]:
+        """The same with all that is needed to meet the fault again."""
+        episode = int(self._episodes[i])
+        where = (
+            f"at step {self._elapsed_steps[i]} of episode {episode}, which starts from "
+            f"reset(seed={self._seeds(i, episode)})"
+        )
+        with self._as_error(f"{self._task}: env {i} in {verb}, {where}"):
+            yield
+
+    def _checked_state(self, state: Any) -> FloatArray:
+        array = np.asarray(state)
+        if array.dtype.kind not in "biuf" or array.shape != (self.spec.num_states,):
+            raise ValueError(
+                f"an observation is {array.dtype} of shape {array.shape}, expected real numbers "
+                f"of shape ({self.spec.num_states},)"
+            )
+        # Policies read float32: what is finite here and not there would reach them as infinity.
+        is_sound = np.abs(array) <= _MAX_FLOAT32
+        if not is_sound.all():
+            column = int(np.flatnonzero(~is_sound)[0])
+            raise ValueError(f"{array[column]} in column {column} of an observation")
+        return array
 
 
-def describe(env: Env, task_name: str) -> EnvSpec:
-    """Sizes, bounds and identity of an env, or a refusal that names what is supported."""
-    try:
-        with exit_as_error(task_name, "when it was asked for its spaces"):
-            return _described(env, task_name)
-    except SpacilError:
-        raise
-    except Exception as error:  # its spaces, spec and dt are code of others too
-        raise EnvError(f"{task_name} cannot be described: {told(error)}") from error
+def _checked_number(reward: Any) -> float:
+    array = np.asarray(reward)
+    if array.dtype.kind not in "biuf" or not math.isfinite(array.item()):
+        raise ValueError(f"the reward is {shown(repr(reward), 64)}, expected a finite number")
+    return float(array.item())
+
+
+def _checked_flag(flag: Any) -> bool:
+    if flag not in (True, False):
+        raise ValueError(
+            f"{shown(repr(flag), 64)} as terminated or truncated, expected True or False"
+        )
+    return bool(flag)
+
+
+# --- what an env is
 
 
 def _described(env: Env, task_name: str) -> EnvSpec:
+    """Sizes, bounds and identity of an env, or a refusal that names what is supported."""
     observations = _flat_box(env.observation_space, f"{task_name}: observations")
     actions = _flat_box(env.action_space, f"{task_name}: actions")
     if not np.issubdtype(actions.dtype, np.floating):
         raise ConfigError(f"{task_name}: actions are {actions.dtype}, expected a Box of floats")
-    low, high = _inner_bounds(actions)
+    # Float32 bounds that a clipped action cannot cross: rounding to nearest may go outside.
+    low, high = actions.low.astype(np.float32), actions.high.astype(np.float32)
+    low = np.where(low < actions.low, np.nextafter(low, np.float32(np.inf)), low)
+    high = np.where(high > actions.high, np.nextafter(high, np.float32(-np.inf)), high)
     registered = env.spec.max_episode_steps if env.spec is not None else None
     dt = getattr(env.unwrapped, "dt", None)
     num_states = observations.shape[0]
+    plain = bool | int | str | None
+    kwargs = {
+        name: value
+        if isinstance(value, plain) or (isinstance(value, float) and math.isfinite(value))
+        else type(value).__name__  # all of it that stays the same
+        for name, value in (env.spec.kwargs if env.spec is not None else {}).items()
+    }
+    env_id = env.spec.id if env.spec is not None else None
     return EnvSpec(
         task=task_name,
         num_states=num_states,
@@ -141,14 +271,8 @@ def _described(env: Env, task_name: str) -> EnvSpec:
         action_high=high,
         horizon=registered or _wrapped_time_limit(env),
         dt=float(dt) if isinstance(dt, int | float) else None,
-        fingerprint=fingerprint(
-            env.spec.id if env.spec is not None else None,
-            _json_kwargs(env.spec.kwargs if env.spec is not None else {}),
-            num_states,
-            low,
-            high,
-            registered,  # a wrapper's limit joined later: runs of before would not be resumed
-        ),
+        # A wrapper's limit is no part of the identity, which the recipe of an env decides.
+        fingerprint=fingerprint(env_id, kwargs, num_states, low, high, registered),
         restores_exactly=False,
     )
 
@@ -164,32 +288,99 @@ def _wrapped_time_limit(env: Env) -> int | None:
 
 
 def _flat_box(space: gymnasium.Space[Any], what: str) -> Box:
-    if not isinstance(space, Box):
+    if not isinstance(space, Box) or len(space.shape) != 1 or space.shape[0] == 0:
+        found = f"a Box of shape {space.shape}" if isinstance(space, Box) else type(space).__name__
         raise ConfigError(
-            f"{what} are {type(space).__name__}; supported are gymnasium.spaces.Box of shape (n,)"
-        )
-    if len(space.shape) != 1 or space.shape[0] == 0:
-        raise ConfigError(
-            f"{what} are a Box of shape {space.shape}; supported is shape (n,). "
+            f"{what} are {found}; supported are gymnasium.spaces.Box of shape (n,). "
             "gymnasium.wrappers.FlattenObservation flattens observations"
         )
     return space
 
 
-def _inner_bounds(actions: Box) -> tuple[ActionArray, ActionArray]:
-    """Float32 bounds that a clipped action cannot cross: rounding to nearest may go outside."""
-    low, high = actions.low.astype(np.float32), actions.high.astype(np.float32)
-    low = np.where(low < actions.low, np.nextafter(low, np.float32(np.inf)), low)
-    high = np.where(high > actions.high, np.nextafter(high, np.float32(-np.inf)), high)
-    return low, high
+# --- from what a user has to a factory of equal, independent envs
 
 
-def _json_kwargs(kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Plain values as they are; of anything else its type, which is all that stays the same."""
-    plain = bool | int | str | None
-    return {
-        name: value
-        if isinstance(value, plain) or (isinstance(value, float) and math.isfinite(value))
-        else type(value).__name__
-        for name, value in kwargs.items()
-    }
+def as_env_factory(source: EnvSource, other_names: Iterable[str] = ()) -> tuple[EnvFactory, str]:
+    """A factory and the task's name. `other_names` join Gymnasium's ids when a typo is met."""
+    if isinstance(source, str):
+        return _factory_named(source, other_names), source
+    if isinstance(source, gymnasium.Env):
+        return _factory_like(source), _name_of(source)
+    if callable(source):
+        return source, getattr(source, "__name__", type(source).__name__).strip("<>")
+    raise ConfigError(
+        f"cannot make an env from a {type(source).__name__}: give a task name, a gymnasium.Env, "
+        "or a function without arguments that returns one"
+    )
+
+
+def _factory_named(name: str, other_names: Iterable[str]) -> EnvFactory:
+    """An id that Gymnasium knows, or `module:Env-v0` or `module:maker` of a user's own."""
+    if ":" in name:
+        return _own_factory(name)
+    try:
+        gymnasium.spec(name)
+    except gymnasium.error.Error as error:
+        # Ours first: the registry also lists versions that no longer run.
+        close = _close_to(name, other_names) or _close_to(name, gymnasium.registry)
+        hint = f"did you mean {close}?" if close else f"{error} `spacil tasks` lists ours."
+        raise ConfigError(
+            f"unknown task {name!r}: {hint} An env of your own is module:Env-v0, with module.py "
+            "in this folder"
+        ) from None
+    return partial(gymnasium.make, name)
+
+
+def _own_factory(name: str) -> EnvFactory:
+    """`module:Env-v0`, an id that the module registers, or `module:maker`, a class or function.
+
+    Only what makes an env is called: a class of envs, or a function that the module itself defines.
+    """
+    module, wanted = import_typed(name)
+    if (folder := str(Path.cwd())) not in sys.path:
+        sys.path.append(folder)  # the entry point may be in a module that is imported later
+    if wanted in gymnasium.registry:
+        return partial(gymnasium.make, wanted)
+    maker: Any = getattr(module, wanted, None)
+    is_class_of_envs = inspect.isclass(maker) and issubclass(maker, gymnasium.Env)
+    home = getattr(maker, "__module__", None)
+    is_own_function = inspect.isfunction(maker) and f"{home}.".startswith(f"{module.__name__}.")
+    if is_class_of_envs or is_own_function:
+        found: EnvFactory = maker
+        return found
+    if maker is not None:
+        raise ConfigError(
+            f"{name}: is a {type(maker).__name__} of {shown(home)}, and is not called: expected a "
+            f"subclass of gymnasium.Env, or a function that {module.__name__} itself defines and "
+            "that returns an env"
+        )
+    close = _close_to(wanted, [*gymnasium.registry, *vars(module)])
+    raise ConfigError(
+        f"{name}: {module.__name__} registers no env {wanted!r} and has no function or class of "
+        f"that name{f': did you mean {close}?' if close else ''}"
+    )
+
+
+def _close_to(name: str, known: Iterable[str]) -> str:
+    """Names that somebody may have meant, each once."""
+    return " or ".join(difflib.get_close_matches(name, dict.fromkeys(known), n=3))
+
+
+def _factory_like(env: Env) -> EnvFactory:
+    """New envs from the recipe Gymnasium keeps of one, else from a copy of it as it is now."""
+    if env.spec is not None:
+        rebuild = partial(gymnasium.make, env.spec)
+        with contextlib.suppress(Exception, SystemExit):  # a wrapper may have left no recipe
+            rebuild().close()
+            return rebuild
+    try:
+        return partial(copy.deepcopy, copy.deepcopy(env))
+    except Exception as error:
+        raise ConfigError(
+            f"{_name_of(env)} can be neither rebuilt nor copied "
+            f"({type(error).__name__}: {error}): give a function without arguments that makes one"
+        ) from error
+
+
+def _name_of(env: Env) -> str:
+    return env.spec.id if env.spec is not None else type(env.unwrapped).__name__

@@ -1,18 +1,21 @@
-"""Task names, and the env behind each.
+"""Task names, and the simulator behind each.
 
-Light to import: mujoco and gymnasium are loaded when an env is made, not before.
+Light to import: mujoco and gymnasium are loaded when an env is made, not before. Another simulator
+is one function in `BACKENDS`, or an entry point of the group `spacil.envs` in a package of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from spacil.envs.mujoco_tasks import MUJOCO_TASKS, MujocoTask
 
 if TYPE_CHECKING:
-    from spacil.envs.env_source import EnvSource
+    from spacil.envs.gymnasium_env import EnvSource
     from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
 
 TASKS: Mapping[str, MujocoTask] = MappingProxyType({task.name: task for task in MUJOCO_TASKS})
@@ -22,28 +25,76 @@ PAPER_TASKS = ("Reacher-v4", "Hopper-v4", "Walker2d-v4", "HalfCheetah-v4", "Ant-
 """The paper's five, in the order of its tables."""
 
 
+@dataclass(frozen=True)
+class EnvOptions:
+    """What a run says of its envs beyond task, number and seeds; a simulator reads what it can."""
+
+    num_threads: int = 1
+    timeout: float | None = None
+    """Seconds that one call into an env which is not ours may take"""
+    device: str = "cpu"
+    """Device of the run's updates: envs that can be there save the way to the host"""
+
+
+MakeEnv = Callable[["EnvSource", int, "ResetSeeds", EnvOptions], "VectorEnv"]
+"""Task, number of envs, seeds of their episodes, options -> the envs"""
+
+
+def _mujoco(task: EnvSource, num_envs: int, seeds: ResetSeeds, options: EnvOptions) -> VectorEnv:
+    from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
+
+    return ThreadedMujocoEnv(TASKS[str(task)], num_envs, seeds, options.num_threads)
+
+
+def _gymnasium(task: EnvSource, num_envs: int, seeds: ResetSeeds, options: EnvOptions) -> VectorEnv:
+    from spacil.envs.gymnasium_env import DEFAULT_TIMEOUT, GymnasiumVectorEnv, as_env_factory
+
+    make_env, name = as_env_factory(task, other_names=TASKS)
+    return GymnasiumVectorEnv(make_env, name, num_envs, seeds, options.timeout or DEFAULT_TIMEOUT)
+
+
+MUJOCO, GYMNASIUM = "mujoco", "gymnasium"
+BACKENDS: dict[str, MakeEnv] = {MUJOCO: _mujoco, GYMNASIUM: _gymnasium}
+"""Simulator -> what makes its envs. `warp/Ant` is the task `warp/Ant` of the simulator `warp`;
+without a simulator a built-in name is MuJoCo's, and anything else Gymnasium's"""
+ENTRY_POINTS = "spacil.envs"
+
+
 def make_vector_env(
     task: EnvSource,
     num_envs: int,
     seeds: ResetSeeds,
     num_threads: int = 1,
     timeout: float | None = None,
+    device: str = "cpu",
 ) -> VectorEnv:
-    """Our simulator for a built-in name; else the Gymnasium adapter, which ignores `num_threads`.
+    """The envs of a task: a built-in name, `simulator/task`, or what Gymnasium can make.
 
-    `task` is a built-in name, any Gymnasium id, `module:Env-v0` or `module:function` of a user's
-    own, an env, or a function without arguments that makes one. `timeout`: seconds that one call
-    into an env which is not ours may take.
+    The latter is an id, `module:Env-v0` or `module:function` of a user's own, an env, or a
+    function without arguments that makes one.
     """
-    if isinstance(task, str) and task in TASKS:
-        from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
+    options = EnvOptions(num_threads, timeout, device)
+    return _backend_of(task)(task, num_envs, seeds, options)
 
-        return ThreadedMujocoEnv(TASKS[task], num_envs, seeds, num_threads)
-    from spacil.envs.env_source import as_env_factory
-    from spacil.envs.gymnasium_env import DEFAULT_TIMEOUT, GymnasiumVectorEnv
 
-    make_env, name = as_env_factory(task, other_names=TASKS)
-    return GymnasiumVectorEnv(make_env, name, num_envs, seeds, timeout or DEFAULT_TIMEOUT)
+def _backend_of(task: EnvSource) -> MakeEnv:
+    if not isinstance(task, str) or ":" in task:
+        return BACKENDS[GYMNASIUM]
+    if task in TASKS:
+        return BACKENDS[MUJOCO]
+    name, slash, _ = task.partition("/")
+    if slash and name not in BACKENDS:
+        for entry in entry_points(group=ENTRY_POINTS, name=name):
+            BACKENDS[name] = entry.load()
+    return BACKENDS.get(name if slash else "", BACKENDS[GYMNASIUM])
+
+
+def require_task(task: str) -> None:
+    """Refuse a name that no simulator knows. No env is made, which may be costly."""
+    if _backend_of(task) is _gymnasium:
+        from spacil.envs.gymnasium_env import as_env_factory
+
+        as_env_factory(task, other_names=TASKS)
 
 
 def built_in_task(spec: EnvSpec) -> MujocoTask | None:
@@ -69,6 +120,6 @@ def task_name(task: EnvSource) -> str:
     """What a run of this env is called."""
     if isinstance(task, str):
         return task
-    from spacil.envs.env_source import as_env_factory
+    from spacil.envs.gymnasium_env import as_env_factory
 
     return as_env_factory(task, other_names=TASKS)[1]

@@ -207,7 +207,7 @@ def _quantities(spec: EnvSpec) -> dict[str, Any]:
     task = built_in_task(spec)
     if task is None:
         return {}
-    from spacil.envs.state_names import action_quantities, state_quantities  # loads the simulator
+    from spacil.envs.mujoco_model import action_quantities, state_quantities  # loads the simulator
 
     states, actions = state_quantities(task), action_quantities(task)
     return {

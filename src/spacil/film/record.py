@@ -25,7 +25,7 @@ from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
 from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, VectorEnv
 from spacil.errors import ConfigError
 from spacil.film.draw import POSE
-from spacil.measuring.lens import make_lens
+from spacil.measuring.frames import mean_j
 from spacil.policies.policy import Policy
 from spacil.smoothness.action_signal import action_fluctuation, mean_of_known
 
@@ -201,11 +201,7 @@ def _play(source: Policy, env: VectorEnv, reader: PoseReader, episode: int) -> C
 def _panel(name: str, source: Policy, clips: list[Clip], frame: CommonFrame | None) -> Panel:
     j = None
     if frame is not None:
-        states = torch.cat([clip.trajectory.states for clip in clips])
-        lens = make_lens(source, frame.std.to(source.dtype), frame, source.action_bounds)
-        common = lens.constants(states.to(source.dtype)).common
-        assert common is not None
-        j = float(common.mean())
+        j = mean_j(source, torch.cat([clip.trajectory.states for clip in clips]), frame)
     return Panel(
         name=name,
         clips=tuple(clips),

@@ -17,17 +17,17 @@ import torch
 from torch import Tensor
 
 from spacil.demos.common_frame import CommonFrame
-from spacil.envs.episodes import EpisodeTotals, play_for_totals
-from spacil.envs.vector_env import EnvSpec, VectorEnv
+from spacil.envs.episodes import EpisodeTotals
+from spacil.envs.vector_env import EnvSpec
 from spacil.errors import DataError
+from spacil.measuring.frames import mean_j
 from spacil.measuring.imitation_score import (
     DemonstratedStates,
     marginal_distance,
     quantiles,
     score_threshold,
 )
-from spacil.measuring.lens import make_lens
-from spacil.measuring.played import random_return, share_of_return
+from spacil.measuring.played import share_of_return
 from spacil.policies.policy import Policy
 from spacil.seeding import stream
 from spacil.smoothness.action_signal import mean_of_known
@@ -87,16 +87,19 @@ class TeacherProfile:
 
 
 def profile_of(
-    teacher: Policy, env: VectorEnv, frame: CommonFrame | None, seed: int
+    teacher: Policy,
+    played: EpisodeTotals,
+    random_return: float,
+    spec: EnvSpec,
+    frame: CommonFrame | None,
+    seed: int,
 ) -> TeacherProfile:
-    """Play one episode in each env; without a frame the states visited define one."""
-    spec, random = env.spec, random_return(env, seed)
-    played = play_for_totals(env, lambda s: teacher.mean(s.to(teacher.dtype)), 0, env.num_envs)
+    """From one episode in each env; without a frame the states visited define one."""
     with np.errstate(over="ignore"):
-        if not np.isfinite(np.square([*played.returns, random]).sum()):
+        if not np.isfinite(np.square([*played.returns, random_return]).sum()):
             raise DataError(
                 f"{spec.task}: the returns of teacher and random actions, {played.returns[0]:.3g} "
-                f"and {random:.3g}, are too large for their squares: scale the rewards of "
+                f"and {random_return:.3g}, are too large for their squares: scale the rewards of "
                 "the env down"
             )
     if frame is None:
@@ -111,7 +114,7 @@ def profile_of(
         actions = actions.clamp(*spec.bounds_on(actions.device))
     return TeacherProfile(
         average_return=float(np.mean(played.returns)),
-        random_return=random,
+        random_return=random_return,
         j=j_at(teacher, played.states, frame, seed),
         action_change=mean_of_known(played.action_changes.tolist()) or 0.0,
         frame=frame,
@@ -127,10 +130,7 @@ def profile_of(
 def j_at(source: Policy, states: Tensor, frame: CommonFrame, seed: int) -> float:
     """Mean J in the common frame over a random choice of raw states."""
     rows = torch.randperm(len(states), generator=stream(seed, "subset"))[:MAX_STATES]
-    lens = make_lens(source, frame.std.to(source.dtype), frame, source.action_bounds)
-    common = lens.constants(states[rows].to(source.dtype)).common
-    assert common is not None
-    return float(common.mean())
+    return mean_j(source, states[rows], frame)
 
 
 def teacher_for(source: Policy, spec: EnvSpec, states: Tensor) -> Policy:

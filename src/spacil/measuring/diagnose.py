@@ -4,27 +4,25 @@ for finding in spacil.diagnose(model, "Hopper-v5").findings:
     print(finding.severity, finding.message, finding.remedy)
 """
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from spacil.config.checks import whole_number
 from spacil.demos.common_frame import CommonFrame
-from spacil.envs.episodes import Actor, MakeActor, Trajectory, all_states, play
+from spacil.envs.episodes import MakeActor, Trajectory, all_states, play
 from spacil.envs.registry import built_in_task, task_name
 from spacil.envs.vector_env import EnvSpec, VectorEnv
 from spacil.errors import DataError
 from spacil.functional.spectral import batch_jacobian
-from spacil.measuring import findings as checks
+from spacil.measuring.at_states import own_frame
 from spacil.measuring.evaluate import evaluation_env
-from spacil.measuring.findings import Finding
-from spacil.measuring.frames import choose_frame
-from spacil.measuring.lens import Lens, make_lens
-from spacil.measuring.played import played_episodes, policy_actor, reference_actors
-from spacil.measuring.report import PlayedEpisodes
+from spacil.measuring.frames import choose_frame, mean_j
+from spacil.measuring.played import PlayedEpisodes, played_episodes, policy_actor, reference_actors
 from spacil.measuring.robustness import with_action_delay, with_noise
 from spacil.policies.file import Which
 from spacil.policies.open import open_policy
@@ -33,8 +31,96 @@ from spacil.seeding import stream
 from spacil.smoothness.action_signal import amplitude_spectrum
 
 NOISE_LEVEL = 0.1
+NOISE_CHANGE = 0.02
+"""Action change under noise, in half ranges, below which a policy still hardly moves"""
 DELAYS = (1, 2)
+FAR_STDS = 5.0
+FEW_INPUTS = 3
 _MAX_STATES = 2_000
+_TOO_SHORT = "not known: the episodes are too short"
+_SMOOTH = "`spacil smooth` makes a smooth policy of this one in minutes"
+
+Evidence = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a check measures, as a number to be small, and what to do where it is not."""
+
+    limit: float
+    """Largest number that is fine"""
+    message: str
+    """Template for the evidence"""
+    remedy: str
+    reason: str = ""
+    """End of the message of a warning"""
+
+
+CHECKS = {
+    "saturation": Check(
+        0.2,
+        "{share_at_bound:.0%} of the executed actions lie on a bound",
+        "The policy works as a switch. Charge for squared actions in training, or smooth it: "
+        f"{_SMOOTH}. A filter here costs return, because the policy needs the full range",
+        ", and {share_switching:.0%} of all steps jump from one bound to the other",
+    ),
+    "sampled_actions": Check(
+        1.2,
+        "samples of its Gaussian move the actions {number:.1f} times as much as its mean",
+        "Act with the mean action: deterministic=True in `predict`, here and in "
+        "Stable-Baselines3; `act_inference` in rsl_rl",
+        " (return {return_sampled:.0f} against {return_mean:.0f})",
+    ),
+    "sensor_noise": Check(
+        1.5,
+        "noise of {level:g} standard deviations (of {frame}) on every input multiplies the "
+        "action change by {factor:.1f}",
+        f"The policy has steep slopes, so sensor noise becomes motor noise: {_SMOOTH}, or train "
+        "with a penalty on slopes (`--penalty exact`, `spacil.attach_penalty`)",
+    ),
+    "delay": Check(
+        0.1,
+        "return kept when actions arrive late: {shares}",
+        "A robot's bus and filters add a step or two, and a tight loop with delay oscillates. "
+        "Train with that delay, give the policy its last action as an input, or lower its slopes",
+    ),
+    "frequency": Check(
+        0.25,
+        "{share_above_quarter_nyquist:.0%} of the actions' power lies above a quarter of Nyquist"
+        "{where}",
+        "Few motors follow that fast: it becomes heat and noise. Charge for the change of actions "
+        f"in training (`--penalty cats`), filter, or distil: {_SMOOTH}",
+    ),
+    "inputs": Check(
+        0.01,
+        f"{{far_share:.1%}} of the inputs lie beyond {FAR_STDS:g} standard deviations",
+        "The statistics are those of another env or of too short a run. Load the normaliser "
+        "that was saved with this policy (VecNormalize.load), or train on",
+        " of what the policy's normaliser has seen, most often: {worst_input}",
+    ),
+    "raw inputs": Check(
+        10.0,
+        "no normaliser was found; inputs are up to {number:.3g} in size",
+        "If it was trained behind a normaliser, that is missing here: pass the whole model, or a "
+        "function that normalises first. If not, large inputs make steep and saturated networks",
+        " ({worst_input})",
+    ),
+}
+"""What is fine up to its limit, and a warning beyond"""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check."""
+
+    check: str
+    severity: Literal["fine", "note", "warning"]
+    message: str
+    remedy: str | None = None
+    """What to do; None where nothing is wrong"""
+    evidence: Evidence = field(default_factory=dict)
+    is_measured: bool = True
+    """False where nothing could be measured, so that nothing is known: a note, never fine"""
 
 
 @dataclass(frozen=True)
@@ -72,161 +158,206 @@ def diagnose(
     `policy` and `env` are what `spacil.smooth` takes.
     """
     episodes, seed = whole_number("episodes", episodes), whole_number("seed", seed, 0)
-    source = open_policy(policy, which)
+    opened = open_policy(policy, which)
     if env is None:
-        env = task_of(source)
+        env = task_of(opened)
     with evaluation_env(env, episodes, seed) as vector_env:
-        known = task_name(env)
-        frame = choose_frame(None, source.common_frame, known)
-        return _Patient(source, vector_env, frame, episodes, seed).diagnosis()
-
-
-@dataclass(frozen=True)
-class _Patient:
-    """A policy in an env."""
-
-    source: Policy
-    env: VectorEnv
-    frame: CommonFrame | None
-    episodes: int
-    seed: int
-
-    def diagnosis(self) -> Diagnosis:
-        spec = self.env.spec
-        self.source.require_env(spec)
-        first = self.env.reset()
+        spec, first = vector_env.spec, vector_env.reset()
+        opened.require_env(spec)
+        found, average_return = [], None
         try:
-            self.source.require_function(first.to(self.source.dtype))
+            opened.require_function(first.to(opened.dtype))
         except DataError as error:
-            return self._report(None, (_no_function(error),))
-        self.source.fitted_to(spec, first)
-        act = policy_actor(self.source, False, stream(self.seed, "sampled-actions"))
-        trajectories = play(self.env, lambda: act, self.episodes)
-        clean = played_episodes(trajectories, spec)
-        states = _some(all_states(trajectories), self.seed)
-        frame = self.frame
-        if frame is None or frame.num_states != spec.num_states:
-            spread = all_states(trajectories).double().std(0, correction=0)
-            frame = CommonFrame(spread, "the states it visited")
-        names = input_names(spec)
-        return self._report(
-            clean.average_return,
-            (
-                self._sampling(clean),
-                _saturation(trajectories, spec),
-                _inputs(self.source, states, names),
-                self._noise(act, clean, frame),
-                self._delay(act, clean),
-                _frequencies(trajectories, clean, spec),
-                _drivers(self.source, states, frame, names),
-            ),
-        )
-
-    def _report(self, average_return: float | None, found: tuple[Finding, ...]) -> Diagnosis:
-        source, task = self.source, self.env.spec.task
-        return Diagnosis(
-            source.name, source.kind, task, self.seed, self.episodes, average_return, found
-        )
-
-    def _played(self, make_actor: MakeActor) -> PlayedEpisodes:
-        return played_episodes(play(self.env, make_actor, self.episodes), self.env.spec)
-
-    def _sampling(self, clean: PlayedEpisodes) -> Finding:
-        change = clean.action_signal.action_fluctuation
-        if self.source.std is None:
-            return checks.about_sampling(change, None, clean.average_return, 0.0)
-        act = policy_actor(self.source, True, stream(self.seed, "sampled-actions"))
-        found = self._played(lambda: act)
-        moved = found.action_signal.action_fluctuation
-        return checks.about_sampling(change, moved, clean.average_return, found.average_return)
-
-    def _noise(self, act: Actor, clean: PlayedEpisodes, frame: CommonFrame) -> Finding:
-        shaken = with_noise(act, NOISE_LEVEL * frame.std, stream(self.seed, "observation-noise"))
-        moved = self._played(lambda: shaken).action_signal.action_fluctuation
-        half = torch.from_numpy(self.env.spec.action_high - self.env.spec.action_low).double() / 2
-        size = float(torch.linalg.vector_norm(torch.where(half.isfinite(), half, 1.0)))
-        change = clean.action_signal.action_fluctuation
-        return checks.about_noise(change, moved, NOISE_LEVEL, size, frame.source)
-
-    def _delay(self, act: Actor, clean: PlayedEpisodes) -> Finding:
-        random = reference_actors(self.env.spec, stream(self.seed, "random-policy"))["random"]
-        lowest = self._played(lambda: random).average_return
-        returns = {
-            steps: self._played(partial(with_action_delay, act, steps)).average_return
-            for steps in DELAYS
-        }
-        return checks.about_delay(returns, clean.average_return, lowest)
-
-
-def _no_function(error: DataError) -> Finding:
-    return Finding(
-        "one_answer",
-        "warning",
-        str(error),
-        "A policy that samples or remembers does not answer a state in one way, and no other "
-        "check can be made on it: pass its mean action (deterministic=True), without filters",
+            remedy = (
+                "A policy that samples or remembers does not answer a state in one way, and no "
+                "other check can be made on it: pass its mean action (deterministic=True), without "
+                "filters"
+            )
+            found.append(Finding("one_answer", "warning", str(error), remedy))
+        else:
+            opened.fitted_to(spec, first)
+            frame = choose_frame(None, opened.common_frame, task_name(env))
+            average_return, found = _checked(opened, vector_env, frame, episodes, seed)
+    return Diagnosis(
+        opened.name, opened.kind, spec.task, seed, episodes, average_return, tuple(found)
     )
+
+
+def _checked(
+    policy: Policy, env: VectorEnv, frame: CommonFrame | None, episodes: int, seed: int
+) -> tuple[float, list[Finding]]:
+    """The undisturbed return, and every finding."""
+    spec, act = env.spec, policy.act
+
+    def played(make_actor: MakeActor) -> PlayedEpisodes:
+        return played_episodes(play(env, make_actor, episodes), spec)
+
+    trajectories = play(env, lambda: act, episodes)
+    clean, visited = played_episodes(trajectories, spec), all_states(trajectories)
+    rows = torch.randperm(len(visited), generator=stream(seed, "subset"))[:_MAX_STATES]
+    states, names = visited[rows], input_names(spec)
+    if frame is None or frame.num_states != spec.num_states:
+        frame = CommonFrame(visited.double().std(0, correction=0), "the states it visited")
+    sampled = None
+    if policy.std is not None:
+        samples = policy_actor(policy, True, stream(seed, "sampled-actions"))
+        sampled = played(lambda: samples)
+    shaken = with_noise(act, NOISE_LEVEL * frame.std, stream(seed, "observation-noise"))
+    half = torch.from_numpy(spec.action_high - spec.action_low).double() / 2
+    size = float(torch.linalg.vector_norm(torch.where(half.isfinite(), half, 1.0)))
+    random = reference_actors(spec, stream(seed, "random-policy"))["random"]
+    noisy, lowest = played(lambda: shaken), played(lambda: random).average_return
+    delayed = {n: played(partial(with_action_delay, act, n)).average_return for n in DELAYS}
+    return clean.average_return, [
+        about_sampling(clean, sampled),
+        _saturation(trajectories, spec),
+        _inputs(policy, states, names),
+        about_noise(_change(clean), _change(noisy), size, frame.source),
+        about_delay(delayed, clean.average_return, lowest),
+        _frequencies(trajectories, clean, spec),
+        _drivers(policy, states, frame, names),
+    ]
+
+
+def _change(played: PlayedEpisodes) -> float | None:
+    return played.action_signal.action_fluctuation
+
+
+def judged(check: str, number: float, evidence: Evidence, **texts: object) -> Finding:
+    """Fine up to the limit of a check, a warning with its remedy beyond."""
+    row, known = CHECKS[check], {**evidence, **texts, "number": number}
+    name, message = check.removeprefix("raw "), row.message.format(**known)
+    if number <= row.limit:
+        return Finding(name, "fine", message, evidence=evidence)
+    return Finding(name, "warning", message + row.reason.format(**known), row.remedy, evidence)
+
+
+def about_sampling(clean: PlayedEpisodes, sampled: PlayedEpisodes | None) -> Finding:
+    """What acting with samples instead of means does to motion and return."""
+    check, change = "sampled_actions", _change(clean)
+    if sampled is None or _change(sampled) is None:
+        return Finding(check, "fine", "no Gaussian of a known spread: nothing is sampled")
+    evidence = {
+        "fluctuation_mean": change,
+        "fluctuation_sampled": _change(sampled),
+        "return_mean": clean.average_return,
+        "return_sampled": sampled.average_return,
+    }
+    if not change:
+        text = "its mean action does not move: whatever moves in samples is its Gaussian"
+        return Finding(check, "note", text, evidence=evidence)
+    return judged(check, (_change(sampled) or 0.0) / change, evidence)
 
 
 def _saturation(trajectories: list[Trajectory], spec: EnvSpec) -> Finding:
     low, high = torch.from_numpy(spec.action_low), torch.from_numpy(spec.action_high)
     sides = [(t.actions >= high).int() - (t.actions <= low).int() for t in trajectories]
     at_bound = float(torch.cat(sides).abs().double().mean())
-    jumps = [side.diff(dim=0).abs() == 2 for side in sides]
-    return checks.about_saturation(at_bound, float(torch.cat(jumps).double().mean()))
+    jumps = torch.cat([side.diff(dim=0).abs() == 2 for side in sides]).double().mean()
+    evidence = {"share_at_bound": at_bound, "share_switching": float(jumps)}
+    return judged("saturation", at_bound, evidence)
 
 
-def _inputs(source: Policy, states: Tensor, names: list[str]) -> Finding:
-    sizes = states.double().square().mean(0).sqrt()
-    if source.own is None:
-        worst = names[int(sizes.argmax())]
-        spreads = dict(zip(names, sizes.tolist(), strict=True))
-        return checks.about_inputs(False, 0.0, spreads, worst)
-    scaled = source.own.normalize(states.to(source.dtype))
-    far = (scaled.abs() > checks.FAR_STDS).double().mean(0)
-    return checks.about_inputs(True, float(far.mean()), {}, names[int(far.argmax())])
+def _inputs(policy: Policy, states: Tensor, names: list[str]) -> Finding:
+    """Whether the inputs are what the normaliser knows; raw ones, whether they are small."""
+    if policy.own is None:
+        sizes = states.double().square().mean(0).sqrt()
+        worst, number, check = names[int(sizes.argmax())], float(sizes.max()), "raw inputs"
+    else:
+        far = (policy.own.normalize(states.to(policy.dtype)).abs() > FAR_STDS).double().mean(0)
+        worst, number, check = names[int(far.argmax())], float(far.mean()), "inputs"
+    evidence = {
+        "has_normalizer": policy.own is not None,
+        "far_share": 0.0 if policy.own is None else number,
+        "worst_input": worst,
+    }
+    return judged(check, number, evidence)
+
+
+def about_noise(clean: float | None, noisy: float | None, half_range: float, frame: str) -> Finding:
+    """How much of a sensor's noise arrives at the motors; `half_range` of all of them together.
+
+    A policy that hardly moves may move twice as much and still hardly move. `frame` says whose
+    standard deviations the noise is measured in.
+    """
+    evidence = {
+        "level": NOISE_LEVEL,
+        "fluctuation": clean,
+        "fluctuation_noisy": noisy,
+        "frame": frame,
+    }
+    check = "sensor_noise"
+    if clean is None or noisy is None:
+        return Finding(check, "note", _TOO_SHORT, evidence=evidence, is_measured=False)
+    if not clean:
+        return Finding(check, "fine", "the actions do not move", evidence=evidence)
+    factor = noisy / clean
+    is_small = noisy < NOISE_CHANGE * half_range
+    return judged(check, 0.0 if is_small else factor, evidence, factor=factor)
+
+
+def about_delay(returns: Mapping[int, float], clean: float, lowest: float) -> Finding:
+    """`returns` by steps of delay; `lowest` is what random actions earn."""
+    evidence = {"return": clean, "return_by_delay": {str(k): v for k, v in returns.items()}}
+    span = clean - lowest
+    if span <= 0:
+        text = "not known: the policy earns no more than random actions, so it has none to lose"
+        return Finding("delay", "note", text, evidence=evidence, is_measured=False)
+    shares = {steps: (found - lowest) / span for steps, found in returns.items()}
+    texts = ", ".join(f"{steps} steps {share:.0%}" for steps, share in shares.items())
+    return judged("delay", 1 - shares[min(shares)], evidence, shares=texts)
+
+
+def about_frequencies(fast: float | None, hertz: float | None, rate: float | None) -> Finding:
+    """`fast`: share of the action's power above a quarter of Nyquist; `hertz`: where most of it
+    is; `rate`: control steps per second."""
+    evidence = {"share_above_quarter_nyquist": fast, "strongest_hz": hertz, "control_hz": rate}
+    if fast is None:
+        return Finding("frequency", "note", _TOO_SHORT, evidence=evidence, is_measured=False)
+    where = "" if rate is None else f" ({rate / 8:.3g} Hz at a control rate of {rate:.3g} Hz)"
+    return judged("frequency", fast, evidence, where=where)
 
 
 def _frequencies(trajectories: list[Trajectory], clean: PlayedEpisodes, spec: EnvSpec) -> Finding:
     rate = None if spec.dt is None else 1 / spec.dt
-    longest = max(trajectories, key=len)
-    strongest = None
+    longest, strongest = max(trajectories, key=len), None
     if rate is not None and len(longest) >= 4:
         frequencies, amplitudes = amplitude_spectrum(longest.actions)
         strongest = rate * float(frequencies[1 + int(amplitudes[1:].mean(-1).argmax())])
-    return checks.about_frequencies(clean.action_signal.high_frequency_ratio, strongest, rate)
+    return about_frequencies(clean.action_signal.high_frequency_ratio, strongest, rate)
 
 
-def _drivers(source: Policy, states: Tensor, frame: CommonFrame, names: list[str]) -> Finding:
+def _drivers(policy: Policy, states: Tensor, frame: CommonFrame, names: list[str]) -> Finding:
     """Which inputs the action follows most: columns of its Jacobian, per standard deviation."""
-    lens = make_lens(source, frame.std.to(source.dtype), frame, source.action_bounds)
-    shares, mean_j = slope_shares(lens, states)
+    own = own_frame(policy.with_derivatives(frame.std.to(policy.dtype)))
+    inputs = own.normalize(states.to(own.scale.dtype))
+    columns = batch_jacobian(own.mean, inputs) * (own.scale * frame.live_std.to(own.scale))
+    squares = columns.square().sum(1).mean(0)
+    shares = squares / squares.sum().clamp_min(torch.finfo(squares.dtype).tiny)
     ranked = sorted(zip(names, shares.tolist(), strict=True), key=lambda pair: -pair[1])
-    return checks.about_drivers(dict(ranked), mean_j, frame.source)
+    return about_drivers(dict(ranked), mean_j(policy, states, frame), frame.source)
 
 
-def slope_shares(lens: Lens, raw_states: Tensor) -> tuple[Tensor, float]:
-    """[S] share of each input in the mean squared Frobenius norm, and the mean J, common frame."""
-    assert lens.frames.common_std is not None
-    inputs = lens.normalize(raw_states.to(lens.frames.own_scale.dtype))
-    jacobian = batch_jacobian(lens.mean, inputs)
-    columns = (jacobian * (lens.frames.own_scale * lens.frames.common_std)).square().sum(1).mean(0)
-    mean_j = lens.constants(raw_states).common
-    assert mean_j is not None
-    return columns / columns.sum().clamp_min(torch.finfo(columns.dtype).tiny), float(mean_j.mean())
+def about_drivers(shares: Mapping[str, float], j: float, frame: str) -> Finding:
+    """`shares`: share of each input in the squared slopes, largest first; `frame`: J's units."""
+    top = dict(list(shares.items())[:FEW_INPUTS])
+    texts = ", ".join(f"{name} {share:.0%}" for name, share in top.items())
+    evidence = {"mean_j": j, "frame": frame, "share_by_input": dict(shares)}
+    message = f"J is {j:.3g} (per standard deviation of {frame})"
+    if sum(top.values()) < 0.5 or len(shares) <= FEW_INPUTS:
+        message, remedy = f"{message}; the steepest inputs are {texts}", None
+    else:
+        message = f"{message}, and most of it comes from a few inputs: {texts}"
+        remedy = "Look at these sensors first: filter them, or give the policy a smoother estimate"
+    return Finding("inputs_that_drive", "note", message, remedy, evidence)
 
 
 def input_names(spec: EnvSpec) -> list[str]:
     """What the inputs are called; numbers where nobody says."""
     task = built_in_task(spec)
     if task is not None:
-        from spacil.envs.state_names import state_names  # loads the simulator
+        from spacil.envs.mujoco_model import state_names  # loads the simulator
 
         if (names := state_names(task)) is not None:
             return [f"{name} [{i}]" for i, name in enumerate(names)]
     return [f"observation {i}" for i in range(spec.num_states)]
-
-
-def _some(states: Tensor, seed: int) -> Tensor:
-    rows = torch.randperm(len(states), generator=stream(seed, "subset"))[:_MAX_STATES]
-    return states[rows]

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from torch import Tensor
+import numpy as np
 
 from spacil.config.checks import whole_number
 from spacil.config.general import RunConfig
@@ -14,15 +14,27 @@ from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.episodes import DEFAULT_EPISODE_LIMIT, EpisodeTotals, play_for_totals
 from spacil.envs.registry import make_vector_env
-from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
-from spacil.measuring.frames import frames_of_policy
-from spacil.measuring.statistics import ReturnStatistics, return_statistics
+from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, VectorEnv
+from spacil.measuring.frames import local_j
 from spacil.nets.policy import GaussianPolicy
+from spacil.policies.policy import Policy
 from spacil.smoothness.action_signal import mean_of_known
-from spacil.smoothness.metric import local_constants
 
 EVALUATION_ENVS = 50
 """Most envs side by side in an evaluation outside of training."""
+
+
+@dataclass(frozen=True)
+class ReturnStatistics:
+    """The undiscounted returns of whole episodes of one policy; keys are stable."""
+
+    average_return: float
+    return_std: float
+    """Standard deviation over episodes, with Bessel's correction; 0 for one episode"""
+    return_low: float
+    return_high: float
+    """95 % bootstrap interval of the mean over episodes of this one policy"""
+    num_episodes: int
 
 
 @dataclass(frozen=True)
@@ -31,13 +43,17 @@ class Evaluation(ReturnStatistics):
 
     mean_length: float
     smoothness_j: float | None
-    """The common frame's J; None without demonstrations to define it. Lower is smoother."""
+    """J in the common frame; None without demonstrations to define it. Lower is smoother."""
     smoothness_j_own: float
     smoothness_j_raw: float
-    smoothness_j_common: float | None
+    smoothness_j_common: float | None = field(init=False)
+    """Former name of `smoothness_j`, which documents keep for one version"""
     smoothness_j_effective: float | None
     action_fluctuation: float | None
     """E |a_{t+1} - a_t| of the executed actions, mean over episodes; None if all have one step"""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "smoothness_j_common", self.smoothness_j)
 
 
 @dataclass(frozen=True)
@@ -71,7 +87,7 @@ def expected_length(horizon: int | None, demonstrations: Demonstrations | None =
 
 
 def evaluate(
-    policy: GaussianPolicy,
+    policy: GaussianPolicy | Policy,
     env: VectorEnv,
     first_episode: int,
     num_episodes: int,
@@ -81,42 +97,65 @@ def evaluate(
 
     The normaliser is read, never updated.
     """
+    if isinstance(policy, Policy) and policy.action_bounds is None:
+        policy = replace(policy, action_bounds=env.spec.bounds_on(env.device))
     episodes = play_mean_actions(policy, env, first_episode, num_episodes)
     return evaluation_of(policy, episodes, common_frame)
 
 
 def play_mean_actions(
-    policy: GaussianPolicy, env: VectorEnv, first_episode: int, num_episodes: int
+    policy: GaussianPolicy | Policy, env: VectorEnv, first_episode: int, num_episodes: int
 ) -> EpisodeTotals:
     """Whole episodes, within the policy's own bounds: the env may have wider ones."""
+    if isinstance(policy, GaussianPolicy):
+        bounds, mean = (policy.action_low, policy.action_high), policy.mean
+    else:
+        bounds, mean = policy.action_bounds or env.spec.bounds_on(env.device), policy.act
     return play_for_totals(
-        env, lambda states: policy.clip(policy.mean(states)), first_episode, num_episodes
+        env, lambda states: mean(states).clamp(*bounds), first_episode, num_episodes
     )
 
 
 def evaluation_of(
-    policy: GaussianPolicy, episodes: EpisodeTotals, common_frame: CommonFrame | None
+    policy: GaussianPolicy | Policy, episodes: EpisodeTotals, common_frame: CommonFrame | None
 ) -> Evaluation:
     """G and J of episodes that the policy has played."""
-    frames = frames_of_policy(policy, common_frame)
-    constants = local_constants(
-        policy.mean_of_normalized, policy.normalize(episodes.states), frames
-    )
-    common = _mean(constants.common)
+    found = local_j(policy, episodes.states, common_frame)
     return Evaluation(
         **asdict(return_statistics(episodes.returns)),
         mean_length=float(episodes.lengths.mean()),
-        smoothness_j=common,
-        smoothness_j_own=float(constants.own.mean()),
-        smoothness_j_raw=float(constants.raw.mean()),
-        smoothness_j_common=common,
-        smoothness_j_effective=_mean(constants.effective),
+        smoothness_j=None if found.common is None else float(found.common.mean()),
+        smoothness_j_own=float(found.own.mean()),
+        smoothness_j_raw=float(found.raw.mean()),
+        smoothness_j_effective=None if found.effective is None else float(found.effective.mean()),
         action_fluctuation=mean_of_known(episodes.action_changes.tolist()),
     )
 
 
+def return_statistics(returns: FloatArray) -> ReturnStatistics:
+    """The statistics of returns [episodes], at least one."""
+    low, high = mean_interval(returns)
+    return ReturnStatistics(
+        average_return=float(returns.mean()),
+        return_std=float(returns.std(ddof=1)) if len(returns) > 1 else 0.0,
+        return_low=low,
+        return_high=high,
+        num_episodes=len(returns),
+    )
+
+
+def mean_interval(
+    values: FloatArray, level: float = 0.95, resamples: int = 2_000
+) -> tuple[float, float]:
+    """Bootstrap interval of the mean, always from the same draws."""
+    draws = np.random.default_rng(0).integers(len(values), size=(resamples, len(values)))
+    tail = (1 - level) / 2
+    low, high = np.quantile(values[draws].mean(axis=1), [tail, 1 - tail])
+    return float(low), float(high)
+
+
 def evaluate_afresh(
-    policy: GaussianPolicy,
+    policy: GaussianPolicy | Policy,
     env_source: Any,
     num_episodes: int,
     seed: int,
@@ -149,7 +188,3 @@ def evaluation_env(
         yield env
     finally:
         env.close()
-
-
-def _mean(values: Tensor | None) -> float | None:
-    return None if values is None else float(values.mean())

@@ -1,18 +1,24 @@
-"""Which frames a policy's J is measured in, and which demonstrations define the common one."""
+"""J in every frame, and which demonstrations define the common one."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import torch
 from torch import Tensor
 
 from spacil.demos.common_frame import CommonFrame, bundled_frame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.findings import require_finite
 from spacil.envs.vector_env import require_dims
-from spacil.nets.normalizer import CLIP
 from spacil.nets.policy import GaussianPolicy
 from spacil.plain_text import shown
-from spacil.smoothness.metric import Frames, common_constants
+from spacil.policies.policy import OwnFrame, Policy
+from spacil.smoothness.metric import (
+    Frames,
+    LocalConstants,
+    common_constants,
+    local_constants,
+)
 
 _logger = logging.getLogger(__name__)
 
@@ -76,25 +82,60 @@ def frame_of_run(
     return frame if frame is not None and frame.num_states == num_states else None
 
 
-def frames_of_policy(policy: GaussianPolicy, common_frame: CommonFrame | None) -> Frames:
-    """Every frame that this policy's J is measured in."""
-    scale = policy.normalizer.scale
+def local_j(
+    policy: GaussianPolicy | Policy,
+    states: Tensor,
+    common_frame: CommonFrame | None,
+    bounds: tuple[Tensor, Tensor] | None = None,
+) -> LocalConstants:
+    """sigma_max of the mean action at raw states [B, S], in every frame.
+
+    `bounds` of the actions: by default the policy's own; where none are known there is no
+    effective constant. Steps of finite differences follow from the frame, or from the states.
+    """
+    own, is_exact, known = _own_frame(policy, states, common_frame)
+    frames = frames_of(own, common_frame, bounds or known)
+    inputs = own.normalize(states.to(own.scale.dtype))
+    found = local_constants(own.mean, inputs, frames, always_dense=not is_exact)
+    return found if bounds or known else replace(found, effective=None)
+
+
+def mean_j(policy: GaussianPolicy | Policy, states: Tensor, common_frame: CommonFrame) -> float:
+    """J in the common frame over raw states [B, S]."""
+    own, is_exact, bounds = _own_frame(policy, states, common_frame)
+    frames = frames_of(own, common_frame, bounds)
+    inputs = own.normalize(states.to(own.scale.dtype))
+    constants = common_constants(own.mean, inputs, frames, always_dense=not is_exact)
+    return float(constants.mean())
+
+
+def frames_of(
+    own: OwnFrame, common_frame: CommonFrame | None, bounds: tuple[Tensor, Tensor] | None
+) -> Frames:
+    """Every frame that a policy's J is measured in."""
     common = None
     if common_frame is not None:
-        dims, ours = (common_frame.num_states, None), (policy.num_states, None)
+        dims, ours = (common_frame.num_states, None), (len(own.scale), None)
         require_dims(common_frame.source, dims, ours, "the policy")
-        common = common_frame.live_std.to(scale)
-    return Frames(
-        own_scale=scale,
-        common_std=common,
-        action_low=policy.action_low,
-        action_high=policy.action_high,
-        state_clip=CLIP,
-    )
+        common = common_frame.live_std.to(own.scale)
+    low, high = bounds or (torch.tensor(-torch.inf), torch.tensor(torch.inf))
+    return Frames(own.scale, common, low, high, state_clip=own.clip)
 
 
-def mean_j(policy: GaussianPolicy, states: Tensor, common_frame: CommonFrame) -> float:
-    """J in the common frame over raw states [B, S]."""
-    frames = frames_of_policy(policy, common_frame)
-    normalized = policy.normalize(states)
-    return float(common_constants(policy.mean_of_normalized, normalized, frames).mean())
+def _own_frame(
+    policy: GaussianPolicy | Policy, states: Tensor, common_frame: CommonFrame | None
+) -> tuple[OwnFrame, bool, tuple[Tensor, Tensor] | None]:
+    """The policy's own frame, whether gradients are exact there, and its bounds, if known."""
+    if isinstance(policy, GaussianPolicy):
+        return OwnFrame.of(policy), True, (policy.action_low, policy.action_high)
+    feature_std = feature_std_of(states, common_frame).to(policy.dtype)
+    own = policy.with_derivatives(feature_std).own
+    assert own is not None
+    return own, policy.has_gradients, policy.action_bounds
+
+
+def feature_std_of(states: Tensor, common_frame: CommonFrame | None) -> Tensor:
+    """[S] float64, standard deviations of the demonstrations, or else of the states measured."""
+    if common_frame is None:
+        return states.double().std(0, correction=0)
+    return common_frame.std

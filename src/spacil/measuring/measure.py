@@ -9,36 +9,164 @@ package that can also be called is one that type checkers refuse, that reads as 
 that would have to import upwards through the rooms.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from spacil.config.checks import require, whole_number
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import bundled_demos, load_demos
-from spacil.errors import ConfigError, keywords_for_flags
+from spacil.demos.findings import require_finite
+from spacil.demos.formats.npz import read_arrays
+from spacil.envs.episodes import Trajectory, all_states, play
+from spacil.envs.registry import built_in_task
+from spacil.envs.vector_env import VectorEnv
+from spacil.errors import ConfigError, DataError, keywords_for_flags
+from spacil.foreign import read_foreign
+from spacil.measuring.at_states import (
+    BallEstimates,
+    CertificateSummary,
+    CostSummaries,
+    FrameSummaries,
+    ball_estimates,
+    certificate_summary,
+    cost_summaries,
+    episode_trace,
+    frame_summaries,
+    own_frame,
+)
 from spacil.measuring.evaluate import evaluation_env
-from spacil.measuring.fixed_states import FixedStates, checked_states, demonstrated_states
-from spacil.measuring.frames import choose_frame
-from spacil.measuring.measurement import Measurement, measurement_of
-from spacil.measuring.options import SmoothnessOptions
-from spacil.measuring.report import SmoothnessReport
-from spacil.policies.file import Which
-from spacil.policies.open import open_policy
-from spacil.policies.policy import Policy, known_task
+from spacil.measuring.frames import FrameFacts, choose_frame, feature_std_of, frame_facts
+from spacil.measuring.played import (
+    PlayedEpisodes,
+    action_spread,
+    played_episodes,
+    policy_actor,
+    reference_actors,
+)
+from spacil.measuring.robustness import Robustness, measure_robustness
+from spacil.policies.file import Which, bundled_experts
+from spacil.policies.open import load_expert, open_policy
+from spacil.policies.policy import Kind, Policy, known_task
+from spacil.seeding import stream
+from spacil.smoothness.action_signal import SPECTRUM_CONVENTION
+from spacil.smoothness.metric import Summary
+
+INACTIVE_SPREAD = 0.01
+"""Below one percent of the half range, over all states measured, a policy counts as inactive."""
+_ESTIMATOR_STATES = 1_000
+_ESTIMATOR_STATES_BY_DIFFERENCES = 200
+_NAMES_OF_STATES = ("states", "observations", "obs")
 
 
 @dataclass(frozen=True)
-class Ground:
-    """What a policy is measured against, besides an env."""
+class SmoothnessOptions:
+    """How to measure; the defaults take seconds."""
 
-    fixed: FixedStates | None
-    common_frame: CommonFrame | None
+    episodes: int = 20
+    """Number of whole episodes of the policy, and of each reference."""
+    seed: int = 0
+    """Seed of the start states and of every draw; no training run uses them."""
+    sampled: bool = False
+    """Act with samples of the policy's Gaussian; J is that of its mean at the states visited."""
+    robustness: bool = False
+    """Also play under observation noise, attack and delay: about 13 times the episodes."""
+    attack_radius: float | None = None
+    """Radius of the attack, in standard deviations of each feature; by default the task's usual
+    one."""
+    max_states: int = 20_000
+    """Measure at most so many states, a random choice of them, on trajectories and fixed ones."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("episodes", 1), ("max_states", 1), ("seed", 0)):
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
+        if self.attack_radius is not None:
+            require(self.attack_radius > 0, "attack_radius", self.attack_radius, "above 0")
+            if not self.robustness:
+                raise ConfigError("--attack-radius is read with --robustness only: add it")
+
+
+@dataclass(frozen=True)
+class ReferenceEpisodes(PlayedEpisodes):
+    """Somebody to compare a policy with, on the same starts."""
+
+    smoothness_j: float | None
+    """Mean J in the common frame on its own trajectories; None without that frame"""
+
+
+@dataclass(frozen=True)
+class SmoothnessReport:
+    """What `spacil smoothness` reports. Lower is smoother.
+
+    The same keys for every kind of policy; a number that cannot be known is None, never left out.
+    """
+
+    source: str
+    kind: Kind
+    derivative: Literal["exact", "finite differences"]
+    task: str | None
+    seed: int
+    acting: Literal["mean", "sampled"]
+    provenance: Mapping[str, Any]
+    on_trajectories: FrameSummaries | None
+    on_fixed_states: FrameSummaries | None
+    fixed_states_from: str | None
+    common_frame: FrameFacts | None
+    estimators: BallEstimates
+    certificate: CertificateSummary | None
+    """None for anything but an MLP of tanh or ReLU"""
+    cost: CostSummaries | None
+    """None for a policy that comes without a discriminator"""
+    played: PlayedEpisodes | None
+    references: Mapping[str, ReferenceEpisodes] | None
+    """zero_action, random and, for a task with a bundled expert, demonstrator"""
+    action_spread: float
+    """Standard deviation of the executed actions, in half ranges, over all states measured"""
+    is_inactive: bool
+    """Whether the policy hardly acts: perfectly smooth, and of no use"""
+    robustness: Robustness | None
+
+    @property
+    def headline(self) -> FrameSummaries:
+        """On its own trajectories; on the fixed states where none were played."""
+        chosen = self.on_trajectories or self.on_fixed_states
+        assert chosen is not None
+        return chosen
+
+    @property
+    def smoothness_j(self) -> float | None:
+        """Mean J in the common frame; None without demonstrations to define it."""
+        return None if self.headline.common is None else self.headline.common.mean
+
+    @property
+    def smoothness_j_own(self) -> float:
+        """Mean J per unit of the policy's own normalised state."""
+        return self.headline.own.mean
+
+    def as_document(self) -> dict[str, Any]:
+        """JSON-able; the headline numbers on top, under the keys that `spacil evaluate` uses."""
+        document = asdict(self)
+        played = document.pop("played") or {field.name: None for field in fields(PlayedEpisodes)}
+        means: dict[str, float | None] = {}
+        for frame in ("own", "raw", "common", "effective"):
+            summary: Summary | None = getattr(self.headline, frame)
+            means[f"smoothness_j_{frame}"] = None if summary is None else summary.mean
+        return {
+            "smoothness_j": self.smoothness_j,
+            **means,
+            "measured_on": "trajectories" if self.on_trajectories else "fixed states",
+            **played,
+            "action_fluctuation": (played["action_signal"] or {}).get("action_fluctuation"),
+            **document,
+            "conventions": {"spectrum_score": SPECTRUM_CONVENTION},
+        }
 
 
 @keywords_for_flags()
@@ -70,11 +198,33 @@ def measure_smoothness(
     if which not in get_args(Which):
         raise ConfigError(f"which is {which!r}, expected best or last")
     options = SmoothnessOptions(episodes, seed, sampled, robustness, attack_radius, max_states)
-    source = open_policy(policy, which)
+    opened = open_policy(policy, which)
     if env is None and states is None:
-        env = known_task(source)
-    fixed = None if states is None else FixedStates(_as_states(states), "states")
-    return measure(source, find_ground(source, fixed, demonstrations, env), env, options).report
+        env = known_task(opened)
+    fixed = None if states is None else (_as_states(states), "states")
+    return measure(opened, fixed, demonstrations, env, options).report
+
+
+# --- states that do not depend on the policy
+
+
+FixedStates = tuple[Tensor, str]
+"""Raw states [B, S], and where they are from. On its own trajectories a policy is measured where
+it goes, and a fallen one goes to a quiet place; on fixed states all are asked the same."""
+
+
+def load_states(path: Path) -> FixedStates:
+    """From an npz file with an array `states`, `observations` or `obs`; or from demonstrations."""
+    if path.suffix.lower() != ".npz":
+        demos = load_demos(path)
+        require_finite(demos)
+        return demos.states, demos.source
+    arrays, notes = read_foreign(read_arrays, path)
+    array = next((arrays[name] for name in _NAMES_OF_STATES if name in arrays), None)
+    if array is None:
+        names, held = " or ".join(_NAMES_OF_STATES), sorted([*arrays, *notes["ignored"]])
+        raise DataError(f"{path}: has no array named {names}; it has {held}")
+    return _checked_states(torch.from_numpy(array), str(path)), str(path)
 
 
 def _as_states(states: object) -> Tensor:
@@ -89,47 +239,169 @@ def _as_states(states: object) -> Tensor:
         tensor = states if isinstance(states, Tensor) else torch.as_tensor(np.asarray(states))
     except (TypeError, ValueError, RuntimeError) as error:
         raise ConfigError(f"states is no array of numbers [B, S]: {error}") from None
-    return checked_states(tensor.detach().cpu(), "states")
+    return _checked_states(tensor.detach().cpu(), "states")
 
 
-def find_ground(
-    source: Policy,
-    fixed: FixedStates | None,
-    demonstrations: Demonstrations | str | Path | None,
-    env: Any,
-) -> Ground:
-    """The states and the frame: given ones first, then the policy's own, then the bundled ones."""
-    task = env if isinstance(env, str) else source.task if env is None else None
-    given = _loaded(demonstrations)
-    demos = given
-    if demos is None and task in bundled_demos():
-        demos = replace(load_demos(str(task)), source=f"bundled demonstrations of {task}")
-    if demos is not None:
-        source.require_widths(demos.num_states, demos.num_actions, demos.source)
-    frame = choose_frame(given, source.common_frame, task)
-    if frame is not None:
-        source.require_widths(frame.num_states, None, frame.source)
-    if fixed is None and demos is not None:
-        fixed = demonstrated_states(demos)
-    if fixed is not None:
-        source.require_widths(fixed.states.shape[1], None, fixed.origin)
-    return Ground(fixed, frame)
+def _checked_states(states: Tensor, origin: str) -> Tensor:
+    """[B, S], finite, at least one; anything else is refused."""
+    if states.ndim == 3:  # [episodes, steps, S]
+        states = states.flatten(0, 1)
+    if states.ndim != 2 or 0 in states.shape:
+        raise DataError(f"{origin}: states have shape {tuple(states.shape)}, expected (B, S)")
+    states = states if states.dtype.is_floating_point else states.to(torch.float32)
+    is_bad = ~torch.isfinite(states).all(-1)
+    if bool(is_bad.any()):
+        raise DataError(
+            f"{origin}: {int(is_bad.sum())} of {len(states)} states are not finite, "
+            f"first in row {int(is_bad.nonzero()[0])}"
+        )
+    return states
+
+
+# --- measuring
 
 
 def measure(
-    source: Policy, ground: Ground, env_source: Any, options: SmoothnessOptions
-) -> Measurement:
-    """On a policy's own episodes where there is an env, and at the fixed states."""
-    if ground.fixed is None and env_source is None:
+    policy: Policy,
+    fixed: FixedStates | None,
+    demonstrations: Demonstrations | str | Path | None,
+    env_source: Any,
+    options: SmoothnessOptions,
+) -> "Measurement":
+    """Measure on a policy's own episodes where there is an env, and at the fixed states.
+
+    What is given comes first, then the frame of the policy, then what is bundled.
+    """
+    task = policy.task if env_source is None else env_source
+    task = task if isinstance(task, str) else None
+    if isinstance(demonstrations, str | Path):
+        demonstrations = load_demos(demonstrations)
+    demos = demonstrations
+    if demos is None and task in bundled_demos():
+        demos = replace(load_demos(str(task)), source=f"bundled demonstrations of {task}")
+    if demos is not None:
+        policy.require_widths(demos.num_states, demos.num_actions, demos.source)
+        fixed = fixed or (demos.states, demos.source)
+    frame = choose_frame(demonstrations, policy.common_frame, task)
+    if frame is not None:
+        policy.require_widths(frame.num_states, None, frame.source)
+    if fixed is not None:
+        policy.require_widths(fixed[0].shape[1], None, fixed[1])
+    if env_source is not None:
+        with evaluation_env(env_source, options.episodes, options.seed) as env:
+            policy.require_env(env.spec)
+            return Measurement(policy, fixed, frame, options, env)
+    if fixed is None:
         raise ConfigError(
-            f"{source.name}: nowhere to measure: pass --task to play, or --states or --demos"
+            f"{policy.name}: nowhere to measure: pass --task to play, or --states or --demos"
         )
-    if env_source is None:
-        return measurement_of(source, ground.fixed, ground.common_frame, options, None)
-    with evaluation_env(env_source, options.episodes, options.seed) as env:
-        source.require_widths(env.spec.num_states, env.spec.num_actions, env.spec.task)
-        return measurement_of(source, ground.fixed, ground.common_frame, options, env)
+    return Measurement(policy, fixed, frame, options, None)
 
 
-def _loaded(given: Demonstrations | str | Path | None) -> Demonstrations | None:
-    return given if given is None or isinstance(given, Demonstrations) else load_demos(given)
+class Measurement:
+    """A report, and the first episode step by step for pictures."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        fixed: FixedStates | None,
+        frame: CommonFrame | None,
+        options: SmoothnessOptions,
+        env: VectorEnv | None,
+    ) -> None:
+        """Measure everything; without an env nothing is played, so there must be fixed states."""
+        self._frame, self._options, self._env = frame, options, env
+        draws = stream(options.seed, "sampled-actions")
+        self._act = act = policy_actor(policy, options.sampled, draws)
+        self._trajectories: list[Trajectory] = []
+        if env is not None:
+            policy.fitted_to(env.spec, env.reset())
+            self._trajectories = play(env, lambda: act, options.episodes)
+        visited = self._chosen(all_states(self._trajectories), policy) if env else None
+        given = None if fixed is None else self._chosen(fixed[0], policy)
+        first = visited if visited is not None else given
+        assert first is not None
+        policy.require_function(first)
+        self._bounds = env.spec.bounds_on(env.device) if env else policy.action_bounds
+        feature_std = feature_std_of(first, frame).to(first.dtype)
+        self._policy = policy = policy.with_derivatives(feature_std)
+        at = [
+            None if states is None else frame_summaries(policy, states, frame, self._bounds)
+            for states in (visited, given)
+        ]
+        limit = _ESTIMATOR_STATES if policy.has_gradients else _ESTIMATOR_STATES_BY_DIFFERENCES
+        few = _subset(first, limit, options.seed)
+        spread = action_spread(self._trajectories, policy, first, self._bounds)
+        self.report = SmoothnessReport(
+            source=policy.name,
+            kind=policy.kind,
+            derivative="exact" if policy.has_gradients else "finite differences",
+            task=None if env is None else env.spec.task,
+            seed=options.seed,
+            acting="sampled" if options.sampled else "mean",
+            provenance=policy.provenance,
+            on_trajectories=at[0],
+            on_fixed_states=at[1],
+            fixed_states_from=None if fixed is None else fixed[1],
+            common_frame=frame_facts(frame, own_frame(policy).scale),
+            estimators=ball_estimates(policy, few, stream(options.seed, "ball")),
+            certificate=certificate_summary(policy, frame, [each for each in at if each]),
+            cost=cost_summaries(policy.cost, policy, first, frame) if policy.cost else None,
+            played=played_episodes(self._trajectories, env.spec) if env else None,
+            references=self._references(env) if env else None,
+            action_spread=spread,
+            is_inactive=spread < INACTIVE_SPREAD,
+            robustness=self._robustness(feature_std) if options.robustness else None,
+        )
+
+    def trace(self) -> dict[str, Any] | None:
+        """The first episode, for pictures; None where nothing was played."""
+        if not self._trajectories:
+            return None
+        return episode_trace(self._policy, self._trajectories[0], self._frame, self._bounds)
+
+    def _chosen(self, states: Tensor, policy: Policy) -> Tensor:
+        """All of them, or a random choice of `max_states`, in the policy's precision."""
+        return _subset(states, self._options.max_states, self._options.seed).to(policy.dtype)
+
+    def _references(self, env: VectorEnv) -> dict[str, ReferenceEpisodes]:
+        """Episodes of others from the same starts; the mean action of two is a constant."""
+        actors = reference_actors(env.spec, stream(self._options.seed, "random-policy"))
+        task, expert = built_in_task(env.spec), None
+        if task is not None and task.name in bundled_experts():
+            expert = load_expert(task.name)
+            actors["demonstrator"] = expert.act
+        found = {}
+        for name, actor in actors.items():
+            trajectories = play(env, lambda actor=actor: actor, self._options.episodes)  # type: ignore[misc]
+            j: float | None = 0.0
+            if name == "demonstrator" and expert is not None:
+                states = self._chosen(all_states(trajectories), expert)
+                common = frame_summaries(expert, states, self._frame, self._bounds).common
+                j = None if common is None else common.mean
+            played = played_episodes(trajectories, env.spec)
+            found[name] = ReferenceEpisodes(**vars(played), smoothness_j=j)
+        return found
+
+    def _robustness(self, feature_std: Tensor) -> Robustness:
+        policy, env, frame = self._policy, self._env, self._frame
+        if env is None:
+            raise ConfigError(f"{policy.name}: --robustness plays episodes, so it needs a --task")
+        task, own = built_in_task(env.spec), own_frame(policy)
+        return measure_robustness(
+            env,
+            self._act,
+            lambda states: own.mean(own.normalize(states.to(policy.dtype))),
+            feature_std,
+            "the states it visited" if frame is None else frame.source,
+            self._options.attack_radius or (None if task is None else task.attack_radius),
+            self._options.episodes,
+            self._options.seed,
+        )
+
+
+def _subset(states: Tensor, limit: int, seed: int) -> Tensor:
+    if len(states) <= limit:
+        return states
+    rows = torch.randperm(len(states), generator=stream(seed, "subset"))[:limit]
+    return states[rows.sort().values]

@@ -1,6 +1,6 @@
 """Episodes in, numbers out: return, what the motors felt, and whether the policy acts at all."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import torch
@@ -10,40 +10,55 @@ from spacil.envs.episodes import Actor, Trajectory, play_for_totals
 from spacil.envs.registry import built_in_task
 from spacil.envs.vector_env import EnvSpec, VectorEnv
 from spacil.errors import ConfigError
-from spacil.measuring.report import PlayedEpisodes
-from spacil.measuring.statistics import return_statistics
+from spacil.measuring.evaluate import ReturnStatistics, return_statistics
 from spacil.policies.policy import Policy
 from spacil.seeding import stream
 from spacil.smoothness.action_signal import ActionSignal, describe, mean_signal
 
 
+@dataclass(frozen=True)
+class PlayedEpisodes(ReturnStatistics):
+    """Whole episodes: what they earned, and what the motors felt."""
+
+    mean_length: float
+    action_signal: ActionSignal
+
+
 def played_episodes(trajectories: list[Trajectory], spec: EnvSpec) -> PlayedEpisodes:
     """The summary of whole episodes; numbers of the signal are means over episodes."""
-    returns = np.array([trajectory.total_return for trajectory in trajectories])
+    task = built_in_task(spec)
+    columns = None if task is None else task.joint_velocities
+    action_range = torch.from_numpy(spec.action_high - spec.action_low)
+    signals = [
+        describe(
+            episode.actions,
+            action_range,
+            None if columns is None else episode.states[:, list(columns)],
+            spec.dt if task is not None and task.is_movement else None,
+        )
+        for episode in trajectories
+    ]
+    returns = np.array([episode.total_return for episode in trajectories])
     return PlayedEpisodes(
         **asdict(return_statistics(returns)),
-        mean_length=float(np.mean([len(trajectory) for trajectory in trajectories])),
-        action_signal=mean_signal([_signal(trajectory, spec) for trajectory in trajectories]),
+        mean_length=float(np.mean([len(episode) for episode in trajectories])),
+        action_signal=mean_signal(signals),
     )
 
 
-def policy_actor(source: Policy, is_sampled: bool, generator: torch.Generator) -> Actor:
+def policy_actor(policy: Policy, is_sampled: bool, generator: torch.Generator) -> Actor:
     """Mean actions, or samples of the policy's own Gaussian."""
-
-    def mean(states: Tensor) -> Tensor:
-        return source.mean(states.to(source.dtype))
-
     if not is_sampled:
-        return mean
-    std = source.std
+        return policy.act
+    std = policy.std
     if std is None:
         raise ConfigError(
-            f"{source.name}: sampled actions need a Gaussian whose spread is known, and this "
+            f"{policy.name}: sampled actions need a Gaussian whose spread is known, and this "
             "policy has none to read; leave --sampled out"
         )
 
     def sample(states: Tensor) -> Tensor:
-        actions = mean(states)
+        actions = policy.act(states)
         noise = torch.randn(actions.shape, generator=generator, dtype=actions.dtype)
         return actions + std * noise
 
@@ -84,7 +99,7 @@ def share_of_return(average_return: float, random: float, reference: float) -> f
 
 def action_spread(
     trajectories: list[Trajectory],
-    source: Policy,
+    policy: Policy,
     states: Tensor,
     bounds: tuple[Tensor, Tensor] | None,
 ) -> float:
@@ -96,8 +111,7 @@ def action_spread(
     if trajectories:
         actions = torch.cat([trajectory.actions for trajectory in trajectories])
     else:
-        with torch.no_grad():
-            actions = source.mean(states)
+        actions = policy.act(states)
     half_range: Tensor | float = 1.0
     if bounds is not None:
         low, high = (bound.to(actions) for bound in bounds)
@@ -105,14 +119,3 @@ def action_spread(
         half_range = torch.where(torch.isfinite(high - low), (high - low) / 2, 1.0)
     std = actions.double().std(0, correction=0) / half_range
     return float(std.square().mean().sqrt())
-
-
-def _signal(trajectory: Trajectory, spec: EnvSpec) -> ActionSignal:
-    task = built_in_task(spec)
-    columns = None if task is None else task.joint_velocities
-    return describe(
-        trajectory.actions,
-        torch.from_numpy(spec.action_high - spec.action_low),
-        None if columns is None else trajectory.states[:, list(columns)],
-        spec.dt if task is not None and task.is_movement else None,
-    )

@@ -1,14 +1,25 @@
-"""What a policy is worth when the world is worse than in training: noise, attack, delay.
+"""Actors wrapped: what a policy is worth under noise, attack and delay, or behind a filter.
 
-Each disturbance wraps an actor and is played over whole episodes from the same starts. The env's
-state stays true; only what the policy sees, or when its action arrives, is disturbed. The attack
-is the maximal-action-difference attack: cheap, and weaker than one that knows the value of states
-(Robust Sarsa). So a return under it is no lower bound on what a worse enemy would leave.
+Each disturbance is played over whole episodes from the same starts. The env's state stays true;
+only what the policy sees, or when its action arrives, is disturbed. The attack is the
+maximal-action-difference attack: cheap, and weaker than one that knows the value of states (Robust
+Sarsa). So a return under it is no lower bound on what a worse enemy would leave.
+
+Filters and delays remember the episode so far, so they are made anew for every wave:
+
+    play(env, partial(with_low_pass, act, 0.2), num_episodes)
+
+A filter begins at rest at the first action: an actor that always wants the same gets it from the
+first step on. It works on what the actor wants; hand it a clipping actor where it is to work on
+what could be executed.
 """
 
+import math
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 import numpy as np
 import torch
@@ -16,17 +27,18 @@ from torch import Tensor
 
 from spacil.envs.episodes import Actor, MakeActor, play
 from spacil.envs.vector_env import VectorEnv
+from spacil.errors import ConfigError
 from spacil.functional.spectral import BatchFunction
-from spacil.measuring.statistics import return_statistics
+from spacil.measuring.evaluate import return_statistics
 from spacil.seeding import stream
 from spacil.smoothness.action_signal import mean_of_known, spectrum_score
 
 NOISE_LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
-"""Half widths of uniform noise, in standard deviations of each feature (the CATS protocol)."""
+"""Half widths of uniform noise, in standard deviations of each feature (the CATS protocol)"""
 DELAYS = (1, 2, 3)
 ATTACK_STEPS = 10
 _ATTACK_STEP = 0.25
-"""Of the radius: ten such steps cross the ball, and have time to come to rest on its faces."""
+"""Step in radii: ten such steps cross the ball, and have time to come to rest on its faces"""
 
 
 @dataclass(frozen=True)
@@ -46,7 +58,7 @@ class Robustness:
 
     num_episodes: int
     feature_std_from: str
-    """Whose standard deviations noise and attack are measured in"""
+    """Source of the standard deviations that noise and attack are measured in"""
     observation_noise: tuple[DisturbedReturn, ...]
     action_difference_attack: DisturbedReturn | None
     """None where no radius is known for the task and none was given"""
@@ -72,30 +84,31 @@ def measure_robustness(
         return actions.clamp(low.to(actions), high.to(actions))
 
     def under(level: float, make_actor: MakeActor) -> DisturbedReturn:
-        return _disturbed_return(env, make_actor, num_episodes, level)
+        trajectories = play(env, make_actor, num_episodes)
+        returns = return_statistics(np.array([each.total_return for each in trajectories]))
+        score = mean_of_known([spectrum_score(each.actions) for each in trajectories])
+        return DisturbedReturn(level, returns.average_return, returns.return_std, score)
 
-    def noisy(level: float) -> MakeActor:
+    def noisy(level: float) -> Actor:
         # The same draws at every level, only wider: the curve shows the width, not the luck.
-        actor = with_noise(act, level * feature_std, stream(seed, "observation-noise"))
-        return lambda: actor
+        return with_noise(act, level * feature_std, stream(seed, "observation-noise"))
+
+    def delayed(wrapper: Callable[[Actor, int], Actor]) -> tuple[DisturbedReturn, ...]:
+        return tuple(under(steps, partial(wrapper, act, steps)) for steps in DELAYS)
 
     attack = None
     if attack_radius is not None:
-        attacked = with_attack(
-            act, executed_action, attack_radius * feature_std, stream(seed, "attack")
-        )
+        radius, draws = attack_radius * feature_std, stream(seed, "attack")
+        attacked = with_attack(act, executed_action, radius, draws)
         attack = under(attack_radius, lambda: attacked)
+    actors = {level: noisy(level) for level in NOISE_LEVELS}
     return Robustness(
         num_episodes=num_episodes,
         feature_std_from=feature_std_from,
-        observation_noise=tuple(under(level, noisy(level)) for level in NOISE_LEVELS),
+        observation_noise=tuple(under(level, lambda a=a: a) for level, a in actors.items()),  # type: ignore[misc]
         action_difference_attack=attack,
-        observation_delay=tuple(
-            under(steps, partial(with_observation_delay, act, steps)) for steps in DELAYS
-        ),
-        action_delay=tuple(
-            under(steps, partial(with_action_delay, act, steps)) for steps in DELAYS
-        ),
+        observation_delay=delayed(with_observation_delay),
+        action_delay=delayed(with_action_delay),
     )
 
 
@@ -166,14 +179,55 @@ def with_action_delay(act: Actor, steps: int) -> Actor:
     return delayed
 
 
-def _disturbed_return(
-    env: VectorEnv, make_actor: MakeActor, num_episodes: int, level: float
-) -> DisturbedReturn:
-    trajectories = play(env, make_actor, num_episodes)
-    returns = return_statistics(np.array([each.total_return for each in trajectories]))
-    return DisturbedReturn(
-        level=level,
-        average_return=returns.average_return,
-        return_std=returns.return_std,
-        spectrum_score=mean_of_known([spectrum_score(each.actions) for each in trajectories]),
+# --- filters
+
+
+def with_moving_average(act: Actor, strength: float) -> Actor:
+    """Exponential moving average: a_t = strength a_{t-1} + (1 - strength) u_t."""
+    if not 0 <= strength < 1:
+        raise ConfigError(f"the moving average's strength is {strength}, expected 0 to below 1")
+    return _filtered(act, wanted=(1 - strength,), given=(strength,))
+
+
+def with_low_pass(act: Actor, cutoff: float, order: Literal[1, 2] = 1) -> Actor:
+    """Butterworth low-pass by the bilinear transform; `cutoff` as a fraction of Nyquist, 0 to 1.
+
+    At the cutoff the gain is 1 / sqrt(2). With k = tan(pi cutoff / 2):
+
+    order 1   (1 + k) a_t = k (u_t + u_{t-1}) + (1 - k) a_{t-1}
+    order 2   (1 + k sqrt(2) + k^2) a_t = k^2 (u_t + 2 u_{t-1} + u_{t-2})
+                                          + 2 (1 - k^2) a_{t-1} - (1 - k sqrt(2) + k^2) a_{t-2}
+    """
+    if not 0 < cutoff < 1:
+        raise ConfigError(f"the low-pass cutoff is {cutoff} of Nyquist, expected between 0 and 1")
+    k = math.tan(math.pi * cutoff / 2)
+    if order == 1:
+        scale = 1 + k
+        return _filtered(act, (k / scale, k / scale), ((1 - k) / scale,))
+    root = k * math.sqrt(2)
+    scale = 1 + root + k**2
+    return _filtered(
+        act,
+        (k**2 / scale, 2 * k**2 / scale, k**2 / scale),
+        (2 * (1 - k**2) / scale, -(1 - root + k**2) / scale),
     )
+
+
+def _filtered(act: Actor, wanted: tuple[float, ...], given: tuple[float, ...]) -> Actor:
+    """a_t = sum_i wanted_i u_{t-i} + sum_i given_i a_{t-1-i}; the coefficients add up to 1."""
+    inputs: deque[Tensor] = deque(maxlen=len(wanted))
+    outputs: deque[Tensor] = deque(maxlen=len(given))
+
+    def act_filtered(states: Tensor) -> Tensor:
+        action = act(states).clone()  # the actor may answer into the same memory again
+        if not outputs:  # at rest where the episode begins
+            inputs.extend([action] * len(wanted))
+            outputs.extend([action] * len(given))
+        inputs.appendleft(action)
+        filtered = torch.zeros_like(action)
+        for factor, past in zip((*wanted, *given), (*inputs, *outputs), strict=True):
+            filtered += factor * past
+        outputs.appendleft(filtered)
+        return filtered
+
+    return act_filtered

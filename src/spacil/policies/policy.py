@@ -144,18 +144,17 @@ class Policy:
         return first.shape[1]
 
     def with_derivatives(self, feature_std: Tensor) -> "Policy":
-        """The policy with an own frame and a mean that has gradients there.
+        """The policy with an own frame, the raw one if need be, and a mean with gradients there.
 
         `feature_std` [S] sets the steps of finite differences, where they are needed.
         """
-        own = self.own
-        if own is None:
-            ones = torch.ones(len(feature_std), dtype=self.dtype)
-            own = OwnFrame(lambda states: states, self.mean, ones, float("inf"))
+        if self.own is not None:
+            return self
+        mean = self.mean
         if not self.has_gradients:
-            step = RELATIVE_STEP * feature_std.clamp_min(STD_FLOOR)
-            own = replace(own, mean=differentiable(own.mean, step))
-        return replace(self, own=own)
+            mean = differentiable(mean, RELATIVE_STEP * feature_std.clamp_min(STD_FLOOR))
+        ones = torch.ones(len(feature_std), dtype=self.dtype)
+        return replace(self, own=OwnFrame(lambda states: states, mean, ones, float("inf")))
 
 
 def own_policy(network: GaussianPolicy, name: str, **known: Any) -> Policy:

@@ -80,15 +80,18 @@ def local_lipschitz(
 
 
 def common_constants(
-    mean_action: BatchFunction, normalized_states: Tensor, frames: Frames
+    mean_action: BatchFunction,
+    normalized_states: Tensor,
+    frames: Frames,
+    *,
+    always_dense: bool = False,
 ) -> Tensor:
     """sigma_max at each state [B] in the common frame alone."""
-    return torch.cat(
-        [
-            _sigmas(mean_action, states, {"common": _common_view(states, frames)}, False)["common"]
-            for states in normalized_states.split(CHUNK)
-        ]
-    )
+    parts = [
+        _sigmas(mean_action, states, {"common": _common_view(states, frames)}, always_dense)
+        for states in normalized_states.split(CHUNK)
+    ]
+    return torch.cat([part["common"] for part in parts])
 
 
 def local_constants(

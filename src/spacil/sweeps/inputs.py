@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from spacil.config.algorithms import ALGORITHMS
-from spacil.envs.registry import TASKS
+from spacil.envs.registry import require_task
 from spacil.learning.intake import found_demonstrations
 from spacil.sweeps.plan import SWEEP_FOLDER, PlannedRun, words_of
 
@@ -12,21 +12,13 @@ from spacil.sweeps.plan import SWEEP_FOLDER, PlannedRun, words_of
 def refuse_missing_inputs(runs: Sequence[PlannedRun], sweep_dir: Path) -> None:
     """Refuse what `spacil train` would: a task or demonstrations that are not there."""
     for task in dict.fromkeys(run.task for run in runs):
-        _require_task(task)
+        require_task(task)
     learning = [run for run in runs if ALGORITHMS[run.algorithm].needs_demonstrations]
     for run in {(run.task, _demos(run)): run for run in learning}.values():
         words = [word for word in _demos(run) if not _may_come_later(word, sweep_dir)]
         if words or not _demos(run):
             sources = [_in_folder(word, sweep_dir) for word in words]
             found_demonstrations(run.config(), run.task, sources)
-
-
-def _require_task(task: str) -> None:
-    """Its name alone: no env is made, which may be costly."""
-    if task not in TASKS:
-        from spacil.envs.env_source import as_env_factory
-
-        as_env_factory(task, other_names=TASKS)
 
 
 def _demos(run: PlannedRun) -> tuple[str, ...]:

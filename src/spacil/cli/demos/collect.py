@@ -130,35 +130,10 @@ def _evaluation(
 ) -> dict[str, Any]:
     """Evaluate a policy of any kind, in the common frame of what it has demonstrated."""
     from spacil.demos.common_frame import CommonFrame
-    from spacil.envs.episodes import play_for_totals
-    from spacil.measuring.evaluate import Evaluation
-    from spacil.measuring.lens import make_lens
-    from spacil.measuring.statistics import return_statistics
-    from spacil.smoothness.action_signal import mean_of_known
+    from spacil.measuring.evaluate import evaluate
 
-    low, high = bounds = policy.action_bounds or env.spec.bounds_on(env.device)
-    episodes = play_for_totals(
-        env,
-        lambda states: policy.mean(states.to(policy.dtype)).clamp(low, high),
-        1_000_000,
-        parsed.evaluation_episodes,
-    )
-    frame = CommonFrame.of(demos)
-    lens = make_lens(policy, frame.std.to(policy.dtype), frame, bounds)
-    constants = lens.constants(episodes.states)
-    assert constants.common is not None and constants.effective is not None
-    common = float(constants.common.mean())
-    evaluation = Evaluation(
-        **asdict(return_statistics(episodes.returns)),
-        mean_length=float(episodes.lengths.mean()),
-        smoothness_j=common,
-        smoothness_j_own=float(constants.own.mean()),
-        smoothness_j_raw=float(constants.raw.mean()),
-        smoothness_j_common=common,
-        smoothness_j_effective=float(constants.effective.mean()),
-        action_fluctuation=mean_of_known(episodes.action_changes.tolist()),
-    )
-    return asdict(evaluation)
+    num_episodes = parsed.evaluation_episodes
+    return asdict(evaluate(policy, env, 1_000_000, num_episodes, CommonFrame.of(demos)))
 
 
 def _mean_actions(policy: "Policy", noise: float, seed: int) -> "Actor":

@@ -8,12 +8,11 @@ import tyro
 
 from spacil.cli.arguments import parse
 from spacil.cli.output import JsonTarget, identity, show
-from spacil.measuring.options import SmoothnessOptions
+from spacil.measuring.measure import SmoothnessOptions
 from spacil.plain_text import shown
 
 if TYPE_CHECKING:
-    from spacil.measuring.measurement import Measurement
-    from spacil.measuring.report import SmoothnessReport
+    from spacil.measuring.measure import Measurement, SmoothnessReport
 
 
 @dataclass(frozen=True)
@@ -46,16 +45,14 @@ def run(arguments: list[str]) -> int:
         "How smooth any policy is: local Lipschitz constants in every frame, what the motors "
         "feel, a certificate, and robustness.",
     )
-    from spacil.measuring.fixed_states import load_states
-    from spacil.measuring.measure import find_ground, measure
+    from spacil.measuring.measure import load_states, measure
     from spacil.policies.open import open_policy
     from spacil.policies.policy import known_task
 
     source = open_policy(parsed.source, parsed.which)
     task = parsed.task or known_task(source)
     fixed = None if parsed.states is None else load_states(parsed.states)
-    ground = find_ground(source, fixed, parsed.demos, task)
-    measured = measure(source, ground, task, parsed.measuring)
+    measured = measure(source, fixed, parsed.demos, task, parsed.measuring)
     drawn = [] if parsed.pictures is None else _draw(measured, parsed.pictures)
     document = identity(algorithm=source.provenance.get("algorithm"))
     document |= measured.report.as_document()
@@ -245,14 +242,10 @@ def _draw(measured: "Measurement", folder: Path) -> list[Path]:
     from spacil import storage
     from spacil.comparison.smoothness_pictures import draw_pictures
     from spacil.errors import StorageError
-    from spacil.measuring.lens import episode_trace
 
     with storage.os_errors_as(StorageError, "create", folder):
         folder.mkdir(parents=True, exist_ok=True)
-    trace = None
-    if measured.trajectories:
-        trace = episode_trace(measured.lens, measured.trajectories[0])
-    return draw_pictures(measured.report.as_document(), trace, folder)
+    return draw_pictures(measured.report.as_document(), measured.trace(), folder)
 
 
 def _four(summary: Any) -> list[object]:

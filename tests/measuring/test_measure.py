@@ -13,8 +13,7 @@ from spacil.demos.common_frame import bundled_frame
 from spacil.engine.torch_threads import one_torch_thread
 from spacil.errors import ConfigError, DataError
 from spacil.measuring.evaluate import evaluate
-from spacil.measuring.fixed_states import load_states
-from spacil.measuring.measure import measure_smoothness
+from spacil.measuring.measure import load_states, measure_smoothness
 from spacil.policies.open import load_policy, open_policy, save_policy
 
 ASSETS = Path("src/spacil/demos/assets")
@@ -192,10 +191,8 @@ def test_a_run_folder_tells_the_smoothness_of_its_cost(
 def test_states_come_from_npz_files_and_demonstrations(tmp_path: Path) -> None:
     states = np.random.default_rng(0).normal(size=(4, 5, 11))
     np.savez(tmp_path / "s.npz", states=states, other=np.zeros(3))
-    assert torch.equal(
-        load_states(tmp_path / "s.npz").states, torch.from_numpy(states.reshape(20, 11))
-    )
-    assert load_states(ASSETS / "Reacher-v4.demos.safetensors").states.shape == (2500, 11)
+    assert torch.equal(load_states(tmp_path / "s.npz")[0], torch.from_numpy(states.reshape(20, 11)))
+    assert load_states(ASSETS / "Reacher-v4.demos.safetensors")[0].shape == (2500, 11)
 
 
 @pytest.mark.parametrize(

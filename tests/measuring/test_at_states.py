@@ -4,21 +4,19 @@ import pytest
 import torch
 from torch import Tensor
 
-from spacil.measuring.lens import Lens, ball_estimates, cost_summaries
-from spacil.smoothness.metric import MAX_DENSE_ACTIONS, Frames
+from spacil.demos.common_frame import CommonFrame
+from spacil.measuring.at_states import ball_estimates, cost_summaries
+from spacil.measuring.frames import local_j
+from spacil.policies.policy import OwnFrame, Policy
+from spacil.smoothness.metric import MAX_DENSE_ACTIONS
 
 SLOPES = torch.linspace(1, 5, MAX_DENSE_ACTIONS + 1)
+FRAME = CommonFrame(torch.ones(len(SLOPES), dtype=torch.float64), "ones")
 
 
-def lens_of(*, is_exact: bool, has_bounds: bool = True) -> Lens:
+def policy_of(*, is_exact: bool) -> Policy:
     """Many actions, each a multiple of a state of its own."""
-    ones = torch.ones(len(SLOPES))
-    frames = Frames(ones, ones, -ones, ones, state_clip=10.0)
-
-    def mean(states: Tensor) -> Tensor:
-        return states * SLOPES
-
-    return Lens(lambda states: states, mean, frames, has_bounds, is_exact)
+    return Policy("many", "callable", lambda states: states * SLOPES, has_gradients=is_exact)
 
 
 @pytest.mark.parametrize(
@@ -29,14 +27,14 @@ def test_power_iteration_is_for_exact_gradients_only(
 ) -> None:
     """It differentiates twice, which gradients by differences do not survive."""
     monkeypatch.setattr(f"spacil.smoothness.metric.{unused}", None)
-    found = lens_of(is_exact=is_exact).constants(torch.zeros(2, len(SLOPES)))
+    found = local_j(policy_of(is_exact=is_exact), torch.zeros(2, len(SLOPES)), FRAME)
     assert found.own.tolist() == pytest.approx([5.0, 5.0], rel=1e-3)
 
 
 def test_without_bounds_nothing_is_known_of_what_passes_them() -> None:
-    states = torch.zeros(2, len(SLOPES))
-    assert lens_of(is_exact=True, has_bounds=False).constants(states).effective is None
-    assert lens_of(is_exact=True).constants(states).effective is not None
+    policy, states, ones = policy_of(is_exact=True), torch.zeros(2, len(SLOPES)), SLOPES / SLOPES
+    assert local_j(policy, states, FRAME).effective is None
+    assert local_j(policy, states, FRAME, (-ones, ones)).effective is not None
 
 
 def test_slopes_of_a_linear_cost_by_hand_in_every_frame() -> None:
@@ -47,12 +45,10 @@ def test_slopes_of_a_linear_cost_by_hand_in_every_frame() -> None:
     def mean(states: Tensor) -> Tensor:
         return 6 * states[:, :1]
 
-    own_scale, common_std = torch.tensor([2.0, 0.5, 0.0]), torch.tensor([1.0, 4.0, 7.0])
-    frames = Frames(own_scale, common_std, torch.tensor([-9.0]), torch.tensor([9.0]), 10.0)
-    lens = Lens(lambda states: states, mean, frames, has_bounds=True, is_exact=True)
-    found = cost_summaries(
-        cost, lens, torch.randn(7, 3, generator=torch.Generator().manual_seed(0))
-    )
+    own = OwnFrame(lambda states: states, mean, torch.tensor([2.0, 0.5, 0.0]), 10.0)
+    frame = CommonFrame(torch.tensor([1.0, 4.0, 7.0], dtype=torch.float64), "a test")
+    states = torch.randn(7, 3, generator=torch.Generator().manual_seed(0))
+    found = cost_summaries(cost, Policy("linear", "callable", mean, own=own), states, frame)
     assert found.num_states == 7
     assert found.in_state_common is not None and found.response_common is not None
     summaries = (found.in_state, found.in_action, found.response)
@@ -65,10 +61,9 @@ def test_slopes_of_a_linear_cost_by_hand_in_every_frame() -> None:
 def test_ball_estimates_of_a_linear_policy_are_means_near_its_slope() -> None:
     """Ascent from a sphere of radius 0.1: power iteration finds the slope 5, the others less."""
     slopes, ones = torch.tensor([1.0, 2.0, 5.0]), torch.ones(3)
-    frames = Frames(ones, None, -ones, ones, 10.0)
-    lens = Lens(lambda s: s, lambda s: s * slopes, frames, has_bounds=True, is_exact=True)
+    policy = Policy("linear", "callable", lambda states: states * slopes, std=0.5 * ones)
     draws = torch.Generator().manual_seed(0)
-    found = ball_estimates(lens, torch.zeros(20, 3), 0.5 * ones, draws, radius=0.1)
+    found = ball_estimates(policy.with_derivatives(ones), torch.zeros(20, 3), draws, radius=0.1)
     assert (found.num_states, found.exact) == (20, pytest.approx(5))
     assert found.power == pytest.approx(5, rel=1e-2)
     assert 1 < found.raw <= 5 and 1 < found.normalized <= 5
