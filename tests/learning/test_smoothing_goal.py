@@ -130,7 +130,11 @@ def test_targets_of_both_kinds_hold_together() -> None:
         ({}, student(0.9, 0.5), "^NOT done: only 90.0% .* below 98%"),
         ({"keep_return": 0.85}, student(0.9, 0.5), "^done"),
         ({"smoothness_target": 0.4}, student(0.99, 0.5), "^NOT done: .* above the target 0.4"),
-        ({}, student(0.99, 0.5, 0.3), "J is 0.25 times the teacher's, the action change 0.75"),
+        (
+            {},
+            student(0.99, 0.5, 0.3),
+            "^done: .* J is 0.25 times, the action change is 0.75 times the teacher's",
+        ),
         (
             {"fluctuation_target": 0.2},
             student(0.99, 0.5, 0.3),
@@ -145,9 +149,10 @@ def test_targets_of_both_kinds_hold_together() -> None:
 def test_the_verdict_says_what_is_kept(
     settings: dict[str, float], new: StudentEvaluation, words: str
 ) -> None:
-    is_done, sentence = verdict(goal(**settings), new, 2.0, 0.4)
+    changes = [new.action_change, 0.4]
+    is_done, sentence = verdict(goal(**settings), new.share, [new.j, 2.0], changes)
     assert re.search(words, sentence)
-    assert is_done is words.startswith(("^done", "J is"))
+    assert is_done is words.startswith("^done")
 
 
 # --- where the states decide

@@ -73,7 +73,8 @@ class Arguments(PolicySource, Output):
 
 def run(parsed: Arguments) -> int:
     from spacil.comparison.smoothing_pictures import draw_smoothing
-    from spacil.learning.smooth import Interrupted, smooth_in_folder
+    from spacil.learning.run import Outcome
+    from spacil.learning.smooth import smooth_in_folder
     from spacil.policies.open import open_policy
     from spacil.policies.policy import task_of
     from spacil.runs.progress import Silent, progress_for
@@ -94,8 +95,8 @@ def run(parsed: Arguments) -> int:
         resume=parsed.resume,
         overwrite=parsed.overwrite,
     )
-    if isinstance(result, Interrupted):
-        hint = f"the same command with --resume goes on in {result.run_dir}"
+    if isinstance(result, Outcome):
+        hint = f"the same command with --resume goes on in {result.path}"
         print(f"interrupted; {hint}", file=sys.stderr)
         return result.exit_code
     assert result.run_dir is not None

@@ -21,11 +21,10 @@ from spacil.errors import RetryableError
 from spacil.learning.dagger import SmoothingLearner
 from spacil.learning.learner import Learner, make_run_env
 from spacil.learning.limits import memory_named
-from spacil.learning.loop import OnIteration, train
-from spacil.learning.metrics import Metrics
-from spacil.learning.run import train_in_folder
+from spacil.learning.loop import train
+from spacil.learning.run import Outcome, train_in_folder
 from spacil.learning.smoothing_comparison import Comparison, Traces, compare
-from spacil.learning.smoothing_goal import ReturnGoal, StudentEvaluation, verdict
+from spacil.learning.smoothing_goal import ReturnGoal, verdict
 from spacil.measuring.evaluate import EVALUATION_ENVS
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.file import Which
@@ -61,14 +60,6 @@ class SmoothingResult:
         }
 
 
-@dataclass(frozen=True)
-class Interrupted:
-    """A run that was stopped and can be resumed."""
-
-    run_dir: Path
-    exit_code: int
-
-
 def smooth(
     policy: object,
     env: Any = None,
@@ -102,12 +93,12 @@ def smooth(
             memory_named(config),
             contextlib.closing(SmoothingLearner(config, env, teacher)) as learner,
         ):
-            train(learner, _shown(progress))
+            train(learner, progress.update)
             return _result(learner, env, episodes, None)
     found = smooth_in_folder(
         config, env, teacher, progress, episodes, run_dir=Path(run_dir), resume=True
     )
-    if isinstance(found, Interrupted):
+    if isinstance(found, Outcome):
         raise RetryableError(f"interrupted; the same call goes on with the run in {run_dir}")
     return found
 
@@ -119,10 +110,11 @@ def smooth_in_folder(
     progress: Progress,
     episodes: int,
     **folder: Any,
-) -> SmoothingResult | Interrupted:
+) -> SmoothingResult | Outcome:
     """The same in a run folder, which gets the policy and the table too.
 
-    `folder` is what `train_in_folder` takes: run_dir, resume, overwrite.
+    An interrupted run returns its outcome. `folder` is what `train_in_folder` takes: run_dir,
+    resume, overwrite.
     """
     episodes = whole_number("episodes", episodes)
     started: list[SmoothingLearner] = []
@@ -134,7 +126,7 @@ def smooth_in_folder(
     outcome = train_in_folder(config, start, progress, **folder)
     (learner,) = started
     if outcome.exit_code:
-        return Interrupted(outcome.path, outcome.exit_code)
+        return outcome
     result = _result(learner, env, episodes, outcome.path)
     save_policy(
         result.policy,
@@ -155,39 +147,23 @@ def _result(
 
     The chosen student was picked for its return, so on those it looks better than it is.
     """
-    seed = learner.config.run.seed
-    num_envs = min(episodes, EVALUATION_ENVS)
-    env = make_run_env(learner.config, env_source, num_envs, "evaluate")
-    with contextlib.closing(env), torch_threads(learner.config.run.torch_threads):
-        profile = learner.profile
+    config, profile = learner.config, learner.profile
+    env = make_run_env(config, env_source, min(episodes, EVALUATION_ENVS), "evaluate")
+    with contextlib.closing(env), torch_threads(config.run.torch_threads):
         table, traces = compare(
             learner.teacher,
             open_policy(learner.policy),
             env,
             profile.frame,
             profile.random_return,
-            seed,
+            config.run.seed,
             episodes,
         )
-    smooth, teacher = table.smooth, table.teacher
-    assert smooth.smoothness_j is not None and teacher.smoothness_j is not None
-    change, teachers_change = (
-        row.played.action_signal.action_fluctuation for row in (smooth, teacher)
-    )
+    rows = table.smooth, table.teacher
     is_done, sentence = verdict(
-        ReturnGoal.of(learner.config),
-        StudentEvaluation(
-            learner.counters.iteration, smooth.return_share, smooth.smoothness_j, change
-        ),
-        teacher.smoothness_j,
-        teachers_change,
+        ReturnGoal.of(config),
+        table.smooth.return_share,
+        [row.smoothness_j for row in rows],
+        [row.played.action_signal.action_fluctuation for row in rows],
     )
     return SmoothingResult(learner.policy, sentence, is_done, table, traces, run_dir)
-
-
-def _shown(progress: Progress) -> OnIteration:
-    def show(metrics: Metrics) -> bool:
-        progress.update(metrics)
-        return True
-
-    return show

@@ -1,7 +1,7 @@
-"""Before and after, beside the honest alternative: the teacher behind a filter.
+"""Teacher and smooth policy beside the simple alternative: the teacher behind a filter.
 
-Everybody plays whole episodes from the same starts, on start states that no run uses: undisturbed,
-under observation noise, and with actions that arrive late. A filter has no J: its action depends
+All play whole episodes from the same starts, which no run uses: undisturbed, under observation
+noise, and with actions that arrive late. A filter has no J: its action depends
 on what was before, not on the state alone.
 """
 
@@ -10,12 +10,11 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from spacil.demos.common_frame import CommonFrame
 from spacil.envs.episodes import Actor, MakeActor, Trajectory, all_states, play
-from spacil.envs.vector_env import VectorEnv
+from spacil.envs.vector_env import EnvSpec, VectorEnv
 from spacil.learning.teacher import j_at
 from spacil.measuring.played import PlayedEpisodes, played_episodes, share_of_return
 from spacil.measuring.robustness import (
@@ -33,7 +32,7 @@ DELAYS = (1,)
 """Steps by which actions arrive late."""
 AVERAGE_STRENGTHS = (0.3, 0.5, 0.7)
 LOW_PASS_CUTOFFS = (0.6, 0.4, 0.2)
-"""Of Nyquist"""
+"""Cutoffs as fractions of Nyquist."""
 
 LEAST_DISTURBED_SHARE = 0.9
 """A filter that keeps less of the return undisturbed is no alternative, and not played further."""
@@ -43,10 +42,10 @@ Filter = Callable[[Actor], Actor]
 
 @dataclass(frozen=True)
 class Condition:
-    """Whole episodes under one disturbance, or none."""
+    """Whole episodes under one disturbance."""
 
     disturbance: str
-    """none, noise or delay"""
+    """noise or delay"""
     level: float
     average_return: float
     return_std: float
@@ -66,11 +65,10 @@ class Contender:
     disturbed: tuple[Condition, ...]
 
     def under(self, disturbance: str, level: float) -> Condition | None:
-        """How it does under one disturbance; None where it was not played."""
-        for found in self.disturbed:
-            if (found.disturbance, found.level) == (disturbance, level):
-                return found
-        return None
+        """Find one disturbance; None where it was not played."""
+        return next(
+            (c for c in self.disturbed if (c.disturbance, c.level) == (disturbance, level)), None
+        )
 
 
 @dataclass(frozen=True)
@@ -93,27 +91,22 @@ class Comparison:
 
     def as_good_filters(self, required_share: float) -> list[Contender]:
         """Filters that keep the return, move the actions no more than the smooth policy does, and
-        earn as much (within 1 %) under every disturbance."""
-        return [row for row in self.filters if self._is_as_good(row, required_share)]
-
-    def _is_as_good(self, row: Contender, required_share: float) -> bool:
-        if row.return_share is None or row.return_share < required_share:
-            return False
-        moves = row.played.action_signal.action_fluctuation
+        earn as much (within 1 % of the teacher's) under every disturbance."""
         ours = self.smooth.played.action_signal.action_fluctuation
-        span = abs(self.teacher.played.average_return - self.random_return)
-        pairs = [
-            (found, self.smooth.under(found.disturbance, found.level)) for found in row.disturbed
-        ]
-        return (
-            moves is not None
-            and ours is not None
-            and moves <= ours
-            and all(
-                other is None or found.average_return >= other.average_return - 0.01 * span
-                for found, other in pairs
+        tolerance = 0.01 * abs(self.teacher.played.average_return - self.random_return)
+        found = []
+        for row in self.filters:
+            change = row.played.action_signal.action_fluctuation
+            keeps = row.return_share is not None and row.return_share >= required_share
+            moves_less = change is not None and ours is not None and change <= ours
+            pairs = [(c, self.smooth.under(c.disturbance, c.level)) for c in row.disturbed]
+            earns = all(
+                other is None or condition.average_return >= other.average_return - tolerance
+                for condition, other in pairs
             )
-        )
+            if keeps and moves_less and earns:
+                found.append(row)
+        return found
 
     def as_document(self) -> dict[str, Any]:
         return asdict(self)
@@ -141,81 +134,55 @@ def compare(
 
     `filters`: those behind which the teacher plays, by name; by default all of them.
     """
-    grounds = _Grounds(env, frame, seed, num_episodes)
-    wanted = all_filters() if filters is None else filters
-    acts, acts_smoothly = _clipped(teacher, env), _clipped(smooth, env)
-    before = grounds.play(lambda: acts)
-    after = grounds.play(lambda: acts_smoothly)
-    earned = played_episodes(before, env.spec).average_return
+    spec = env.spec
 
-    def share(played: PlayedEpisodes) -> float | None:
-        return share_of_return(played.average_return, random_return, earned)
+    def played(make_actor: MakeActor) -> list[Trajectory]:
+        return play(env, make_actor, num_episodes)
 
-    def row(name: str, act: Actor, episodes: list[Trajectory], j: float | None) -> Contender:
-        played = played_episodes(episodes, env.spec)
-        disturbed = grounds.disturbed(act, _unfiltered, NOISE_LEVELS)
-        return Contender(name, False, share(played), j, played, disturbed)
+    def under(disturbance: str, level: float, make_actor: MakeActor) -> Condition:
+        found = played_episodes(played(make_actor), spec)
+        change = found.action_signal.action_fluctuation
+        return Condition(disturbance, level, found.average_return, found.return_std, change)
 
-    def filtered(name: str, wrap: Filter) -> Contender:
-        played = played_episodes(grounds.play(lambda: wrap(acts)), env.spec)
-        kept = share(played)
-        is_fit = kept is None or kept >= LEAST_DISTURBED_SHARE
-        disturbed = grounds.disturbed(acts, wrap, NOISE_LEVELS[:1]) if is_fit else ()
-        return Contender(f"teacher, {name}", True, kept, None, played, disturbed)
+    def contender(
+        name: str, act: Actor, episodes: list[Trajectory], j: float | None, wrap: Filter | None
+    ) -> Contender:
+        """Noise before the policy, its filter after it, and delay last."""
+        apply = wrap or (lambda act: act)
+        summary = played_episodes(episodes, spec)
+        share = share_of_return(summary.average_return, random_return, earned)
+        conditions = []
+        if wrap is None or share is None or share >= LEAST_DISTURBED_SHARE:
+            for level in NOISE_LEVELS if wrap is None else NOISE_LEVELS[:1]:
+                # Drawn anew from one seed: all policies meet the same noise.
+                noisy = with_noise(act, level * frame.std, stream(seed, "observation-noise"))
+                conditions.append(under("noise", level, partial(apply, noisy)))
+            for steps in DELAYS:
+                late = partial(lambda n: with_action_delay(apply(act), n), steps)
+                conditions.append(under("delay", steps, late))
+        return Contender(name, wrap is not None, share, j, summary, tuple(conditions))
 
+    acts, acts_smoothly = _clipped(teacher, spec), _clipped(smooth, spec)
+    before, after = played(lambda: acts), played(lambda: acts_smoothly)
+    earned = played_episodes(before, spec).average_return
+    j, smooth_j = (
+        j_at(policy, all_states(episodes), frame, seed)
+        for policy, episodes in ((teacher, before), (smooth, after))
+    )
     table = Comparison(
-        task=env.spec.task,
+        task=spec.task,
         seed=seed,
         num_episodes=num_episodes,
         random_return=random_return,
         frame=frame.source,
-        teacher=row("teacher", acts, before, mean_j(teacher, before, frame, seed)),
-        smooth=row("smooth policy", acts_smoothly, after, mean_j(smooth, after, frame, seed)),
-        filters=tuple(filtered(name, wrap) for name, wrap in wanted.items()),
+        teacher=contender("teacher", acts, before, j, None),
+        smooth=contender("smooth policy", acts_smoothly, after, smooth_j, None),
+        filters=tuple(
+            contender(f"teacher, {name}", acts, played(partial(wrap, acts)), None, wrap)
+            for name, wrap in (all_filters() if filters is None else filters).items()
+        ),
     )
     return table, Traces(before[0], after[0])
-
-
-def mean_j(source: Policy, episodes: list[Trajectory], frame: CommonFrame, seed: int) -> float:
-    """J over the states that it visited itself."""
-    return j_at(source, all_states(episodes), frame, seed)
-
-
-@dataclass(frozen=True)
-class _Grounds:
-    """Where everybody plays."""
-
-    env: VectorEnv
-    frame: CommonFrame
-    seed: int
-    num_episodes: int
-
-    def play(self, make_actor: MakeActor) -> list[Trajectory]:
-        return play(self.env, make_actor, self.num_episodes)
-
-    def disturbed(
-        self, act: Actor, wrap: Filter, noise_levels: tuple[float, ...]
-    ) -> tuple[Condition, ...]:
-        """Noise before the policy, its filter after it, and delay last."""
-
-        def noisy(level: float) -> MakeActor:
-            width = level * self.frame.std
-            # Drawn anew from one seed: everybody meets the same noise.
-            shaken = with_noise(act, width, stream(self.seed, "observation-noise"))
-            return lambda: wrap(shaken)
-
-        def late(steps: int) -> MakeActor:
-            return lambda: with_action_delay(wrap(act), steps)
-
-        return (
-            *(self._under("noise", level, noisy(level)) for level in noise_levels),
-            *(self._under("delay", steps, late(steps)) for steps in DELAYS),
-        )
-
-    def _under(self, disturbance: str, level: float, make_actor: MakeActor) -> Condition:
-        found = played_episodes(self.play(make_actor), self.env.spec)
-        moved = found.action_signal.action_fluctuation
-        return Condition(disturbance, level, found.average_return, found.return_std, moved)
 
 
 def all_filters() -> Mapping[str, Filter]:
@@ -229,15 +196,11 @@ def all_filters() -> Mapping[str, Filter]:
     }
 
 
-def _unfiltered(act: Actor) -> Actor:
-    return act
-
-
-def _clipped(source: Policy, env: VectorEnv) -> Actor:
+def _clipped(policy: Policy, spec: EnvSpec) -> Actor:
     """Mean actions within the env's bounds: a filter works on what could be executed."""
-    low, high = torch.from_numpy(env.spec.action_low), torch.from_numpy(env.spec.action_high)
 
     def act(states: Tensor) -> Tensor:
-        return source.mean(states.to(source.dtype)).detach().float().clamp(low, high)
+        actions = policy.mean(states.to(policy.dtype)).detach().float()
+        return actions.clamp(*spec.bounds_on(actions.device))
 
     return act

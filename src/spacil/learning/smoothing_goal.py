@@ -24,6 +24,7 @@ numbers were chosen: docs/results/smooth.md.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from spacil.config.train_config import TrainConfig
@@ -260,26 +261,27 @@ def first_weights(profile: TeacherProfile, half_range: float) -> dict[str, float
 
 def verdict(
     goal: ReturnGoal,
-    student: StudentEvaluation,
-    teacher_j: float,
-    teacher_change: float | None = None,
+    share: float | None,
+    js: Sequence[float | None],
+    action_changes: Sequence[float | None],
 ) -> tuple[bool, str]:
     """Whether a run did what it was asked for, and the sentence that says so.
 
-    Done: the return is kept, targets are met, and nothing is rougher than the teacher.
+    Done: the share of the return is kept, targets are met, and neither J nor the action change,
+    each of student and teacher, is above the teacher's.
     """
-    if student.share is None:
+    if share is None:
         return False, "no verdict: the teacher earns no more than random actions"
-    if not goal.keeps(student.share):
+    if not goal.keeps(share):
         return False, (
-            f"NOT done: only {student.share:.1%} of the teacher's return is kept, below "
-            f"{goal.share:.0%}; more --iterations, smaller weights in --penalty, or "
-            "--keep-return, which looks for them, may help"
+            f"NOT done: only {share:.1%} of the teacher's return is kept, below {goal.share:.0%}; "
+            "more --iterations, smaller weights in --penalty, or --keep-return, which looks for "
+            "them, may help"
         )
-    kept = f"{student.share:.1%} of the teacher's return is kept"
-    for name, value, target, teachers in (
-        ("J", student.j, goal.target_j, teacher_j),
-        ("the action change", student.action_change, goal.target_change, teacher_change),
+    kept, ratios = f"{share:.1%} of the teacher's return is kept", []
+    for name, (value, teachers), target in (
+        ("J", js, goal.target_j),
+        ("the action change", action_changes, goal.target_change),
     ):
         if not _is_within(value, target):
             found = "unknown" if value is None else f"{value:.3g}, above the target {target:.3g}"
@@ -289,10 +291,9 @@ def verdict(
                 f"NOT done: {kept}, but {name} is {value:.3g}, above the teacher's {teachers:.3g}; "
                 "more --iterations, more --fit-steps or larger weights in --penalty may help"
             )
-    ratio = f"J is {student.j / teacher_j:.2f} times the teacher's" if teacher_j > 0 else "J is 0"
-    if student.action_change is not None and teacher_change:
-        ratio += f", the action change {student.action_change / teacher_change:.2f} times"
-    return True, f"done: {kept}, {ratio}"
+        if value is not None and teachers:
+            ratios.append(f"{name} is {value / teachers:.2f} times")
+    return True, ", ".join([f"done: {kept}", *ratios]) + (" the teacher's" if ratios else "")
 
 
 def _is_within(value: float | None, target: float | None) -> bool:
