@@ -2,6 +2,8 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ import torch
 from spacil.demos.common_frame import CommonFrame
 from spacil.envs.episodes import EpisodeTotals
 from spacil.envs.vector_env import EnvSpec
-from spacil.learning.teacher import TeacherProfile, profile_of
+from spacil.learning import teacher
+from spacil.learning.teacher import TeacherProfile
 from spacil.measuring.imitation_score import DemonstratedStates
 from spacil.policies.open import open_policy
 
@@ -25,9 +28,14 @@ def episodes(places: list[float], lengths: list[int]) -> EpisodeTotals:
     return EpisodeTotals(nothing, ends, torch.tensor(rows).unsqueeze(1), nothing, ends < 4)
 
 
-def test_two_episodes_of_a_teacher_say_how_far_apart_alike_ones_are() -> None:
+def test_two_episodes_of_a_teacher_say_how_far_apart_alike_ones_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     played = episodes([0.0, 1.0], [4, 2])
-    profile = profile_of(open_policy(torch.nn.Linear(1, 1)), played, 0.0, SPEC, None, seed=0)
+    monkeypatch.setattr(teacher, "play_for_totals", lambda *_: played)
+    monkeypatch.setattr(teacher, "random_return", lambda *_: 0.0)
+    env: Any = SimpleNamespace(spec=SPEC, num_envs=2)
+    profile = teacher.profile_of(open_policy(torch.nn.Linear(1, 1)), env, None, seed=0)
     assert profile.visited.early_fraction == 0.5
     # The halves are the two episodes, a distance of 1 in units of their std, sqrt(2) / 3; half of
     # it, times 1.3.

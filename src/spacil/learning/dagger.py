@@ -24,7 +24,7 @@ from spacil.config.penalty_terms import WeightedTerm
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.engine.torch_threads import torch_threads
-from spacil.envs.episodes import EpisodeTotals, play_for_totals
+from spacil.envs.episodes import EpisodeTotals
 from spacil.envs.rollout import collect, collect_around
 from spacil.envs.vector_env import EnvSpec
 from spacil.errors import ConfigError, StorageError
@@ -43,7 +43,6 @@ from spacil.learning.smoothing_goal import (
 from spacil.learning.teacher import is_same_teacher, profile_of, teacher_for
 from spacil.measuring.evaluate import Best, Evaluation
 from spacil.measuring.frames import frame_of_run
-from spacil.measuring.played import random_return
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.policy import Policy
 from spacil.runs.state import State
@@ -138,9 +137,7 @@ class SmoothingLearner:
             common_frame or teacher.common_frame or frame_of_run(None, spec.task, spec.num_states)
         )
         with torch_threads(config.run.torch_threads):
-            played = play_for_totals(self.eval_env, self._ask, 0, self.eval_env.num_envs)
-            random, seed = random_return(self.eval_env, config.run.seed), config.run.seed
-            self.profile = profile_of(self.teacher, played, random, spec, frame, seed)
+            self.profile = profile_of(self.teacher, self.eval_env, frame, config.run.seed)
         """What students are compared with. Not in a checkpoint: the teacher plays it again."""
         self.common_frame: CommonFrame | None = self.profile.frame
         low, high = spec.bounds_on(self.env.device)
@@ -149,25 +146,18 @@ class SmoothingLearner:
         """[A], what counts as 1 in each action, so that weights mean the same in any env"""
         self.student = make_policy(spec, config.nets, self.streams.init)
         self.ema = EmaPolicy(self.student, KEPT_OF_MEAN)
-        self.policy = copy.deepcopy(self.student).requires_grad_(False)
-        distil = config.distil
-        self.regression = Regression(
-            config,
-            self.student,
-            self.streams,
-            distil.fit_learning_rate,
-            distil.fit_minibatch,
-            unit=self.unit,
-        )
-        self.optimizer = self.regression.optimizer
+        self.evaluated_policy = self.ema.policy
+        self.policy = self.final_policy = copy.deepcopy(self.student).requires_grad_(False)
+        """The best student so far, by what was asked for"""
+        rate, size = config.distil.fit_learning_rate, config.distil.fit_minibatch
+        self.regression = Regression(config, self.student, self.streams, rate, size, unit=self.unit)
         self.visited = VisitedStates.none(spec)
         self.counters = Counters()
         wish = config.wish
-        self.reads_no_reward = wish.penalty_weight == "auto" and wish.fluctuation_target == 0
-        """Whether weights follow from the states visited: a user names no weights or targets"""
         self.goal: ReturnGoal | ScoreGoal = ReturnGoal.of(config)
         self.first_weights = {name: weights.get(name, 0.0) for name in TERMS}
-        if self.reads_no_reward:
+        if wish.penalty_weight == "auto" and wish.fluctuation_target == 0:
+            # A user names no weights or targets: they follow from the states visited.
             self.goal = ScoreGoal.beside(self.profile)
             self.first_weights = first_weights(self.profile, float(self.unit.mean()))
         self.searches = self.goal.first_searches()
@@ -187,10 +177,14 @@ class SmoothingLearner:
         state.register("policy", self.policy)
         state.register("student", self.student)
         state.register("kept", self.ema.policy)
-        state.register("optimizer.student", self.optimizer.state)
+        state.register("optimizer.student", self.regression.optimizer.state)
         for name, generator in vars(self.streams).items():
             state.register(f"stream.{name}", generator)
-        state.register_tensors("env", self.env.save_state, self._load_env)
+        state.register_tensors(
+            "env",
+            self.env.save_state,
+            lambda saved: setattr(self, "env_states", self.env.load_state(saved)),
+        )
         state.register_record("counters", self, Counters)
         state.register_record("searches", self, PenaltySearches)
         state.register_record("best", self, Best, optional=True)
@@ -208,19 +202,6 @@ class SmoothingLearner:
                 "of the run; name that one, or start a new run"
             )
         self.visited = VisitedStates(**{name: tensor.clone() for name, tensor in saved.items()})
-
-    def _load_env(self, saved: Mapping[str, Tensor]) -> None:
-        self.env_states = self.env.load_state(saved)
-
-    @property
-    def evaluated_policy(self) -> GaussianPolicy:
-        """What is evaluated: a mean of the newest rounds' students."""
-        return self.ema.policy
-
-    @property
-    def final_policy(self) -> GaussianPolicy:
-        """The best student so far, by what was asked for."""
-        return self.policy
 
     @property
     def is_done(self) -> bool:

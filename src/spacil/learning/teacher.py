@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from spacil.demos.common_frame import CommonFrame
-from spacil.envs.episodes import EpisodeTotals
-from spacil.envs.vector_env import EnvSpec
+from spacil.envs.episodes import EpisodeTotals, play_for_totals
+from spacil.envs.vector_env import EnvSpec, VectorEnv
 from spacil.errors import DataError
 from spacil.measuring.frames import mean_j
 from spacil.measuring.imitation_score import (
@@ -27,7 +27,7 @@ from spacil.measuring.imitation_score import (
     quantiles,
     score_threshold,
 )
-from spacil.measuring.played import share_of_return
+from spacil.measuring.played import random_return, share_of_return
 from spacil.policies.policy import Policy
 from spacil.seeding import stream
 from spacil.smoothness.action_signal import mean_of_known
@@ -87,19 +87,16 @@ class TeacherProfile:
 
 
 def profile_of(
-    teacher: Policy,
-    played: EpisodeTotals,
-    random_return: float,
-    spec: EnvSpec,
-    frame: CommonFrame | None,
-    seed: int,
+    teacher: Policy, env: VectorEnv, frame: CommonFrame | None, seed: int
 ) -> TeacherProfile:
-    """From one episode in each env; without a frame the states visited define one."""
+    """Play one episode in each env; without a frame the states visited define one."""
+    spec, random = env.spec, random_return(env, seed)
+    played = play_for_totals(env, lambda s: teacher.mean(s.to(teacher.dtype)), 0, env.num_envs)
     with np.errstate(over="ignore"):
-        if not np.isfinite(np.square([*played.returns, random_return]).sum()):
+        if not np.isfinite(np.square([*played.returns, random]).sum()):
             raise DataError(
                 f"{spec.task}: the returns of teacher and random actions, {played.returns[0]:.3g} "
-                f"and {random_return:.3g}, are too large for their squares: scale the rewards of "
+                f"and {random:.3g}, are too large for their squares: scale the rewards of "
                 "the env down"
             )
     if frame is None:
@@ -114,7 +111,7 @@ def profile_of(
         actions = actions.clamp(*spec.bounds_on(actions.device))
     return TeacherProfile(
         average_return=float(np.mean(played.returns)),
-        random_return=random_return,
+        random_return=random,
         j=j_at(teacher, played.states, frame, seed),
         action_change=mean_of_known(played.action_changes.tolist()) or 0.0,
         frame=frame,
