@@ -21,6 +21,7 @@ from rows import (
     return_against_j,
     spread,
 )
+from spacil.config.penalty_terms import parse_term
 from spacil.sweeps.plan import PlannedRun, words_of
 
 UNITS = {"paper-mean": "printed", "plain": "lipschitz"}
@@ -40,7 +41,7 @@ HEADER = [
 def places(run: PlannedRun) -> list[Place]:
     choices = dict(run.choices)
     ((penalty,), cost) = words_of(choices["penalty"]), choices["lambda_cost"]
-    weight = float(penalty.partition("=")[2])
+    weight = parse_term(penalty).weight
     return [(UNITS[str(choices["preset"])], f"({weight:g}, {cost:g})")]
 
 

@@ -31,7 +31,8 @@ HEADER = [
 
 
 def places(run: PlannedRun) -> list[Place]:
-    return [("", str(dict(run.choices)["cost_penalty_mixing"]))]
+    form = str(dict(run.choices)["cost_penalty_form"])
+    return [("", form.partition("mixing=")[2] or "interpolate")]
 
 
 def page_of(document: Document) -> Page:

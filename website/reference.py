@@ -1,24 +1,23 @@
 """The reference pages: written from docstrings, help texts and tables of the library itself."""
 
+import ast
 import contextlib
 import functools
 import inspect
 import io
+import itertools
 import re
 import textwrap
-from dataclasses import fields
-from typing import Any, get_type_hints
+from typing import Any
 
 import spacil
 from spacil import errors
 from spacil.agents import Agent
 from spacil.cli import main as command_line
-from spacil.cli.training.settings_help import docs_of
 from spacil.config.algorithms import ALGORITHMS
 from spacil.config.defaults import default_config
-from spacil.config.flat import settings_read
+from spacil.config.flat import settings_of
 from spacil.config.penalty_terms import POLICY_PENALTIES
-from spacil.config.train_config import ConfigGroups
 
 _TASK = "Hopper-v4"
 """Whose defaults the settings page shows"""
@@ -169,28 +168,24 @@ def _help_of(verb: str) -> str:
 
 def settings_page() -> str:
     """Every setting, with its default, what it means and which algorithms read it."""
-    config = default_config("spacil", _TASK)
-    readers = {
-        name: [algorithm for algorithm in ALGORITHMS if name in settings_read(algorithm)]
-        for name in sorted({n for algorithm in ALGORITHMS for n in settings_read(algorithm)})
-    }
+    groups: dict[str, dict[str, list[str]]] = {}  # group -> setting -> algorithms
+    for algorithm in ALGORITHMS:
+        for name, group in settings_of(algorithm).items():
+            groups.setdefault(group, {}).setdefault(name, []).append(algorithm)
     parts = [
         "# Settings",
         f"As flags of `spacil train` and as keywords in Python: `--max-kl` is `max_kl`. "
         f"Defaults are those of `spacil` on {_TASK}; `spacil train ALGORITHM --task NAME --help` "
-        "shows those of another. An algorithm refuses a setting that it does not read.",
+        "shows those of another. An algorithm has no setting that it does not read.",
     ]
-    for group, kind in get_type_hints(ConfigGroups).items():
-        named = [field.name for field in fields(kind) if field.name in readers]
-        if not named:
-            continue
-        title = _one_line((inspect.getdoc(kind) or group).split("\n\n")[0])
+    for group, settings in groups.items():
         rows = ["| setting | default | meaning | read by |", "|---|---|---|---|"]
-        for name in named:
-            default = _shown(getattr(getattr(config, group), name))
-            meaning = _one_line(docs_of(kind)[name])
-            read_by = "all" if len(readers[name]) == len(ALGORITHMS) else ", ".join(readers[name])
-            rows.append(f"| `{name}` | {default} | {meaning} | {read_by} |")
+        for name, readers in settings.items():
+            values = getattr(default_config(readers[0], _TASK), group)
+            title = _one_line((inspect.getdoc(type(values)) or group).split("\n\n")[0])
+            read_by = "all" if len(readers) == len(ALGORITHMS) else ", ".join(readers)
+            meaning = _one_line(docs_of(type(values))[name])
+            rows.append(f"| `{name}` | {_shown(getattr(values, name))} | {meaning} | {read_by} |")
         parts += [f"## {group.replace('_', ' ')}", title, "\n".join(rows)]
     rows = ["| penalty | default weight | what it charges for |", "|---|---|---|"]
     for name, penalty in POLICY_PENALTIES.items():
@@ -201,6 +196,22 @@ def settings_page() -> str:
         "\n".join(rows),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def docs_of(kind: type) -> dict[str, str]:
+    """The docstring below each field of a dataclass and of those it extends."""
+    docs: dict[str, str] = {}
+    for part in reversed(kind.__mro__[:-1]):
+        tree = ast.parse(textwrap.dedent(inspect.getsource(part))).body[0]
+        assert isinstance(tree, ast.ClassDef)
+        for statement, following in itertools.pairwise(tree.body):
+            match statement, following:
+                case (
+                    ast.AnnAssign(target=ast.Name(id=name)),
+                    ast.Expr(value=ast.Constant(value=str(text))),
+                ):
+                    docs[name] = text
+    return docs
 
 
 def _shown(value: Any) -> str:

@@ -10,6 +10,7 @@ from spacil.config.algorithms import ALGORITHMS, Preset
 from spacil.config.checks import whole_number
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings, with_user_settings
+from spacil.config.general import DemoChoice
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
@@ -28,7 +29,7 @@ from spacil.measuring.evaluate import Evaluation, evaluate_afresh
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs.checkpoints import checkpoint
 from spacil.runs.folder import open_run
-from spacil.runs.inputs import DemoChoice, DemoInputs, RunInputs, full_names, task_to_play
+from spacil.runs.inputs import DemoInputs, RunInputs, full_names, task_to_play
 from spacil.runs.interruption import Interruption
 from spacil.runs.progress import Silent, progress_for
 from spacil.runs.resuming import is_run_folder

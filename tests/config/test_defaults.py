@@ -7,7 +7,7 @@ import pytest
 from spacil import paper
 from spacil.config.defaults import default_config
 from spacil.config.flat import flat_settings
-from spacil.config.train_config import TrainConfig
+from spacil.config.train_config import SPaCILConfig, TrainConfig
 from spacil.errors import ConfigError
 
 IMITATION = ("gail", "spacil")
@@ -43,7 +43,7 @@ def test_the_newer_version_of_a_task_shares_its_column_and_an_unknown_task_has_n
     newer, older = default_config("gail", "Ant-v5"), default_config("gail", "Ant-v4")
     assert changes(older, newer) == {"task": "Ant-v5"}
     plain = default_config("spacil", "Pendulum-v1", "plain")
-    assert changes(TrainConfig(algorithm="spacil", task="Pendulum-v1"), plain) == {}
+    assert changes(SPaCILConfig(task="Pendulum-v1"), plain) == {}
 
 
 def test_plain_spacil_differs_from_gail_in_its_penalties_alone() -> None:
@@ -77,21 +77,19 @@ def test_a_preset_sets_the_papers_penalties_and_discriminator_and_nothing_else(
 ) -> None:
     column = paper.TASKS[task]
     printed = {
-        "penalty": [f"pgd={column.lambda_policy!r}"],
+        "penalty": [f"pgd={column.lambda_policy!r}:scale={preset}:rule=raw"],
         "lambda_cost": column.lambda_cost,
-        "policy_penalty_scale": preset,
-        "cost_penalty_scale": preset,
-        "cost_penalty_estimator": "pgd",
+        "cost_penalty_form": f"response:scale={preset}:estimator=pgd:rule=raw",
         "penalty_ramp_iterations": 0,
         "penalty_state_fraction": 1.0,
-        "ball_step_rule": "raw",
-        "ball_radius": 0.01,
-        "ball_step_size": 0.02,
-        "ball_num_steps": 10,
     }
+    in_ball = {"radius": 0.01, "step_size": 0.02, "steps": 10}
     plain, paper_like = (default_config("spacil", task, p) for p in ("plain", preset))
     flat = flat_settings(paper_like)
     assert {name: flat[name] for name in DISCRIMINATOR | printed} == DISCRIMINATOR | printed
+    (term,) = paper_like.policy_penalty.terms
+    assert term.arguments.items() >= in_ball.items()
+    assert paper_like.cost_penalty.arguments.items() >= in_ball.items()
     assert changes(plain, paper_like).keys() <= (DISCRIMINATOR | printed).keys()
 
 

@@ -165,15 +165,26 @@ def test_what_has_no_name_takes_that_of_its_type_or_the_one_given() -> None:
     assert parse_terms(("jump",)) == (WeightedTerm("jump", 1.0),)
 
 
-@pytest.mark.parametrize("name", ["frobenius", "lcp", "cats", "caps"])
-def test_printed_scales_belong_to_the_paper_s_penalty(name: str) -> None:
-    for scale in ("paper-mean", "paper-sum"):
-        with pytest.raises(ConfigError, match="the printed scales belong to the paper's penalty"):
-            PolicyPenaltyConfig((name,), policy_penalty_scale=scale)  # type: ignore[arg-type]
-    assert PolicyPenaltyConfig(("exact", "pgd"), policy_penalty_scale="paper-sum").terms
+@pytest.mark.parametrize(
+    ("word", "kept", "argument"),
+    [
+        ("caps=1:noise=.3:temporal=0.1", "caps=1.0:noise=0.3", ("noise", 0.3)),
+        ("pgd=1:rule=raw:steps=20", "pgd=1.0:steps=20:rule=raw", ("steps", 20)),
+        ("exact:scale=lipschitz", "exact=0.03", ("scale", "lipschitz")),
+        ("lcp=0.1:sigma=policy", "lcp=0.1:sigma=policy", ("sigma", "policy")),
+    ],
+)
+def test_a_term_keeps_the_arguments_that_differ_from_their_defaults(
+    word: str, kept: str, argument: tuple[str, object]
+) -> None:
+    config = PolicyPenaltyConfig((word,))
+    assert config.penalty == (kept,) and parse_terms(config.penalty) == config.terms
+    assert argument in config.terms[0].arguments.items()
 
 
-@pytest.mark.parametrize("name", ["a=b", "a b", "", "\n"])
+@pytest.mark.parametrize("name", ["a=b", "a b", "a:b", "", "\n"])
 def test_a_name_has_no_spaces_and_no_equals_sign(name: str) -> None:
-    with pytest.raises(ConfigError, match="expected a name without spaces and equals signs"):
+    with pytest.raises(
+        ConfigError, match="expected a name without spaces, colons and equals signs"
+    ):
         register_penalty(magnitude, name)

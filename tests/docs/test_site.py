@@ -123,12 +123,12 @@ def test_links_out_of_the_documentation_lead_to_pages_of_the_site() -> None:
 
 def test_the_reference_has_every_public_name_setting_and_code() -> None:
     import spacil
-    from spacil.config.flat import settings_read
+    from spacil.config.flat import settings_of
 
     pages = reference.reference_pages()
     names = [name for name in spacil.__all__ if not name.startswith("__")]
     assert [name for name in names if f"## {name}\n" not in pages["api.md"]] == []
-    assert [s for s in settings_read("spacil") if f"| `{s}` |" not in pages["settings.md"]] == []
+    assert [s for s in settings_of("spacil") if f"| `{s}` |" not in pages["settings.md"]] == []
     assert "| 65 | `DataError` |" in pages["exit_codes.md"]
     assert "usage: spacil smooth" in pages["commands.md"]
 

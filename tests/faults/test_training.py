@@ -192,7 +192,7 @@ def test_a_constant_policy_is_perfectly_smooth_and_goes_on_learning(
             "spacil",
             penalty_ramp_iterations=0,
             penalty={estimator: 0.03},
-            cost_penalty_estimator=estimator,
+            cost_penalty_form=f"response:estimator={estimator}",
         ),
     )
     with torch.no_grad():

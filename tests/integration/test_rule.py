@@ -128,14 +128,14 @@ def test_the_last_policy_is_the_best_unless_something_else_selects(new_agent: Ne
 )
 def test_a_weight_or_target_of_the_users_own_ends_the_search(settings: dict[str, Any]) -> None:
     config = with_user_settings(default_config("spacil", TASK), settings)
-    assert config.wish.penalty_weight == "fixed"
+    assert config.policy_penalty.penalty_weight == "fixed"
     assert config.cost_penalty.cost_weight == "by-pairs"
 
 
 def test_a_cost_weight_of_the_users_own_is_used() -> None:
     config = with_user_settings(default_config("spacil", TASK), {"lambda_cost": 0.5})
     assert (config.cost_penalty.cost_weight, config.cost_penalty.lambda_cost) == ("fixed", 0.5)
-    assert config.wish.penalty_weight == "auto"
+    assert config.policy_penalty.penalty_weight == "auto"
 
 
 def test_epochs_take_the_place_of_steps() -> None:

@@ -53,7 +53,8 @@ def as_agent(expert: ExpertBatch) -> AgentBatch:
 
 
 def make(algorithm: str, **changes: Any) -> Adversary:
-    settings = SETTINGS | {"lambda_cost": 0.0} | changes
+    without_penalty = {} if algorithm == "airl" else {"lambda_cost": 0.0}
+    settings = SETTINGS | without_penalty | changes
     preset = "plain" if algorithm == "spacil" else "none"  # a weight of our own, as given
     config = with_settings(default_config(algorithm, "Reacher-v4", preset), settings)
     draws = torch.Generator().manual_seed(2)

@@ -26,9 +26,7 @@ def make_learner(tiny: Callable[..., dict[str, Any]]) -> Iterator[Callable[..., 
     made: list[OnPolicy] = []
 
     def make(algorithm: str = "spacil", task: str = "Reacher-v4", **changes: Any) -> OnPolicy:
-        config = with_settings(
-            plain_config(algorithm, task), tiny(algorithm, penalty_ramp_iterations=0, **changes)
-        )
+        config = with_settings(plain_config(algorithm, task), tiny(algorithm, **changes))
         demos = None if algorithm == "trpo" else load_demos(task).first(3)
         made.append(OnPolicy(config, task, demos))
         return made[-1]

@@ -50,11 +50,10 @@ def test_without_weights_spacil_is_gail_bit_for_bit_streams_included() -> None:
     _, gail = run(3, "gail")
     _, spacil = run(
         3,
-        penalty={"caps": 0.0, "exact": 0.0},
+        penalty={"caps:sigma=policy": 0.0, "exact:sigma=policy": 0.0},
         lambda_cost=0.0,
         cost_penalty_form="gp",
-        penalty_discount=True,
-        penalty_sigma="policy",
+        penalty_discount=0.99,
     )
     assert differing(gail, spacil) == []
 
@@ -64,7 +63,7 @@ def test_without_weights_spacil_is_gail_bit_for_bit_streams_included() -> None:
     [
         ({"lambda_policy": 0.0, "lambda_cost": 0.0}, ["ball", "mixing", "subset", "target"]),
         ({"lambda_cost": 0.0}, ["ball", "mixing", "target"]),
-        ({"cost_penalty_mixing": "none"}, ["ball", "mixing", "target"]),
+        ({"cost_penalty_form": "response:mixing=none"}, ["ball", "mixing", "target"]),
         ({"penalty_state_fraction": 1.0}, ["ball", "subset", "target"]),
         ({"cost_penalty_form": "r1"}, ["ball", "mixing", "target"]),
     ],
@@ -76,7 +75,7 @@ def test_what_is_turned_off_draws_nothing(off: dict[str, Any], untouched: list[s
 
 @pytest.mark.parametrize("name", POLICY_PENALTIES)
 def test_every_penalty_smooths_a_policy_in_training(name: str) -> None:
-    settings = {"penalty": {name: 100.0}, "penalty_discount": True, "lambda_cost": 0.0}
+    settings = {"penalty": {name: 100.0}, "penalty_discount": 0.99, "lambda_cost": 0.0}
     plain, _ = run(4, lambda_policy=0.0, lambda_cost=0.0)
     smoothed, _ = run(4, **settings)
     states = torch.randn(100, 11, generator=torch.Generator().manual_seed(0))
@@ -92,7 +91,7 @@ def test_every_penalty_smooths_a_policy_in_training(name: str) -> None:
 def test_every_cost_form_changes_the_discriminator_and_only_it(form: str, mixing: str) -> None:
     settings: dict[str, Any] = {"lambda_policy": 0.0, "lambda_cost": 1.0}
     if form != "r1":  # which is measured on the demonstrations
-        settings["cost_penalty_mixing"] = mixing
+        form = f"{form}:mixing={mixing}"
     _, plain = run(1, "gail")
     _, penalized = run(1, cost_penalty_form=form, **settings)
     changed = {name.split(".")[0] for name in differing(plain, penalized)}

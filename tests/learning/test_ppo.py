@@ -10,6 +10,7 @@ from stream_positions import positions
 from torch import Tensor
 
 import spacil
+from spacil import paper
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.config.penalty_terms import parse_terms
@@ -224,10 +225,10 @@ def test_several_penalties_are_reported_each_by_name_and_weight() -> None:
 def test_a_printed_sum_does_not_depend_on_the_number_of_minibatches(minibatch: int) -> None:
     policy = make_policy(scale=2.0)
     batch = make_batch(policy)
-    scale = {"policy_penalty_scale": "paper-sum", "penalty_state_fraction": 1.0, "penalty": ()}
+    scale = {"penalty_state_fraction": 1.0, "penalty": ()}
     config = config_of(ppo_epochs=1, ppo_learning_rate=1e-9, ppo_minibatch=minibatch, **scale)
-    expected = 300 * config.ball.ball_radius**2 * mean_squared_slope(policy, batch.states)
-    report = take(policy, batch, config, "exact=1")
+    expected = 300 * paper.PENALTY_RADIUS**2 * mean_squared_slope(policy, batch.states)
+    report = take(policy, batch, config, "exact=1:scale=paper-sum")
     assert report.summands["penalty_exact"] == pytest.approx(expected, rel=0.01)
 
 

@@ -14,8 +14,8 @@ from demo_edits import with_tensors
 from tiny_runs import tiny
 
 import spacil
+from spacil.cli.train import config_of_words
 from spacil.cli.training.summary import wish_lines, wish_outcome
-from spacil.cli.training.train import _parse as parse_train
 from spacil.config.algorithms import Preset
 from spacil.config.defaults import default_config
 from spacil.config.flat import (
@@ -679,8 +679,8 @@ def test_no_search_moves_while_its_weight_is_withheld(
 @pytest.mark.parametrize("wish", [{"smoothest": True}, {"keep_return": 0.98}])
 def test_a_wish_for_the_smoothest_takes_the_place_of_the_rule(wish: dict[str, Any]) -> None:
     config = with_user_settings(default_config("spacil", REACHER), wish)
-    assert config.wish.wants_smoothest and config.wish.penalty_weight == "fixed"
-    assert config.evaluation.select == "smoothest"
+    assert config.wish.wants_smoothest and config.policy_penalty.penalty_weight == "fixed"
+    assert config.imitation.select == "smoothest"
     assert from_flat_settings(flat_settings(config)) == config
 
 
@@ -721,40 +721,60 @@ def test_a_wish_that_is_not_made_is_no_other_ones_concern() -> None:
 )
 def test_flags_imply_what_keywords_do(flags: str, settings: dict[str, Any]) -> None:
     default = default_config("spacil", REACHER)
-    config, _ = parse_train(default, {}, flags.split(), has_task=True)
+    config, _ = config_of_words(["spacil", "--task", REACHER, *flags.split()])
     assert config == with_user_settings(default, settings)
 
 
 @pytest.mark.parametrize(
     ("algorithm", "settings", "message"),
     [
-        ("spacil", {"smoothest": True, "smoothness_target": 1.0}, "one of them finds the weight"),
-        ("spacil", {"smoothest": True, "penalty_weight": "auto"}, "one of them finds the weight"),
-        ("spacil", {"keep_return": 0.9, "smoothness_target": 1.0}, "give one of the two"),
-        ("spacil", {"keep_return": 0.9, "penalty_weight": "auto"}, "auto: give one of the two"),
-        ("airl", {"keep_return": 0.9, "penalty_weight": "auto", "penalty": "exact"}, "auto: give"),
-        ("smooth", {"keep_return": 0.9, "penalty_weight": "auto"}, "auto: give one of the two"),
+        (
+            "spacil",
+            {"smoothest": True, "smoothness_target": 1.0},
+            "and so does --smoothest",
+        ),
+        (
+            "spacil",
+            {"smoothest": True, "penalty_weight": "auto"},
+            "and so does --smoothest",
+        ),
+        (
+            "spacil",
+            {"keep_return": 0.9, "smoothness_target": 1.0},
+            "so does --keep-return",
+        ),
+        (
+            "spacil",
+            {"keep_return": 0.9, "penalty_weight": "auto"},
+            "so does --keep-return",
+        ),
+        ("airl", {"keep_return": 0.9, "penalty_weight": "auto", "penalty": "exact"}, "so does"),
+        (
+            "smooth",
+            {"keep_return": 0.9, "penalty_weight": "auto"},
+            "so does --keep-return",
+        ),
         ("spacil", {"smoothest": True, "lambda_policy": 0.0}, "expected a weight above 0"),
-        ("spacil", {"select": "smoothest"}, "read with --smoothest or --keep-return only"),
-        ("spacil", {"keep_return": 1.0}, "keep-return is 1.0, expected 0 to below 1"),
-        ("spacil", {"smoothness_target": -0.1}, "target is -0.1, expected above 0"),
+        ("spacil", {"select": "smoothest"}, "--select smoothest: give --smoothest or"),
+        ("spacil", {"keep_return": 1.0}, "keep-return is 1.0, expected in"),
+        ("spacil", {"smoothness_target": -0.1}, "target is -0.1, expected 0 or more"),
         ("spacil", {"smoothness_target_reference": "demonstrator"}, "above 0 when --smoothness"),
         ("spacil", {"smoothness_target": 1.0, "lambda_policy": 0.0}, "expected a weight above 0"),
         ("spacil", {"smoothness_target": 1.0, "smoothness_target_states": 0}, "states is 0"),
-        ("gail", {"smoothness_target": 1.0}, "GAIL with a policy penalty is spacil"),
-        ("trpo", {"smoothness_target": 1.0}, "trpo does not read it; it is for spacil, airl"),
-        ("bc", {"smoothness_target": 1.0}, "bc takes a weight, --lambda-policy"),
-        ("spacil", {"fluctuation_target": -1.0}, "target is -1.0, expected above 0"),
+        ("gail", {"smoothness_target": 1.0}, "gail has no such setting; it is for spacil, airl"),
+        ("trpo", {"smoothness_target": 1.0}, "trpo has no such setting; it is for spacil, airl"),
+        ("bc", {"smoothness_target": 1.0}, "bc has no such setting"),
+        ("spacil", {"fluctuation_target": -1.0}, "target is -1.0, expected 0 or more"),
         ("spacil", {"fluctuation_target_reference": "x"}, "above 0 when --fluctuation"),
         (
             "spacil",
             {"fluctuation_target": 1.0, "smoothness_target": 1.0, "penalty": ("cats=1",)},
             "a spatial penalty first",
         ),
-        ("spacil", {"fluctuation_target": 1.0, "penalty": ("exact", "cats=0")}, "above 0 of cats"),
-        ("gail", {"smoothest": True}, "GAIL with a policy penalty is spacil"),
-        ("bc", {"fluctuation_target": 1.0}, "bc takes a weight"),
-        ("trpo", {"keep_return": 0.9}, "trpo does not read it; it is for spacil, airl"),
+        ("spacil", {"fluctuation_target": 1.0, "penalty": ("exact", "cats=0")}, "a weight above 0"),
+        ("gail", {"smoothest": True}, "gail has no such setting; it is for spacil, airl"),
+        ("bc", {"fluctuation_target": 1.0}, "bc has no such setting"),
+        ("trpo", {"keep_return": 0.9}, "trpo has no such setting; it is for spacil, airl"),
     ],
 )
 def test_wishes_that_mean_nothing_are_refused(

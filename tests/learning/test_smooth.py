@@ -206,7 +206,7 @@ def test_a_policy_that_names_no_task_needs_one() -> None:
 
 
 def test_settings_of_other_algorithms_are_refused() -> None:
-    with pytest.raises(ConfigError, match="--max-kl: smooth does not read it"):
+    with pytest.raises(ConfigError, match="--max-kl: smooth has no such setting"):
         smooth(point_mass.jerky_teacher, point_mass.make_point_mass, max_kl=0.1)
 
 

@@ -179,7 +179,7 @@ def test_a_target_moves_no_weight_while_the_policy_waits(new_learner: NewLearner
 
 @pytest.mark.parametrize("algorithm", ["trpo", "bc"])
 def test_only_imitation_with_an_adversary_starts_from_a_clone(algorithm: Any) -> None:
-    expected = f"--warm-start-epochs: {algorithm} does not read it; it is for spacil, gail, airl"
+    expected = f"--warm-start-epochs: {algorithm} has no such setting; it is for spacil, gail, airl"
     with pytest.raises(ConfigError, match=expected):
         with_user_settings(default_config(algorithm, TASK), {"warm_start_epochs": 3})
 

@@ -63,20 +63,20 @@ def cost_value(**settings: Any) -> float:
 
 @pytest.mark.parametrize("form", ["response", "both", "state", "gp", "r1"])
 def test_a_subset_of_the_cost_penalty_is_unbiased(form: str) -> None:
-    mixing = {"cost_penalty_mixing": "none"} if form != "r1" else {}
-    settings = {"cost_penalty_form": form, **mixing}
+    settings = {"cost_penalty_form": form if form == "r1" else f"{form}:mixing=none"}
     truth = cost_value(penalty_state_fraction=1.0, **settings)
     assert_unbiased(cost_values(100, penalty_state_fraction=0.25, **settings), truth)
 
 
 @pytest.mark.parametrize("form", ["response", "both", "state"])
 def test_ascent_and_gradient_norm_agree_in_every_form_and_scale(form: str) -> None:
-    common = {"cost_penalty_form": form, "penalty_state_fraction": 0.5}
-    by_ascent = {"cost_penalty_estimator": "pgd", "ball_num_steps": 30}
-    lipschitz = cost_value(**common)
+    def value(arguments: str) -> float:
+        return cost_value(cost_penalty_form=form + arguments, penalty_state_fraction=0.5)
+
+    lipschitz = value("")
     for scale, factor in (("lipschitz", 1.0), ("paper-mean", 0.01), ("paper-sum", 0.01 * 60)):
-        exact = cost_value(cost_penalty_scale=scale, **common)
-        ascent = cost_value(cost_penalty_scale=scale, **by_ascent, **common)
+        exact = value(f":scale={scale}")
+        ascent = value(f":scale={scale}:estimator=pgd:steps=30")
         assert exact == pytest.approx(factor * lipschitz, rel=1e-9)
         assert ascent == pytest.approx(exact, rel=0.05)
 
@@ -84,7 +84,7 @@ def test_ascent_and_gradient_norm_agree_in_every_form_and_scale(form: str) -> No
 def test_gradient_penalties_see_actions_as_the_discriminator_reads_them() -> None:
     # Beyond the bounds it reads a constant; on the bound it still has a slope.
     sides = make_sides()
-    config = make_config(cost_penalty_form="gp", cost_penalty_mixing="none")
+    config = make_config(cost_penalty_form="gp:mixing=none")
     inside = drawn_cost_penalty(sides, config)
     clipped = (sides.agent[0], sides.agent[1].clamp(-1, 1))
     again = drawn_cost_penalty(replace(sides, agent=clipped), config)

@@ -70,15 +70,12 @@ def test_a_preset_equals_lipschitz_units_times_the_radius_squared_to_first_order
     errors = []
     for radius in (1e-2, 1e-3):
         printed = policy_value(
-            policy_penalty_scale=scale,
-            penalty="pgd",
-            ball_radius=radius,
-            ball_num_steps=60,
+            penalty=f"pgd:scale={scale}:radius={radius}:steps=60",
         )
         errors.append(abs(printed / (factor * radius**2) / lipschitz - 1))
     assert errors[0] < 0.05
     assert errors[1] < max(0.2 * errors[0], 1e-3)
-    exact = policy_value(policy_penalty_scale=scale)
+    exact = policy_value(penalty=f"exact:scale={scale}")
     assert exact == pytest.approx(factor * 0.01**2 * lipschitz, rel=1e-9)
 
 
@@ -90,7 +87,7 @@ def test_a_subset_of_the_states_is_an_unbiased_estimate_of_them_all(name: str) -
     rows = make_rows()
     weights = torch.linspace(0.2, 1.8, 60, dtype=torch.float64)
     rows = PenaltyRows(rows.states, rows.actions, rows.successors, weights)
-    settings = {"penalty": name} | ({"caps_spatial_weight": 0.0} if name == "caps" else {})
+    settings = {"penalty": "caps:spatial=0" if name == "caps" else name}
     truth = policy_value(rows, **settings)
     subsets = policy_values(100, rows, penalty_state_fraction=0.25, **settings)
     assert_unbiased(subsets, truth)
@@ -98,7 +95,7 @@ def test_a_subset_of_the_states_is_an_unbiased_estimate_of_them_all(name: str) -
 
 @pytest.mark.parametrize("name", ["exact", "pgd"])
 def test_a_subset_of_a_printed_sum_stands_for_the_whole_sum(name: str) -> None:
-    settings = {"policy_penalty_scale": "paper-sum", "penalty": name}
+    settings = {"penalty": f"{name}:scale=paper-sum"}
     truth = policy_value(**settings)
     assert_unbiased(policy_values(100, penalty_state_fraction=0.25, **settings), truth)
 
@@ -108,7 +105,7 @@ def test_a_subset_of_a_printed_sum_stands_for_the_whole_sum(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["exact", "pgd", "frobenius", "cats"])
 def test_a_spread_of_two_divides_the_penalty_by_four(name: str) -> None:
-    config = make_config(penalty_state_fraction=1.0, penalty_sigma="policy", penalty=name)
+    config = make_config(penalty_state_fraction=1.0, penalty=f"{name}:sigma=policy")
     policy = make_policy(initial_log_std=float(torch.tensor(2.0).log()))
     value = value_of(drawn_penalty(policy, make_rows(), config))
     assert value == pytest.approx(policy_value(penalty=name) / 4, rel=1e-4)
@@ -128,8 +125,7 @@ def test_lcp_on_sampled_actions_is_the_frobenius_penalty_under_either_spread(sig
                 rows,
                 make_config(
                     penalty_state_fraction=1.0,
-                    penalty_sigma=sigma,
-                    penalty=name,
+                    penalty=f"{name}:sigma={sigma}",
                 ),
             )
         )
@@ -165,7 +161,7 @@ def test_temporal_rows_are_paired_with_the_next_state_of_their_env() -> None:
 
 def test_discounting_knows_how_old_each_episode_was_before_the_batch() -> None:
     rollout = make_rollout()
-    config = make_config(penalty_discount=True, gamma=0.5)
+    config = make_config(penalty_discount=0.5)
     rows_for = rows_of_batch(rollout, rollout.flat_states, torch.tensor([2, 0]), config)
     rows = rows_for(penalty_terms.POLICY_PENALTIES["exact"])
     assert rows.weights is not None

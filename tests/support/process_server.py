@@ -24,7 +24,7 @@ from typing import Any
 from spacil.cli.main import main
 
 LOADED_LATER = (
-    "spacil.cli.training.train",
+    "spacil.cli.train",
     "spacil.envs.gymnasium_env",
     "spacil.envs.threaded_mujoco",
     "spacil.comparison.learning_curve",

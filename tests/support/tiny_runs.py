@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from spacil.config.defaults import default_config
-from spacil.config.flat import settings_read
+from spacil.config.flat import settings_of
 from spacil.config.train_config import TrainConfig
 
 _TINY: dict[str, Any] = {
@@ -25,15 +25,14 @@ DRAWS_FROM_EVERY_STREAM: dict[str, Any] = {
     "penalty_ramp_iterations": 2,
     "penalty_state_fraction": 0.5,
     "penalty": ("pgd=0.03",),
-    "cost_penalty_form": "response",
-    "cost_penalty_estimator": "pgd",
+    "cost_penalty_form": "response:estimator=pgd",
     "fisher_state_fraction": 0.5,
 }
 
 
 def tiny(algorithm: str = "gail", **changes: Any) -> dict[str, Any]:
     """The settings of a tiny run by keyword: those the algorithm reads, with changes."""
-    read = settings_read(algorithm)
+    read = settings_of(algorithm)
     return {name: value for name, value in _TINY.items() if name in read} | changes
 
 

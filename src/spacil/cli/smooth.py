@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from spacil.cli.arguments import Output, PolicySource
 from spacil.cli.output import identity, print_table, show
 from spacil.config.defaults import default_config
-from spacil.config.flat import group_of_setting, with_user_settings
+from spacil.config.flat import settings_of, with_user_settings
 
 if TYPE_CHECKING:
     from spacil.learning.smooth import SmoothingResult
@@ -81,7 +81,7 @@ def run(parsed: Arguments) -> int:
 
     teacher = open_policy(parsed.source, parsed.which)
     task = parsed.task or task_of(teacher)
-    given = {name: vars(parsed)[name] for name in group_of_setting() if name in vars(parsed)}
+    given = {name: vars(parsed)[name] for name in settings_of("smooth") if name in vars(parsed)}
     if parsed.penalty is None:
         del given["penalty"]
     config = with_user_settings(default_config("smooth", task), given)

@@ -16,12 +16,13 @@ from spacil import storage
 from spacil.config.algorithms import ALGORITHMS
 from spacil.config.defaults import default_config
 from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings, implied_settings
+from spacil.config.general import DemoChoice
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError, DataError
 from spacil.runs import metrics_log
 from spacil.runs.checkpoints.names import BEST, names_in
 from spacil.runs.evaluations import Row, read_evaluations
-from spacil.runs.inputs import DemoChoice, DemoInputs, read_inputs
+from spacil.runs.inputs import DemoInputs, read_inputs
 from spacil.runs.resuming import config_of_run, status_of_run
 from spacil.sweeps.plan import PRESET, PlannedRun, Value, flag_words
 

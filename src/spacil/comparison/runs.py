@@ -17,12 +17,12 @@ from spacil.comparison.demonstrator import demonstrator_of
 from spacil.config.algorithms import ALGORITHMS
 from spacil.config.defaults import default_config
 from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings, implied_settings
+from spacil.config.general import DemoChoice
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError, DataError, SpacilError
 from spacil.plain_text import MAX_MESSAGE, shown
 from spacil.runs import metrics_log
 from spacil.runs.folder import RUN_FILE, RunFacts, read_run
-from spacil.runs.inputs import DemoChoice
 from spacil.sweeps.folder import PLAN, read_sweep
 from spacil.sweeps.plan import PRESET, SWEEP_FOLDER, PlannedRun, Value, flag_words, words_of
 

@@ -1,6 +1,6 @@
 """The config of an algorithm on a task, before a user's own settings.
 
-The task brings the paper's column; the algorithm its row; a preset changes both.
+The task brings the paper's column, the algorithm its class; a preset changes both.
 """
 
 from collections.abc import Mapping
@@ -9,24 +9,25 @@ from typing import Any
 from spacil import paper
 from spacil.config.algorithms import ALGORITHMS, Preset
 from spacil.config.flat import with_settings
-from spacil.config.train_config import TrainConfig
+from spacil.config.train_config import OnPolicyConfig, TrainConfig
 from spacil.errors import ConfigError
+
+Settings = Mapping[str, Any]
 
 FAST_MAX_KL = 0.03
 """Trust region of `--preset fast`, three times the paper's: docs/results/fast.md"""
 
 QUICK_ITERATIONS = 60
-"""Of `--preset fast` of spacil, which is its rule cut short: docs/results/recipe.md"""
+"""Iterations of `--preset fast` of spacil, which is its rule cut short: docs/results/recipe.md"""
 
-_FAST_IMITATION = {
+_FAST_IMITATION: Settings = {
+    "max_kl": FAST_MAX_KL,
     "warm_start_epochs": 40,
     "initial_log_std": -1.5,
     "fisher_state_fraction": 0.2,
 }
-"""What the preset adds for gail and airl, which have no rule."""
 
-
-_RULE: Mapping[str, Any] = {
+_RULE: Settings = {
     "iterations": 200,
     "warm_start_steps": 1_500,
     "initial_log_std": -1.5,
@@ -47,22 +48,28 @@ _RULE: Mapping[str, Any] = {
 }
 """The rule of spacil, for all tasks and any number of demonstrations: docs/results/recipe.md"""
 
-_GAIL_LIKE: Mapping[str, Any] = {
-    **_RULE,
-    "penalty": (),
-    "penalty_weight": "fixed",
-    "anchor_weight": 0.0,
+PRESETS: Mapping[tuple[str, Preset], Settings] = {
+    ("spacil", "none"): _RULE,
+    ("spacil", "fast"): {**_RULE, "iterations": QUICK_ITERATIONS},
+    # The GAIL of ratios: the rule's start, critic, discriminator and mean, without its penalties.
+    ("spacil", "gail-like"): {
+        **_RULE,
+        "penalty": (),
+        "penalty_weight": "fixed",
+        "anchor_weight": 0.0,
+    },
+    ("gail", "fast"): _FAST_IMITATION,
+    ("airl", "fast"): _FAST_IMITATION,
+    ("trpo", "fast"): {"max_kl": FAST_MAX_KL},
 }
-"""The GAIL of ratios: the rule's start, critic, discriminator and mean, without its penalties."""
+"""What a preset changes; those of the paper depend on the task"""
 
 
 def default_config(algorithm: str, task: str, preset: Preset = "none") -> TrainConfig:
     """Every default, by task, algorithm and preset."""
     row = ALGORITHMS.get(algorithm)
     if row is None:
-        raise ConfigError(f"{algorithm!r} is none of the algorithms {', '.join(ALGORITHMS)}")
-    config = TrainConfig(algorithm=algorithm, task=task)
-    config = with_settings(config, _task_settings(algorithm, task) | dict(row.defaults))
+        raise ConfigError(f"unknown algorithm {algorithm!r}; choose from {', '.join(ALGORITHMS)}")
     if preset not in row.presets:
         takers = [name for name, other in ALGORITHMS.items() if preset in other.presets]
         raise ConfigError(
@@ -70,37 +77,28 @@ def default_config(algorithm: str, task: str, preset: Preset = "none") -> TrainC
             if takers
             else f"--preset {preset}: there is none of that name"
         )
-    if algorithm == "spacil" and preset == "fast":
-        return with_settings(config, {**_RULE, "iterations": QUICK_ITERATIONS})
-    if preset == "fast":
-        imitation = _FAST_IMITATION if row.needs_demonstrations else {}
-        return with_settings(config, {"max_kl": FAST_MAX_KL, **imitation})
-    if preset in ("paper-mean", "paper-sum"):
-        return with_settings(config, _paper_settings(algorithm, task, preset))
-    if preset == "gail-like":
-        return with_settings(config, _GAIL_LIKE)
-    if algorithm == "spacil" and preset == "none":
-        return with_settings(config, _RULE)
-    return config
-
-
-def _task_settings(algorithm: str, task: str) -> dict[str, Any]:
-    """The paper's column for the task; nothing for a task it does not have."""
+    settings = dict(PRESETS.get((algorithm, preset), {}))
     column = paper.settings_for(task)
-    if column is None:
-        return {}
-    is_expert = not ALGORITHMS[algorithm].needs_demonstrations
-    return {
-        "gamma": column.gamma,
-        "gae_lambda": column.gae_lambda,
-        "steps_per_iteration": column.expert_steps_per_iteration
-        if is_expert
-        else column.imitation_steps_per_iteration,
-        "iterations": column.expert_iterations if is_expert else column.imitation_iterations,
-    }
+    if preset in ("paper-mean", "paper-sum"):
+        settings = _as_printed(algorithm, task, preset, column)
+    if column is not None:
+        is_imitation = row.needs_demonstrations
+        of_task = {
+            "gamma": column.gamma,
+            "gae_lambda": column.gae_lambda,
+            "steps_per_iteration": column.imitation_steps_per_iteration
+            if is_imitation
+            else column.expert_steps_per_iteration,
+            "iterations": column.imitation_iterations if is_imitation else column.expert_iterations,
+        }
+        if issubclass(row.config, OnPolicyConfig):
+            settings = of_task | settings
+    return with_settings(row.config(task=task), settings)
 
 
-def _paper_settings(algorithm: str, task: str, preset: Preset) -> dict[str, Any]:
+def _as_printed(
+    algorithm: str, task: str, preset: Preset, column: paper.PaperTask | None
+) -> dict[str, Any]:
     """The paper's printed scaling and discriminator, and nothing else."""
     settings: dict[str, Any] = {
         "discriminator_activation": "tanh",
@@ -110,19 +108,14 @@ def _paper_settings(algorithm: str, task: str, preset: Preset) -> dict[str, Any]
     }
     if algorithm == "gail":
         return settings
-    column = paper.settings_for(task)
     if column is None:
         raise ConfigError(
             f"--preset {preset}: the paper prints no weights for {task}; it has "
             + ", ".join(paper.TASKS)
         )
     return settings | {
-        "penalty": (f"pgd={column.lambda_policy!r}",),
+        "penalty": (f"pgd={column.lambda_policy!r}:scale={preset}:rule=raw",),
         "lambda_cost": column.lambda_cost,
-        "policy_penalty_scale": preset,
-        "cost_penalty_scale": preset,
-        "cost_penalty_estimator": "pgd",
-        "penalty_ramp_iterations": 0,
+        "cost_penalty_form": f"response:scale={preset}:estimator=pgd:rule=raw",
         "penalty_state_fraction": 1.0,
-        "ball_step_rule": "raw",
     }

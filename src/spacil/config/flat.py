@@ -1,7 +1,7 @@
 """Settings by their flat names, as on the command line: `max_kl=0.02`.
 
-`with_settings` changes any field; `with_user_settings` is the door for people, and refuses what
-the algorithm does not read.
+`with_settings` changes any field; `with_user_settings` is the door for people: what they give
+explicitly wins over what a preset says of the same thing.
 """
 
 import dataclasses
@@ -11,10 +11,9 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from spacil.config.algorithms import ALGORITHMS, READ_WITH
+from spacil.config.algorithms import ALGORITHMS
 from spacil.config.penalty_terms import words_of
-from spacil.config.read_with import READERS
-from spacil.config.train_config import ConfigGroups, TrainConfig
+from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError
 
 CHANGES_ROUNDING = frozenset({"device", "torch_threads"})
@@ -31,127 +30,112 @@ FREE_TO_CHANGE_ON_RESUME = CHANGES_ROUNDING | {
 SHORT_FORM = "lambda_policy"
 """`lambda_policy=W` is short for `penalty=("exact=W",)`."""
 
-
-FIXED_BY: Mapping[str, tuple[str, ...]] = {
-    "penalty_weight": ("penalty", SHORT_FORM, "smoothness_target", "smoothest", "keep_return"),
-    "cost_weight": ("lambda_cost",),
+_SMOOTHEST = {"penalty_weight": "fixed", "select": "smoothest"}
+IMPLIED_BY: Mapping[str, Mapping[str, Any]] = {
+    "penalty": {"penalty_weight": "fixed"},
+    "smoothness_target": {"penalty_weight": "fixed"},
+    "keep_return": _SMOOTHEST,
+    "smoothest": _SMOOTHEST,
+    "lambda_cost": {"cost_weight": "fixed"},
+    "warm_start_epochs": {"warm_start_steps": 0},
+    "warm_start_steps": {"warm_start_epochs": 0},
 }
-"""What finds a weight -> the settings that say it instead. A number that a user gives is used."""
+"""Setting that a user gives -> what it replaces of a preset: a number that is given is used."""
 
-_WISHES = ("smoothest", "keep_return", "smoothness_target", "fluctuation_target")
-"""A wish of False or 0 is none, and implies nothing."""
+_OFF_AT_0 = ("smoothness_target", "keep_return", "smoothest")
 
-_INSTEAD_OF: Mapping[str, str] = {
-    "warm_start_epochs": "warm_start_steps",
-    "warm_start_steps": "warm_start_epochs",
+REPLACED = {
+    **dict.fromkeys(
+        ("caps_noise_std", "caps_temporal_weight", "caps_spatial_weight"),
+        "--penalty caps=1:noise=0.2:temporal=0.1:spatial=0.5",
+    ),
+    "penalty_sigma": "--penalty exact=0.1:sigma=policy",
+    "policy_penalty_scale": "--penalty exact=0.1:scale=paper-mean",
+    **dict.fromkeys(
+        ("ball_radius", "ball_num_steps", "ball_step_size", "ball_step_rule", "ball_start"),
+        "--penalty pgd=0.1:radius=0.01:steps=10:rule=power:start=sphere",
+    ),
+    "cost_penalty_scale": "--cost-penalty-form response:scale=paper-mean",
+    "cost_penalty_estimator": "--cost-penalty-form response:estimator=pgd",
+    "cost_penalty_mixing": "--cost-penalty-form response:mixing=none",
 }
-"""Two ways to say one thing: the one that a user names takes the place of the default."""
+"""Settings of version 0.2 -> the argument that took their place"""
+
+
+@functools.cache
+def settings_of(algorithm: str) -> Mapping[str, str]:
+    """Name of each setting of an algorithm -> the group that holds it. Names are unique."""
+    config = ALGORITHMS[algorithm].config
+    hints = get_type_hints(config)
+    groups = [group.name for group in dataclasses.fields(config) if group.name != "task"]
+    return {setting.name: group for group in groups for setting in dataclasses.fields(hints[group])}
+
+
+@functools.cache
+def all_settings() -> Mapping[str, Any]:
+    """Name of each setting of any algorithm -> its type."""
+    return {
+        name: get_type_hints(get_type_hints(row.config)[group])[name]
+        for algorithm, row in ALGORITHMS.items()
+        for name, group in settings_of(algorithm).items()
+    }
+
+
+def with_user_settings(config: TrainConfig, settings: Mapping[str, Any]) -> TrainConfig:
+    """A copy with a user's own settings, and what follows from them."""
+    known = settings_of(config.algorithm)
+    refuse_unknown(config.algorithm, settings)
+    settings = without_short_form(settings)
+    changed = with_settings(
+        config, {k: v for k, v in implied_settings(settings).items() if k in known} | settings
+    )
+    for group, step in (("trust_region", "trpo"), ("ppo", "ppo")):
+        unread = [name for name in settings if known[name] == group]
+        if unread and changed.policy_step.policy_step != step:
+            raise ConfigError(f"{_flag(unread[0])} is read with --policy-step {step} only")
+    return changed
 
 
 def implied_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """What follows for other settings when a user gives these."""
-    named = [name for name, value in settings.items() if name not in _WISHES or value]
-    implied: dict[str, Any] = {
-        setting: "fixed"
-        for setting, by in FIXED_BY.items()
-        if setting not in named and any(name in named for name in by)
-    }
-    asks_to_keep = "keep_return" in named and "smoothness_target" not in named
-    if "smoothest" in named or asks_to_keep:
-        implied["select"] = "smoothest"
-    return implied | {_INSTEAD_OF[name]: 0 for name in named if name in _INSTEAD_OF}
+    implied: dict[str, Any] = {}
+    for name, value in settings.items():
+        if value or name not in _OFF_AT_0:
+            implied |= IMPLIED_BY.get(name, {})
+    return {name: value for name, value in implied.items() if name not in settings}
 
 
-def changed_by_giving(config: TrainConfig, name: str) -> dict[str, Any]:
-    """What else changes when a user gives the setting with the very value that it has."""
-    groups = group_of_setting()
-    implied = implied_settings({name: getattr(getattr(config, groups[name]), name)})
-    return {
-        other: value
-        for other, value in implied.items()
-        if getattr(getattr(config, groups[other]), other) != value
-    }
-
-
-def with_implied(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """A user's settings in their long form, and what follows from them."""
-    return implied_settings(settings) | without_short_form(settings)
-
-
-def with_user_settings(config: TrainConfig, settings: Mapping[str, Any]) -> TrainConfig:
-    """A copy with a user's own settings; one that the algorithm does not read is refused."""
-    refuse_unread(config.algorithm, settings)
-    config = with_settings(config, with_implied(settings))
-    require_read(config, settings)
-    return config
-
-
-def refuse_unread(algorithm: str, names: Iterable[str]) -> None:
-    """Refuse settings of other algorithms, before anybody looks at their values."""
-    read, groups = set(settings_read(algorithm)), group_of_setting()
+def refuse_unknown(algorithm: str, names: Iterable[str]) -> None:
+    """Refuse names that are no settings of the algorithm, with those that are close."""
+    known = {*settings_of(algorithm)}
+    known |= {SHORT_FORM} if "penalty" in known else set()
     for name in names:
-        known = _long_form(name)
-        if known in groups and known not in read:
-            remedy = ALGORITHMS[algorithm].instead.get(name) or f"it is for {_readers_of(known)}"
-            raise ConfigError(f"{_flag(name)}: {algorithm} does not read it; {remedy}")
-
-
-def require_read(config: TrainConfig, names: Iterable[str]) -> None:
-    """Refuse settings that would be accepted and ignored beside the others."""
-    algorithm, groups = ALGORITHMS[config.algorithm], group_of_setting()
-    for name in names:
-        group = groups[_long_form(name)]
-        if group in READ_WITH:
-            switch, value = READ_WITH[group]
-            if getattr(getattr(config, groups[switch]), switch) != value:
-                raise ConfigError(f"{_flag(name)} is read with {_flag(switch)} {value} only")
-        reader = READERS.get(name)
-        if reader is not None and not reader.is_there(config):
-            raise ConfigError(f"{_flag(name)} is read with {reader.words} only")
-    if config.evaluation.select == "smoothest" and not config.wish.wants_smoothest:
-        raise ConfigError("--select smoothest is read with --smoothest or --keep-return only")
-    if config.wish.keep_return and config.wish.penalty_weight == "auto":
+        if name in known:
+            continue
+        if name in REPLACED:
+            raise ConfigError(f"{_flag(name)} is now an argument: {REPLACED[name]}")
+        own = "penalty" if name == SHORT_FORM else name
+        if readers := [other for other in ALGORITHMS if own in settings_of(other)]:
+            raise ConfigError(
+                f"{_flag(name)}: {algorithm} has no such setting; it is for {', '.join(readers)}"
+            )
+        close = difflib.get_close_matches(name, known, n=3)
         raise ConfigError(
-            f"--keep-return {config.wish.keep_return} finds the weight, and so does "
-            "--penalty-weight auto: give one of the two"
+            f"unknown setting {name!r}" + (f": did you mean {', '.join(close)}?" if close else "")
         )
-    if algorithm.verb == "train" and config.wish.keep_return and config.wish.smoothness_target:
-        raise ConfigError(
-            "--keep-return is read with --smoothest, and --smoothness-target finds the weight by J "
-            "alone: give one of the two"
-        )
-    form = config.cost_penalty.cost_penalty_form
-    if algorithm.cost_penalty_forms and form not in algorithm.cost_penalty_forms:
-        raise ConfigError(
-            f"--cost-penalty-form {form}: {config.algorithm} takes "
-            f"{' or '.join(algorithm.cost_penalty_forms)}; the other forms are spacil's"
-        )
-
-
-def settings_read(algorithm: str) -> list[str]:
-    """The settings an algorithm reads, most used first."""
-    row, groups = ALGORITHMS[algorithm], get_type_hints(ConfigGroups)
-    return [
-        member.name
-        for group in row.reads
-        for member in dataclasses.fields(groups[group])
-        if member.name not in row.ignores
-    ]
 
 
 def with_settings(config: TrainConfig, settings: Mapping[str, Any]) -> TrainConfig:
-    """A copy with some fields replaced, whoever reads them."""
-    groups = group_of_setting()
+    """A copy with some settings replaced."""
+    refuse_unknown(config.algorithm, settings)
+    groups = settings_of(config.algorithm)
     changes: dict[str, dict[str, Any]] = {}
     for name, value in settings.items():
-        if name not in groups:
-            known = [*groups, SHORT_FORM]
-            raise ConfigError(f"unknown setting {name!r}{_did_you_mean(name, known)}")
         value = words_of(value) if name == "penalty" else value
         value = tuple(value) if isinstance(value, list) else value
         _check_type(name, value)
         changes.setdefault(groups[name], {})[name] = value
-    replaced = {
+    replaced: dict[str, Any] = {
         group: dataclasses.replace(getattr(config, group), **values)
         for group, values in changes.items()
     }
@@ -159,11 +143,10 @@ def with_settings(config: TrainConfig, settings: Mapping[str, Any]) -> TrainConf
 
 
 def flat_settings(config: TrainConfig) -> dict[str, Any]:
-    """Every setting that the run reads by its flat name, JSON-able, most used first."""
+    """Every setting of the run by its flat name, JSON-able."""
     flat: dict[str, Any] = {"algorithm": config.algorithm, "task": config.task}
-    groups = group_of_setting()
-    for name in settings_read(config.algorithm):
-        value = getattr(getattr(config, groups[name]), name)
+    for name, group in settings_of(config.algorithm).items():
+        value = getattr(getattr(config, group), name)
         flat[name] = list(value) if isinstance(value, tuple) else value
     return flat
 
@@ -175,34 +158,17 @@ def from_flat_settings(flat: Mapping[str, Any]) -> TrainConfig:
         raise ConfigError(f"algorithm is {algorithm!r}, expected one of {', '.join(ALGORITHMS)}")
     if not isinstance(task, str):
         raise ConfigError(f"task is {task!r}, expected a name")
-    names = {"algorithm", "task", *settings_read(algorithm)}
+    names = {"algorithm", "task", *settings_of(algorithm)}
     if set(flat) != names:
         missing, unknown = sorted(names - set(flat)), sorted(set(flat) - names)
         raise ConfigError(f"config does not fit this version: missing {missing}, unknown {unknown}")
-    defaults = TrainConfig(algorithm=algorithm, task=task)
-    config = with_settings(defaults, ALGORITHMS[algorithm].defaults)
-    return with_settings(config, {k: v for k, v in flat.items() if k not in ("algorithm", "task")})
-
-
-@functools.cache
-def group_of_setting() -> dict[str, str]:
-    """Flat setting name -> name of the group that holds it. Names are unique across groups."""
-    groups: dict[str, str] = {}
-    for group, group_type in get_type_hints(ConfigGroups).items():
-        for member in dataclasses.fields(group_type):
-            assert member.name not in groups, f"two settings are named {member.name}"
-            groups[member.name] = group
-    return groups
-
-
-@functools.cache
-def _type_of(name: str) -> Any:
-    return get_type_hints(get_type_hints(ConfigGroups)[group_of_setting()[name]])[name]
+    settings = {name: flat[name] for name in settings_of(algorithm)}
+    return with_settings(ALGORITHMS[algorithm].config(task=task), settings)
 
 
 def _check_type(name: str, value: object) -> None:
     """Settings come from files and keywords too, where nothing has checked them yet."""
-    hint = _type_of(name)
+    hint = all_settings()[name]
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     choices = get_args(hint) if get_origin(hint) is Literal else ()
     if choices:
@@ -235,19 +201,5 @@ def without_short_form(settings: Mapping[str, Any]) -> dict[str, Any]:
     return named | {"penalty": (f"exact={float(weight)!r}",)}
 
 
-def _long_form(name: str) -> str:
-    return "penalty" if name == SHORT_FORM else name
-
-
 def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
-
-
-def _readers_of(name: str) -> str:
-    readers = [algorithm for algorithm in ALGORITHMS if name in settings_read(algorithm)]
-    return ", ".join(readers) or "no algorithm"
-
-
-def _did_you_mean(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=3)
-    return f": did you mean {', '.join(close)}?" if close else ""

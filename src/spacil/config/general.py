@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from spacil.config.checks import require
+from spacil.config.checks import require_ranges, require_widths
 from spacil.errors import ConfigError
 
 
@@ -30,10 +30,8 @@ class RunConfig:
     """Seconds that one step of all envs of your own may take; then the run ends as hung."""
 
     def __post_init__(self) -> None:
-        require(self.seed >= 0, "seed", self.seed, "0 or more")
-        for name in ("iterations", "simulation_threads", "torch_threads", "checkpoint_interval"):
-            require(getattr(self, name) >= 1, name, getattr(self, name), "1 or more")
-        require(self.env_timeout > 0, "env_timeout", self.env_timeout, "above 0")
+        counts = "iterations simulation_threads torch_threads checkpoint_interval"
+        require_ranges(self, {"0 or more": "seed", "1 or more": counts, "above 0": "env_timeout"})
         if not re.fullmatch("auto|(cpu|cuda)(:[0-9]{1,3})?", self.device):
             raise ConfigError(f"--device {self.device}: expected cpu, cuda, cuda:N or auto")
 
@@ -48,8 +46,7 @@ class SamplingConfig:
     """Envs stepped side by side. Part of the result: another number is another run."""
 
     def __post_init__(self) -> None:
-        for name in ("steps_per_iteration", "num_envs"):
-            require(getattr(self, name) >= 1, name, getattr(self, name), "1 or more")
+        require_ranges(self, {"1 or more": "steps_per_iteration num_envs"})
         if self.steps_per_iteration % self.num_envs:
             next_multiple = math.ceil(self.steps_per_iteration / self.num_envs) * self.num_envs
             raise ConfigError(
@@ -65,13 +62,22 @@ class NetsConfig:
 
     policy_hidden: tuple[int, ...] = (400, 300)
     """Hidden widths of the policy's mean network."""
-    initial_log_std: float = 0.0
-    """Start of the policy's learned log standard deviation (r)."""
     init: Literal["fan-in", "paper-numel"] = "fan-in"
     """Uniform start with k = 1/sqrt(fan in), or the literal reading 1/sqrt(number of weights)."""
 
+    initial_log_std = 0.0
+
     def __post_init__(self) -> None:
+        require_ranges(self, {})
         require_widths("policy_hidden", self.policy_hidden)
+
+
+@dataclass(frozen=True)
+class ExploringNetsConfig(NetsConfig):
+    __doc__ = NetsConfig.__doc__
+
+    initial_log_std: float = 0.0
+    """Start of the policy's learned log standard deviation (r)."""
 
 
 @dataclass(frozen=True)
@@ -82,19 +88,29 @@ class EvaluationConfig:
     """Iterations between evaluations; the last iteration is always evaluated."""
     evaluation_steps: int = 20_000
     """State-action pairs per evaluation (app:deep_rl_tricks), in whole episodes."""
-    select: Literal["return", "imitation", "last", "smoothest"] = "return"
-    """Which evaluated policy is kept as the best: the one of the highest return; of the lowest
-    imitation score, which needs no reward; the last one; or, with --smoothest and implied by it,
-    the one of the lowest J among those that keep what is asked."""
 
     def __post_init__(self) -> None:
-        interval = self.evaluation_interval
-        require(interval >= 1, "evaluation_interval", interval, "1 or more")
-        require(self.evaluation_steps >= 1, "evaluation_steps", self.evaluation_steps, ">= 1")
+        require_ranges(self, {"1 or more": "evaluation_interval evaluation_steps"})
 
 
-def require_widths(name: str, widths: tuple[int, ...]) -> None:
-    require(bool(widths) and min(widths) >= 1, name, widths, "one or more positive widths")
+@dataclass(frozen=True)
+class DemoChoice:
+    """The part of the given demonstrations that a run learns from."""
+
+    num_demos: int | None = None
+    """Number of trajectories; all by default."""
+    first_demo: int = 0
+    """The trajectory to begin with, counted from 0."""
+    demo_every: int = 1
+    """Use every n-th step of each trajectory; the GAIL paper uses every 20th."""
+    demo_offset: int = 0
+    """The step of each trajectory to begin with, below --demo-every."""
+    demo_noise: float = 0.0
+    """Add Gaussian noise to the demonstrated states, in units of their standard deviation."""
+    drop_nonfinite: bool = False
+    """Leave out demonstrated episodes that hold NaN or infinity instead of refusing the file."""
+    allow_env_mismatch: bool = False
+    """Use demonstrations recorded in another env or version of the same sizes."""
 
 
 def num_cores() -> int:

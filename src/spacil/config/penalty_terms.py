@@ -1,18 +1,38 @@
 """The policy penalties by name: default weight, help, and where the mathematics is.
 
 A new penalty is one file in `spacil/smoothness` and one row here (docs/extending.md). Its function
-takes a `PenalizedPolicy`, the `PenaltyRows` it was drawn and the config, and returns a record that
-can be called again and again as the policy moves.
+takes a `PenalizedPolicy`, the `PenaltyRows` it was drawn and the term's arguments by name, and
+returns a record that can be called again and again as the policy moves.
 """
 
+import difflib
 import inspect
+import math
 import numbers
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from spacil import paper
 from spacil.errors import ConfigError
+
+Arguments = Mapping[str, float | tuple[str, ...]]
+"""Argument of a term -> its default: a number, or the words it may be, the default first"""
+
+SCALES = ("lipschitz", "paper-mean", "paper-sum")
+BALL: Arguments = {
+    "radius": paper.PENALTY_RADIUS,
+    "steps": 10,
+    "step_size": paper.PENALTY_STEP_SIZE,
+    "rule": ("power", "raw", "normalized"),
+    "start": ("sphere", "ball", "gauss"),
+}
+"""Projected gradient ascent in a small ball around each state (algo:reg_maximization): radius in
+normalised state units (epsilon), number of steps (N), and how a step is taken: to the sphere along
+the gradient (power), `step_size` (nu) times the gradient as printed (raw), or of length
+2 * radius / steps (normalized). It starts on the sphere, inside the ball, or at 1e-5 Gaussian
+noise."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +48,8 @@ class PenaltyKind:
     """Which states of a batch can carry it"""
     draws: Literal["nothing", "ball_start", "noise"] = "nothing"
     """What it draws at random for each state, once per iteration"""
-    has_printed_scale: bool = False
-    """Whether the paper's printed scales have a meaning for it"""
+    arguments: Arguments = field(default_factory=dict)
+    """What `NAME=WEIGHT:argument=value` may say, beside `sigma`"""
     reads_weights: bool = True
     """Whether states may count unequally in it, as `penalty_discount` asks for"""
 
@@ -44,7 +64,7 @@ POLICY_PENALTIES: dict[str, PenaltyKind] = {
         0.03,
         "E[sigma_max^2], the squared largest singular value of the mean action's Jacobian",
         "smoothness.policy_terms:exact",
-        has_printed_scale=True,
+        arguments={"scale": SCALES, "radius": paper.PENALTY_RADIUS},
     ),
     "linear": PenaltyKind(
         0.1,
@@ -56,7 +76,7 @@ POLICY_PENALTIES: dict[str, PenaltyKind] = {
         "the same by the paper's projected gradient ascent (algo:reg_maximization)",
         "smoothness.policy_terms:pgd",
         draws="ball_start",
-        has_printed_scale=True,
+        arguments={"scale": SCALES, **BALL},
     ),
     "frobenius": PenaltyKind(
         0.01,
@@ -80,9 +100,32 @@ POLICY_PENALTIES: dict[str, PenaltyKind] = {
         "smoothness.policy_terms:caps",
         rows="with_successor",
         draws="noise",
+        arguments={"noise": 0.2, "temporal": 0.1, "spatial": 0.5},
     ),
 }
 """Read by the command line's help and checks, so nothing here may import torch."""
+
+_SIGMA: Arguments = {"sigma": ("fixed", "policy")}
+"""Spread of the policies compared: 1, as in app:algo_hyper_params, or the policy's own, so that a
+wider policy counts as smoother. Every penalty takes it."""
+
+_IN_BALL: Arguments = {
+    "mixing": ("interpolate", "per_batch", "bernoulli", "none"),
+    "scale": SCALES,
+    "estimator": ("exact", "pgd"),
+    **BALL,
+}
+COST_FORMS: Mapping[str, Arguments] = {
+    "response": _IN_BALL,
+    "both": _IN_BALL,
+    "state": _IN_BALL,
+    "gp": {"mixing": _IN_BALL["mixing"]},
+    "r1": {},
+}
+"""Form of the cost penalty -> its arguments. mixing: where it is measured, zeta ~ U[0, 1): between
+agent and demonstrations at a zeta for each pair; at one zeta per batch; at demonstrated states with
+probability zeta; or on the agent's alone. estimator: the gradient norm of the cost along its form,
+or the paper's ascent."""
 
 
 @dataclass(frozen=True)
@@ -91,18 +134,30 @@ class WeightedTerm:
 
     name: str
     weight: float
+    given: tuple[tuple[str, float | str], ...] = ()
+    """Arguments that differ from their defaults"""
 
     @property
     def kind(self) -> PenaltyKind:
         return POLICY_PENALTIES[self.name]
 
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Every argument of the term by name."""
+        return all_arguments({**self.kind.arguments, **_SIGMA}, self.given)
+
+    @property
+    def unweighted(self) -> str:
+        """The term without its weight, e.g. `caps:noise=0.3`."""
+        return ":".join([self.name, *(f"{key}={value}" for key, value in self.given)])
+
     def __str__(self) -> str:
-        return f"{self.name}={self.weight!r}"
+        return self.unweighted.replace(self.name, f"{self.name}={self.weight!r}", 1)
 
 
 def parse_terms(words: tuple[str, ...]) -> tuple[WeightedTerm, ...]:
-    """`exact=0.1` or `cats` (its own default weight), each penalty once."""
-    terms = tuple(_parse_term(word) for word in words)
+    """`exact=0.1` or `cats` (its own default weight) or `caps=1:noise=0.3`, each penalty once."""
+    terms = tuple(map(parse_term, words))
     names = [term.name for term in terms]
     for name in names:
         if names.count(name) > 1:
@@ -110,8 +165,10 @@ def parse_terms(words: tuple[str, ...]) -> tuple[WeightedTerm, ...]:
     return terms
 
 
-def _parse_term(word: str) -> WeightedTerm:
-    name, separator, text = word.partition("=")
+def parse_term(word: str) -> WeightedTerm:
+    """The term in `NAME[=WEIGHT][:argument=value...]`."""
+    head, *rest = word.split(":")
+    name, separator, text = head.partition("=")
     if name not in POLICY_PENALTIES:
         raise ConfigError(
             f"--penalty {word}: there is no penalty {name!r}; there are "
@@ -119,15 +176,54 @@ def _parse_term(word: str) -> WeightedTerm:
             "penalty={my_function: 0.1}; before a run with one is loaded or resumed, call "
             "spacil.register_penalty(my_function)"
         )
-    if not separator:
-        return WeightedTerm(name, POLICY_PENALTIES[name].default_weight)
-    try:
-        weight = float(text)
-    except ValueError:
-        weight = -1.0
-    if not 0 <= weight < float("inf"):
+    kind = POLICY_PENALTIES[name]
+    weight = _number(text) if separator else kind.default_weight
+    if weight is None:
         raise ConfigError(f"--penalty {word}: expected NAME=WEIGHT with a weight of 0 or more")
-    return WeightedTerm(name, weight)
+    given = parse_arguments(rest, {**kind.arguments, **_SIGMA}, f"--penalty {word}")
+    return WeightedTerm(name, weight, given)
+
+
+def parse_arguments(
+    words: Sequence[str], known: Arguments, where: str
+) -> tuple[tuple[str, float | str], ...]:
+    """The arguments in `key=value` words that differ from their defaults, in the table's order."""
+    given: dict[str, float | str] = {}
+    for word in words:
+        key, _, text = word.partition("=")
+        if key not in known:
+            close = difflib.get_close_matches(key, known, n=1) or known
+            raise ConfigError(f"{where}: no argument {key!r} here; it takes {', '.join(close)}")
+        default, number = known[key], _number(text)
+        if isinstance(default, tuple):
+            if text not in default:
+                raise ConfigError(f"{where}: {key} is {text!r}, expected {', '.join(default)}")
+            given[key] = text
+        elif number is None or (number == 0 and key not in ("temporal", "spatial")):
+            raise ConfigError(f"{where}: {key} is {text!r}, expected a number above 0")
+        elif isinstance(default, int) and number % 1:
+            raise ConfigError(f"{where}: {key} is {text!r}, expected a whole number")
+        else:
+            given[key] = type(default)(number)
+    usual = all_arguments(known)
+    return tuple((key, given[key]) for key in known if given.get(key, usual[key]) != usual[key])
+
+
+def all_arguments(
+    known: Arguments, given: tuple[tuple[str, float | str], ...] = ()
+) -> dict[str, Any]:
+    """Every argument by name: those given, the others at their defaults."""
+    usual = {key: value[0] if isinstance(value, tuple) else value for key, value in known.items()}
+    return usual | dict(given)
+
+
+def _number(text: str) -> float | None:
+    """A finite number of 0 or more; None for anything else."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if 0 <= number < math.inf else None
 
 
 def words_of(penalty: object) -> tuple[str, ...]:
@@ -137,7 +233,7 @@ def words_of(penalty: object) -> tuple[str, ...]:
     function becomes a row of the table under its own name, for this process.
     """
     if isinstance(penalty, Mapping):
-        return tuple(f"{_name_of(term)}={_number(weight)}" for term, weight in penalty.items())
+        return tuple(_word(term, weight) for term, weight in penalty.items())
     if isinstance(penalty, str):
         return tuple(penalty.split())
     if isinstance(penalty, list | tuple):
@@ -147,18 +243,17 @@ def words_of(penalty: object) -> tuple[str, ...]:
     )
 
 
-def _number(weight: object) -> str:
-    """As a config spells it; numpy's numbers write their type beside their value."""
+def _word(term: object, weight: object) -> str:
+    """`caps=1.0:noise=0.3` of `"caps:noise=0.3"` or of a function, and a weight of any type."""
+    if not isinstance(term, str):
+        if not callable(term):
+            raise ConfigError(f"penalty {term!r}: expected a name or a function")
+        term = register_penalty(term)
+    # numpy's numbers write their type beside their value
     is_number = isinstance(weight, numbers.Real) and not isinstance(weight, bool)
-    return repr(float(weight)) if is_number else str(weight)  # type: ignore[arg-type]  # is_number
-
-
-def _name_of(term: object) -> str:
-    if isinstance(term, str):
-        return term
-    if not callable(term):
-        raise ConfigError(f"penalty {term!r}: expected a name or a function")
-    return register_penalty(term)
+    text = repr(float(weight)) if is_number else str(weight)  # type: ignore[arg-type]  # is_number
+    name, *arguments = term.split(":")
+    return ":".join([f"{name}={text}", *arguments])
 
 
 def register_penalty(function: Callable[..., Any], name: str | None = None) -> str:
@@ -170,8 +265,10 @@ def register_penalty(function: Callable[..., Any], name: str | None = None) -> s
     `weights`, those of the states [B], of mean 1 and all 1 without `penalty_discount`.
     """
     name = str(getattr(function, "__name__", type(function).__name__)) if name is None else name
-    if not re.fullmatch(r"[^\s=]+", name):
-        raise ConfigError(f"penalty {name!r}: expected a name without spaces and equals signs")
+    if not re.fullmatch(r"[^\s=:]+", name):
+        raise ConfigError(
+            f"penalty {name!r}: expected a name without spaces, colons and equals signs"
+        )
     known = POLICY_PENALTIES.get(name)
     if known is not None and known.build is not function:
         raise ConfigError(

@@ -190,7 +190,7 @@ def demonstrated_rows(
     states = policy.normalize(demonstrations.states.to(device))
     successors = policy.normalize(demonstrations.next_states.to(device))
     weights = None
-    if config.policy_penalty.penalty_discount:
+    if discount := config.policy_penalty.penalty_discount:
         ages = demonstrations.step_in_episode
-        weights = discount_weights(ages, config.returns.gamma).to(states)
+        weights = discount_weights(ages, discount).to(states)
     return LabelledRows(PenaltyRows(states, successors=successors, weights=weights), labels, labels)

@@ -156,7 +156,7 @@ class SmoothingLearner:
         wish = config.wish
         self.goal: ReturnGoal | ScoreGoal = ReturnGoal.of(config)
         self.first_weights = {name: weights.get(name, 0.0) for name in TERMS}
-        if wish.penalty_weight == "auto" and wish.fluctuation_target == 0:
+        if config.policy_penalty.penalty_weight == "auto" and wish.fluctuation_target == 0:
             # A user names no weights or targets: they follow from the states visited.
             self.goal = ScoreGoal.beside(self.profile)
             self.first_weights = first_weights(self.profile, float(self.unit.mean()))

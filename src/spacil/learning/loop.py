@@ -60,7 +60,7 @@ def evaluate_if_due(learner: Learner) -> Metrics:
     metrics = learner.after_evaluation(result, episodes)
     if "is_best" not in metrics:  # a learner that selects by itself says so
         found = Best(result.average_return, num_done, metrics.get("imitation_score"))
-        is_best = select(found, learner.best, RANKS[config.select])
+        is_best = select(found, learner.best, RANKS[learner.config.imitation.select])
         learner.best = found if is_best else learner.best
         metrics = {**metrics, "is_best": is_best}
     return asdict(result) | metrics | {"seconds_evaluation": time.perf_counter() - started}

@@ -102,7 +102,7 @@ class OnPolicy:
         )
         self.env_states: Tensor = self.env.reset()
         self.open_episodes = OpenEpisodes(num_envs, self.env.device)
-        if config.fidelity.staggered_starts:
+        if config.imitation.staggered_starts:
             self._stagger()
         self.counters = Counters()
         self.best: Best | None = None
@@ -125,11 +125,11 @@ class OnPolicy:
         self.rollout_policy = self.policy
         if self.device != self.env_states.device:
             self.rollout_policy = copy.deepcopy(self.policy).to(self.env.device)
-        decay = config.fidelity.kept_policy_decay
+        decay = config.imitation.kept_policy_decay
         self.ema = EmaPolicy(self.rollout_policy, decay) if decay > 0 else None
         self.selected: GaussianPolicy | None = None
         """A copy of the evaluated policy to hand out, where that need not be the newest"""
-        if config.wish.wants_smoothest and config.evaluation.select == "smoothest":
+        if config.wish.wants_smoothest and config.imitation.select == "smoothest":
             self.selected = copy.deepcopy(self.rollout_policy).cpu().requires_grad_(False)
         self.anchor: Anchor | None = None
         is_ppo = config.policy_step.policy_step == "ppo"
@@ -145,15 +145,15 @@ class OnPolicy:
     def _read_demonstrations(self, demonstrations: Demonstrations) -> None:
         """Make what compares with demonstrations: anchor, adversary, imitation score."""
         config = self.config
-        if beta := config.fidelity.anchor_weight:
+        if beta := config.imitation.anchor_weight:
             expert = demonstrations.expert_batch("executed").to(self.device)
             self.anchor = Anchor(expert, self.policy, beta, config.run.seed)
         if adversary := ALGORITHMS[config.algorithm].adversary:
             kind = config.discriminator.discriminator_actions
             expert = demonstrations.expert_batch(kind).to(self.device)
             self.adversary = from_table(adversary)(config, self.policy, expert, self.streams.init)
-        wish, by_score = config.wish, config.evaluation.select == "imitation"
-        if wish.penalty_weight == "auto" or wish.wants_smoothest or by_score:
+        wish, by_score = config.wish, config.imitation.select == "imitation"
+        if config.policy_penalty.penalty_weight == "auto" or wish.wants_smoothest or by_score:
             num_ended = float(demonstrations.terminations.float().sum())
             fraction = num_ended / demonstrations.num_episodes
             self.demonstrated = DemonstratedStates.of(demonstrations.states, fraction)

@@ -231,7 +231,7 @@ class WeightSearches:
             if self.change_target is not None:
                 highest = self.change_target.search.highest
                 self.change_target.limit = WeightSearch(temporal, temporal, highest)
-        if wish.penalty_weight == "auto" and self.score_rule is None:
+        if penalty.penalty_weight == "auto" and self.score_rule is None:
             assert demos is not None and common_frame is not None
             start = start_score_search(config, demos, common_frame, eval_env.spec)
             self.score_rule = ScoreRule(start)

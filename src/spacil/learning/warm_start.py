@@ -11,9 +11,8 @@ explores nothing and makes the trust region tiny.
 import logging
 from dataclasses import replace
 
-from spacil.config.learning import FidelityConfig, WarmStartConfig
-from spacil.config.train_config import TrainConfig
-from spacil.config.wishes import WishConfig
+from spacil.config.smoothing import ScheduledPenaltyConfig
+from spacil.config.train_config import BCConfig, TrainConfig
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.vector_env import EnvSpec
 from spacil.learning.cloner import Cloner
@@ -52,27 +51,20 @@ def start_from_clone(
     _logger.debug("warm start: cloned to a held-out loss of %s", cloner.counters.chosen_loss)
 
 
-def cloning_config(config: TrainConfig, first_weight: float | None = None) -> TrainConfig:
+def cloning_config(config: TrainConfig, first_weight: float | None = None) -> BCConfig:
     """The run's own settings as cloning reads them."""
     penalty = config.policy_penalty
     scale = 1.0 if first_weight is None else first_weight / penalty.first_weight
-    return replace(
-        config,
-        algorithm="bc",
+    terms = () if penalty.penalty_start else scaled_terms(penalty, PENALTY_FRACTION * scale)
+    return BCConfig(
+        task=config.task,
         run=replace(
             config.run,
             seed=derived_seed(config.run.seed, "warm start"),
             iterations=max(1, config.warm_start.warm_start_epochs),
         ),
-        policy_penalty=replace(
-            penalty,
-            penalty=()
-            if penalty.penalty_start
-            else scaled_terms(penalty, PENALTY_FRACTION * scale),
-            penalty_ramp_iterations=0,
-            penalty_start=0,
-        ),
-        wish=WishConfig(),
-        warm_start=WarmStartConfig(),
-        fidelity=FidelityConfig(),
+        bc=config.bc,
+        policy_penalty=ScheduledPenaltyConfig(terms, penalty_discount=penalty.penalty_discount),
+        penalty_states=config.penalty_states,
+        nets=config.nets,
     )

@@ -11,7 +11,7 @@ import itertools
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from importlib.resources import as_file
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,7 @@ from typing import Any
 from torch import nn
 
 from spacil.config.algorithms import ALGORITHMS, from_table
-from spacil.config.flat import with_settings
-from spacil.config.learning import AIRLConfig, DiscriminatorConfig, ReturnsConfig
-from spacil.config.train_config import TrainConfig
+from spacil.config.flat import settings_of, with_settings
 from spacil.demos.common_frame import CommonFrame
 from spacil.errors import ConfigError, DataError
 from spacil.nets.policy import GaussianPolicy
@@ -192,10 +190,13 @@ def _saved_cost(
         if min(sizes) < 1 or num_needed > num_held:
             raise ValueError(f"widths {shown(sizes[1:-1])} need more numbers than the file holds")
         # Of the settings only those of the network: a penalty of the user's own may be unknown.
-        groups = (DiscriminatorConfig, AIRLConfig, ReturnsConfig)
-        names = {field.name for group in groups for field in fields(group)} & set(settings)
-        config = TrainConfig(algorithm=settings["algorithm"], task="")
-        config = with_settings(config, {"lambda_cost": 0.0} | {n: settings[n] for n in names})
+        homes = settings_of(settings["algorithm"])
+        names = [name for name in homes if homes[name] in ("discriminator", "airl", "returns")]
+        without = {"lambda_cost": 0.0} if "lambda_cost" in homes else {}
+        config = with_settings(
+            ALGORITHMS[settings["algorithm"]].config(task=""),
+            without | {name: settings[name] for name in names},
+        )
         network = from_table(adversary).make_network(config, policy)
         network.load_state_dict(tensors)
     except (KeyError, TypeError, ValueError, RuntimeError, ConfigError) as error:

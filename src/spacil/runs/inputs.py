@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from spacil import storage
+from spacil.config.general import DemoChoice
 from spacil.demos.demonstrator import DEMONSTRATOR_KEYS
 from spacil.errors import ConfigError, StorageError
 from spacil.runs.state import record_from
@@ -25,19 +26,6 @@ INPUTS = "inputs.json"
 FORMAT, FORMAT_VERSION = "spacil-inputs", 1
 
 DemonstratorRow = Mapping[str, float | None]
-
-
-@dataclass(frozen=True)
-class DemoChoice:
-    """Which part of the given demonstrations a run learns from; the flags of `spacil train`."""
-
-    num_demos: int | None = None
-    first_demo: int = 0
-    demo_every: int = 1
-    demo_offset: int = 0
-    demo_noise: float = 0.0
-    drop_nonfinite: bool = False
-    allow_env_mismatch: bool = False
 
 
 @dataclass(frozen=True)

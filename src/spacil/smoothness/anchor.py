@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from spacil.config.train_config import TrainConfig
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import stream
-from spacil.smoothness.policy_terms import DrawnTerms, PenalizedPolicy, PenaltyRows
+from spacil.smoothness.policy_terms import DrawnTerms, PenaltyRows
 from spacil.types import ExpertBatch
 
 ANCHOR = "anchor"
@@ -65,7 +64,7 @@ class MissedActions:
         return missed.square().sum(-1).mean()
 
 
-def anchor(subject: PenalizedPolicy, rows: PenaltyRows, config: TrainConfig) -> MissedActions:
+def anchor(policy: GaussianPolicy, rows: PenaltyRows) -> MissedActions:
     """The term as `policy_terms.build_terms` makes it."""
     assert rows.actions is not None
-    return MissedActions(subject.policy, rows.states, rows.actions)
+    return MissedActions(policy, rows.states, rows.actions)

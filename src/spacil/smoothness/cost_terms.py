@@ -62,15 +62,15 @@ def draw_pairs(
     streams: Streams,
 ) -> DrawnPairs:
     """A random subset of the agent's pairs, mixed with demonstrations; for r1, of these alone."""
-    settings = config.cost_penalty
-    if settings.cost_penalty_form == "r1":
+    form, arguments = config.cost_penalty.form, config.cost_penalty.arguments
+    if form == "r1":
         states, actions = _subset(expert, discriminator, config, streams)
     else:
         ours = _subset(agent, discriminator, config, streams)
-        states, actions = mix(ours, expert, settings.cost_penalty_mixing, streams.mixing)
+        states, actions = mix(ours, expert, arguments["mixing"], streams.mixing)
     offset = None
-    if settings.cost_penalty_estimator == "pgd" and settings.cost_penalty_form in _PATHS:
-        offset = ball_start(states, policy.normalizer.mask, config.ball, streams)
+    if arguments.get("estimator") == "pgd":
+        offset = ball_start(states, policy.normalizer.mask, arguments, streams)
     return DrawnPairs(states, actions, offset, len(agent[0]))
 
 
@@ -80,7 +80,7 @@ def cost_penalty(
     """R^c on drawn pairs, in the form the config asks for, with a graph."""
     states, actions, mask = drawn.states, drawn.actions, policy.normalizer.mask
     logits = on_live_dims(discriminator.logits_agent_is_high, mask)
-    match config.cost_penalty.cost_penalty_form:
+    match config.cost_penalty.form:
         case "gp":
             return gradient_penalty(logits, states, actions)
         case "r1":
@@ -105,20 +105,21 @@ _PATHS: Mapping[str, Callable[[GaussianPolicy, StatesAndActions], Path]] = {
 def _in_ball(cost: CostFunction, path: Path, drawn: DrawnPairs, config: TrainConfig) -> Tensor:
     """The worst change of the cost along a path, exactly or by ascent."""
     states, offset = drawn.states, drawn.offset
-    scale, ball = config.cost_penalty.cost_penalty_scale, config.ball
+    arguments = config.cost_penalty.arguments
+    scale = arguments["scale"]
     factor: float = num_summed(scale, drawn.num_meant)
     if offset is None:
-        factor *= 1.0 if scale == "lipschitz" else ball.ball_radius
+        factor *= 1.0 if scale == "lipschitz" else arguments["radius"]
         return _times(factor, exact_cost_penalty(cost, path, states))
     found = pgd_cost_penalty(
         cost,
         path,
         states,
         offset,
-        ball.ball_radius,
-        ball.ball_num_steps,
-        ball.ball_step_rule,
-        ball.ball_step_size,
+        arguments["radius"],
+        arguments["steps"],
+        arguments["rule"],
+        arguments["step_size"],
         per_state(scale),
     )
     return _times(factor, found)

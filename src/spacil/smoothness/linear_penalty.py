@@ -31,8 +31,7 @@ class LargestSlopes:
         return expectation(slopes, self.weights)
 
 
-def linear(subject: Any, rows: Any, config: Any) -> LargestSlopes:
+def linear(subject: Any, rows: Any, arguments: Any) -> LargestSlopes:
     """The top left singular vector is frozen at the current policy, as in `exact` (Danskin)."""
-    del config
     worst = top_left_vector(batch_jacobian(subject.mean_in_stds, rows.states))
     return LargestSlopes(subject.mean_in_stds, rows.states, worst, rows.weights)

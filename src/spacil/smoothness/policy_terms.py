@@ -6,14 +6,14 @@ What is random about a term is drawn outside an update (`draw_rows`) and handed 
 
 import functools
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from spacil.config.penalty_terms import PenaltyKind, WeightedTerm
+from spacil.config.penalty_terms import PenaltyKind, WeightedTerm, parse_term
 from spacil.config.smoothing import PolicyPenaltyConfig
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError
@@ -37,6 +37,9 @@ from spacil.smoothness.temporal_penalty import (
     steps_into_episode,
 )
 from spacil.types import RolloutBatch
+
+Arguments = Mapping[str, Any]
+"""Arguments of a term by name, from the table in config/penalty_terms.py"""
 
 
 @dataclass(frozen=True)
@@ -66,9 +69,10 @@ class PenaltyRows:
 
 @dataclass(frozen=True)
 class DrawnTerms:
-    """The terms of one iteration: names, the rows each was drawn, their weights."""
+    """The terms of one iteration: names with arguments, the rows each was drawn, their weights."""
 
     names: tuple[str, ...] = ()
+    """Terms without their weights, e.g. `caps:noise=0.3`"""
     rows: tuple[PenaltyRows, ...] = ()
     weights: tuple[float | Tensor, ...] = ()
 
@@ -93,10 +97,11 @@ def rows_of_batch(
     """
     device = normalized_states.device
     is_cut = (rollout.terminated | rollout.truncated).to(device)
+    discount = config.policy_penalty.penalty_discount
 
     def rows_for(kind: PenaltyKind) -> PenaltyRows:
         ages = weights = None
-        if config.policy_penalty.penalty_discount:
+        if discount:
             ages = steps_into_episode(is_cut, steps_before).flatten()
         found = PenaltyRows(normalized_states, rollout.flat_actions.to(device))
         if kind.rows == "with_successor":
@@ -105,7 +110,7 @@ def rows_of_batch(
             found = replace(found.pick(rows), successors=successors)
             ages = None if ages is None else ages[rows]
         if ages is not None:
-            weights = discount_weights(ages, config.returns.gamma).to(normalized_states)
+            weights = discount_weights(ages, discount).to(normalized_states)
         return replace(found, weights=weights)
 
     return rows_for
@@ -135,34 +140,33 @@ def draw_terms(
     `fraction` of the rows, by default that of the config.
     """
     drawn = [
-        draw_rows(rows_for(term.kind), term.kind, policy, config, streams, fraction)
-        for term in terms
+        draw_rows(rows_for(term.kind), term, policy, config, streams, fraction) for term in terms
     ]
-    names = tuple(term.name for term in terms)
+    names = tuple(term.unweighted for term in terms)
     return DrawnTerms(names, tuple(drawn), tuple(term.weight for term in terms))
 
 
 def draw_rows(
     rows: PenaltyRows,
-    kind: PenaltyKind,
+    term: WeightedTerm,
     policy: GaussianPolicy,
     config: TrainConfig,
     streams: Streams,
     fraction: float | None = None,
 ) -> PenaltyRows:
-    """A random subset of the rows, and what the kind draws for each of them."""
-    num_rows = len(rows.states)
+    """A random subset of the rows, and what the term draws for each of them."""
+    num_rows, arguments = len(rows.states), term.arguments
     if fraction is None:
         fraction = config.penalty_states.penalty_state_fraction
     subset = random_subset(num_rows, fraction, streams.subset)
     if subset is not None:
         rows = replace(rows.pick(subset.to(rows.states.device)), num_meant=num_rows)
-    if kind.draws == "ball_start":
-        start = ball_start(rows.states, policy.normalizer.mask, config.ball, streams)
+    if term.kind.draws == "ball_start":
+        start = ball_start(rows.states, policy.normalizer.mask, arguments, streams)
         return replace(rows, noise=start)
-    if kind.draws == "noise":
+    if term.kind.draws == "noise":
         noise = torch.randn(rows.states.shape, generator=streams.ball).to(rows.states)
-        return replace(rows, noise=config.policy_penalty.caps_noise_std * noise)
+        return replace(rows, noise=arguments["noise"] * noise)
     return rows
 
 
@@ -171,28 +175,40 @@ def build_terms(
 ) -> dict[str, Penalty]:
     """Each term on its rows, what it maximises over frozen at the current policy.
 
-    `log_std` [A] takes the place of the spread that the config names.
+    `log_std` [A] takes the place of the spread that a term names.
     """
-    if log_std is None:
-        is_own = config.policy_penalty.penalty_sigma == "policy"
-        log_std = policy.log_std if is_own else torch.zeros_like(policy.log_std)
-    subject = PenalizedPolicy(policy, log_std)
     return {
-        name: _build(name, subject, rows, config)
+        name.partition(":")[0]: _build(name, policy, rows, config, log_std)
         for name, rows in zip(drawn.names, drawn.rows, strict=True)
     }
 
 
 def _build(
-    name: str, subject: "PenalizedPolicy", rows: PenaltyRows, config: TrainConfig
+    name: str,
+    policy: GaussianPolicy,
+    rows: PenaltyRows,
+    config: TrainConfig,
+    log_std: Tensor | None,
 ) -> Penalty:
     if name in _NOT_OF_SMOOTHNESS:
-        return _imported(_NOT_OF_SMOOTHNESS[name])(subject, rows, config)
-    kind = WeightedTerm(name, 0).kind
+        return _imported(_NOT_OF_SMOOTHNESS[name])(policy, rows)
+    term = parse_term(name)
+    kind, arguments = term.kind, term.arguments
+    if log_std is None:
+        is_own = arguments["sigma"] == "policy"
+        log_std = policy.log_std if is_own else torch.zeros_like(policy.log_std)
+    subject = PenalizedPolicy(policy, log_std)
     if not isinstance(kind.build, str):
         read = rows if kind.rows == "with_successor" else replace(rows, successors=None)
         return OwnPenalty(kind.build, subject.mean_in_stds, read, kind.reads_weights)
-    return _imported(kind.build)(subject, rows, config)
+    if (term.name == "lcp" and rows.actions is None) or (
+        kind.rows == "with_successor" and rows.successors is None
+    ):
+        raise ConfigError(
+            f"--penalty {term.name} reads sampled actions or the states one step later, which "
+            f"{config.algorithm} does not have: use exact, pgd or frobenius"
+        )
+    return _imported(kind.build)(subject, rows, arguments)
 
 
 _NOT_OF_SMOOTHNESS = {"anchor": "smoothness.anchor:anchor"}
@@ -261,66 +277,55 @@ class OwnPenalty:
 # --- the rows of the table in config/penalty_terms.py
 
 
-def exact(subject: PenalizedPolicy, rows: PenaltyRows, config: TrainConfig) -> Penalty:
+def exact(subject: PenalizedPolicy, rows: PenaltyRows, arguments: Arguments) -> Penalty:
     penalty = exact_policy_penalty(subject.mean_in_stds, rows.states, rows.weights)
-    scale = config.policy_penalty.policy_penalty_scale
-    factor = config.ball.ball_radius**2 if scale != "lipschitz" else 1.0
-    return times(_num_summed(rows, config), times(factor, penalty))
+    factor = arguments["radius"] ** 2 if arguments["scale"] != "lipschitz" else 1.0
+    return times(_num_summed(rows, arguments), times(factor, penalty))
 
 
-def pgd(subject: PenalizedPolicy, rows: PenaltyRows, config: TrainConfig) -> Penalty:
-    ball = config.ball
+def pgd(subject: PenalizedPolicy, rows: PenaltyRows, arguments: Arguments) -> Penalty:
+    assert rows.noise is not None
     penalty = pgd_policy_penalty(
         subject.mean_in_stds,
         rows.states,
-        _given(rows.noise, "pgd", "a start for its ascent", config),
-        ball.ball_radius,
-        ball.ball_num_steps,
-        ball.ball_step_rule,
-        ball.ball_step_size,
-        per_state(config.policy_penalty.policy_penalty_scale),
+        rows.noise,
+        arguments["radius"],
+        arguments["steps"],
+        arguments["rule"],
+        arguments["step_size"],
+        per_state(arguments["scale"]),
         rows.weights,
     )
-    return times(_num_summed(rows, config), penalty)
+    return times(_num_summed(rows, arguments), penalty)
 
 
-def frobenius(subject: PenalizedPolicy, rows: PenaltyRows, config: TrainConfig) -> Penalty:
+def frobenius(subject: PenalizedPolicy, rows: PenaltyRows, arguments: Arguments) -> Penalty:
     return frobenius_policy_penalty(subject.mean_in_stds, rows.states, rows.weights)
 
 
-def lcp(subject: PenalizedPolicy, rows: PenaltyRows, config: TrainConfig) -> Penalty:
-    sampled = _given(rows.actions, "lcp", "sampled actions", config)
-    actions = subject.with_this_spread(rows.states, sampled)
+def lcp(subject: PenalizedPolicy, rows: PenaltyRows, arguments: Arguments) -> Penalty:
+    assert rows.actions is not None
+    actions = subject.with_this_spread(rows.states, rows.actions)
     return lcp_policy_penalty(subject.log_prob, rows.states, actions, rows.weights)
 
 
-def cats(subject: PenalizedPolicy, rows: PenaltyRows, config: TrainConfig) -> Penalty:
-    successors = _given(rows.successors, "cats", "the states one step later", config)
-    return cats_penalty(subject.mean_in_stds, rows.states, successors, rows.weights)
+def cats(subject: PenalizedPolicy, rows: PenaltyRows, arguments: Arguments) -> Penalty:
+    assert rows.successors is not None
+    return cats_penalty(subject.mean_in_stds, rows.states, rows.successors, rows.weights)
 
 
-def caps(subject: PenalizedPolicy, rows: PenaltyRows, config: TrainConfig) -> Penalty:
-    settings = config.policy_penalty
+def caps(subject: PenalizedPolicy, rows: PenaltyRows, arguments: Arguments) -> Penalty:
+    assert rows.successors is not None and rows.noise is not None
     return caps_penalty(
         subject.mean_in_stds,
         rows.states,
-        _given(rows.successors, "caps", "the states one step later", config),
-        _given(rows.noise, "caps", "noise", config),
-        settings.caps_temporal_weight,
-        settings.caps_spatial_weight,
+        rows.successors,
+        rows.noise,
+        arguments["temporal"],
+        arguments["spatial"],
         rows.weights,
     )
 
 
-def _num_summed(rows: PenaltyRows, config: TrainConfig) -> int:
-    num_states = rows.num_meant or len(rows.states)
-    return num_summed(config.policy_penalty.policy_penalty_scale, num_states)
-
-
-def _given(values: Tensor | None, name: str, what: str, config: TrainConfig) -> Tensor:
-    if values is None:
-        raise ConfigError(
-            f"--penalty {name} reads {what}, which {config.algorithm} does not have: "
-            "use exact, pgd or frobenius"
-        )
-    return values
+def _num_summed(rows: PenaltyRows, arguments: Arguments) -> int:
+    return num_summed(arguments["scale"], rows.num_meant or len(rows.states))

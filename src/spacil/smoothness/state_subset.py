@@ -1,9 +1,11 @@
 """What both penalties share: a random subset of the states, a start in the ball, the units."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import torch
 from torch import Tensor
 
-from spacil.config.smoothing import BallConfig
 from spacil.functional.ball import random_offset
 from spacil.seeding import Streams
 from spacil.smoothness.policy_penalty import Scale
@@ -16,9 +18,11 @@ def random_subset(size: int, fraction: float, generator: torch.Generator) -> Ten
     return torch.randperm(size, generator=generator)[: max(1, round(fraction * size))]
 
 
-def ball_start(states: Tensor, mask: Tensor, ball: BallConfig, streams: Streams) -> Tensor:
+def ball_start(
+    states: Tensor, mask: Tensor, arguments: Mapping[str, Any], streams: Streams
+) -> Tensor:
     """Where an ascent starts, [B, S]; masked dims stay where they are."""
-    return random_offset(states, ball.ball_radius, ball.ball_start, streams.ball, mask)
+    return random_offset(states, arguments["radius"], arguments["start"], streams.ball, mask)
 
 
 def per_state(scale: Scale) -> Scale:

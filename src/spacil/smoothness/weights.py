@@ -1,7 +1,7 @@
 """Which policy penalties have weight in an iteration, and how much."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from spacil.config.penalty_terms import WeightedTerm, parse_terms, words_of
@@ -33,17 +33,17 @@ def terms_at(
     first = config.first_weight
     scale = 1.0 if found.spatial is None else found.spatial / first
     weighted = [
-        WeightedTerm(
-            term.name,
-            (found.spatial if found.spatial is not None and i == 0 else scale * term.weight)
-            * share,
+        replace(
+            term,
+            weight=share
+            * (found.spatial if found.spatial is not None and i == 0 else scale * term.weight),
         )
         for i, term in enumerate(config.terms)
     ]
     if found.temporal is not None:
-        name = config.temporal_term.name
-        others = [term for term in weighted if term.name != name]
-        weighted = [*others, WeightedTerm(name, found.temporal * share)]
+        temporal = replace(config.temporal_term, weight=found.temporal * share)
+        others = [term for term in weighted if term.name != temporal.name]
+        weighted = [*others, temporal]
     return tuple(term for term in weighted if term.weight > 0)
 
 
@@ -51,13 +51,15 @@ def with_weights(
     terms: Sequence[WeightedTerm], given: Mapping[Any, float]
 ) -> tuple[WeightedTerm, ...]:
     """Give penalties other weights by name: 0 removes a penalty, a new name adds one."""
-    weights = {term.name: term.weight for term in (*terms, *parse_terms(words_of(given)))}
-    return tuple(WeightedTerm(name, weight) for name, weight in weights.items() if weight > 0)
+    found = {term.name: term for term in terms}
+    for term in parse_terms(words_of(given)):
+        found[term.name] = replace(found.get(term.name, term), weight=term.weight)
+    return tuple(term for term in found.values() if term.weight > 0)
 
 
 def scaled_terms(config: PolicyPenaltyConfig, factor: float) -> tuple[str, ...]:
     """Every term at a fraction of its weight, as a config keeps them."""
-    return tuple(str(WeightedTerm(term.name, factor * term.weight)) for term in config.terms)
+    return tuple(str(replace(term, weight=factor * term.weight)) for term in config.terms)
 
 
 def is_whole_at(config: PolicyPenaltyConfig, iteration: int) -> bool:

@@ -12,12 +12,17 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin
 
 from spacil.config.algorithms import ALGORITHMS
 from spacil.config.defaults import default_config
-from spacil.config.flat import SHORT_FORM, group_of_setting, settings_read, with_user_settings
-from spacil.config.train_config import ConfigGroups, TrainConfig
+from spacil.config.flat import (
+    SHORT_FORM,
+    all_settings,
+    settings_of,
+    with_user_settings,
+)
+from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError
 from spacil.runs.location import safe_folder_name
 
@@ -155,7 +160,7 @@ def is_read(algorithm: str, name: str) -> bool:
         return ALGORITHMS[algorithm].needs_demonstrations
     if name == PRESET:
         return len(ALGORITHMS[algorithm].presets) > 1
-    return ("penalty" if name == SHORT_FORM else name) in settings_read(algorithm)
+    return ("penalty" if name == SHORT_FORM else name) in settings_of(algorithm)
 
 
 def share(runs: Sequence[PlannedRun], shard: str | None) -> list[PlannedRun]:
@@ -304,10 +309,9 @@ def _type_of(name: str) -> Any:
         return str
     if name == SHORT_FORM:
         return float
-    group = group_of_setting().get(name)
-    if group is None:
-        known = {*group_of_setting(), *DEMONSTRATION_FLAGS, SHORT_FORM, PRESET}
+    if name not in all_settings():
+        known = {*all_settings(), *DEMONSTRATION_FLAGS, SHORT_FORM, PRESET}
         close = difflib.get_close_matches(name, known, n=3)
         hint = f": did you mean {', '.join(close)}?" if close else ""
         raise ConfigError(f"--set {name}: there is no such setting{hint}")
-    return get_type_hints(get_type_hints(ConfigGroups)[group])[name]
+    return all_settings()[name]

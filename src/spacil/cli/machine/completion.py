@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any, get_type_hints
 
 from spacil.config.algorithms import ALGORITHMS
+from spacil.config.flat import all_settings
 from spacil.envs.registry import TASKS
 from spacil.errors import ConfigError
 
@@ -65,6 +66,8 @@ def words_of_verbs() -> dict[str, list[str]]:
         module = importlib.import_module(f"spacil.cli.{home}")
         names, modules = _names_after(verb, module)
         flags = {flag for part in modules for flag in _flags_in(part)}
+        if verb == "train":
+            flags |= {f"--{name.replace('_', '-')}" for name in all_settings()}
         found[verb] = [*names, *sorted(flags), "--help"]
     return found
 

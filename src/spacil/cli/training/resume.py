@@ -40,7 +40,8 @@ def run(arguments: list[str]) -> int:
         "spacil resume",
         "Go on with a run where it stopped, with the settings, task and demonstrations it has.",
     )
-    from spacil.cli.training.session import Output, Session
+    from spacil.cli.arguments import Output
+    from spacil.cli.training.session import Session
     from spacil.config.flat import with_settings
     from spacil.runs.inputs import read_inputs
     from spacil.runs.listing import named_runs
@@ -66,7 +67,7 @@ def run(arguments: list[str]) -> int:
     session = Session(
         config,
         _demonstrations(parsed, config, inputs),
-        Output(is_quiet=parsed.quiet, json=parsed.json),
+        Output(quiet=parsed.quiet, json=parsed.json),
     )
     return session.train(parsed.run, resume=True)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spacil.cli.arguments import Output
 from spacil.cli.output import show
 from spacil.cli.training.summary import draw, print_summary, result_of
 from spacil.config.train_config import TrainConfig
@@ -13,14 +14,6 @@ if TYPE_CHECKING:
     from spacil.demos.demonstrations import Demonstrations
     from spacil.learning.intake import Intake
     from spacil.runs.inputs import DemoInputs
-
-
-@dataclass(frozen=True, kw_only=True)
-class Output:
-    """Where progress and result go."""
-
-    is_quiet: bool
-    json: Path | None
 
 
 @dataclass(frozen=True)
@@ -58,7 +51,7 @@ class Session:
             outcome: Outcome = train_in_folder(
                 config,
                 start,
-                Silent() if self.output.is_quiet else progress_for(config.run.iterations),
+                Silent() if self.output.quiet else progress_for(config.run.iterations),
                 run_dir=run_dir,
                 resume=resume,
                 overwrite=overwrite,

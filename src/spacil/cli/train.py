@@ -1,0 +1,259 @@
+"""`spacil train ALGORITHM --task NAME`: an algorithm on a task.
+
+Defaults are the algorithm's on the task, then come preset, `--config` file and flags; the last one
+wins. A file is the config.json of a run, or a part of one written by hand: any settings, and beside
+them `algorithm`, `task` and `preset`. The inputs.json beside a run's config.json says which
+demonstrations the run had.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, fields, make_dataclass
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_type_hints
+
+import tyro
+
+from spacil.cli.arguments import Output, parse, value_of
+from spacil.config.algorithms import ALGORITHMS, Preset
+from spacil.config.defaults import default_config
+from spacil.config.flat import SHORT_FORM, refuse_unknown, settings_of, with_user_settings
+from spacil.config.general import DemoChoice
+from spacil.config.train_config import TrainConfig
+from spacil.errors import ConfigError, StorageError
+
+SHOWN = {
+    "short": 1,
+    "policy_penalty": 2,
+    "wish": 6,
+    "cost_penalty": 3,
+    "run": 3,
+    "sampling": 2,
+    "warm_start": 1,
+    "imitation": 2,
+    "airl": 1,
+    "discriminator": 3,
+    "policy_step": 1,
+    "trust_region": 1,
+    "returns": 2,
+    "nets": 1,
+    "evaluation": 2,
+}
+"""Group, in the order of `--help` -> how many of its settings that explains, from the first on;
+`--help-all` explains every one, and so does `--help` of bc"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainArguments(Output):
+    """Flags of `spacil train` that are no settings."""
+
+    task: str
+    """Built-in task, any Gymnasium id with Box spaces, or module:Env-v0."""
+    config: Path | None = None
+    """Settings from a run's config.json, or from a JSON file with some of them; flags win over the
+    file, and the file over the preset. The config.json of a run brings its demonstrations too, and
+    the algorithm may be left out."""
+    preset: Preset = "none"
+    """fast (for spacil: its rule for 60 iterations; else a start from a clone and larger steps);
+    gail-like (spacil without its policy penalty, to compare with); plain (spacil from an untrained
+    start, with a fixed weight); paper-mean, paper-sum (the paper's weights and discriminator).
+    Flags win."""
+    run_dir: Path | None = None
+    """Folder of the run; by default runs/<algorithm>/<task>/seed<S>-<stamp>."""
+    resume: bool = False
+    """Resume the run in --run-dir, or the newest unfinished run of these settings."""
+    overwrite: bool = False
+    """Delete the run in --run-dir first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImitationArguments(TrainArguments):
+    """The same of an algorithm that learns from demonstrations."""
+
+    demos: tuple[str, ...] = ()
+    """Files or folders of demonstrations in any format, minari:ID, or a task name for the bundled
+    ones (the default). Several are put together."""
+    choice: DemoChoice = DemoChoice()
+
+
+@dataclass(frozen=True)
+class ShortForm:
+    """The penalty in short."""
+
+    lambda_policy: float | None = None
+    """Short for --penalty exact=W: the weight of the policy penalty (lambda_1)."""
+
+
+def run(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print("usage: spacil train ALGORITHM --task NAME [options]\n")
+        for name, row in ALGORITHMS.items():
+            if row.verb == "train":
+                print(f"  {name:<8} {row.summary}")
+        print(
+            "\n`spacil train ALGORITHM --task NAME --help` shows the options most used, with that "
+            "task's\ndefaults, `--help-all` every one of them."
+        )
+        return 0
+    return _train(*config_of_words(arguments))
+
+
+def config_of_words(arguments: list[str]) -> tuple[TrainConfig, Any]:
+    """The settings, and the flags that are none, of `ALGORITHM --task NAME ...`."""
+    path = value_of("--config", arguments)
+    file = {} if path is None else _read_config(Path(path))
+    is_named = path is None or not arguments[0].startswith("-")
+    typed, rest = (arguments[0], arguments[1:]) if is_named else (None, arguments)
+    algorithm = _chosen_algorithm(typed, file.pop("algorithm", None), path)
+    typed_task, wants_help = value_of("--task", rest), {"-h", "--help", "--help-all"} & {*rest}
+    task = file.pop("task", None) if typed_task is None else typed_task
+    preset = value_of("--preset", rest) or file.pop("preset", None) or "none"
+    file.pop("preset", None)
+    if preset not in get_args(Preset):
+        raise ConfigError(f"--preset {preset}: expected one of {', '.join(get_args(Preset))}")
+    if wants_help and task is None:
+        preset = "none"  # what a preset changes depends on the task
+    config = default_config(algorithm, task or "TASK", preset)  # type: ignore[arg-type]  # checked
+    try:
+        config = with_user_settings(config, file)
+    except ConfigError as error:
+        raise ConfigError(f"--config {path}: {error}") from None
+    if typed_task is None and task is not None and not wants_help:
+        from spacil.user_code import task_named_in_file
+
+        task_named_in_file(task, f"--config {path}")
+    given = {
+        word[2:].partition("=")[0].replace("-", "_").removeprefix("no_")
+        for word in rest
+        if word.startswith("--")
+    }
+    inputs: dict[str, Any] = {}
+    if path is not None and ALGORITHMS[algorithm].needs_demonstrations and not wants_help:
+        inputs = _inputs_beside(Path(path), has_sources="demos" in given)
+    parsed = _parse(config, rest, given, inputs, tyro.MISSING if task is None else task)
+    groups = settings_of(algorithm)
+    settings = {
+        name: getattr(getattr(parsed, groups[name]), name) for name in given & groups.keys()
+    }
+    if SHORT_FORM in given:
+        settings[SHORT_FORM] = parsed.short.lambda_policy
+    return with_user_settings(config, settings), parsed
+
+
+def _parse(
+    config: TrainConfig,
+    words: list[str],
+    given: Collection[str],
+    inputs: Mapping[str, Any],
+    task: Any,
+) -> Any:
+    """The flags of one algorithm, with the defaults of `config`."""
+    row = ALGORITHMS[config.algorithm]
+    base = ImitationArguments if row.needs_demonstrations else TrainArguments
+    about_demos = sorted({*given} & {"demos", *(choice.name for choice in fields(DemoChoice))})
+    if about_demos and base is TrainArguments:
+        flag = about_demos[0].replace("_", "-")
+        raise ConfigError(f"{config.algorithm} learns from the env's reward and takes no --{flag}")
+    own = {"help", "help_all", *about_demos, *(flag.name for flag in fields(base))}
+    refuse_unknown(config.algorithm, [name for name in given if name not in own])
+    homes = settings_of(config.algorithm)
+    groups = {
+        group: getattr(config, group)
+        for group in {**SHOWN, **dict.fromkeys(homes.values())}
+        if group in homes.values()
+    }
+    if "penalty" in homes:
+        groups = {"short": ShortForm(), **groups}
+    if {"-h", "--help"} & {*words} and config.algorithm != "bc":
+        groups = {
+            name: _with_few_shown(group, SHOWN.get(name, 0)) for name, group in groups.items()
+        }
+    members = [(name, type(group), field(default=group)) for name, group in groups.items()]
+    kind = make_dataclass("Arguments", members, bases=(base,), frozen=True, kw_only=True)
+    words = ["--help" if word == "--help-all" else word for word in words]
+    prog = f"spacil train {config.algorithm}"
+    summary = f"{row.summary} Settings that are seldom changed: --help-all."
+    return parse(kind, words, prog, summary, kind(task=task, **inputs))
+
+
+def _with_few_shown(group: Any, num_shown: int) -> Any:
+    """The same settings; help explains the first ones alone."""
+    kind: Any = type(group)
+    hints = get_type_hints(kind)
+    hidden = [
+        (
+            each.name,
+            Annotated[hints[each.name], tyro.conf.Suppress],
+            field(default=getattr(group, each.name)),
+        )
+        for each in fields(kind)[num_shown:]
+    ]
+    made = make_dataclass(kind.__name__, hidden, bases=(kind,), frozen=True)
+    made.__doc__ = kind.__doc__
+    return made(**vars(group))
+
+
+def _train(config: TrainConfig, parsed: Any) -> int:
+    from spacil.cli.training.session import Session
+    from spacil.runs.inputs import DemoInputs, full_names
+
+    demos = None
+    if isinstance(parsed, ImitationArguments):
+        demos = DemoInputs(full_names(parsed.demos), parsed.choice)
+    session = Session(config, demos, parsed)
+    return session.train(parsed.run_dir, resume=parsed.resume, overwrite=parsed.overwrite)
+
+
+# --- the file
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    from spacil import storage
+
+    try:
+        document = storage.read_json(path)
+    except StorageError as error:
+        raise ConfigError(f"--config: {error}") from None
+    if not isinstance(document, dict):
+        raise ConfigError(f"--config {path}: expected one JSON object of settings by name")
+    for key in ("algorithm", "task", "preset"):
+        if not isinstance(document.get(key), str | None):
+            raise ConfigError(f"--config {path}: {key} is {document[key]!r}, expected a name")
+    return document
+
+
+def _chosen_algorithm(typed: str | None, in_file: str | None, path: str | None) -> str:
+    """Of the command line or the file, which must agree where both name one."""
+    if typed is not None and in_file not in (None, typed):
+        raise ConfigError(f"train {typed}: --config {path} is of {in_file}, another algorithm")
+    algorithm = typed or in_file
+    trained = [name for name, row in ALGORITHMS.items() if row.verb == "train"]
+    if algorithm is None or algorithm not in trained:
+        raise ConfigError(f"train {algorithm!r}: expected one of {', '.join(trained)}")
+    return algorithm
+
+
+def _inputs_beside(path: Path, *, has_sources: bool) -> dict[str, Any]:
+    """What the run of a config.json was given about demonstrations; empty if not known.
+
+    `has_sources`: the user names demonstrations, so those of the run need not be found again.
+    """
+    from spacil.runs.inputs import read_inputs
+
+    inputs = read_inputs(path.parent)
+    if inputs is None or inputs.demonstrations is None:
+        return {}
+    choice, sources = inputs.demonstrations.choice, inputs.demonstrations.sources
+    if has_sources:
+        return {"choice": choice}
+    if sources is None:
+        raise ConfigError(
+            f"--config {path}: its run was trained in Python on demonstrations in memory: save "
+            "them with spacil.save_demos and name the file with --demos"
+        )
+    for source in sources:  # a file is named by its full path, all else is a name
+        if Path(source).is_absolute() and not Path(source).exists():
+            raise ConfigError(
+                f"--config {path}: the demonstrations of its run are no longer at {source}: name "
+                "them with --demos"
+            )
+    return {"choice": choice, "demos": sources}
