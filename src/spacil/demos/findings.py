@@ -1,13 +1,13 @@
-"""What can be wrong with demonstrations: a table of checks, each a predicate and a message.
+"""What can be wrong with demonstrations: a table of checks: severity, message, predicate.
 
 Errors make demonstrations unusable; warnings are for what may be right but often is not; notes
 inform. Statistics alone never refuse: they warn, and two independent signs together are an error.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any, Literal, NamedTuple
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -135,123 +135,173 @@ class Subject:
             "column": column,
             "outside": len(outside),
             "all": self.demos.num_episodes,
-            "task": self.task,
             "value": starts[episode, column],
             "low": low[column],
             "high": high[column],
         }
 
-    @property
-    def task(self) -> str:
-        return self.spec.task if self.spec else "the task"
+
+Found = Iterator[dict[str, Any]]
+Predicate = Callable[[Subject], Found]
+"""Yields values for the message for each finding, with its episode, step and column."""
+CHECKS: dict[str, tuple[Severity, str, Predicate]] = {}
+"""Kind of finding -> severity, format string of its message, predicate; in the order of the report.
+
+A predicate that yields a `severity` has the last word on it.
+"""
 
 
-Found = dict[str, Any] | None
-"""Values for a message, with its episode, step and column; None: nothing found."""
+def _check(severity: Severity, message: str) -> Callable[[Predicate], Predicate]:
+    """Enter a predicate into the table, under its name."""
+
+    def enter(predicate: Predicate) -> Predicate:
+        CHECKS[predicate.__name__] = (severity, message, predicate)
+        return predicate
+
+    return enter
 
 
-def _few_episodes(it: Subject) -> Found:
-    number = it.demos.num_episodes
-    return (
-        {"number": count(number, "episode"), "few": FEW_EPISODES} if number < FEW_EPISODES else None
-    )
+@_check("warning", "{number} only; the result will depend on luck, bring {few} or more")
+def few_episodes(it: Subject) -> Found:
+    if it.demos.num_episodes < FEW_EPISODES:
+        yield {"number": count(it.demos.num_episodes, "episode"), "few": FEW_EPISODES}
 
 
-def _episodes_where(it: Subject, is_found: Callable[[Any], bool]) -> Found:
-    indices = [index for index, episode in enumerate(it.demos.episodes) if is_found(episode)]
-    return _named(indices) if indices else None
+@_check("error", "{episodes} without a single step; remove them")
+def empty_episode(it: Subject) -> Found:
+    yield from _named([i for i, episode in enumerate(it.demos.episodes) if len(episode) == 0])
 
 
-def _named(indices: list[int]) -> dict[str, Any]:
-    """ "episode 4" or "episodes 1, 2, 5, ... (12 in all)"."""
-    shown = ", ".join(map(str, indices[:6]))
-    more = f", ... ({len(indices)} in all)" if len(indices) > 6 else ""
-    noun = "episode" if len(indices) == 1 else "episodes"
-    return {"episode": indices[0], "episodes": f"{noun} {shown}{more}"}
+@_check("note", "{episodes} neither terminated nor truncated at the end; treated as cut off")
+def unflagged_end(it: Subject) -> Found:
+    has_end = [e.is_terminated or e.is_truncated or len(e) == 0 for e in it.demos.episodes]
+    yield from _named([index for index, known in enumerate(has_end) if not known])
 
 
-def _duplicates(it: Subject) -> Found:
-    seen: dict[tuple[bytes, bytes], int] = {}
-    copies = []
-    for index, episode in enumerate(it.demos.episodes):
-        rows = (episode.observations, episode.executed_actions)
-        first, second = (bytes(tensor.numpy().tobytes()) for tensor in rows)
-        if seen.setdefault((first, second), index) != index:
-            copies.append(index)
-    return _named(copies) | {"different": len(seen)} if copies else None
+@_check(
+    "warning",
+    "{episodes} repeat an earlier episode exactly, so there are {different} different "
+    "demonstrations; remove the copies",
+)
+def duplicate_episode(it: Subject) -> Found:
+    seen: dict[bytes, int] = {}
+    rows = [(e.observations, e.executed_actions) for e in it.demos.episodes]
+    contents = [b"".join(x.numpy().tobytes() for x in tensors) for tensors in rows]
+    copies = [i for i, content in enumerate(contents) if seen.setdefault(content, i) != i]
+    for named in _named(copies):
+        yield {**named, "different": len(seen)}
 
 
-def _few_pairs(it: Subject) -> Found:
-    number = it.demos.num_steps
-    return {"number": count(number, "state-action pair")} if 0 < number <= FEW_PAIRS else None
+@_check(
+    "warning",
+    "{number} only; a discriminator can learn so few by heart, and its reward then says little. "
+    "Use more trajectories, or more steps of each",
+)
+def few_pairs(it: Subject) -> Found:
+    if 0 < it.demos.num_steps <= FEW_PAIRS:
+        yield {"number": count(it.demos.num_steps, "state-action pair")}
 
 
-def _no_live_state(it: Subject) -> Found:
-    if it.demos.num_steps == 0 or not bool((it.demos.state_std <= STD_FLOOR).all()):
-        return None
-    return {"floor": STD_FLOOR, "largest": float(it.demos.state_std.max())}
+@_check(
+    "error",
+    "no state dim varies by more than {floor:g} (standard deviations up to {largest:.3g}), and "
+    "dims that vary less are masked: a policy would see nothing. Rescale the observations, of "
+    "demonstrations and env alike",
+)
+def no_live_state(it: Subject) -> Found:
+    if it.demos.num_steps and bool((it.demos.state_std <= STD_FLOOR).all()):
+        yield {"floor": STD_FLOOR, "largest": float(it.demos.state_std.max())}
 
 
-def _small_scale(it: Subject) -> Found:
-    """State dims that vary too little to be read, beyond rounding in float32."""
-    if it.demos.num_steps == 0 or _no_live_state(it):
-        return None
+@_check(
+    "warning",
+    "state {dims} vary, with a standard deviation of at most {floor:g}, and are masked: neither "
+    "policy nor J sees them. If they matter, rescale them, in demonstrations and env alike",
+)
+def small_scale(it: Subject) -> Found:
+    """Dims that vary too little to be read, beyond rounding in float32."""
+    if it.demos.num_steps == 0 or any(no_live_state(it)):
+        return
     std = it.demos.state_std
     is_small = (std <= STD_FLOOR) & (std > 1e-7 * (1 + it.demos.state_mean.abs()))
-    dims = torch.nonzero(is_small).flatten().tolist()
-    if not dims:
-        return None
-    shown = ", ".join(f"{dim} ({float(std[dim]):.2g})" for dim in dims[:8])
-    more = f", ... ({len(dims)} in all)" if len(dims) > 8 else ""
-    noun = "dim" if len(dims) == 1 else "dims"
-    return {"dims": f"{noun} {shown}{more}", "floor": STD_FLOOR, "column": dims[0]}
+    if dims := torch.nonzero(is_small).flatten().tolist():
+        shown = ", ".join(f"{dim} ({float(std[dim]):.2g})" for dim in dims[:8])
+        more = f", ... ({len(dims)} in all)" if len(dims) > 8 else ""
+        noun = "dim" if len(dims) == 1 else "dims"
+        yield {"dims": f"{noun} {shown}{more}", "floor": STD_FLOOR, "column": dims[0]}
 
 
-def _non_finite(name: str, it: Subject) -> Found:
+@_check(
+    "error",
+    "{number} in {name}, first {value} at episode {episode}, step {step}, column {column}: "
+    "{remedy}",
+)
+def non_finite(it: Subject) -> Found:
     """NaN and infinities; in float32, which networks read: a double may be too large."""
-    total, first = 0, None
-    for index, episode in enumerate(it.demos.episodes):
-        tensor = getattr(episode, name)
-        if tensor is None:
-            return None
-        table = tensor.unsqueeze(1) if name == "rewards" else tensor.float()
-        places = torch.nonzero(~table.isfinite())
-        if len(places) and first is None:
-            step, column = places[0].tolist()
-            first = {"episode": index, "step": step, "column": column}
-            first["value"] = float(table[step, column])
-        total += len(places)
-    return None if first is None else {**first, "number": count(total, "non-finite value")}
+    for name in ("observations", "executed_actions", "actions", "next_observations", "rewards"):
+        tensors = [getattr(episode, name) for episode in it.demos.episodes]
+        if tensors[0] is None:
+            continue
+        is_read = name != "rewards"
+        tables = [x.float() if is_read else x.unsqueeze(1) for x in tensors]
+        places = [torch.nonzero(~table.isfinite()) for table in tables]
+        if total := sum(map(len, places)):
+            episode = next(index for index, found in enumerate(places) if len(found))
+            step, column = places[episode][0].tolist()
+            remedy = "repair the source, or drop whole episodes with --drop-nonfinite"
+            yield {
+                "episode": episode,
+                "step": step,
+                "column": column,
+                "name": name,
+                "value": float(tables[episode][step, column]),
+                "number": count(total, "non-finite value"),
+                "severity": "error" if is_read else "warning",
+                "remedy": remedy if is_read else "returns are not known",
+            }
 
 
-def _low_return(it: Subject) -> Found:
+@_check(
+    "warning",
+    "episode {episode} has return {value:.2f}, half of all have {median:.2f} or more: a failed "
+    "demonstration? Imitation copies it too",
+)
+def low_return(it: Subject) -> Found:
     returns = it.demos.returns
     if returns is None or it.demos.num_episodes < MANY_EPISODES or not returns.isfinite().all():
-        return None
+        return
     median = returns.median()
     gaps = median - returns
     # Far below in units of the return itself and of the usual spread.
     limit = torch.maximum(0.5 * median.abs(), 10 * gaps.abs().median())
     episode = int(gaps.argmax())
-    if gaps[episode] <= limit:
-        return None
-    return {"episode": episode, "value": float(returns[episode]), "median": float(median)}
+    if gaps[episode] > limit:
+        yield {"episode": episode, "value": float(returns[episode]), "median": float(median)}
 
 
-def _short_episode(it: Subject) -> Found:
+@_check(
+    "warning",
+    "episode {episode} has {steps} steps, half of all have {median} or more: an early fall, or a "
+    "cut?",
+)
+def short_episode(it: Subject) -> Found:
     lengths = it.demos.episode_lengths
     shortest, median = int(lengths.min()), int(lengths.median())
-    if it.demos.num_episodes < MANY_EPISODES or 4 * shortest >= median:
-        return None
-    return {"episode": int(lengths.argmin()), "steps": shortest, "median": median}
+    if it.demos.num_episodes >= MANY_EPISODES and 4 * shortest < median:
+        yield {"episode": int(lengths.argmin()), "steps": shortest, "median": median}
 
 
-def _other_states(it: Subject) -> Found:
+@_check(
+    "warning",
+    "episode {episode} is elsewhere than the others, {distance:.2f} standard deviations from their "
+    "usual mean state, half of all are within {usual:.2f}: a failed demonstration? Imitation "
+    "copies it too",
+)
+def other_states(it: Subject) -> Found:
     """An episode that spent its time in other states than the others; needs no reward."""
     demos = it.demos
     if demos.num_episodes < MANY_EPISODES or demos.num_steps < MANY_STEPS:
-        return None
-    told = [found["episode"] for check in (_low_return, _short_episode) if (found := check(it))]
+        return
     # [E] how far each mean state is from the median episode's: RMS over dims, in std.
     states = demos.states.double()
     sums = states.new_zeros(demos.num_episodes, demos.num_states)
@@ -260,50 +310,88 @@ def _other_states(it: Subject) -> Found:
     varies = std > 1e-2  # a dim that varies less says nothing about where an episode was
     gaps = (means - means.median(dim=0).values)[:, varies] / std[varies]
     distances = gaps.square().mean(dim=1).sqrt()
-    episode, usual = int(distances.argmax()), distances.median()
-    is_far = distances[episode] > torch.clamp(TIMES_MEDIAN * usual, min=ELSEWHERE)
-    if not (bool(distances.isfinite().all()) and bool(is_far)) or episode in told:
-        return None
-    return {"episode": episode, "distance": float(distances[episode]), "usual": float(usual)}
+    episode, usual = int(distances.argmax()), float(distances.median())
+    is_far = bool(distances.isfinite().all()) and (
+        float(distances[episode]) > max(TIMES_MEDIAN * usual, ELSEWHERE)
+    )
+    known = {found["episode"] for check in (low_return, short_episode) for found in check(it)}
+    if is_far and episode not in known:
+        yield {"episode": episode, "distance": float(distances[episode]), "usual": usual}
 
 
-def _jerky(it: Subject) -> Found:
-    if it.demos.num_steps < MANY_STEPS or (it.relative_action_change or 0) <= JERKY:
-        return None
-    return {"relative": it.relative_action_change}
+@_check(
+    "warning",
+    "actions differ from one step to the next {relative:.2f} times as much as any two steps do: "
+    "sampled actions instead of mean ones, or steps out of order?",
+)
+def jerky_actions(it: Subject) -> Found:
+    if it.demos.num_steps >= MANY_STEPS and (it.relative_action_change or 0) > JERKY:
+        yield {"relative": it.relative_action_change}
 
 
-def _misfit(noun: str, it: Subject) -> Found:
-    if it.spec is None:
-        return None
-    found = (it.demos.num_states, it.demos.num_actions)
-    misfits = dims_misfits(found, (it.spec.num_states, it.spec.num_actions), it.spec.task)
-    return {"misfit": misfits[noun]} if noun in misfits else None
+@_check("error", "{misfit}")
+def state_dims(it: Subject) -> Found:
+    yield from _misfits(it, "state")
 
 
-def _longer_than_horizon(it: Subject) -> Found:
-    longest = int(it.demos.episode_lengths.max())
-    if it.spec is None or it.spec.horizon is None or longest <= it.spec.horizon:
-        return None
-    episode = int(it.demos.episode_lengths.argmax())
-    return {"episode": episode, "steps": longest, "task": it.task, "horizon": it.spec.horizon}
+@_check("error", "{misfit}")
+def action_dims(it: Subject) -> Found:
+    yield from _misfits(it, "action")
 
 
-def _identity(it: Subject) -> tuple[set[str], list[str]]:
-    """What both sides say about the env, and the differences in words."""
-    if it.spec is None:
-        return set(), []
-    stored = {"task": it.demos.metadata.task, **(it.demos.metadata.env_fingerprint or {})}
-    expected = {"task": it.spec.task, **plain_json("env_fingerprint", it.spec.fingerprint)}
-    # What one side does not know is no difference; a task's name counts where the id is not known.
-    compared = {key for key in expected if None not in (stored.get(key), expected[key])}
-    if "gymnasium_id" in compared:
-        compared.discard("task")
-    return compared, [
+def _misfits(it: Subject, noun: str) -> Found:
+    if it.spec is not None:
+        found = (it.demos.num_states, it.demos.num_actions)
+        misfits = dims_misfits(found, (it.spec.num_states, it.spec.num_actions), it.spec.task)
+        if noun in misfits:
+            yield {"misfit": misfits[noun]}
+
+
+@_check(
+    "warning",
+    "episode {episode} has {steps} steps, {task} ends after {horizon}: another time limit, or two "
+    "episodes joined?",
+)
+def longer_than_horizon(it: Subject) -> Found:
+    lengths, horizon = it.demos.episode_lengths, it.spec.horizon if it.spec else None
+    if horizon is not None and int(lengths.max()) > horizon:
+        yield {"episode": int(lengths.argmax()), "steps": int(lengths.max()), "horizon": horizon}
+
+
+@_check("error", "recorded in another env ({differences}): {remedy}")
+def env_mismatch(it: Subject) -> Found:
+    stored, expected, compared = _identities(it)
+    differences = [
         f"{key} {_short(stored[key])} there, {_short(expected[key])} here"
         for key in sorted(compared)
         if stored[key] != expected[key]
     ]
+    if differences:
+        is_allowed = it.allow_env_mismatch
+        yield {
+            "differences": "; ".join(differences),
+            "severity": "warning" if is_allowed else "error",
+            "remedy": "used as asked"
+            if is_allowed
+            else "wrong --task? If not, --allow-env-mismatch",
+        }
+
+
+@_check("warning", "does not say which env it is from; make sure it is {task}")
+def unknown_env(it: Subject) -> Found:
+    if it.spec and not any(env_mismatch(it)) and not _identities(it)[2] & {"task", "gymnasium_id"}:
+        yield {}
+
+
+def _identities(it: Subject) -> tuple[dict[str, Any], dict[str, Any], set[str]]:
+    """What the record says about its env, what the env says, and the keys both know."""
+    if it.spec is None:
+        return {}, {}, set()
+    stored = {"task": it.demos.metadata.task, **(it.demos.metadata.env_fingerprint or {})}
+    expected = {"task": it.spec.task, **plain_json("env_fingerprint", it.spec.fingerprint)}
+    compared = {key for key in expected if None not in (stored.get(key), expected[key])}
+    # A task's name counts where the id is not known.
+    return stored, expected, compared - ({"task"} if "gymnasium_id" in compared else set())
 
 
 def _short(value: object) -> str:
@@ -311,259 +399,107 @@ def _short(value: object) -> str:
     return text if len(text) <= 40 else f"{text[:36]} ..."
 
 
-def _env_mismatch(is_allowed: bool, it: Subject) -> Found:
-    _, differences = _identity(it)
-    if not differences or it.allow_env_mismatch != is_allowed:
-        return None
-    return {"differences": "; ".join(differences)}
-
-
-def _unknown_env(it: Subject) -> Found:
-    compared, differences = _identity(it)
-    if it.spec is None or differences or compared & {"task", "gymnasium_id"}:
-        return None
-    return {"task": it.task}
-
-
-def _out_of_bounds(least: float, most: float, it: Subject) -> Found:
-    fraction, outside = it.fraction_out_of_bounds, it.out_of_bounds
-    if outside is None or fraction is None or not least < fraction <= most:
-        return None
-    row, column = torch.nonzero(outside)[0].tolist()
-    place = {
+@_check(
+    "warning",
+    "{fraction:.1%} of the action entries are outside {task}'s bounds, first {value:.4g} at "
+    "episode {episode}, step {step}, column {column}: {remedy}",
+)
+def actions_out_of_bounds(it: Subject) -> Found:
+    if it.out_of_bounds is None or not it.fraction_out_of_bounds:
+        return
+    row, column = torch.nonzero(it.out_of_bounds)[0].tolist()
+    is_error = it.fraction_out_of_bounds > MOSTLY
+    yield {
         "episode": int(it.demos.episode_of_step[row]),
         "step": int(it.demos.step_in_episode[row]),
         "column": column,
+        "fraction": it.fraction_out_of_bounds,
+        "value": float(it.demos.executed_actions[row, column]),
+        "severity": "error" if is_error else "warning",
+        "remedy": "other units, or another task?"
+        if is_error
+        else "store the clipped actions as executed_actions, the others as actions",
     }
-    value = float(it.demos.executed_actions[row, column])
-    return {**place, "fraction": fraction, "task": it.task, "value": value}
 
 
-def _clipped(it: Subject) -> Found:
-    """Actions known only as the env's bounds left them, where they often lie on a bound."""
+@_check(
+    "warning",
+    "{fraction:.0%} of the action entries lie on {task}'s bounds, and what the expert asked for "
+    "beyond them is not known: a clone learns to stop at the bound. Store the unclipped actions "
+    "too, where you have them",
+)
+def clipped_actions(it: Subject) -> Found:
     executed, raw = it.demos.executed_actions, it.demos.actions
     if it.out_of_bounds is None or it.spec is None or it.demos.num_steps == 0:
-        return None
-    if not (raw is None or torch.equal(raw, executed)):
-        return None
+        return
     low, high = torch.from_numpy(it.spec.action_low), torch.from_numpy(it.spec.action_high)
     fraction = float(((executed <= low) | (executed >= high)).double().mean())
-    return {"fraction": fraction, "task": it.task} if fraction > OFTEN else None
+    if fraction > OFTEN and (raw is None or torch.equal(raw, executed)):
+        yield {"fraction": fraction}
 
 
-def _normalised(is_certain: bool, it: Subject) -> Found:
-    """All columns that vary have mean ~0 and standard deviation ~1.
+@_check(
+    "warning",
+    "{outside} of {all} episodes do not begin like {task} (column {column} is {value:.4g} in "
+    "episode {episode}, resets give {low:.4g} to {high:.4g}): another task, scaled states, cut "
+    "starts?",
+)
+def strange_starts(it: Subject) -> Found:
+    if it.strange_starts is not None:
+        yield it.strange_starts
 
-    Alone a suspicion; together with starts that no reset gives, certain enough to refuse. Starts
-    that fit speak against it.
-    """
-    has_compared = it.reset_states is not None and not it.demos.is_thinned
-    if has_compared != (it.strange_starts is not None) or has_compared != is_certain:
-        return None
+
+@_check(
+    "warning",
+    "every state column has mean 0 and standard deviation 1, so the states look normalised; store "
+    "raw ones, the policy carries its own normaliser",
+)
+def normalised_states(it: Subject) -> Found:
+    """Alone a suspicion; together with starts that no reset gives, certain enough to refuse."""
+    is_compared = it.reset_states is not None and not it.demos.is_thinned
     states = it.demos.states[it.demos.states.isfinite().all(dim=1)].double()
-    if len(states) < STATISTICAL_STEPS:
-        return None
+    if len(states) < STATISTICAL_STEPS or (is_compared and it.strange_starts is None):
+        return
     mean, std = states.mean(dim=0), states.std(dim=0, correction=0)
     varies = std > 1e-6
     is_standard = (mean.abs() < 0.2) & ((std - 1).abs() < 0.25)
     # One column may be standard by chance; two or more, all of them, hardly.
-    return {} if int(varies.sum()) >= 2 and bool(is_standard[varies].all()) else None
+    if int(varies.sum()) >= 2 and bool(is_standard[varies].all()):
+        yield {"severity": "error" if is_compared else "warning"}
 
 
-class Check(NamedTuple):
-    """One kind of finding."""
-
-    severity: Severity
-    key: str
-    find: Callable[[Subject], Found]
-    message: str
-    """Format string for the values found."""
-
-
-_NON_FINITE = (
-    "{number} in {name}, first {value} at episode {episode}, step {step}, column {column}: "
+@_check(
+    "note",
+    "holds executed actions only, no raw ones; training then uses executed actions on both sides",
 )
-_LOOK_NORMALISED = (
-    "every state column has mean 0 and standard deviation 1, so the states look normalised; store "
-    "raw ones, the policy carries its own normaliser"
-)
-_OUT_OF_BOUNDS = (
-    "{fraction:.1%} of the action entries are outside {task}'s bounds, first {value:.4g} at "
-    "episode {episode}, step {step}, column {column}: "
-)
-_ANOTHER_ENV = "recorded in another env ({differences}): "
+def executed_actions_only(it: Subject) -> Found:
+    if it.demos.actions is None:
+        yield {}
 
-CHECKS = (
-    Check(
-        "warning",
-        "few_episodes",
-        _few_episodes,
-        "{number} only; the result will depend on luck, bring {few} or more",
-    ),
-    Check(
-        "error",
-        "empty_episode",
-        partial(_episodes_where, is_found=lambda episode: len(episode) == 0),
-        "{episodes} without a single step; remove them",
-    ),
-    Check(
-        "note",
-        "unflagged_end",
-        partial(
-            _episodes_where,
-            is_found=lambda e: len(e) > 0 and not (e.is_terminated or e.is_truncated),
-        ),
-        "{episodes} neither terminated nor truncated at the end; treated as cut off",
-    ),
-    Check(
-        "warning",
-        "duplicate_episode",
-        _duplicates,
-        "{episodes} repeat an earlier episode exactly, so there are {different} different "
-        "demonstrations; remove the copies",
-    ),
-    Check(
-        "warning",
-        "few_pairs",
-        _few_pairs,
-        "{number} only; a discriminator can learn so few by heart, and its reward then says "
-        "little. Use more trajectories, or more steps of each",
-    ),
-    Check(
-        "error",
-        "no_live_state",
-        _no_live_state,
-        "no state dim varies by more than {floor:g} (standard deviations up to {largest:.3g}), "
-        "and dims that vary less are masked: a policy would see nothing. Rescale the "
-        "observations, of demonstrations and env alike",
-    ),
-    Check(
-        "warning",
-        "small_scale",
-        _small_scale,
-        "state {dims} vary, with a standard deviation of at most {floor:g}, and are masked: "
-        "neither policy nor J sees them. If they matter, rescale them, in demonstrations and env "
-        "alike",
-    ),
-    *(
-        Check(
-            "error",
-            "non_finite",
-            partial(_non_finite, name),
-            _NON_FINITE.replace("{name}", name)
-            + "repair the source, or drop whole episodes with --drop-nonfinite",
+
+def _named(indices: list[int]) -> Found:
+    """ "episode 4" or "episodes 1, 2, 5, ... (12 in all)"; nothing where there are none."""
+    if indices:
+        shown = ", ".join(map(str, indices[:6]))
+        more = f", ... ({len(indices)} in all)" if len(indices) > 6 else ""
+        noun = "episode" if len(indices) == 1 else "episodes"
+        yield {"episode": indices[0], "episodes": f"{noun} {shown}{more}"}
+
+
+def find(subject: Subject, kinds: Collection[str] | None = None) -> list[Finding]:
+    """Run all checks, or those of some kinds; no finding, no problem."""
+    source, task = subject.demos.source, subject.spec.task if subject.spec else "the task"
+    return [
+        Finding(
+            found.get("severity", severity),
+            kind,
+            f"{source}: {message.format(**{'task': task, **found})}",
+            **{name: found.get(name) for name in ("episode", "step", "column")},
         )
-        for name in ("observations", "executed_actions", "actions", "next_observations")
-    ),
-    Check(
-        "warning",
-        "non_finite",
-        partial(_non_finite, "rewards"),
-        _NON_FINITE.replace("{name}", "rewards") + "returns are not known",
-    ),
-    Check(
-        "warning",
-        "low_return",
-        _low_return,
-        "episode {episode} has return {value:.2f}, half of all have {median:.2f} or more: a "
-        "failed demonstration? Imitation copies it too",
-    ),
-    Check(
-        "warning",
-        "short_episode",
-        _short_episode,
-        "episode {episode} has {steps} steps, half of all have {median} or more: an early fall, "
-        "or a cut?",
-    ),
-    Check(
-        "warning",
-        "other_states",
-        _other_states,
-        "episode {episode} is elsewhere than the others, {distance:.2f} standard deviations from "
-        "their usual mean state, half of all are within {usual:.2f}: a failed demonstration? "
-        "Imitation copies it too",
-    ),
-    Check(
-        "warning",
-        "jerky_actions",
-        _jerky,
-        "actions differ from one step to the next {relative:.2f} times as much as any two steps "
-        "do: sampled actions instead of mean ones, or steps out of order?",
-    ),
-    Check("error", "state_dims", partial(_misfit, "state"), "{misfit}"),
-    Check("error", "action_dims", partial(_misfit, "action"), "{misfit}"),
-    Check(
-        "warning",
-        "longer_than_horizon",
-        _longer_than_horizon,
-        "episode {episode} has {steps} steps, {task} ends after {horizon}: another time limit, or "
-        "two episodes joined?",
-    ),
-    Check(
-        "error",
-        "env_mismatch",
-        partial(_env_mismatch, False),
-        _ANOTHER_ENV + "wrong --task? If not, --allow-env-mismatch",
-    ),
-    Check("warning", "env_mismatch", partial(_env_mismatch, True), _ANOTHER_ENV + "used as asked"),
-    Check(
-        "warning",
-        "unknown_env",
-        _unknown_env,
-        "does not say which env it is from; make sure it is {task}",
-    ),
-    Check(
-        "error",
-        "actions_out_of_bounds",
-        partial(_out_of_bounds, MOSTLY, 1.0),
-        _OUT_OF_BOUNDS + "other units, or another task?",
-    ),
-    Check(
-        "warning",
-        "actions_out_of_bounds",
-        partial(_out_of_bounds, 0.0, MOSTLY),
-        _OUT_OF_BOUNDS + "store the clipped actions as executed_actions, the others as actions",
-    ),
-    Check(
-        "warning",
-        "clipped_actions",
-        _clipped,
-        "{fraction:.0%} of the action entries lie on {task}'s bounds, and what the expert asked "
-        "for beyond them is not known: a clone learns to stop at the bound. Store the unclipped "
-        "actions too, where you have them",
-    ),
-    Check(
-        "warning",
-        "strange_starts",
-        lambda it: it.strange_starts,
-        "{outside} of {all} episodes do not begin like {task} (column {column} is {value:.4g} in "
-        "episode {episode}, resets give {low:.4g} to {high:.4g}): another task, scaled states, "
-        "cut starts?",
-    ),
-    Check("error", "normalised_states", partial(_normalised, True), _LOOK_NORMALISED),
-    Check("warning", "normalised_states", partial(_normalised, False), _LOOK_NORMALISED),
-    Check(
-        "note",
-        "executed_actions_only",
-        lambda it: {} if it.demos.actions is None else None,
-        "holds executed actions only, no raw ones; training then uses executed actions on both "
-        "sides",
-    ),
-)
-"""Every kind of finding, in the order of the report."""
-
-
-def find(subject: Subject, keys: Collection[str] | None = None) -> list[Finding]:
-    """Run all checks, or those of some keys; no finding, no problem."""
-    findings = []
-    for check in CHECKS:
-        if keys is None or check.key in keys:
-            found = check.find(subject)
-            if found is not None:
-                message = f"{subject.demos.source}: {check.message.format(**found)}"
-                place = {name: found.get(name) for name in ("episode", "step", "column")}
-                findings.append(Finding(check.severity, check.key, message, **place))
-    return findings
+        for kind, (severity, message, predicate) in CHECKS.items()
+        if kinds is None or kind in kinds
+        for found in predicate(subject)
+    ]
 
 
 def require_usable(findings: Iterable[Finding]) -> None:
