@@ -13,9 +13,8 @@ from spacil.config.flat import with_settings, with_user_settings
 from spacil.demos.file import load_demos
 from spacil.errors import ConfigError
 from spacil.learning import loop
-from spacil.learning.cloner import clone
+from spacil.learning.cloning import WARM_START_FRACTION, clone, cloning_config, start_from_clone
 from spacil.learning.on_policy import OnPolicy
-from spacil.learning.warm_start import PENALTY_FRACTION, cloning_config, start_from_clone
 
 TASK = "Reacher-v4"
 EPOCHS, WAIT = 3, 2
@@ -162,8 +161,8 @@ def test_cloning_has_a_fraction_of_the_runs_penalties_and_no_target() -> None:
     )
     cloning = cloning_config(spacil)
     assert [(term.name, term.weight) for term in cloning.policy_penalty.terms] == [
-        ("exact", pytest.approx(0.3 * PENALTY_FRACTION)),
-        ("cats", pytest.approx(3.0 * PENALTY_FRACTION)),
+        ("exact", pytest.approx(0.3 * WARM_START_FRACTION)),
+        ("cats", pytest.approx(3.0 * WARM_START_FRACTION)),
     ]
     assert cloning.wish.smoothness_target == 0 and cloning.run.iterations == 7
     assert cloning.nets == spacil.nets and cloning.run.seed != spacil.run.seed

@@ -73,7 +73,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {
     "bc": Algorithm(
         "Clone the demonstrations by regression, without env steps; --lambda-policy smooths.",
         BCConfig,
-        "spacil.learning.cloning_learner:CloningLearner",
+        "spacil.learning.cloning:CloningLearner",
     ),
     "smooth": Algorithm(
         "Distil a given policy into a smooth one: the student acts, the teacher labels.",

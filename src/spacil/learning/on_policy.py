@@ -32,6 +32,7 @@ from spacil.learning.advantages import (
     compute_rewards_and_advantages,
 )
 from spacil.learning.adversary import Adversary
+from spacil.learning.cloning import start_from_clone
 from spacil.learning.ema_policy import EmaPolicy
 from spacil.learning.learner import make_eval_env, make_policy, make_run_env
 from spacil.learning.metrics import (
@@ -47,7 +48,6 @@ from spacil.learning.ppo import ClippedStep
 from spacil.learning.searches import WeightSearches
 from spacil.learning.trpo import TrustRegionStep
 from spacil.learning.value_fit import fit_value
-from spacil.learning.warm_start import start_from_clone
 from spacil.measuring.evaluate import Best, Evaluation
 from spacil.measuring.frames import frame_of_run
 from spacil.measuring.imitation_score import DemonstratedStates, imitation_score

@@ -17,9 +17,8 @@ from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.demonstrator import action_change_in
 from spacil.envs.vector_env import EnvSpec, VectorEnv
 from spacil.errors import ConfigError
-from spacil.learning.cloner import Cloner, clone
+from spacil.learning.cloning import Cloner, clone, cloning_config
 from spacil.learning.selection import Constraint
-from spacil.learning.warm_start import cloning_config
 from spacil.learning.weight_search import ScoreSearch
 from spacil.measuring.evaluate import evaluate
 from spacil.measuring.frames import mean_j

@@ -7,35 +7,47 @@ away. Beside the squared error a penalty weight keeps its meaning from the first
 
 Whole episodes are held out, because the steps of one episode are too alike to tell a policy that
 generalises from one that remembers. The policy handed out is the one that did best on them.
+
+Counted in steps instead of epochs, it is the warm start of an imitator: the adversarial loop
+repairs and smooths what it got.
 """
 
 import copy
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from spacil.config.defaults import default_config
-from spacil.config.train_config import TrainConfig
+from spacil.config.smoothing import ScheduledPenaltyConfig
+from spacil.config.train_config import BCConfig, TrainConfig
+from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.engine.device import resolve_device
+from spacil.envs.episodes import EpisodeTotals
 from spacil.envs.vector_env import EnvSpec, require_dims
 from spacil.errors import DataError
-from spacil.learning.learner import make_policy
+from spacil.learning.learner import make_eval_env, make_policy, make_run_env
 from spacil.learning.regression import LabelledRows, Regression
+from spacil.measuring.evaluate import Best, Evaluation
+from spacil.measuring.frames import frame_of_run
 from spacil.nets.policy import GaussianPolicy
-from spacil.seeding import Streams, stream
+from spacil.runs.state import State
+from spacil.seeding import Streams, derived_seed, stream
 from spacil.smoothness.policy_terms import PenaltyRows, refuse_undiscounted
 from spacil.smoothness.temporal_penalty import discount_weights
-from spacil.smoothness.weights import terms_at
+from spacil.smoothness.weights import scaled_terms, terms_at
 
 PENALTY_INTERVAL = 8
 """Minibatches from one that carries the penalty to the next, when cloning is counted in steps."""
 CHECK_INTERVAL = 100
 """Steps between two measurements of the held-out loss."""
+WARM_START_FRACTION = 1 / 30
+"""Share of the penalties' weights in a warm start. At the loop's own weight no return survives:
+nothing tells cloning what a smaller slope costs (docs/results/fast.md)."""
 
 _logger = logging.getLogger(__name__)
 
@@ -151,6 +163,67 @@ class Cloner:
         return losses
 
 
+class CloningLearner(Cloner):
+    """Cloning as a run: what is evaluated is the policy with the lowest held-out loss so far.
+
+    The student in training is saved beside it: a stopped run needs no step back to its best epoch.
+    """
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        env_source: Any,
+        demonstrations: Demonstrations,
+        common_frame: CommonFrame | None = None,
+    ) -> None:
+        """`env_source` is what `make_vector_env` takes: a task name, an env, or a factory.
+
+        `common_frame`: that of the demonstrations before they were edited, where they were.
+        """
+        # The horizon decides how many envs an evaluation takes, and only an env knows it.
+        probe = make_run_env(config, env_source, 1, "eval")
+        probe.close()
+        super().__init__(config, probe.spec, demonstrations)
+        self.eval_env = make_eval_env(config, env_source, probe.spec, demonstrations)
+        self.common_frame = common_frame or frame_of_run(
+            demonstrations, config.task, probe.spec.num_states
+        )
+        self.evaluated_policy = self.final_policy = self.policy
+        self.best: Best | None = None
+        state = self.state = State()
+        state.register("policy", self.policy)
+        state.register("student", self.student)
+        state.register("optimizer.student", self.optimizer.state)
+        for name, generator in vars(self.streams).items():
+            state.register(f"stream.{name}", generator)
+        state.register_record("counters", self, CloneCounters)
+        state.register_record("best", self, Best, optional=True)
+
+    def prepare(self) -> None:
+        """Do nothing: the demonstrations have been read."""
+
+    def iterate(self) -> dict[str, Any]:
+        """One epoch."""
+        return self.run_epoch()
+
+    def where(self) -> str:
+        """The epoch under way."""
+        return f"iteration {self.counters.iteration + 1}"
+
+    def after_evaluation(self, evaluation: Evaluation, episodes: EpisodeTotals) -> dict[str, Any]:
+        """The best is the policy of the lowest held-out loss, whatever it earns.
+
+        That is the one evaluated, so it is new where it was chosen after the last best evaluation.
+        """
+        is_best = self.best is None or self.counters.chosen_iteration > self.best.iteration
+        if is_best:
+            self.best = Best(evaluation.average_return, self.counters.iteration)
+        return {"is_best": is_best}
+
+    def close(self) -> None:
+        self.eval_env.close()
+
+
 def clone(
     demonstrations: Demonstrations, spec: EnvSpec, config: TrainConfig | None = None
 ) -> GaussianPolicy:
@@ -162,6 +235,55 @@ def clone(
     while not cloner.is_done:
         cloner.run_epoch()
     return cloner.policy
+
+
+def start_from_clone(
+    policy: GaussianPolicy,
+    config: TrainConfig,
+    spec: EnvSpec,
+    demonstrations: Demonstrations,
+    first_weight: float | None = None,
+) -> None:
+    """Put a clone in the place of the untrained policy; draws from none of the run's streams.
+
+    A clone that is simply handed to the loop is unlearned within a few iterations: its first steps
+    follow a critic and a discriminator that know nothing, and a normaliser that moves with the
+    first batches changes the cloned function outside of any trust region. So the policy keeps the
+    normaliser it was cloned with, and waits while critic and discriminator train on what it does.
+    Its spread is the run's own start, not the residual's of cloning: too small a one explores
+    nothing and makes the trust region tiny.
+
+    `first_weight` is the one that a search for the weight starts from, None without a search.
+    """
+    cloner = Cloner(cloning_config(config, first_weight), spec, demonstrations)
+    if config.warm_start.warm_start_steps:
+        cloner.run_steps(config.warm_start.warm_start_steps)
+    else:
+        while not cloner.is_done:
+            cloner.run_epoch()
+    policy.mean_net.load_state_dict(cloner.policy.mean_net.state_dict())
+    policy.normalizer.load_state_dict(cloner.policy.normalizer.state_dict())
+    policy.normalizer.refresh()
+    _logger.debug("warm start: cloned to a held-out loss of %s", cloner.counters.chosen_loss)
+
+
+def cloning_config(config: TrainConfig, first_weight: float | None = None) -> BCConfig:
+    """The run's own settings as cloning reads them."""
+    penalty = config.policy_penalty
+    scale = 1.0 if first_weight is None else first_weight / penalty.first_weight
+    terms = () if penalty.penalty_start else scaled_terms(penalty, WARM_START_FRACTION * scale)
+    return BCConfig(
+        task=config.task,
+        run=replace(
+            config.run,
+            seed=derived_seed(config.run.seed, "warm start"),
+            iterations=max(1, config.warm_start.warm_start_epochs),
+        ),
+        bc=config.bc,
+        policy_penalty=ScheduledPenaltyConfig(terms, penalty_discount=penalty.penalty_discount),
+        penalty_states=config.penalty_states,
+        nets=config.nets,
+    )
 
 
 def held_out_episodes(num_episodes: int, fraction: float, generator: torch.Generator) -> Tensor:

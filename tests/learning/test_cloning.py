@@ -17,7 +17,7 @@ from spacil.demos.file import load_demos
 from spacil.engine.torch_threads import one_torch_thread
 from spacil.envs.vector_env import EnvSpec
 from spacil.errors import DataError, DivergedError
-from spacil.learning.cloner import Cloner, clone, demonstrated_rows, held_out_episodes
+from spacil.learning.cloning import Cloner, clone, demonstrated_rows, held_out_episodes
 from spacil.learning.regression import SPREAD_FLOOR
 from spacil.smoothness.metric import local_lipschitz
 
