@@ -9,6 +9,7 @@ from spacil.config.general import NetsConfig
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
+from spacil.engine.device import resolve_device
 from spacil.envs.episodes import EpisodeTotals
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
@@ -117,7 +118,8 @@ def make_run_env(config: TrainConfig, env_source: Any, num_envs: int, stream: st
     """The env of a run; `stream` names its start states: env, eval, evaluate."""
     run = config.run
     seeds = ResetSeeds(run.seed, stream)
-    return make_vector_env(env_source, num_envs, seeds, run.simulation_threads, run.env_timeout)
+    options = (run.simulation_threads, run.env_timeout, str(resolve_device(run.device)))
+    return make_vector_env(env_source, num_envs, seeds, *options)
 
 
 def make_eval_env(
