@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from measuring import make_learner, medians, num_cores, peak_megabytes, record, reset_peak
-from spacil.config.learning import TrustRegionConfig, ValueConfig
+from spacil.config.settings import TrustRegionConfig, ValueConfig
 from spacil.engine.adam import Adam
 from spacil.engine.recorder import Recorder
 from spacil.envs.rollout import collect

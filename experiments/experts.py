@@ -11,7 +11,7 @@ import tyro
 import spacil
 from spacil import paper
 from spacil.cli.output import identity, print_table, show
-from spacil.config.general import RunConfig
+from spacil.config.settings import RunConfig
 from spacil.demos.common_frame import bundled_frame
 from spacil.measuring.evaluate import Evaluation, evaluate_afresh
 

@@ -10,7 +10,7 @@ from spacil.config.algorithms import ALGORITHMS, Preset
 from spacil.config.checks import whole_number
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings, with_user_settings
-from spacil.config.general import DemoChoice
+from spacil.config.settings import DemoChoice
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations

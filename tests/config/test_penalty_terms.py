@@ -16,7 +16,7 @@ from spacil.config.penalty_terms import (
     register_penalty,
     words_of,
 )
-from spacil.config.smoothing import PolicyPenaltyConfig
+from spacil.config.settings import PolicyPenaltyConfig
 from spacil.errors import ConfigError
 
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from spacil.config.learning import TrustRegionConfig
+from spacil.config.settings import TrustRegionConfig
 from spacil.engine.recorder import Recorder
 from spacil.functional import flat_params
 from spacil.functional.gaussian import kl_old_new

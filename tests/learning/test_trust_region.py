@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.func import functional_call
 
 from spacil.config.defaults import default_config
-from spacil.config.learning import TrustRegionConfig
+from spacil.config.settings import TrustRegionConfig
 from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
 from spacil.functional import flat_params

@@ -7,8 +7,8 @@ import torch
 
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
-from spacil.config.learning import ValueConfig
 from spacil.config.penalty_terms import parse_terms
+from spacil.config.settings import ValueConfig
 from spacil.engine.adam import Adam
 from spacil.engine.recorder import Recorder
 from spacil.functional.gaussian import log_prob

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from spacil.config.learning import ValueConfig
+from spacil.config.settings import ValueConfig
 from spacil.engine.adam import Adam
 from spacil.engine.recorder import Recorder
 from spacil.learning.value_fit import ValueBatch, fit_value

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from spacil.config.defaults import default_config
-from spacil.config.smoothing import CostPenaltyConfig
+from spacil.config.settings import CostPenaltyConfig
 from spacil.nets.policy import GaussianPolicy
 from spacil.smoothness.anchor import MAX_ROWS, Anchor, MissedActions
 from spacil.smoothness.cost_terms import cost_weight

@@ -17,7 +17,7 @@ from spacil.cli.arguments import Output, parse, value_of
 from spacil.config.algorithms import ALGORITHMS, Preset
 from spacil.config.defaults import default_config
 from spacil.config.flat import SHORT_FORM, refuse_unknown, settings_of, with_user_settings
-from spacil.config.general import DemoChoice
+from spacil.config.settings import DemoChoice
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError, StorageError
 

@@ -17,7 +17,7 @@ from spacil.comparison.demonstrator import demonstrator_of
 from spacil.config.algorithms import ALGORITHMS
 from spacil.config.defaults import default_config
 from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings, implied_settings
-from spacil.config.general import DemoChoice
+from spacil.config.settings import DemoChoice
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError, DataError, SpacilError
 from spacil.plain_text import MAX_MESSAGE, shown

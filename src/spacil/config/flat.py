@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from spacil.config.algorithms import ALGORITHMS
-from spacil.config.penalty_terms import words_of
+from spacil.config.penalty_terms import COST_FORMS, WeightedTerm, words_of
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError
 
@@ -44,22 +44,14 @@ IMPLIED_BY: Mapping[str, Mapping[str, Any]] = {
 
 _OFF_AT_0 = ("smoothness_target", "keep_return", "smoothest")
 
-REPLACED = {
-    **dict.fromkeys(
-        ("caps_noise_std", "caps_temporal_weight", "caps_spatial_weight"),
-        "--penalty caps=1:noise=0.2:temporal=0.1:spatial=0.5",
-    ),
-    "penalty_sigma": "--penalty exact=0.1:sigma=policy",
-    "policy_penalty_scale": "--penalty exact=0.1:scale=paper-mean",
-    **dict.fromkeys(
-        ("ball_radius", "ball_num_steps", "ball_step_size", "ball_step_rule", "ball_start"),
-        "--penalty pgd=0.1:radius=0.01:steps=10:rule=power:start=sphere",
-    ),
-    "cost_penalty_scale": "--cost-penalty-form response:scale=paper-mean",
-    "cost_penalty_estimator": "--cost-penalty-form response:estimator=pgd",
-    "cost_penalty_mixing": "--cost-penalty-form response:mixing=none",
+REPLACED: Mapping[str, str] = {
+    **dict.fromkeys(("caps_noise_std", "caps_temporal_weight", "caps_spatial_weight"), "caps"),
+    **dict.fromkeys(("ball_radius", "ball_num_steps", "ball_step_size", "ball_step_rule"), "pgd"),
+    **dict.fromkeys(("ball_start", "penalty_sigma", "policy_penalty_scale"), "pgd"),
+    **dict.fromkeys(("cost_penalty_scale", "cost_penalty_estimator"), "response"),
+    "cost_penalty_mixing": "response",
 }
-"""Settings of version 0.2 -> the argument that took their place"""
+"""Setting of version 0.2 -> the penalty, or form of the cost penalty, that has it as argument"""
 
 
 @functools.cache
@@ -86,13 +78,13 @@ def with_user_settings(config: TrainConfig, settings: Mapping[str, Any]) -> Trai
     known = settings_of(config.algorithm)
     refuse_unknown(config.algorithm, settings)
     settings = without_short_form(settings)
-    changed = with_settings(
-        config, {k: v for k, v in implied_settings(settings).items() if k in known} | settings
-    )
-    for group, step in (("trust_region", "trpo"), ("ppo", "ppo")):
-        unread = [name for name in settings if known[name] == group]
-        if unread and changed.policy_step.policy_step != step:
-            raise ConfigError(f"{_flag(unread[0])} is read with --policy-step {step} only")
+    implied = {k: v for k, v in implied_settings(settings).items() if k in known}
+    changed = with_settings(config, implied | settings)
+    of_groups = {known[name]: name for name in settings}
+    for group, step, other in (("trust_region", "trpo", "ppo"), ("ppo", "ppo", "trust_region")):
+        is_read = changed.policy_step.policy_step == step or other in of_groups
+        if group in of_groups and not is_read:
+            raise ConfigError(f"{_flag(of_groups[group])} is read with --policy-step {step} only")
     return changed
 
 
@@ -107,22 +99,24 @@ def implied_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def refuse_unknown(algorithm: str, names: Iterable[str]) -> None:
     """Refuse names that are no settings of the algorithm, with those that are close."""
-    known = {*settings_of(algorithm)}
-    known |= {SHORT_FORM} if "penalty" in known else set()
+    known = {SHORT_FORM, *all_settings()}
     for name in names:
-        if name in known:
-            continue
-        if name in REPLACED:
-            raise ConfigError(f"{_flag(name)} is now an argument: {REPLACED[name]}")
         own = "penalty" if name == SHORT_FORM else name
-        if readers := [other for other in ALGORITHMS if own in settings_of(other)]:
+        if own in settings_of(algorithm):
+            continue
+        if kind := REPLACED.get(name):
+            flag = "--cost-penalty-form" if kind == "response" else "--penalty"
+            arguments = [*(COST_FORMS.get(kind) or WeightedTerm(kind, 0).arguments)]
             raise ConfigError(
-                f"{_flag(name)}: {algorithm} has no such setting; it is for {', '.join(readers)}"
+                f"{_flag(name)} is an argument now: {flag} {kind}:ARGUMENT=VALUE with one of "
+                + ", ".join(arguments)
             )
-        close = difflib.get_close_matches(name, known, n=3)
-        raise ConfigError(
-            f"unknown setting {name!r}" + (f": did you mean {', '.join(close)}?" if close else "")
-        )
+        if readers := [other for other in ALGORITHMS if own in settings_of(other)]:
+            who = ", ".join(readers)
+            raise ConfigError(f"{_flag(name)}: {algorithm} has no such setting; it is for {who}")
+        close = ", ".join(map(_flag, difflib.get_close_matches(name, known, n=3)))
+        hint = f": did you mean {close}?" if close else ""
+        raise ConfigError(f"unknown setting {_flag(name)}{hint}")
 
 
 def with_settings(config: TrainConfig, settings: Mapping[str, Any]) -> TrainConfig:
@@ -169,21 +163,16 @@ def from_flat_settings(flat: Mapping[str, Any]) -> TrainConfig:
 def _check_type(name: str, value: object) -> None:
     """Settings come from files and keywords too, where nothing has checked them yet."""
     hint = all_settings()[name]
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    choices = get_args(hint) if get_origin(hint) is Literal else ()
-    if choices:
-        fits = value in choices
+    expected, fits = getattr(hint, "__name__", str(hint)), type(value) is hint
+    if get_origin(hint) is Literal:
+        expected, fits = f"one of {', '.join(get_args(hint))}", value in get_args(hint)
     elif get_origin(hint) is tuple:
         item = get_args(hint)[0]
+        expected = f"a tuple of {item.__name__}"
         fits = isinstance(value, tuple) and all(type(part) is item for part in value)
     elif hint is float:
-        fits = is_number and math.isfinite(value)  # type: ignore[arg-type]  # is_number says so
-    else:
-        fits = type(value) is hint
+        fits = type(value) is int or (isinstance(value, float) and math.isfinite(value))
     if not fits:
-        expected = f"one of {', '.join(choices)}" if choices else getattr(hint, "__name__", hint)
-        if get_origin(hint) is tuple:
-            expected = f"a tuple of {get_args(hint)[0].__name__}"
         raise ConfigError(f"setting {name} is {value!r}, expected {expected}")
 
 

@@ -9,34 +9,31 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from spacil.config.checks import require
-from spacil.config.general import (
-    EvaluationConfig,
-    ExploringNetsConfig,
-    NetsConfig,
-    RunConfig,
-    SamplingConfig,
-)
-from spacil.config.learning import (
+from spacil.config.settings import (
     AIRLRewardConfig,
     CloningConfig,
+    CostPenaltyConfig,
     DiscriminatorConfig,
     DistilConfig,
+    EvaluationConfig,
+    ExploringNetsConfig,
     GAILDiscriminatorConfig,
     ImitationConfig,
+    NetsConfig,
+    PenaltyStatesConfig,
+    PolicyPenaltyConfig,
     PolicyStepConfig,
     PPOConfig,
     ReturnsConfig,
+    RunConfig,
+    SamplingConfig,
+    ScheduledPenaltyConfig,
+    TrainingWishConfig,
     TrustRegionConfig,
     ValueConfig,
     WarmStartConfig,
+    WishConfig,
 )
-from spacil.config.smoothing import (
-    CostPenaltyConfig,
-    PenaltyStatesConfig,
-    PolicyPenaltyConfig,
-    ScheduledPenaltyConfig,
-)
-from spacil.config.wishes import TrainingWishConfig, WishConfig
 from spacil.errors import ConfigError
 
 

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from spacil.config.defaults import default_config
-from spacil.config.smoothing import ScheduledPenaltyConfig
+from spacil.config.settings import ScheduledPenaltyConfig
 from spacil.config.train_config import BCConfig, TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations

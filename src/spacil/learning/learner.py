@@ -5,7 +5,7 @@ from typing import Any, Protocol
 import torch
 
 from spacil.config.algorithms import ALGORITHMS, from_table
-from spacil.config.general import NetsConfig
+from spacil.config.settings import NetsConfig
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations

@@ -10,8 +10,8 @@ from typing import Literal
 
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
+from spacil.config.settings import WishConfig
 from spacil.config.train_config import TrainConfig
-from spacil.config.wishes import WishConfig
 from spacil.demos.common_frame import CommonFrame, recorded_evaluation
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.demonstrator import action_change_in

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from spacil.config.learning import TrustRegionConfig
+from spacil.config.settings import TrustRegionConfig
 from spacil.engine.host_reads import read_together
 from spacil.engine.mlp_passes import ParameterJacobian, forward
 from spacil.engine.recorder import Recorder

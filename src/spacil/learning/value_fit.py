@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from spacil.config.learning import ValueConfig
+from spacil.config.settings import ValueConfig
 from spacil.engine.adam import Adam
 from spacil.engine.host_reads import read_together
 from spacil.engine.mlp_passes import add_parameter_cotangent, forward_trace

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from spacil.config.checks import whole_number
-from spacil.config.general import RunConfig
+from spacil.config.settings import RunConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.episodes import DEFAULT_EPISODE_LIMIT, EpisodeTotals, play_for_totals

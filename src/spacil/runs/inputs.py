@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from spacil import storage
-from spacil.config.general import DemoChoice
+from spacil.config.settings import DemoChoice
 from spacil.demos.demonstrator import DEMONSTRATOR_KEYS
 from spacil.errors import ConfigError, StorageError
 from spacil.runs.state import record_from

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from spacil.config.smoothing import CostPenaltyConfig
+from spacil.config.settings import CostPenaltyConfig
 from spacil.config.train_config import TrainConfig
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.policy import GaussianPolicy

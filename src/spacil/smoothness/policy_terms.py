@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from spacil.config.penalty_terms import PenaltyKind, WeightedTerm, parse_term
-from spacil.config.smoothing import PolicyPenaltyConfig
+from spacil.config.settings import PolicyPenaltyConfig
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError
 from spacil.functional.gaussian import log_prob

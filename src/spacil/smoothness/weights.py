@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spacil.config.penalty_terms import WeightedTerm, parse_terms, words_of
-from spacil.config.smoothing import PolicyPenaltyConfig
+from spacil.config.settings import PolicyPenaltyConfig
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, field, replace
 
-from spacil.config.general import num_cores
+from spacil.config.settings import num_cores
 from spacil.runs.child_process import spawn, wait_for
 from spacil.sweeps.engine import Ending, JobOptions, job_words
 from spacil.sweeps.folder import SweepFolder

@@ -103,7 +103,7 @@ def test_flags_win_over_the_file_and_the_file_over_the_preset(
 @pytest.mark.parametrize(
     ("content", "arguments", "message"),
     [
-        ('{"max_kll": 1}', ["gail"], "unknown setting 'max_kll': did you mean max_kl"),
+        ('{"max_kll": 1}', ["gail"], "unknown setting --max-kll: did you mean --max-kl"),
         ('{"max_kl": "big"}', ["gail"], "setting max_kl is 'big', expected float"),
         ('{"lambda_cost": 1}', ["trpo"], "trpo has no such setting"),
         ('{"algorithm": "trpo"}', ["gail"], "is of trpo, another algorithm"),

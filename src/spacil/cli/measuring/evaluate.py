@@ -147,6 +147,6 @@ def _print(document: dict[str, Any], facts: "FrameFacts | None") -> None:
 
 
 def _num_cores() -> int:
-    from spacil.config.general import RunConfig
+    from spacil.config.settings import RunConfig
 
     return RunConfig().simulation_threads
