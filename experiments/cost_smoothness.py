@@ -14,8 +14,7 @@ import lambda_grid
 import recipe
 import spacil
 from pages import Document, Page, Panel, Series, Table, main
-from rows import Place, interval_of, number, numbers_of, plan_named, runs_of
-from spacil.comparison.run_record import RunRecord
+from rows import Place, Record, interval_of, number, numbers_of, plan_named, runs_of
 from spacil.sweeps.plan import PlannedRun
 
 CORNERS = {
@@ -57,7 +56,7 @@ def corner(run: PlannedRun) -> Place | None:
     return None
 
 
-def measured(record: RunRecord) -> dict[str, float | None]:
+def measured(record: Record) -> dict[str, float | None]:
     """Mean constants of the run's last cost, at the states of its policy, beside G and J."""
     cost = spacil.measure_smoothness(record.path, which="last", episodes=EPISODES).cost
     constants = {} if cost is None else asdict(cost)

@@ -5,14 +5,14 @@ Where evaluations or batches have no episode that ended, a run has no point.
 """
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pages import Document, Page, Panel, Series, Table, main
 from returns import places
-from rows import TASKS, mean, plan_named, runs_of
-from spacil.comparison.run_record import RunRecord
+from rows import TASKS, Record, mean, plan_named, runs_of
 from spacil.runs import metrics_log
 
 Curve = dict[int, float]
@@ -47,12 +47,13 @@ def collect(sources: Sequence[Path]) -> Document:
     return runs.document(curves=rows)
 
 
-def curves_of(record: RunRecord) -> dict[str, Curve]:
+def curves_of(record: Record) -> dict[str, Curve]:
     rows = metrics_log.read(record.path / "metrics.jsonl")
-    points = [point for point in record.curve if point.iteration > 0]
+    points = [point for point in record.curve if point["iteration"] > 0]
     learning = {r["iteration"]: v for r in rows if (v := r.get("train_return")) is not None}
-    smoothness = {p.iteration: p.smoothness_j for p in points if p.smoothness_j is not None}
-    evaluation = {point.iteration: point.average_return for point in points}
+    known = [point for point in points if not math.isnan(point["smoothness_j"])]
+    smoothness = {point["iteration"]: point["smoothness_j"] for point in known}
+    evaluation = {point["iteration"]: point["average_return"] for point in points}
     return {"learning": binned(learning), "evaluation": evaluation, "smoothness": smoothness}
 
 

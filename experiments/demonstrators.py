@@ -17,9 +17,9 @@ from typing import Any
 
 import spacil
 from pages import Document, Page, Panel, Series, Table, main
-from rows import interval_of, number, plan_named, ratio, ratio_text, runs_of, spread
+from rows import Record, interval_of, number, plan_named, ratio, ratio_text, runs_of, spread
 from spacil.comparison.demonstrator import demonstrator_of
-from spacil.comparison.run_record import RunRecord, Which
+from spacil.comparison.runs import Which
 from spacil.sweeps.plan import PlannedRun
 
 TEACHER = "smooth demonstrator"
@@ -64,7 +64,7 @@ def place(run: PlannedRun) -> tuple[str, int, str, str]:
     return run.task, 1 + is_smooth, SMOOTH if is_smooth else ROUGH, run.algorithm
 
 
-def measured(record: RunRecord) -> dict[str, float | None]:
+def measured(record: Record) -> dict[str, float | None]:
     which: Which = "best" if record.algorithm == "trpo" else "last"
     report = spacil.measure_smoothness(
         record.path, which=which, demonstrations=record.task, episodes=EPISODES

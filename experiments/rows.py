@@ -17,9 +17,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pages import Document, Panel, Series
-from spacil.comparison.demonstrator import demonstrator_of, share
-from spacil.comparison.run_demonstrator import demonstrator_of_run, time_to_95
-from spacil.comparison.run_record import RunRecord, Which, read_run
+from spacil.comparison.demonstrator import demonstrator_of
+from spacil.comparison.runs import Which, row_of_run
 from spacil.sweeps.folder import read_sweep
 from spacil.sweeps.plan import PlannedRun, grids_of, planned_runs
 
@@ -39,8 +38,11 @@ NUMBERS: Mapping[str, str] = {
     "jeffreys": "smoothness_jeffreys",
     "action_change": "action_fluctuation",
     "spectrum_score": "spectrum_score",
+    "share": "return_share",
+    "steps_to_95": "steps_to_95",
+    "seconds_to_95": "seconds_to_95",
 }
-"""Key of a row -> its key in an evaluation; G_std is over the episodes of a run"""
+"""Key of a row -> its column in `spacil.compare`; G_std is over the episodes of a run"""
 EARLY = 0.25
 """Share of a run: a best policy from before it has learned nothing since"""
 
@@ -55,15 +57,29 @@ def plan_named(name: str) -> list[PlannedRun]:
 
 
 @dataclass(frozen=True)
+class Record:
+    """A finished run, as `spacil.compare` has a run."""
+
+    path: Path
+    task: str
+    algorithm: str
+    best: Row
+    """Its row with the numbers of the best policy"""
+    last: Row
+    curve: Sequence[Row]
+    """Evaluations during training"""
+
+
+@dataclass(frozen=True)
 class Runs:
     """The finished runs of a plan in a sweep's folder, and what is missing."""
 
-    records: Sequence[tuple[PlannedRun, RunRecord]]
+    records: Sequence[tuple[PlannedRun, Record]]
     problems: Sequence[str]
 
     def document(self, **rows: Any) -> Document:
         """The rows with what a page says of the runs behind them."""
-        commits = {record.commit or "an installed package" for _, record in self.records}
+        commits = {record.best["commit"] or "an installed package" for _, record in self.records}
         tasks = dict.fromkeys(run.task for run, _ in self.records)
         known = {task: demonstrator_of(task) for task in tasks}
         return {
@@ -80,39 +96,43 @@ def runs_of(plans: Iterable[PlannedRun], sweep: Path) -> Runs:
     records, missing = [], []
     for run, state in states.items():
         if state.state in ("finished", "trained"):
-            records.append((run, read_run(sweep / run.name, run)))
+            path = sweep / run.name
+            best, curve = row_of_run(path, run, "best")
+            last, _ = row_of_run(path, run, "last")
+            records.append((run, Record(path, run.task, run.algorithm, best, last, curve)))
         else:
             missing.append(f"{run.name}: {state.state} {state.reason}".rstrip())
     return Runs(records, missing)
 
 
-def row_of(run: PlannedRun, record: RunRecord, which: Which, place: Place) -> Row:
+def row_of(run: PlannedRun, record: Record, which: Which, place: Place) -> Row:
     other: Which = "last" if which == "best" else "best"
-    evaluated = record.evaluated(which)
+    evaluated: Row = getattr(record, which)
     return {
         "group": place[0],
         "task": run.task,
         "setting": place[1],
         "seed": run.seed,
         "which": which,
-        "is_fresh": record.is_fresh,
-        "num_episodes": evaluated.get("num_episodes"),
-        "iteration": evaluated.get("iteration"),
+        "is_fresh": evaluated["is_fresh"],
+        "num_episodes": whole(evaluated["num_episodes"]),
+        "iteration": whole(evaluated["iteration"]),
         **numbers_of(record, which),
         other: numbers_of(record, other),
         "run_dir": run.name,
-        "command": record.command,
-        "commit": record.commit,
+        "command": evaluated["command"],
+        "commit": evaluated["commit"],
     }
 
 
-def numbers_of(record: RunRecord, which: Which) -> dict[str, float | None]:
+def numbers_of(record: Record, which: Which) -> dict[str, float | None]:
     """The numbers of one policy; a share is (G - random) / (demonstrator - random)."""
-    row = record.evaluated(which)
-    found = {name: row.get(key) for name, key in NUMBERS.items()}
-    random = row.get("random_return")
-    found["share"] = share(row.get("average_return"), random, demonstrator_of_run(record))
-    return found | time_to_95(record, random)
+    row: Row = getattr(record, which)
+    return {name: None if np.isnan(row[key]) else row[key] for name, key in NUMBERS.items()}
+
+
+def whole(value: float) -> int | None:
+    return None if np.isnan(value) else int(value)
 
 
 def collector(

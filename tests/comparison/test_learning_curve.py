@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from pictures import CURVE_COLOURS, CURVE_SIZE, RUN_CURVE_SIZE, assert_drawn
 
-from spacil.comparison import figures, learning_curve
-from spacil.comparison.learning_curve import draw_learning_curve
+from spacil.comparison import figures, pictures
+from spacil.comparison.pictures import draw_learning_curve
 from spacil.errors import StorageError
 
 
@@ -45,7 +45,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         drawn.append(figures.subplots(*arguments, **how))
         return drawn[-1]
 
-    monkeypatch.setattr(learning_curve, "subplots", keep)
+    monkeypatch.setattr(pictures, "subplots", keep)
     return drawn
 
 

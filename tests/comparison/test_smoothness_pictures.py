@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from spacil.comparison.smoothness_pictures import MAX_ACTIONS_DRAWN, draw_pictures
+from spacil.comparison.pictures import MAX_ACTIONS_DRAWN, draw_pictures
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ def test_no_setting_of_matplotlib_changes_how_a_run_ends(tmp_path: Path, backend
 def test_a_picture_that_cannot_be_drawn_does_not_undo_a_finished_run(
     train: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "spacil.comparison.learning_curve", None)  # cannot be imported
+    monkeypatch.setitem(sys.modules, "spacil.comparison.pictures", None)  # cannot be imported
     trained = train("trpo", "--run-dir", tmp_path / "run", iterations=1)
     assert trained.code == 0
     assert trained.result["last"]["iteration"] == 1

@@ -5,7 +5,7 @@ from pathlib import Path
 from matplotlib import image
 from matplotlib.colors import to_rgb
 
-from spacil.comparison.learning_curve import RETURN_COLOUR, SMOOTHNESS_COLOUR
+from spacil.comparison.pictures import RETURN_COLOUR, SMOOTHNESS_COLOUR
 
 CURVE_SIZE = (840, 720)
 RUN_CURVE_SIZE = (840, 960)

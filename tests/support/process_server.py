@@ -27,7 +27,7 @@ LOADED_LATER = (
     "spacil.cli.train",
     "spacil.envs.gymnasium_env",
     "spacil.envs.threaded_mujoco",
-    "spacil.comparison.learning_curve",
+    "spacil.comparison.pictures",
     "spacil.learning.intake",
     "spacil.learning.run",
     "torch._dynamo",  # by the first optimiser
@@ -72,9 +72,7 @@ def exit_code(process: int, seconds: float) -> int | None:
 for name in LOADED_LATER:
     importlib.import_module(name)
 if "--no-pictures" in sys.argv:
-    importlib.import_module("spacil.comparison.learning_curve").draw_learning_curve = lambda *_: (
-        None
-    )
+    importlib.import_module("spacil.comparison.pictures").draw_learning_curve = lambda *_: None
 # A shell that started us in the background had it ignored, and so would every command have it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # likewise, by nohup

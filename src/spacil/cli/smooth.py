@@ -72,7 +72,7 @@ class Arguments(PolicySource, Output):
 
 
 def run(parsed: Arguments) -> int:
-    from spacil.comparison.smoothing_pictures import draw_smoothing
+    from spacil.comparison.pictures import draw_smoothing
     from spacil.learning.run import Outcome
     from spacil.learning.smooth import smooth_in_folder
     from spacil.policies.open import open_policy

@@ -59,10 +59,3 @@ def demonstrator_of(task: str) -> Demonstrator | None:
         return None
     known = {key: value for key, value in row.items() if key != "smoothness_j_own"}
     return Demonstrator(**known, num_episodes=demos.num_episodes, frame_hash=frame.content_hash)
-
-
-def share(g: float | None, random: float | None, known: Demonstrator | None) -> float | None:
-    """(G - random) / (demonstrator - random); None where one of the three is not known."""
-    if g is None or random is None or known is None:
-        return None
-    return share_of_return(g, random, known.average_return)

@@ -63,7 +63,7 @@ def rows_of_runs(sources: Iterable[Path], which: Which) -> tuple[list[Row], list
     runs, curves = [], []
     for path, planned in found.values():
         try:
-            run, curve = _row_of(path, planned, which)
+            run, curve = row_of_run(path, planned, which)
         except SpacilError as error:
             problems.append(str(error) if str(path) in str(error) else f"{path}: {error}")
         else:
@@ -109,7 +109,7 @@ def _runs_under(source: Path, problems: list[str]) -> dict[Path, PlannedRun | No
     return found
 
 
-def _row_of(path: Path, planned: PlannedRun | None, which: Which) -> tuple[Row, list[Row]]:
+def row_of_run(path: Path, planned: PlannedRun | None, which: Which) -> tuple[Row, list[Row]]:
     """Read a run folder into a row and its learning curve; a damaged value is a DataError."""
     facts = read_run(path)
     if facts.status != "finished":
@@ -236,9 +236,9 @@ def _curve(metrics: Path) -> list[Row]:
         spent = [name for name in record if name.startswith("seconds_")]
         seconds += math.fsum(_number(record, name, metrics) for name in spent)
         if record.get("average_return") is not None:
-            names = ("iteration", "env_steps", "average_return", "smoothness_j")
+            names = ("env_steps", "average_return", "smoothness_j")
             numbers = {name: _number(record, name, metrics) for name in names}
-            points.append(numbers | {"seconds": seconds})
+            points.append({"iteration": record["iteration"], **numbers, "seconds": seconds})
     return points
 
 

@@ -40,7 +40,7 @@ def run_show(arguments: list[str]) -> int:
     demos = load_demos(parsed.source)
     lines = _lines(demos)
     if parsed.figure is not None:
-        from spacil.comparison.demo_picture import draw_demonstrations
+        from spacil.comparison.pictures import draw_demonstrations
 
         draw_demonstrations(demos, parsed.figure)
         lines += ["", f"picture: {parsed.figure}"]

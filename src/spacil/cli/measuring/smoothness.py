@@ -240,7 +240,7 @@ def _print_robustness(report: "SmoothnessReport") -> None:
 
 def _draw(measured: "Measurement", folder: Path) -> list[Path]:
     from spacil import storage
-    from spacil.comparison.smoothness_pictures import draw_pictures
+    from spacil.comparison.pictures import draw_pictures
     from spacil.errors import StorageError
 
     with storage.os_errors_as(StorageError, "create", folder):

@@ -34,7 +34,7 @@ def draw(
     """The learning curve in the run folder; the run is kept with or without a picture."""
     picture = path / "learning_curve.png"
     try:
-        from spacil.comparison.learning_curve import draw_learning_curve
+        from spacil.comparison.pictures import draw_learning_curve
 
         draw_learning_curve(
             metrics,
