@@ -48,7 +48,7 @@ from spacil.learning.trust_region import OldPolicy
 from spacil.measuring.evaluate import evaluate
 from spacil.nets.buffered_mean import BufferedMean
 from spacil.policies.open import load_expert
-from spacil.runs.checkpoints import checkpoint
+from spacil.runs import checkpoint
 from spacil.runs.metrics_log import MetricsLog
 
 ALGORITHMS = ("trpo", "gail", "spacil")
@@ -220,7 +220,7 @@ def seconds_apart(learner: OnPolicy, metrics: Metrics) -> dict[str, float]:
         checkpoints.mkdir()
         written = seconds(
             lambda: checkpoint.write(
-                checkpoints, learner.counters.iteration, *state_to_save(learner)
+                checkpoints, learner.counters.iteration, state_to_save(learner)
             )
         )
     return {"logging": logging, "checkpoint": written}

@@ -16,9 +16,8 @@ from spacil.demos.recording import record_demonstrations
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds
 from spacil.errors import ConfigError, DataError
-from spacil.runs import metrics_log
-from spacil.runs.checkpoints import checkpoint
-from spacil.runs.resuming import config_of_run
+from spacil.runs import checkpoint, metrics_log
+from spacil.runs.facts import read_run
 
 Tiny = Callable[..., dict[str, Any]]
 
@@ -34,7 +33,7 @@ def pendulum_demos() -> Demonstrations:
 
 def saved_state(agent: Any, folder: Path) -> checkpoint.Checkpoint:
     agent.save(folder)
-    found = checkpoint.read_best(folder / "checkpoints")
+    found = checkpoint.best(folder / "checkpoints")
     assert found is not None
     return found
 
@@ -143,7 +142,7 @@ def test_what_a_numpy_number_of_iterations_keeps_can_be_read_again(
 ) -> None:
     run = tmp_path / "run"
     agent = library.TRPO("Reacher-v4", **tiny("trpo")).learn(np.int64(2), run_dir=run)  # type: ignore[arg-type]
-    assert config_of_run(run).run.iterations == 2
+    assert read_run(run).config.run.iterations == 2
     assert library.TRPO("Reacher-v4", **tiny("trpo")).learn(3, run_dir=run).config.run.iterations
     agent.save(tmp_path / "saved")
     assert library.TRPO.load(tmp_path / "saved").learn(1).config.run.iterations == 3
@@ -218,11 +217,12 @@ def test_saving_over_a_former_save_replaces_it(tiny: Tiny, tmp_path: Path) -> No
         agent.save(tmp_path / "saved")  # also when nothing has changed
         iterations.append(library.GAIL.load(tmp_path / "saved")._learner.counters.iteration)
     assert iterations == [1, 2, 3]
-    assert len(list((tmp_path / "saved" / "checkpoints" / "best").glob("iter-*"))) == 1
+    names = [path.name for path in (tmp_path / "saved" / "checkpoints").iterdir()]
+    assert names == [checkpoint.BEST]
 
 
 def test_a_run_folder_can_be_loaded_but_not_saved_over(finished_run: Path) -> None:
-    best = checkpoint.read_best(finished_run / "checkpoints")
+    best = checkpoint.best(finished_run / "checkpoints")
     assert best is not None
     agent = library.GAIL.load(finished_run)
     assert agent._learner.counters.iteration == best.iteration
@@ -251,10 +251,9 @@ def test_loading_what_is_not_there_or_of_another_kind_is_refused(
 def test_an_agent_of_a_gpu_is_loaded_without_one_on_request(tiny: Tiny, tmp_path: Path) -> None:
     agent = library.TRPO("Reacher-v4", **tiny("trpo")).learn(1)
     state = saved_state(agent, tmp_path / "cpu")
-    provenance = dict(state.manifest["provenance"])
-    provenance["free_settings"] = provenance["free_settings"] | {"device": "cuda"}
-    gpu = (state.tensors, state.document, provenance)
-    checkpoint.write_best(tmp_path / "gpu" / "checkpoints", 1, *gpu)
+    free = {"free_settings": state.notes["free_settings"] | {"device": "cuda"}}
+    gpu = state.state._replace(notes=state.notes | free)
+    checkpoint.write_best(tmp_path / "gpu" / "checkpoints", gpu)
     with pytest.raises(ConfigError, match="no CUDA device here"):
         library.TRPO.load(tmp_path / "gpu")
     loaded = library.TRPO.load(tmp_path / "gpu", device="cpu")

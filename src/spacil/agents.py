@@ -27,12 +27,11 @@ from spacil.learning.run import train_recorded
 from spacil.learning.saved_run import restore, saved_config, state_to_save
 from spacil.measuring.evaluate import Evaluation, evaluate_afresh
 from spacil.nets.policy import GaussianPolicy
-from spacil.runs.checkpoints import checkpoint
-from spacil.runs.folder import open_run
-from spacil.runs.inputs import DemoInputs, RunInputs, full_names, task_to_play
+from spacil.runs import checkpoint
+from spacil.runs.facts import DemoInputs, RunInputs, full_names, task_to_play
+from spacil.runs.folder import is_run_folder, open_run
 from spacil.runs.interruption import Interruption
 from spacil.runs.progress import Silent, progress_for
-from spacil.runs.resuming import is_run_folder
 from spacil.runs.run_log import RunLog
 
 Callback = Callable[["Agent", Metrics], bool | None]
@@ -200,9 +199,7 @@ class Agent:
                 f"{folder} is a run folder, with a best policy of its own: save elsewhere"
             )
         learner = self._learner
-        checkpoint.write_best(
-            Path(folder) / "checkpoints", learner.counters.iteration, *state_to_save(learner)
-        )
+        checkpoint.write_best(Path(folder) / "checkpoints", state_to_save(learner))
 
     @classmethod
     @keywords_for_flags()
@@ -219,7 +216,7 @@ class Agent:
         Pass `env` when it was not a task name, and `demonstrations` when they were not bundled.
         On another `device` it goes on from the same state, not bit for bit.
         """
-        found = checkpoint.read_best(Path(folder) / "checkpoints")
+        found = checkpoint.best(Path(folder) / "checkpoints")
         if found is None:
             raise DataError(f"{folder}: no saved agent here")
         config = saved_config(found)

@@ -114,7 +114,7 @@ def test_a_number_without_an_interval_is_drawn_all_the_same(
 
 
 def test_missing_runs_end_with_code_3_after_the_table(spacil: Spacil, runs: Path) -> None:
-    (runs / "spacil1" / "eval.json").write_text("not json")
+    (runs / "spacil1" / "run.json").write_text("not json")
     shown = spacil("compare", runs)
     assert shown.code == 3
     assert "Hopper-v4  spacil" in shown.out
@@ -123,7 +123,7 @@ def test_missing_runs_end_with_code_3_after_the_table(spacil: Spacil, runs: Path
 
 
 def test_csv_names_beside_it_what_is_missing(spacil: Spacil, runs: Path) -> None:
-    (runs / "spacil1" / "eval.json").write_text("not json")
+    (runs / "spacil1" / "run.json").write_text("not json")
     shown = spacil("compare", runs, "--format", "csv")
     assert shown.code == 3
     assert all(line.count(",") > 50 for line in shown.out.splitlines())
@@ -137,7 +137,7 @@ def test_what_folders_are_called_does_not_reach_the_terminal(
 ) -> None:
     hostile = runs / "red \x1b[31m\nmissing: nothing"
     (runs / "spacil1").rename(hostile)
-    (hostile / "eval.json").write_text("not json")
+    (hostile / "run.json").write_text("not json")
     out = {"compare": tmp_path / "out", "report": tmp_path / "page.html"}[verb]
     shown = spacil(verb, runs, "-o", out)
     assert shown.code == 3

@@ -43,7 +43,7 @@ def test_what_is_missing_is_on_the_page_and_in_the_exit_code(
 ) -> None:
     write_run(tmp_path / "runs" / "whole", fresh=None)
     damaged = write_run(tmp_path / "runs" / "damaged", seed=1)
-    (damaged / "eval.json").write_text("")
+    (damaged / "run.json").write_text("")
     out = tmp_path / "report.html"
     shown = spacil("report", tmp_path / "runs", "-o", out)
     assert shown.code == 3

@@ -26,8 +26,8 @@ from ray_cluster import (
 )
 from tiny_runs import as_flags, tiny
 
-from spacil.runs.checkpoints import checkpoint
-from spacil.runs.evaluations import read_evaluations
+from spacil.runs import checkpoint
+from spacil.runs.facts import read_run
 from spacil.sweeps.folder import SweepFolder, read_sweep
 from spacil.sweeps.plan import PlannedRun
 
@@ -97,8 +97,8 @@ def results(sweep: SweepFolder) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for run in sweep.runs():
         run_dir = sweep.run_dir(run)
-        last = checkpoint.newest_readable(run_dir / "checkpoints")
-        fresh = read_evaluations(run_dir / "eval.json").fresh
+        last = checkpoint.newest(run_dir / "checkpoints")
+        fresh = read_run(run_dir).fresh
         assert last is not None
         found[run.name] = (last.iteration, last.content_hash, fresh)
     return found
@@ -119,7 +119,7 @@ def test_a_run_on_a_node_of_a_cluster_equals_one_of_this_process(
 ) -> None:
     settings = ["--task", "Reacher-v4", *tiny_flags("bc", iterations=2), "--seed", "0"]
     assert spacil("train", "bc", *settings, "--run-dir", tmp_path / "local").code == 0
-    local = checkpoint.newest_readable(tmp_path / "local" / "checkpoints")
+    local = checkpoint.newest(tmp_path / "local" / "checkpoints")
     grid = ["--algorithms", "bc", "--tasks", "Reacher-v4", "--fresh-episodes", 0]
     grid += [w for n, v in tiny("bc", iterations=2).items() for w in as_choice(n, v)]
     with ray_nodes(1) as nodes:
@@ -129,7 +129,7 @@ def test_a_run_on_a_node_of_a_cluster_equals_one_of_this_process(
     sweep = read_sweep(tmp_path / "ray")
     (run,) = sweep.runs()
     assert sweep.state(run).state == "finished"
-    last = checkpoint.newest_readable(sweep.run_dir(run) / "checkpoints")
+    last = checkpoint.newest(sweep.run_dir(run) / "checkpoints")
     assert last is not None
     assert local is not None
     assert (last.iteration, last.content_hash) == (2, local.content_hash)
@@ -250,7 +250,7 @@ def test_a_sweep_that_is_interrupted_lets_its_runs_save(
     assert process.wait(120) == 143, (tmp_path / "log").read_text()
     assert {sweep.state(run).state for run in sweep.runs()} == {"interrupted"}
     for run in sweep.runs():
-        last = checkpoint.newest_readable(sweep.run_dir(run) / "checkpoints")
+        last = checkpoint.newest(sweep.run_dir(run) / "checkpoints")
         assert last is not None
         assert last.iteration == sweep.state(run).iteration
 

@@ -146,9 +146,9 @@ def test_rows_with_other_demonstrations_than_the_demonstrator_shown_are_named(
 @pytest.mark.parametrize(("name", "value"), [("num_episodes", 20), ("seed", 1)])
 def test_what_runs_of_one_task_do_not_share_is_told(tmp_path: Path, name: str, value: int) -> None:
     run = write_run(tmp_path / "a", demonstrations="a" * 64)
-    evaluations = json.loads((run / "eval.json").read_text())
+    evaluations = json.loads((run / "run.json").read_text())
     evaluations["fresh"]["best"][name] = value
-    (run / "eval.json").write_text(json.dumps(evaluations))
+    (run / "run.json").write_text(json.dumps(evaluations))
     write_run(tmp_path / "b", seed=1, demonstrations="b" * 64)
     own, *episodes = compare(tmp_path).notes
     assert own == "Hopper-v4, gail: seeds learned from different demonstrations"

@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ from spacil.comparison.demonstrator import Demonstrator, demonstrator_of
 from spacil.config.algorithms import Preset
 from spacil.config.defaults import default_config
 from spacil.config.flat import flat_settings
-from spacil.runs.inputs import DemoChoice, DemoInputs, RunInputs, full_names, write_inputs
-from spacil.runs.resuming import config_of_run
+from spacil.runs.facts import DemoChoice, DemoInputs, RunInputs, full_names, read_run
+from spacil.runs.facts import write_run as write_facts
 from spacil.sweeps.folder import SweepFolder, open_sweep
 from spacil.sweeps.plan import Grid, assignment
 
@@ -33,7 +34,7 @@ def seeds_of(comparison: Comparison) -> dict[str, list[int]]:
 # --- which runs are found
 
 
-@pytest.mark.parametrize("name", ["config.json", "eval.json", "metrics.jsonl", "state.json"])
+@pytest.mark.parametrize("name", ["run.json", "metrics.jsonl"])
 def test_a_damaged_folder_is_named_and_the_others_are_compared(tmp_path: Path, name: str) -> None:
     write_run(tmp_path / "good")
     damaged = write_run(tmp_path / "damaged", "spacil")
@@ -49,8 +50,8 @@ def test_a_damaged_folder_is_named_and_the_others_are_compared(tmp_path: Path, n
 @pytest.mark.parametrize(
     ("file", "name"),
     [
-        ("eval.json", "average_return"),
-        ("eval.json", "spectrum_score"),
+        ("run.json", "average_return"),
+        ("run.json", "spectrum_score"),
         ("metrics.jsonl", "seconds_evaluation"),
         ("metrics.jsonl", "env_steps"),
         ("metrics.jsonl", "smoothness_j"),
@@ -82,7 +83,7 @@ def test_a_number_that_is_not_there_is_unknown(tmp_path: Path) -> None:
 def test_what_holds_no_finished_run_is_named(tmp_path: Path) -> None:
     write_run(tmp_path / "runs" / "good")
     other = write_run(tmp_path / "runs" / "other", seed=1)
-    (other / "status.json").write_text('{"status": "interrupted"}')
+    write_facts(replace(read_run(other), status="interrupted"))
     (tmp_path / "empty").mkdir()
     found = compare([tmp_path / "runs", tmp_path / "empty", tmp_path / "nowhere"])
     assert len(found.rows) == 1
@@ -127,7 +128,7 @@ def test_runs_that_a_sweep_did_not_plan_are_compared_with_those_it_did(tmp_path:
     write_run(sweep.run_dir(first).with_name("seed7"), seed=7)
     write_run(sweep.path / "spacil" / TASK / "by-hand" / "seed0", "spacil")
     begun = write_run(tmp_path / "all" / "begun", "bc")
-    (begun / "status.json").write_text('{"status": "interrupted"}')
+    write_facts(replace(read_run(begun), status="interrupted"))
     comparison = compare(tmp_path / "all")
     assert seeds_of(comparison) == {"gail": [0, 7], "spacil": [0]}
     assert comparison.frame.is_planned.tolist() == [True, True, False]
@@ -184,9 +185,9 @@ def test_the_time_is_that_of_the_first_evaluation_at_95_percent_from_random_acti
     assert reached(path) == ([2000.0], [20 * 0.5 + 10 * 1.0])
     assert reached(write_run(tmp_path / "b", final_return=100.0)) == ([], [])
     # Where random actions earn less than nothing, 90 % of the return is a share of above 0.95.
-    evaluations = json.loads((path / "eval.json").read_text())
+    evaluations = json.loads((path / "run.json").read_text())
     evaluations["fresh"]["best"]["random_return"] = -2 * known.average_return
-    (path / "eval.json").write_text(json.dumps(evaluations))
+    (path / "run.json").write_text(json.dumps(evaluations))
     assert reached(path) == ([1800.0], [18 * 0.5 + 9 * 1.0])
 
 
@@ -222,7 +223,7 @@ def given(
 ) -> Path:
     """The run with a record of the demonstrations it was given."""
     demos = DemoInputs(sources, DemoChoice(**choice), content_hash)
-    write_inputs(run_dir / "inputs.json", RunInputs(TASK, True, demos))
+    write_facts(replace(read_run(run_dir), inputs=RunInputs(TASK, True, demos)))
     return run_dir
 
 
@@ -263,7 +264,7 @@ def test_the_command_of_a_run_trains_the_same_run(
 ) -> None:
     run_dir = given(write_run(tmp_path / "run", algorithm, TASK, 3, **settings))
     config, _ = parsed(run_dir)
-    assert flat_settings(config) == flat_settings(config_of_run(run_dir))
+    assert flat_settings(config) == flat_settings(read_run(run_dir).config)
 
 
 def test_the_command_of_a_run_names_its_demonstrations(
@@ -379,5 +380,5 @@ def test_files_of_demonstrations_count_by_their_names_without_the_tasks(
         named = tuple(source.format(task=task) for source in sources)
         path = write_run(tmp_path / task, "gail", task)
         demos = DemoInputs(named, DemoChoice(**(choice if is_first else {})), "d" * 64)
-        write_inputs(path / "inputs.json", RunInputs(task, True, demos))
+        write_facts(replace(read_run(path), inputs=RunInputs(task, True, demos)))
     assert bool(compare(tmp_path).aggregates) == is_one

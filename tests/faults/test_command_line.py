@@ -121,7 +121,7 @@ def test_a_signal_within_the_last_iteration_does_not_make_a_finished_run_unfinis
     trained = train("trpo", "--run-dir", tmp_path / "run")
     assert "SIGTERM: saving after this iteration" in trained.err
     assert trained.code == 0
-    assert '"finished"' in (tmp_path / "run" / "status.json").read_text()
+    assert '"finished"' in (tmp_path / "run" / "run.json").read_text()
 
 
 # --- who reads the output

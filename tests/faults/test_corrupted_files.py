@@ -1,6 +1,5 @@
 """Row 8 to 10: damaged and forged files are refused, quickly and in words; none is believed."""
 
-import hashlib
 import json
 import random
 import shutil
@@ -17,7 +16,6 @@ from corrupted_files import (
     BYTE_DAMAGE,
     HEADER_DAMAGE,
     JSON_DAMAGE,
-    MANIFEST_FORGERIES,
     PLACE_DAMAGE,
     TENSOR_FORGERIES,
     TRACE,
@@ -27,12 +25,12 @@ from corrupted_files import (
     copy_of,
     forge_document,
     forge_inside,
-    reseal_manifest,
 )
 from figures import record_figure
 from tiny_runs import tiny
 
 import spacil
+from spacil import storage
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.errors import SpacilError
@@ -40,17 +38,14 @@ from spacil.learning.on_policy import OnPolicy
 from spacil.learning.saved_run import restore, saved_config
 from spacil.policies.file import FORMAT, FORMAT_VERSION
 from spacil.policies.open import load_policy, save_policy
-from spacil.runs import metrics_log
-from spacil.runs.checkpoints import checkpoint
+from spacil.runs import checkpoint, metrics_log
+from spacil.runs.facts import read_run
 from spacil.runs.folder import open_run
-from spacil.runs.resuming import config_of_run
-from spacil.storage import sealed_file as single_file
 
 MAX_SECONDS = 1.0
 CONFIG = with_settings(default_config("gail", "Reacher-v4"), tiny())
 POLICY = "my.policy.safetensors"
-STATE_FILES = ("state.safetensors", "state.json", "manifest.json")
-NEWEST = "iter-000003"
+NEWEST = "iter-000003.safetensors"
 
 
 @dataclass(frozen=True)
@@ -91,7 +86,57 @@ def to_file(
     return labelled(name, damages)
 
 
-# --- policy files
+# --- sealed files: policies and checkpoints
+
+
+def in_document(damage: ByteDamage) -> ByteDamage:
+    """Damage to the JSON document inside the header."""
+
+    def spoil(content: bytes, rng: Rng) -> bytes:
+        size = int.from_bytes(content[:8], "little")
+        header = json.loads(content[8 : 8 + size])
+        text = header["__metadata__"]["spacil"].encode()
+        header["__metadata__"]["spacil"] = damage(text, rng).decode("latin-1")
+        changed = json.dumps(header).encode()
+        return len(changed).to_bytes(8, "little") + changed + content[8 + size :]
+
+    return spoil
+
+
+Change = Callable[[dict[str, Any], dict[str, Any], dict[str, Any], Rng], object]
+
+
+def forged(name: str, form: str, version: int, change: Change) -> PlaceDamage:
+    """A file written anew, every hash right, with different content."""
+
+    def spoil(copy: Path, rng: Rng) -> None:
+        sealed = storage.load_sealed(copy / name, form, version)
+        change(sealed.tensors, sealed.document, sealed.notes, rng)
+        storage.save_sealed(
+            copy / name, sealed.tensors, sealed.document, form, version, sealed.notes
+        )
+
+    return spoil
+
+
+def sealed_damages(
+    name: str, form: str, version: int, keys: tuple[str, ...], **others: Change
+) -> dict[str, PlaceDamage]:
+    damages = to_file(name, BYTE_DAMAGE, HEADER_DAMAGE)
+    damages |= labelled(
+        "document", {kind: in_file(name, in_document(d)) for kind, d in JSON_DAMAGE.items()}
+    )
+    forgeries: dict[str, Change] = {
+        kind: lambda tensors, document, notes, rng, forge=forge: forge(tensors, rng)
+        for kind, forge in TENSOR_FORGERIES.items()
+    }
+    forgeries["document"] = lambda tensors, document, notes, rng: forge_document(
+        document, keys, rng
+    )
+    made = {
+        kind: forged(name, form, version, change) for kind, change in (forgeries | others).items()
+    }
+    return damages | labelled("forged", made)
 
 
 def policy_target(folder: Path, finished: Path) -> Target:
@@ -99,27 +144,6 @@ def policy_target(folder: Path, finished: Path) -> Target:
     folder.mkdir()
     save_policy(saved.policy, folder / POLICY, saved.task, {"iteration": 3})
     expected = saved.policy.state_dict()
-
-    def forged(change: Callable[[dict[str, Any], dict[str, Any], Rng], None]) -> PlaceDamage:
-        def spoil(copy: Path, rng: Rng) -> None:
-            tensors, document = single_file.load(copy / POLICY, FORMAT, FORMAT_VERSION)
-            change(tensors, document, rng)
-            single_file.save(copy / POLICY, tensors, document, FORMAT, FORMAT_VERSION)
-
-        return spoil
-
-    def in_document(damage: ByteDamage) -> ByteDamage:
-        """Damage to the JSON document inside the header."""
-
-        def spoil(content: bytes, rng: Rng) -> bytes:
-            size = int.from_bytes(content[:8], "little")
-            header = json.loads(content[8 : 8 + size])
-            text = header["__metadata__"]["spacil"].encode()
-            header["__metadata__"]["spacil"] = damage(text, rng).decode("latin-1")
-            changed = json.dumps(header).encode()
-            return len(changed).to_bytes(8, "little") + changed + content[8 + size :]
-
-        return spoil
 
     def is_as_it_was(copy: Path) -> bool:
         found = load_policy(copy / POLICY)
@@ -129,107 +153,32 @@ def policy_target(folder: Path, finished: Path) -> Target:
         )
 
     keys = ("task", "num_states", "hidden", "num_actions")
-    damages = to_file(POLICY, BYTE_DAMAGE, HEADER_DAMAGE)
-    damages |= labelled(
-        "document", {kind: in_file(POLICY, in_document(d)) for kind, d in JSON_DAMAGE.items()}
-    )
-    damages |= labelled(
-        "forged",
-        {
-            kind: forged(lambda tensors, document, rng, forge=forge: forge(tensors, rng))
-            for kind, forge in TENSOR_FORGERIES.items()
-        }
-        | {"document": forged(lambda tensors, document, rng: forge_document(document, keys, rng))},
-    )
-    return Target(folder, damages, is_as_it_was)
+    return Target(folder, sealed_damages(POLICY, FORMAT, FORMAT_VERSION, keys), is_as_it_was)
 
 
-# --- checkpoints
-
-
-def resealed(name: str, damage: ByteDamage) -> PlaceDamage:
-    """Damage to one file that the manifest then vouches for."""
-
-    def spoil(folder: Path, rng: Rng) -> None:
-        in_file(name, damage)(folder, rng)
-        content = (folder / name).read_bytes()
-        part = {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-        reseal_manifest(folder, lambda manifest: manifest["files"].update({name: part}))
-
-    return spoil
-
-
-def rewritten(change: Callable[[dict[str, Any], dict[str, Any], Rng], None]) -> PlaceDamage:
-    """A checkpoint written anew, every hash right, with different content."""
-
-    def spoil(folder: Path, rng: Rng) -> None:
-        found = checkpoint.read(folder)
-        change(found.tensors, found.document, rng)
-        shutil.rmtree(folder)
-        scratch = folder.with_name("scratch")
-        path = checkpoint.write(
-            scratch, found.iteration, found.tensors, found.document, found.manifest["provenance"]
-        )
-        path.rename(folder)
-        shutil.rmtree(scratch)
-
-    return spoil
-
-
-def without_provenance(folder: Path, rng: Rng) -> None:
-    key = rng.choice(("software", "free_settings"))
-    reseal_manifest(folder, lambda manifest: manifest["provenance"].pop(key))
+def without_notes(
+    tensors: dict[str, Any], document: dict[str, Any], notes: dict[str, Any], rng: Rng
+) -> None:
+    del notes[rng.choice(("software", "free_settings"))]
 
 
 def checkpoint_target(folder: Path, finished: Path, learner: OnPolicy) -> Target:
-    shutil.copytree(finished / "checkpoints" / NEWEST, folder)
-    older = finished / "checkpoints" / "iter-000002"
-    expected = checkpoint.read(folder).content_hash
-    damages = to_file("state.safetensors", BYTE_DAMAGE, HEADER_DAMAGE)
-    for name in ("state.json", "manifest.json"):
-        damages |= to_file(name, BYTE_DAMAGE, JSON_DAMAGE)
-    vouched = {"state.safetensors": HEADER_DAMAGE, "state.json": JSON_DAMAGE}
-    for name, table in vouched.items():
-        damages |= labelled(
-            f"{name}, vouched for",
-            {kind: resealed(name, damage) for kind, damage in (BYTE_DAMAGE | table).items()},
-        )
-    damages |= labelled(
-        "manifest",
-        {
-            kind: lambda copy, rng, forge=forge: reseal_manifest(
-                copy, lambda manifest: forge(manifest, rng)
-            )
-            for kind, forge in MANIFEST_FORGERIES.items()
-        },
-    )
-    damages |= labelled(
-        "swapped with an older one's",
-        {
-            name: lambda copy, rng, name=name: shutil.copy(older / name, copy / name) and None
-            for name in STATE_FILES
-        },
-    )
-    keys = ("counters", "env", "demonstrations", "policy", "config")
-    damages |= labelled(
-        "forged",
-        {
-            kind: rewritten(lambda tensors, document, rng, forge=forge: forge(tensors, rng))
-            for kind, forge in TENSOR_FORGERIES.items()
-        }
-        | {
-            "document": rewritten(
-                lambda tensors, document, rng: forge_document(document, keys, rng)
-            ),
-            "best": rewritten(lambda tensors, document, rng: forge_inside(document, "best", rng)),
-            "provenance": without_provenance,
-        },
+    folder.mkdir()
+    shutil.copy(finished / "checkpoints" / NEWEST, folder)
+    expected = checkpoint.read(folder / NEWEST).content_hash
+    damages = sealed_damages(
+        NEWEST,
+        checkpoint.FORMAT,
+        checkpoint.FORMAT_VERSION,
+        ("counters", "env", "demonstrations", "policy", "config"),
+        best=lambda tensors, document, notes, rng: forge_inside(document, "best", rng),
+        notes=without_notes,
     )
 
     def is_as_it_was(copy: Path) -> bool:
-        found = checkpoint.read(copy)
+        found = checkpoint.read(copy / NEWEST)
         saved_config(found)
-        load_policy(copy)
+        load_policy(copy / NEWEST)
         restore(learner, found)
         return found.content_hash == expected
 
@@ -237,17 +186,6 @@ def checkpoint_target(folder: Path, finished: Path, learner: OnPolicy) -> Target
 
 
 # --- run folders and their settings
-
-
-def some_checkpoint(damage: PlaceDamage) -> PlaceDamage:
-    """Damage to one file of the newest or of the best checkpoint."""
-
-    def spoil(folder: Path, rng: Rng) -> None:
-        best = next((folder / "checkpoints" / "best").glob("iter-*"))
-        chosen = rng.choice((folder / "checkpoints" / NEWEST, best))
-        damage(chosen / rng.choice(STATE_FILES), rng)
-
-    return spoil
 
 
 def exchanged(folder: Path, rng: Rng) -> None:
@@ -260,7 +198,8 @@ def exchanged(folder: Path, rng: Rng) -> None:
 
 def misnamed(folder: Path, rng: Rng) -> None:
     checkpoints = folder / "checkpoints"
-    shutil.copytree(checkpoints / NEWEST, checkpoints / f"iter-{rng.randint(4, 10**9):06d}")
+    name = checkpoint.file_name(rng.randint(4, 10**9))
+    shutil.copy(checkpoints / NEWEST, checkpoints / name)
 
 
 def linked(folder: Path, rng: Rng) -> None:
@@ -271,50 +210,35 @@ def linked(folder: Path, rng: Rng) -> None:
 
 def all_damaged(folder: Path, rng: Rng) -> None:
     for path in (folder / "checkpoints").glob("iter-*"):
-        in_file(rng.choice(STATE_FILES), BYTE_DAMAGE["one bit flipped"])(path, rng)
-
-
-def hinted_elsewhere(folder: Path, rng: Rng) -> None:
-    hint = rng.choice(["../../..", "/etc", "best", "", "\0", "x" * 300, "iter-000001", "iter-9"])
-    for place in (".", "best"):
-        (folder / "checkpoints" / place / "LATEST").write_text(hint)
+        in_file(path.name, BYTE_DAMAGE["one bit flipped"])(path.parent, rng)
 
 
 def run_target(folder: Path, finished: Path) -> Target:
     shutil.copytree(finished, folder, ignore=shutil.ignore_patterns("tensorboard"))
     checkpoints = folder / "checkpoints"
     hashes = {path.name: checkpoint.read(path).content_hash for path in checkpoints.glob("iter-*")}
-    best = checkpoint.read_best(checkpoints)
+    best = checkpoint.best(checkpoints)
     assert best is not None
-    damages = {
-        f"some checkpoint: {kind}": some_checkpoint(
-            lambda path, rng, damage=damage: (
-                path.write_bytes(damage(path.read_bytes(), rng)) and None
-            )
-        )
-        for kind, damage in BYTE_DAMAGE.items()
-    }
-    damages |= {
-        f"some checkpoint: {kind}": some_checkpoint(damage) for kind, damage in PLACE_DAMAGE.items()
-    }
-    for name in ("config.json", "status.json", "owner.json"):
-        damages |= to_file(name, BYTE_DAMAGE, JSON_DAMAGE)
+    damages: dict[str, PlaceDamage] = {}
+    for name in (NEWEST, checkpoint.BEST):
+        damages |= to_file(f"checkpoints/{name}", BYTE_DAMAGE)
+    damages |= to_file("run.json", BYTE_DAMAGE, JSON_DAMAGE)
     damages |= to_file("metrics.jsonl", BYTE_DAMAGE)
     damages |= {
         "checkpoints exchanged": exchanged,
         "a checkpoint misnamed": misnamed,
         "a checkpoint behind a link": linked,
         "all checkpoints damaged": all_damaged,
-        "hints to elsewhere": hinted_elsewhere,
     }
 
     def is_as_it_was(copy: Path) -> bool:
-        newest = checkpoint.newest_valid(copy / "checkpoints")
-        found_best = checkpoint.read_best(copy / "checkpoints")
+        newest = checkpoint.newest(copy / "checkpoints")
+        found_best = checkpoint.best(copy / "checkpoints")
         metrics_log.read(copy / "metrics.jsonl")  # no hash protects it: refused or read, no more
         open_run(CONFIG, run_dir=copy, resume=True).close()
-        assert newest is not None and found_best is not None
-        is_newest_right = newest.content_hash == hashes.get(f"iter-{newest.iteration:06d}")
+        if newest is None or found_best is None:  # a file was deleted, and nothing is in its place
+            return True
+        is_newest_right = newest.content_hash == hashes.get(newest.path.name)
         return is_newest_right and found_best.content_hash == best.content_hash
 
     return Target(folder, damages, is_as_it_was)
@@ -322,20 +246,20 @@ def run_target(folder: Path, finished: Path) -> Target:
 
 def config_target(folder: Path, finished: Path) -> Target:
     folder.mkdir()
-    for name in ("config.json", "run.lock"):
+    for name in ("run.json", "run.lock"):
         shutil.copy(finished / name, folder / name)
 
-    def forged(copy: Path, rng: Rng) -> None:
-        flat = json.loads((copy / "config.json").read_text())
-        forge_document(flat, tuple(sorted(flat)), rng)
-        (copy / "config.json").write_text(json.dumps(flat))
+    def forge_settings(copy: Path, rng: Rng) -> None:
+        document = json.loads((copy / "run.json").read_text())
+        forge_document(document["config"], tuple(sorted(document["config"])), rng)
+        (copy / "run.json").write_text(json.dumps(document))
 
     def is_as_it_was(copy: Path) -> bool:
         # Resuming compares with the settings it is given; those are the ones that count.
         open_run(CONFIG, run_dir=copy, resume=True).close()
-        return config_of_run(copy) == CONFIG
+        return read_run(copy).config == CONFIG
 
-    damages = to_file("config.json", BYTE_DAMAGE, JSON_DAMAGE) | {"config.json: forged": forged}
+    damages = to_file("run.json", BYTE_DAMAGE, JSON_DAMAGE) | {"settings forged": forge_settings}
     return Target(folder, damages, is_as_it_was)
 
 
@@ -442,10 +366,12 @@ def test_falling_back_to_an_older_checkpoint_is_told(
     targets: dict[str, Target], in_folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     rng = random.Random(0)
-    for kind, damage in (BYTE_DAMAGE | HEADER_DAMAGE).items():
+    damages = BYTE_DAMAGE | HEADER_DAMAGE
+    del damages["a name twice"]  # which changes no tensor
+    for kind, damage in damages.items():
         copy = copy_of(targets["run folder"].good, in_folder) / "checkpoints"
         caplog.clear()
-        in_file("state.safetensors", damage)(copy / NEWEST, rng)
-        found = checkpoint.newest_valid(copy)
+        in_file(NEWEST, damage)(copy, rng)
+        found = checkpoint.newest(copy)
         assert found is not None and found.iteration == 2, kind
-        assert f"set aside damaged checkpoint {NEWEST}" in caplog.text
+        assert f"damaged checkpoint {NEWEST}" in caplog.text

@@ -13,8 +13,8 @@ from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import load_demos
 from spacil.errors import DataError
 from spacil.learning import intake
-from spacil.runs.checkpoints import checkpoint
-from spacil.runs.evaluations import read_evaluations
+from spacil.runs import checkpoint
+from spacil.runs.facts import read_run
 
 Saved = Callable[..., Path]
 
@@ -115,7 +115,7 @@ def test_episodes_with_nan_are_dropped_on_request_and_that_is_recorded(
         "operation": "drop_nonfinite_episodes",
         "episodes": [2],
     }
-    last = checkpoint.newest_valid(run_dir / "checkpoints")
+    last = checkpoint.newest(run_dir / "checkpoints")
     assert last is not None and last.document["demonstrations"] == used.content_hash
 
 
@@ -275,7 +275,7 @@ def test_one_episode_trains_with_a_warning(
     trained = train("gail", "--demos", saved(good_demos), "--num-demos", 1, "--run-dir", run_dir)
     assert trained.code == 0
     assert "1 episode only; the result will depend on luck" in trained.err
-    assert read_evaluations(run_dir / "eval.json").last is not None
+    assert read_run(run_dir).last is not None
 
 
 # --- files that are no demonstrations

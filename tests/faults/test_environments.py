@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium
 import pytest
 
-from spacil.runs.checkpoints import checkpoint
+from spacil.runs import checkpoint
 
 Train = Callable[..., Any]
 OddTask = Callable[[str], str]
@@ -55,7 +55,7 @@ def test_an_env_that_misbehaves_ends_the_run_and_tells_how_to_replay_it(
     assert "of episode 0, which starts from reset(seed=" in failed.err
     assert message in failed.err
     if name != "BeyondFloat32":  # which no env survives to its first step
-        status = json.loads((tmp_path / "run" / "status.json").read_text())
+        status = json.loads((tmp_path / "run" / "run.json").read_text())
         assert status["status"] == "failed" and message in status["reason"]
 
 
@@ -69,7 +69,7 @@ def test_constant_and_huge_observations_train_and_measure_finite(
         # What is not finite is recorded as null; no reward, loss or J of these runs may be.
         nulls = [key for key, value in json.loads(line).items() if value is None]
         assert not {"kl", "value_loss", "reward_mean", "smoothness_j_own"} & set(nulls)
-    last = checkpoint.newest_valid(tmp_path / "run" / "checkpoints")
+    last = checkpoint.newest(tmp_path / "run" / "checkpoints")
     assert last is not None
     is_live = last.tensors["policy.normalizer.is_live"].tolist()
     assert is_live == ([True, False, False, True] if name == "Constant" else [True] * 4)

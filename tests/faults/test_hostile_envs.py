@@ -47,7 +47,7 @@ def test_an_env_that_calls_exit_has_failed(
     assert "SystemExit: 0" in failed.err
     assert f"{odd_task(name)}" in failed.err and where in failed.err
     if name == "ExitsStep":
-        status = json.loads((tmp_path / "run" / "status.json").read_text())
+        status = json.loads((tmp_path / "run" / "run.json").read_text())
         assert status["status"] == "failed"
 
 
@@ -93,7 +93,7 @@ def test_an_env_that_cannot_be_closed_does_not_undo_a_finished_run(
     assert trained.code == 0
     assert trained.result["last"]["iteration"] == 1
     assert "is closed: " in trained.err and message in trained.err
-    assert '"finished"' in (tmp_path / "run" / "status.json").read_text()
+    assert '"finished"' in (tmp_path / "run" / "run.json").read_text()
 
 
 # --- row 18: what is no number
@@ -148,7 +148,7 @@ def test_an_env_that_changes_the_folder_does_not_move_the_run(
     finished = start("ChangesFolder", "--json", "result.json").wait()
     assert finished.code == 0
     found = {path.name for path in (tmp_path / "run").iterdir()}
-    assert {"checkpoints", "eval.json", "learning_curve.png", "metrics.jsonl"} <= found
+    assert {"checkpoints", "run.json", "learning_curve.png", "metrics.jsonl"} <= found
     assert json.loads((tmp_path / "result.json").read_text())["run_dir"] == str(tmp_path / "run")
     moved = {path.name for path in (tmp_path / "elsewhere").rglob("*")}
     assert moved == {"an-env-was-made", "elsewhere"}  # what the envs themselves left there

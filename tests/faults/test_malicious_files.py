@@ -1,19 +1,14 @@
 """Row 10: a pickle that runs code when opened, under every name and at every door: never run."""
 
 import io
-import os
 import pickle
-import random
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from corrupted_files import MANIFEST_FORGERIES, TRACE, TouchesAFile, reseal_manifest
-
-from spacil.errors import StorageError
-from spacil.runs.checkpoints import checkpoint
+from corrupted_files import TRACE, TouchesAFile
 
 
 def plain() -> bytes:
@@ -83,28 +78,8 @@ def test_no_command_opens_a_pickle_under_any_name(
 
 
 def test_no_run_goes_on_from_a_pickle(train: Callable[..., Any], finished_run: Path) -> None:
-    for path in (finished_run / "checkpoints").rglob("state.safetensors"):
+    for path in (finished_run / "checkpoints").glob("*.safetensors"):
         path.write_bytes(plain())
     refusal = train("gail", "--run-dir", finished_run, "--resume", iterations=4)
     assert refusal.code == 74
     assert "no checkpoint in" in refusal.err and "is valid" in refusal.err
-
-
-@pytest.mark.parametrize("kind", MANIFEST_FORGERIES)
-def test_a_forged_manifest_is_refused_and_leads_to_no_other_file(
-    finished_run: Path, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = finished_run / "checkpoints" / "iter-000003"
-    forge = MANIFEST_FORGERIES[kind]
-    reseal_manifest(folder, lambda manifest: forge(manifest, random.Random(0)))
-    opened: list[str] = []
-    really_open = os.open
-
-    def noted_open(path: Any, *arguments: Any, **options: Any) -> int:
-        opened.append(os.fspath(path))
-        return really_open(path, *arguments, **options)
-
-    monkeypatch.setattr(os, "open", noted_open)
-    with pytest.raises(StorageError, match=r"manifest"):
-        checkpoint.read(folder)
-    assert {Path(path).parent for path in opened} == {folder}

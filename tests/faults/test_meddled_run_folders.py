@@ -18,7 +18,7 @@ import spacil as spacil_library
 from spacil import storage
 from spacil.errors import SpacilError
 from spacil.plain_text import printable, shown
-from spacil.runs.checkpoints import checkpoint
+from spacil.runs import checkpoint
 
 Train = Callable[..., Any]
 
@@ -31,10 +31,10 @@ Train = Callable[..., Any]
     [
         "metrics.jsonl",
         "config.json",
-        "status.json",
+        "run.json",
         "owner.json",
         "run.lock",
-        "eval.json",
+        "run.json",
         "learning_curve.png",
         "checkpoints",
         "checkpoints/best",
@@ -102,7 +102,7 @@ def test_a_run_with_valid_checkpoints_is_recovered(
     assert resumed.code == 0
     assert resumed.result["last"]["iteration"] == 4
     assert ("config.json is damaged or missing" in resumed.err) == (loss != "lock lost")
-    assert json.loads((finished_run / "config.json").read_text())["iterations"] == 4
+    assert json.loads((finished_run / "run.json").read_text())["config"]["iterations"] == 4
 
 
 def test_a_run_without_settings_and_checkpoints_can_only_be_overwritten(
@@ -129,7 +129,7 @@ def test_a_resume_repairs_a_stale_latest(train: Train, finished_run: Path) -> No
 
 def test_a_best_that_is_replaced_while_it_is_read_is_always_found(finished_run: Path) -> None:
     checkpoints = finished_run / "checkpoints"
-    first = checkpoint.read_best(checkpoints)
+    first = checkpoint.best(checkpoints)
     assert first is not None
     is_over = threading.Event()
 
@@ -143,7 +143,7 @@ def test_a_best_that_is_replaced_while_it_is_read_is_always_found(finished_run: 
     writer.start()
     try:
         for _ in range(300):
-            found = checkpoint.read_best(checkpoints)
+            found = checkpoint.best(checkpoints)
             assert found is not None and found.tensors.keys() == first.tensors.keys()
     finally:
         is_over.set()
@@ -245,9 +245,9 @@ def test_escapes_in_files_reach_no_terminal(
     evil = "\x1b]0;owned\x07\x1b[31m\nspacil: all is well\u202e" + "A" * 5_000
     owner = {"host": evil, "pid": evil, "started": evil}
     storage.write_json(finished_run / "owner.json", owner)
-    status = json.loads((finished_run / "status.json").read_text())
-    storage.write_json(finished_run / "status.json", status | {"status": "running"})
-    config = json.loads((finished_run / "config.json").read_text())
+    status = json.loads((finished_run / "run.json").read_text())
+    storage.write_json(finished_run / "run.json", status | {"status": "running"})
+    config = json.loads((finished_run / "run.json").read_text())["config"]
     storage.write_json(finished_run / "config.json", config | {"init": evil, evil: evil})
     refusal = train("gail", "--run-dir", finished_run, "--resume")
     assert refusal.code == 2

@@ -12,7 +12,7 @@ import pytest
 from pictures import CURVE_COLOURS, RUN_CURVE_SIZE, assert_drawn
 
 from spacil.demos.file import load_demos, save_demos
-from spacil.runs.checkpoints import checkpoint
+from spacil.runs import checkpoint
 
 Train = Callable[..., Any]
 
@@ -85,7 +85,7 @@ def test_settings_that_do_not_change_the_result_may_change(
     )
     assert resumed.code == 0
     assert resumed.result["last"]["iteration"] == 5
-    assert json.loads((finished_run / "config.json").read_text())["iterations"] == 5
+    assert json.loads((finished_run / "run.json").read_text())["config"]["iterations"] == 5
 
 
 def test_other_demonstrations_another_task_and_another_algorithm_are_refused(
@@ -115,7 +115,7 @@ def test_a_second_process_is_refused_at_once_and_takes_over_after_a_kill(
     run_dir = tmp_path / "run"
     arguments = ["train", "gail", "--task", "Reacher-v4", *tiny_flags(iterations=10_000)]
     owner = processes.start(*arguments, "--run-dir", run_dir)
-    while not (run_dir / "checkpoints" / "iter-000001").exists():
+    while not (run_dir / "checkpoints" / "iter-000001.safetensors").exists():
         time.sleep(0.01)
     for flags in ([], ["--resume"], ["--overwrite"]):
         refusal = train("gail", "--run-dir", run_dir, *flags, iterations=10_000)
@@ -123,7 +123,7 @@ def test_a_second_process_is_refused_at_once_and_takes_over_after_a_kill(
         assert f"is in use by process {owner.number} on" in refusal.err
     owner.send(signal.SIGKILL)
     assert owner.wait().code == -signal.SIGKILL
-    last = checkpoint.newest_valid(run_dir / "checkpoints")
+    last = checkpoint.newest(run_dir / "checkpoints")
     assert last is not None
     resumed = train("gail", "--run-dir", run_dir, "--resume", iterations=last.iteration + 1)
     assert resumed.code == 0
@@ -167,8 +167,8 @@ def test_the_same_command_with_resume_starts_goes_on_and_is_done(
     assert train("trpo").code == 0  # into runs/<algorithm>/<task>/seed<S>-<stamp>
     (run_dir,) = (tmp_path / "runs" / "trpo" / "Reacher-v4").iterdir()
     assert run_dir.name.startswith("seed0-")
-    status = json.loads((run_dir / "status.json").read_text())
-    (run_dir / "status.json").write_text(json.dumps(status | {"status": "interrupted"}))
+    status = json.loads((run_dir / "run.json").read_text())
+    (run_dir / "run.json").write_text(json.dumps(status | {"status": "interrupted"}))
     resumed = train("trpo", "--resume", iterations=4)
     assert resumed.code == 0
     assert resumed.result["run_dir"] == str(run_dir)

@@ -16,7 +16,7 @@ import pytest
 from kill_campaign import num_records, wait_for_records
 from tiny_runs import as_flags, tiny, train_command
 
-from spacil.runs.checkpoints import checkpoint
+from spacil.runs import checkpoint
 
 NOBODY = 65534
 
@@ -66,7 +66,7 @@ def test_a_full_disk_costs_nothing_that_was_saved_and_the_run_goes_on_with_more_
     assert full.code == 74
     is_told = "is full" in full.err or "not enough disk space" in full.err  # found late or early
     assert is_told and "bytes needed" in full.err
-    saved = checkpoint.newest_valid(run_dir / "checkpoints")
+    saved = checkpoint.newest(run_dir / "checkpoints")
     assert saved is not None and 0 < saved.iteration < 8
     assert not any(name.startswith(".") for name in names_in(run_dir / "checkpoints"))
     disk("size=16m")
@@ -112,7 +112,7 @@ def test_running_out_of_memory_names_the_batch_and_can_be_tried_again(
     assert starved.code == 75
     assert "out of memory: " in starved.err and "GB were in use at most" in starved.err
     assert "batches of 500,000,000 steps in 10 envs on cpu" in starved.err
-    status = json.loads((tmp_path / "run" / "status.json").read_text())
+    status = json.loads((tmp_path / "run" / "run.json").read_text())
     assert status["status"] == "failed" and "out of memory" in status["reason"]
 
 
@@ -158,7 +158,7 @@ def test_an_env_that_aborts_the_process_costs_one_iteration_at_most(
     for start in (1, 2):
         aborted = processes.run(*command, "--resume", *as_flags(settings))
         assert aborted.code == -signal.SIGABRT
-        saved = checkpoint.newest_valid(tmp_path / "run" / "checkpoints")
+        saved = checkpoint.newest(tmp_path / "run" / "checkpoints")
         assert saved is not None and saved.iteration == start
 
 

@@ -23,7 +23,7 @@ from tiny_runs import as_flags, tiny
 
 from spacil import GAIL, TRPO
 from spacil.errors import EnvError, StorageError
-from spacil.runs.checkpoints import checkpoint
+from spacil.runs import checkpoint
 
 RUN = "from spacil.cli.main import main; main()"
 Train = Callable[..., Any]
@@ -135,9 +135,9 @@ def test_every_signal_that_ends_a_run_saves_it_first(
     ended = run.wait()
     assert ended.code == code
     assert f"{number.name}: saving after this iteration" in ended.err
-    saved = checkpoint.newest_valid(run_dir / "checkpoints")
+    saved = checkpoint.newest(run_dir / "checkpoints")
     assert saved is not None and saved.iteration == num_records(run_dir)
-    assert json.loads((run_dir / "status.json").read_text())["reason"] == number.name
+    assert json.loads((run_dir / "run.json").read_text())["reason"] == number.name
 
 
 def test_a_second_signal_does_not_claim_that_the_run_was_saved(
@@ -146,7 +146,7 @@ def test_a_second_signal_does_not_claim_that_the_run_was_saved(
     run_dir = tmp_path / "run"
     words = command(run_dir, iterations=9, steps_per_iteration=100_000, checkpoint_interval=9)
     run = processes.start(*words[3:])
-    while not (run_dir / "status.json").exists():
+    while not (run_dir / "run.json").exists():
         time.sleep(0.01)
     time.sleep(0.3)
     run.send(signal.SIGTERM)
@@ -170,7 +170,7 @@ def test_a_signal_after_the_last_iteration_finds_the_run_finished(
     ended = train("trpo", "--run-dir", tmp_path / "run")
     assert ended.code == 143
     assert "spacil: stopped by SIGTERM\n" in ended.err
-    assert '"finished"' in (tmp_path / "run" / "status.json").read_text()
+    assert '"finished"' in (tmp_path / "run" / "run.json").read_text()
     assert num_records(tmp_path / "run") == 3
 
 
@@ -188,11 +188,11 @@ def test_control_c_ends_the_iteration_before_it_leaves_learn(tmp_path: Path) -> 
     finally:
         signal.signal(signal.SIGINT, former)
     agent.save(tmp_path / "agent")
-    saved = checkpoint.read_best(tmp_path / "agent" / "checkpoints")
+    saved = checkpoint.best(tmp_path / "agent" / "checkpoints")
     assert saved is not None and saved.iteration >= 1
     calm.learn(iterations=saved.iteration)
     calm.save(tmp_path / "calm")
-    expected = checkpoint.read_best(tmp_path / "calm" / "checkpoints")
+    expected = checkpoint.best(tmp_path / "calm" / "checkpoints")
     assert expected is not None
     for name, tensor in expected.tensors.items():
         assert saved.tensors[name].equal(tensor), name

@@ -12,7 +12,7 @@ from demo_edits import with_tensors
 import spacil as library
 from spacil.demos.demonstrations import Demonstrations
 from spacil.errors import DivergedError
-from spacil.runs.checkpoints import checkpoint
+from spacil.runs import checkpoint
 
 Train = Callable[..., Any]
 
@@ -23,7 +23,7 @@ def metrics_of(run_dir: Path) -> list[dict[str, Any]]:
 
 
 def last_checkpoint(run_dir: Path) -> checkpoint.Checkpoint:
-    found = checkpoint.newest_valid(run_dir / "checkpoints")
+    found = checkpoint.newest(run_dir / "checkpoints")
     assert found is not None
     return found
 
@@ -65,7 +65,7 @@ def test_a_poisoned_policy_is_not_saved_and_the_last_checkpoint_is_intact(
         agent.save(tmp_path / "saved")
     assert not (tmp_path / "saved").exists()
     assert last_checkpoint(tmp_path / "run").content_hash == before
-    assert json.loads((tmp_path / "run" / "status.json").read_text())["status"] == "failed"
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["status"] == "failed"
     library.TRPO("Reacher-v4", **tiny("trpo")).learn(2, run_dir=tmp_path / "run")
     assert last_checkpoint(tmp_path / "run").iteration == 2
 

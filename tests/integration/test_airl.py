@@ -11,7 +11,7 @@ import torch
 import spacil as library
 from spacil.errors import DataError
 from spacil.policies.open import open_policy
-from spacil.runs.checkpoints import checkpoint
+from spacil.runs import checkpoint
 
 Tiny = Callable[..., dict[str, Any]]
 
@@ -99,7 +99,7 @@ def test_a_cost_that_does_not_fit_its_settings_is_refused_in_words(
     agent = library.AIRL("Reacher-v4", **tiny())
     agent.save(tmp_path / "saved")
     agent.close()
-    found = checkpoint.read_best(tmp_path / "saved" / "checkpoints")
+    found = checkpoint.best(tmp_path / "saved" / "checkpoints")
     assert found is not None
     document = {**found.document, "config": {**found.document["config"], **changes}}
     folder = checkpoint.write(tmp_path / "changed", found.iteration, found.tensors, document, {})

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import spacil
-from spacil.runs.checkpoints import checkpoint
+from spacil.runs import checkpoint
 
 ALGORITHMS = ("trpo", "gail", "spacil")
 
@@ -22,7 +22,7 @@ def state_after(tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> Callable
         agent.learn(iterations)
         agent.save(tmp_path / name)
         agent.close()
-        saved = checkpoint.read_best(tmp_path / name / "checkpoints")
+        saved = checkpoint.best(tmp_path / name / "checkpoints")
         assert saved is not None
         return saved
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import spacil
-from spacil.runs.checkpoints import checkpoint
+from spacil.runs import checkpoint
 
 RAW_ONLY_FIELDS = ("actions", "initial_qpos", "initial_qvel")
 
@@ -34,7 +34,7 @@ def test_clipped_actions_alone_give_the_bits_of_the_file_with_raw_ones(
         agent.learn(3)
         agent.save(tmp_path / name)
         agent.close()
-        saved = checkpoint.read_best(tmp_path / name / "checkpoints")
+        saved = checkpoint.best(tmp_path / name / "checkpoints")
         assert saved is not None
         return saved.tensors
 

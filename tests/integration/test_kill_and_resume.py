@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from kill_campaign import ALGORITHMS, num_records, run_trial, wait_for_records
 
-from spacil.runs.checkpoints import checkpoint
+from spacil.runs import checkpoint
+from spacil.runs.facts import read_run
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def finish(start: Any, state_of: Callable[[Path], Any], tmp_path: Path) -> Calla
     def finish(algorithm: str, **changes: Any) -> Any:
         finished = start(algorithm, **changes).wait()
         assert finished.code == 0, finished.err
-        assert json.loads((tmp_path / "run" / "status.json").read_text())["status"] == "finished"
+        assert json.loads((tmp_path / "run" / "run.json").read_text())["status"] == "finished"
         return state_of(tmp_path / "run")
 
     return finish
@@ -46,7 +47,7 @@ def kill_after(process: Any, run_dir: Path, records: int, delay: float) -> int:
 
 
 def best_iteration(checkpoints: Path) -> int:
-    best = checkpoint.read_best(checkpoints)
+    best = checkpoint.best(checkpoints)
     assert best is not None
     return best.iteration
 
@@ -54,7 +55,7 @@ def best_iteration(checkpoints: Path) -> int:
 @pytest.mark.parametrize(
     ("algorithm", "failpoint"),
     [
-        ("trpo", "checkpoint.after-tensors:3"),
+        ("trpo", "checkpoint.before-publish:3"),
         ("gail", "checkpoint.after-publish:4"),
         ("spacil", "checkpoint.during-prune:2"),
     ],
@@ -92,24 +93,22 @@ def test_kills_at_random_moments_leave_no_trace(
 def test_a_run_killed_before_its_first_checkpoint_begins_again(
     start: Any, finish: Callable[..., Any], uninterrupted: Callable[[str], Any], tmp_path: Path
 ) -> None:
-    assert start("gail", "checkpoint.after-stage").wait().code == -signal.SIGKILL
+    assert start("gail", "checkpoint.before-write").wait().code == -signal.SIGKILL
     assert num_records(tmp_path / "run") == 1
-    assert checkpoint.newest_valid(tmp_path / "run" / "checkpoints") is None
+    assert checkpoint.newest(tmp_path / "run" / "checkpoints") is None
     assert finish("gail") == uninterrupted("gail")
 
 
-def test_a_run_that_ends_before_a_best_it_lost_has_the_best_of_what_it_kept(
+def test_a_best_that_a_kill_withheld_is_written_by_the_resume(
     start: Any, finish: Callable[..., Any], tmp_path: Path
 ) -> None:
     checkpoints = tmp_path / "run" / "checkpoints"
     every = {"evaluation_interval": 1, "select": "last"}  # each one is the best so far
-    # Best 1, checkpoint 1, best 2: killed in the fourth one, checkpoint 2.
-    killed = start("gail", "checkpoint.after-stage:4", iterations=2, **every).wait()
+    killed = start("gail", "checkpoint.after-publish:2", iterations=2, **every).wait()
     assert killed.code == -signal.SIGKILL
-    assert best_iteration(checkpoints) == 2
-    finish("gail", iterations=1, **every)
-    told = json.loads((tmp_path / "run" / "eval.json").read_text())["best"]
-    assert best_iteration(checkpoints) == told["iteration"] == 1
+    assert best_iteration(checkpoints) == 1
+    finish("gail", iterations=2, **every)
+    assert best_iteration(checkpoints) == read_run(tmp_path / "run").best["iteration"] == 2
 
 
 @pytest.mark.parametrize(
@@ -131,9 +130,9 @@ def test_a_signal_saves_and_the_run_goes_on_later(
     assert stopped.code == code
     name = signal.Signals(number).name
     assert f"{name}: saving after this iteration" in stopped.err
-    status = json.loads((tmp_path / "run" / "status.json").read_text())
+    status = json.loads((tmp_path / "run" / "run.json").read_text())
     assert (status["status"], status["reason"]) == ("interrupted", name)
-    saved = checkpoint.newest_valid(tmp_path / "run" / "checkpoints")
+    saved = checkpoint.newest(tmp_path / "run" / "checkpoints")
     assert saved is not None and saved.iteration == num_records(tmp_path / "run")
     assert finish("gail") == uninterrupted("gail")
 
@@ -149,6 +148,6 @@ def test_a_second_signal_ends_the_process_at_once_and_nothing_saved_is_lost(
     stopped = process.wait()
     # Between the two it may have come to the end of its iteration, and saved it.
     assert stopped.code == (75 if "is not saved" in stopped.err else 143)
-    saved = checkpoint.newest_valid(tmp_path / "run" / "checkpoints")
+    saved = checkpoint.newest(tmp_path / "run" / "checkpoints")
     assert saved is not None and saved.iteration >= 1
     assert finish("gail") == uninterrupted("gail")

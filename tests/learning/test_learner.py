@@ -42,7 +42,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(
             )
             agent.close()
     assert state_of(tmp_path / "whole") == state_of(tmp_path / "stopped")
-    assert json.loads((tmp_path / "stopped" / "status.json").read_text())["status"] == "finished"
+    assert json.loads((tmp_path / "stopped" / "run.json").read_text())["status"] == "finished"
 
 
 def test_a_run_that_stopped_early_is_finished_and_evaluated(
@@ -53,7 +53,7 @@ def test_a_run_that_stopped_early_is_finished_and_evaluated(
     rows = state_of(tmp_path / "run").metrics
     assert len(rows) < 300
     assert result["last"]["iteration"] == rows[-1]["iteration"]
-    assert json.loads((tmp_path / "run" / "status.json").read_text())["status"] == "finished"
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["status"] == "finished"
 
 
 def test_a_cloning_run_is_read_like_any_other(
@@ -66,7 +66,7 @@ def test_a_cloning_run_is_read_like_any_other(
         assert done.code == 0
         assert done.result["provenance"]["iteration"] == trained[which]["iteration"]
         assert done.result["smoothness_j"] == pytest.approx(done.result["smoothness_j_own"])
-    for name in ("config.json", "metrics.jsonl", "eval.json", "learning_curve.png"):
+    for name in ("config.json", "metrics.jsonl", "run.json", "learning_curve.png"):
         assert (run_dir / name).is_file()
     assert trained["last"]["env_steps"] == 0
 

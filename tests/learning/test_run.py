@@ -15,9 +15,8 @@ from spacil.errors import ConfigError, RunDirError
 from spacil.learning.on_policy import OnPolicy
 from spacil.learning.run import Outcome, train_in_folder
 from spacil.learning.saved_run import restore, saved_config
-from spacil.runs import provenance
-from spacil.runs.checkpoints import checkpoint
-from spacil.runs.evaluations import read_evaluations
+from spacil.runs import checkpoint, provenance
+from spacil.runs.facts import read_run
 from spacil.runs.progress import Silent
 from spacil.runs.run_log import RUN_LOG, RunLog
 
@@ -45,7 +44,7 @@ def names_in(folder: Path) -> list[str]:
 
 
 def status_of(run_dir: Path) -> tuple[str, str]:
-    status = json.loads((run_dir / "status.json").read_text())
+    status = json.loads((run_dir / "run.json").read_text())
     return status["status"], status["reason"]
 
 
@@ -58,19 +57,18 @@ def test_a_finished_run_holds_everything_about_itself(
     assert outcome.best is not None and outcome.last is not None
     assert outcome.last["iteration"] == 5
     assert names_in(tmp_path / "run") == [
-        *("checkpoints", "config.json", "eval.json", "metrics.jsonl", "owner.json", "run.lock"),
-        *("status.json", "tensorboard"),
+        *("checkpoints", "metrics.jsonl", "run.json", "run.lock", "tensorboard"),
     ]
     assert status_of(tmp_path / "run") == ("finished", "")
-    kept = read_evaluations(tmp_path / "run" / "eval.json")
+    kept = read_run(tmp_path / "run")
     assert (kept.best, kept.last) == (outcome.best, outcome.last)
-    assert kept.identity is not None and kept.identity.seed == config.run.seed
+    assert kept.config == config
     lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
     evaluated = [row for row in rows if "average_return" in row]
     assert [row["iteration"] for row in evaluated] == [0, 2, 4, 5]
     assert outcome.best["average_return"] == max(row["average_return"] for row in evaluated[1:])
-    best = checkpoint.read_best(tmp_path / "run" / "checkpoints")
+    best = checkpoint.best(tmp_path / "run" / "checkpoints")
     assert best is not None and best.iteration == outcome.best["iteration"]
 
 
@@ -78,9 +76,8 @@ def test_checkpoints_come_at_their_interval_and_at_the_end(
     config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
 ) -> None:
     trained(with_settings(config, {"checkpoint_interval": 2, "evaluation_interval": 100}))
-    assert names_in(tmp_path / "run" / "checkpoints") == [
-        *("LATEST", "best", "iter-000002", "iter-000004", "iter-000005")
-    ]
+    kept = [checkpoint.BEST, *map(checkpoint.file_name, (2, 4, 5))]
+    assert names_in(tmp_path / "run" / "checkpoints") == kept
 
 
 def test_a_run_that_is_stopped_saves_where_it_is_and_goes_on_from_there(
@@ -96,7 +93,7 @@ def test_a_run_that_is_stopped_saves_where_it_is_and_goes_on_from_there(
     outcome = trained(rare, on_iteration=stop_after_three)
     assert outcome.exit_code == 0 and seen == [1, 2, 3]
     assert status_of(tmp_path / "run") == ("interrupted", "stopped by a callback")
-    assert "iter-000003" in names_in(tmp_path / "run" / "checkpoints")
+    assert checkpoint.file_name(3) in names_in(tmp_path / "run" / "checkpoints")
     trained(rare, resume=True, on_iteration=stop_after_three)
     assert seen == [1, 2, 3, 4, 5]
     assert status_of(tmp_path / "run") == ("finished", "")
@@ -113,7 +110,7 @@ def test_an_error_in_training_is_the_status_and_the_checkpoints_stay(
     with pytest.raises(OSError, match="camera"):
         trained(config, on_iteration=fail)
     assert status_of(tmp_path / "run") == ("failed", "OSError: the camera fell off")
-    last = checkpoint.newest_valid(tmp_path / "run" / "checkpoints")
+    last = checkpoint.newest(tmp_path / "run" / "checkpoints")
     assert last is not None and last.iteration == 1
 
 
@@ -135,11 +132,11 @@ def test_a_start_that_fails_leaves_no_folder_and_an_old_run_as_it_was(
     start(run_dir=tmp_path / "mine")
     assert (tmp_path / "mine").is_dir()
     trained(config)
-    (tmp_path / "run" / "owner.json").unlink()
+    (tmp_path / "run" / "run.lock").unlink()
     before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
     start(run_dir=tmp_path / "run", overwrite=True)
     start(run_dir=tmp_path / "run", resume=True)
-    (tmp_path / "run" / "owner.json").unlink()
+    (tmp_path / "run" / "run.lock").unlink()
     assert before == {
         path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()
     }
@@ -200,12 +197,12 @@ def test_a_checkpoint_knows_the_settings_it_was_written_under(
     config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
 ) -> None:
     trained(config)
-    last = checkpoint.newest_valid(tmp_path / "run" / "checkpoints")
+    last = checkpoint.newest(tmp_path / "run" / "checkpoints")
     assert last is not None
     assert saved_config(last) == config
     assert not FREE_TO_CHANGE_ON_RESUME & set(last.document["config"])
-    assert last.manifest["provenance"]["commit"] == provenance.source_commit()
-    assert last.manifest["provenance"]["software"]["spacil"] == spacil.__version__
+    assert last.notes["commit"] == provenance.source_commit()
+    assert last.notes["software"]["spacil"] == spacil.__version__
 
 
 def test_the_checkpoint_of_another_run_is_not_gone_on_from(
@@ -213,7 +210,7 @@ def test_the_checkpoint_of_another_run_is_not_gone_on_from(
 ) -> None:
     """Same sizes, env and demonstrations, but other settings: somebody copied it here."""
     trained(config)
-    found = checkpoint.newest_valid(tmp_path / "run" / "checkpoints")
+    found = checkpoint.newest(tmp_path / "run" / "checkpoints")
     assert found is not None
     other = OnPolicy(with_settings(config, {"max_kl": 0.5}), config.task, None)
     try:

@@ -1,5 +1,6 @@
 """What a checkpoint may say about the run that it is of."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import torch
 
 from spacil.errors import StorageError
 from spacil.learning import saved_run
-from spacil.runs.checkpoints import checkpoint
+from spacil.runs import checkpoint
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,8 @@ from spacil.runs.checkpoints import checkpoint
 def test_sizes_may_not_exceed_twice_what_the_checkpoint_holds(
     settings: dict[str, Any], is_refused: bool
 ) -> None:
-    found = checkpoint.Checkpoint(3, {"a": torch.zeros(60), "b": torch.zeros(5, 8)}, {}, {})
+    tensors = {"a": torch.zeros(60), "b": torch.zeros(5, 8)}
+    found = checkpoint.Checkpoint(Path("x"), 3, tensors, {}, {}, "")
     if not is_refused:
         saved_run._require_held_sizes(settings, found)
         return

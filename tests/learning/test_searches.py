@@ -310,7 +310,7 @@ def test_the_last_policy_of_a_run_is_its_newest_one(tmp_path: Path) -> None:
     last = load_policy(tmp_path / "run", "last")
     assert last.provenance["iteration"] == 6
     assert torch.equal(last.policy.mean(states), agent._learner.evaluated_policy.mean(states))
-    folder = tmp_path / "run" / "checkpoints" / "iter-000006"
+    folder = tmp_path / "run" / "checkpoints" / "iter-000006.safetensors"
     assert torch.equal(load_policy(folder).policy.mean(states), last.policy.mean(states))
     agent.close()
 
@@ -814,7 +814,7 @@ def test_the_command_line_says_what_became_of_the_wishes(
     assert "smoothest: 50.0% of the demonstrator's return: " in done.out
     assert "fluctuation target 0.000: not met: the action change is still above it" in done.out
     assert "action change" in done.err and "E|da|" in done.out
-    config = json.loads((tmp_path / "a" / "config.json").read_text())
+    config = json.loads((tmp_path / "a" / "run.json").read_text())["config"]
     assert (config["smoothest"], config["select"]) == (True, "smoothest")
     result = spacil(
         *("train", "spacil", "--task", REACHER, *flags, "--run-dir", tmp_path / "b", "--json"),

@@ -18,7 +18,7 @@ from spacil.measuring.frames import choose_frame, frame_facts, local_j, mean_j
 from spacil.measuring.measure import measure_smoothness
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.open import load_policy, open_policy, save_policy
-from spacil.runs.checkpoints import checkpoint
+from spacil.runs import checkpoint
 from spacil.smoothness.metric import MAX_DENSE_ACTIONS
 
 Spacil = Callable[..., Any]
@@ -156,7 +156,7 @@ def test_a_thinned_run_of_before_has_the_demonstrators_j_too(
 ) -> None:
     run = tmp_path / "run"
     trained = train("bc", "--run-dir", run, "--demo-every", 5, iterations=1).result["demonstrator"]
-    document = json.loads((run / "inputs.json").read_text())
+    document = json.loads((run / "run.json").read_text())["inputs"]
     before = document["demonstrator"] | dict.fromkeys(("smoothness_j", "action_fluctuation"))
     (run / "inputs.json").write_text(json.dumps(document | {"demonstrator": before}))
     evaluated = spacil("evaluate", run, "--episodes", 1, "--json").result["demonstrator"]
@@ -187,7 +187,7 @@ def test_a_resumed_run_keeps_the_frame_of_its_checkpoint(train: Spacil, tmp_path
     run = tmp_path / "run"
 
     def kept_hash() -> str:
-        found = checkpoint.newest_valid(run / "checkpoints")
+        found = checkpoint.newest(run / "checkpoints")
         assert found is not None
         return str(found.document["common_frame"]["hash"])
 

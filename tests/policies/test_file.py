@@ -13,13 +13,12 @@ import numpy as np
 import pytest
 import torch
 
-from spacil import TRPO
+from spacil import TRPO, storage
 from spacil.errors import DataError, SpacilError, StorageError
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.file import FORMAT, FORMAT_VERSION
 from spacil.policies.open import load_policy, save_policy
-from spacil.runs.checkpoints import checkpoint
-from spacil.storage import sealed_file as single_file
+from spacil.runs import checkpoint
 
 ACT = """
 import sys
@@ -106,12 +105,14 @@ def test_a_run_folder_gives_its_best_or_its_last_policy_and_a_checkpoint_its_own
     finished_run: Path,
 ) -> None:
     checkpoints = finished_run / "checkpoints"
-    last, best = checkpoint.newest_valid(checkpoints), checkpoint.read_best(checkpoints)
+    last, best = checkpoint.newest(checkpoints), checkpoint.best(checkpoints)
     assert last is not None and best is not None
     expected = {
         (finished_run, "last"): last,
         (finished_run, "best"): best,
-        (checkpoints / "iter-000001", "best"): checkpoint.read(checkpoints / "iter-000001"),
+        (checkpoints / "iter-000001.safetensors", "best"): checkpoint.read(
+            checkpoints / "iter-000001.safetensors"
+        ),
     }
     weight = "mean_net.layers.0.weight"
     for (source, which), found in expected.items():
@@ -123,7 +124,7 @@ def test_a_run_folder_gives_its_best_or_its_last_policy_and_a_checkpoint_its_own
 
 def test_a_folder_without_a_policy_says_what_was_expected(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match="expected a run folder, a checkpoint folder or"):
+    with pytest.raises(DataError, match="expected a run folder, a checkpoint or"):
         load_policy(tmp_path / "empty")
     with pytest.raises(DataError, match=r"missing: no such file or folder$"):
         load_policy(tmp_path / "missing")
@@ -145,7 +146,7 @@ def test_a_saved_agent_has_no_last_policy(
 
 def test_a_run_without_the_wanted_checkpoint_says_which_one_there_is(finished_run: Path) -> None:
     checkpoints = finished_run / "checkpoints"
-    shutil.rmtree(checkpoints / "best")
+    (checkpoints / checkpoint.BEST).unlink()
     with pytest.raises(DataError, match="not evaluated yet: --which last takes the newest policy"):
         load_policy(finished_run)
     assert load_policy(finished_run, "last").task == "Reacher-v4"
@@ -159,15 +160,13 @@ def test_a_damaged_checkpoint_falls_back_or_is_refused(
     finished_run: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     checkpoints = finished_run / "checkpoints"
-    (checkpoints / "iter-000003" / "state.safetensors").write_bytes(b"damaged")
-    with pytest.raises(StorageError, match="does not match the manifest"):
-        load_policy(checkpoints / "iter-000003")
+    (checkpoints / "iter-000003.safetensors").write_bytes(b"damaged")
+    with pytest.raises(StorageError, match="damaged, or of another kind"):
+        load_policy(checkpoints / "iter-000003.safetensors")
     assert load_policy(finished_run, "last").provenance["iteration"] == 2
-    assert "set aside damaged checkpoint iter-000003" in caplog.text
-    for best in (checkpoints / "best").glob("iter-*"):
-        shutil.rmtree(best)
-        best.mkdir()
-    with pytest.raises(StorageError, match=r"no checkpoint in .* is valid"):
+    assert "damaged checkpoint iter-000003" in caplog.text
+    (checkpoints / checkpoint.BEST).write_bytes(b"damaged")
+    with pytest.raises(StorageError, match=r"best\.safetensors: not a checkpoint file"):
         load_policy(finished_run, "best")
 
 
@@ -191,10 +190,10 @@ def test_a_file_of_another_kind_is_refused(saved: Path) -> None:
     torch.save({"weight": torch.zeros(3)}, saved)
     with pytest.raises(DataError, match=r"torch\.save files hold pickles and are never opened"):
         load_policy(saved)
-    single_file.save(saved, {}, {}, "spacil-demonstrations", 1)
+    storage.save_sealed(saved, {}, {}, "spacil-demonstrations", 1)
     with pytest.raises(DataError, match="but not a policy file"):
         load_policy(saved)
-    single_file.save(saved, {}, {}, FORMAT, FORMAT_VERSION + 1)
+    storage.save_sealed(saved, {}, {}, FORMAT, FORMAT_VERSION + 1)
     with pytest.raises(DataError, match=f"format version {FORMAT_VERSION + 1}, this spacil reads"):
         load_policy(saved)
 
@@ -232,19 +231,19 @@ FORGERIES: dict[str, Forge] = {
 def test_a_file_with_a_correct_hash_and_a_policy_that_cannot_act_is_refused(
     saved: Path, kind: str
 ) -> None:
-    tensors, document = single_file.load(saved, FORMAT, FORMAT_VERSION)
+    sealed = storage.load_sealed(saved, FORMAT, FORMAT_VERSION)
+    tensors, document = sealed.tensors, sealed.document
     FORGERIES[kind](tensors, document)
-    single_file.save(saved, tensors, document, FORMAT, FORMAT_VERSION)
+    storage.save_sealed(saved, tensors, document, FORMAT, FORMAT_VERSION)
     with pytest.raises(DataError, match=str(saved)):
         load_policy(saved)
 
 
 def test_a_checkpoint_with_nan_weights_is_refused(finished_run: Path) -> None:
-    last = checkpoint.newest_valid(finished_run / "checkpoints")
+    last = checkpoint.newest(finished_run / "checkpoints")
     assert last is not None
     last.tensors["policy.mean_net.layers.1.bias"][0] = torch.nan
-    forged = (last.tensors, last.document, last.manifest["provenance"])
-    checkpoint.write(finished_run / "checkpoints", 4, *forged)
+    checkpoint.write(finished_run / "checkpoints", last.iteration, last.state)
     with pytest.raises(DataError, match="weights that are not finite"):
         load_policy(finished_run, "last")
 

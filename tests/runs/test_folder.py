@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,12 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from generated_runs import write_run
 from run_folders import finish, names_in, open_run, some_config
 
-from spacil import storage
-from spacil.config.flat import flat_settings
-from spacil.errors import ConfigError, RunDirError
-from spacil.runs import folder, resuming
+from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings
+from spacil.errors import ConfigError, DataError, RunDirError
+from spacil.policies.open import load_policy
+from spacil.runs import folder
+from spacil.runs.facts import read_run
+from spacil.runs.folder import check_resumable, named_runs, runs_inside, safe_folder_name
 
 # --- making a folder
 
@@ -25,14 +29,10 @@ def test_a_run_gets_a_folder_of_its_own_with_its_settings(tmp_path: Path) -> Non
     with open_run(config, root=tmp_path / "runs") as run:
         assert run.path.parent == tmp_path / "runs" / "spacil" / "Hopper-v4"
         assert run.path.name.startswith("seed3-20")
-        assert names_in(run.path) == ["config.json", "owner.json", "run.lock", "status.json"]
-        assert resuming.config_of_run(run.path) == config
-        assert resuming.status_of_run(run.path) == "running"
-        content = (run.path / "config.json").read_bytes()
-        assert content == storage.canonical_json(flat_settings(config))
-        owner = json.loads((run.path / "owner.json").read_text())
-        assert owner.keys() == {"host", "pid", "boot_id", "started", "token"}
-        assert owner["pid"] == os.getpid()
+        assert names_in(run.path) == ["run.json", "run.lock"]
+        facts = read_run(run.path)
+        assert (facts.config, facts.status) == (config, "running")
+        assert (run.path / "run.lock").read_text().startswith(f"process {os.getpid()} on ")
 
 
 def test_runs_that_start_within_one_second_get_different_folders(tmp_path: Path) -> None:
@@ -52,28 +52,16 @@ def test_runs_that_start_within_one_second_get_different_folders(tmp_path: Path)
 def test_odd_folder_names_work(tmp_path: Path, name: str) -> None:
     finish(tmp_path / name / "run")
     finish(tmp_path / name / "run", resume=True)
-    assert resuming.status_of_run(tmp_path / name / "run") == "finished"
+    assert read_run(tmp_path / name / "run").status == "finished"
 
 
-@pytest.mark.parametrize("stopped_after", ["owner.json", "config.json", "status.json"])
-def test_a_signal_between_the_first_files_leaves_no_folder_or_a_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped_after: str
-) -> None:
-    write_json = storage.write_json
-
-    def write_and_be_stopped(path: Path, document: object) -> None:
-        write_json(path, document)
-        if path.name == stopped_after:
-            monkeypatch.setattr(storage, "write_json", write_json)
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(storage, "write_json", write_and_be_stopped)
+def test_a_start_that_fails_before_it_begins_leaves_no_folder(tmp_path: Path) -> None:
     with (
         pytest.raises(KeyboardInterrupt),
-        folder.open_run(some_config(), run_dir=tmp_path / "run", resume=True) as run,
+        folder.open_run(some_config(), run_dir=tmp_path / "run", resume=True),
     ):
-        run.begin()
-    assert (tmp_path / "run").exists() == (stopped_after == "status.json")
+        raise KeyboardInterrupt
+    assert not (tmp_path / "run").exists()
     finish(tmp_path / "run", resume=True)
 
 
@@ -90,7 +78,7 @@ def test_a_linked_folder_works_and_is_held_under_both_names(tmp_path: Path) -> N
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     with open_run(some_config(), run_dir=tmp_path / "link" / "run"):
-        assert (tmp_path / "real" / "run" / "config.json").exists()
+        assert (tmp_path / "real" / "run" / "run.json").exists()
         with pytest.raises(RunDirError, match="in use"):
             open_run(some_config(), run_dir=tmp_path / "real" / "run", resume=True)
 
@@ -151,10 +139,8 @@ def test_overwriting_deletes_the_run_and_nothing_else(
     (path / "checkpoints").symlink_to(elsewhere)
     (path / "thesis.tex").write_text("mine")
     with open_run(some_config(max_kl=0.5), run_dir=path, overwrite=True) as run:
-        assert names_in(path) == [
-            *("config.json", "owner.json", "run.lock", "status.json", "thesis.tex")
-        ]
-        assert resuming.config_of_run(run.path) == some_config(max_kl=0.5)
+        assert names_in(path) == ["run.json", "run.lock", "thesis.tex"]
+        assert read_run(run.path).config == some_config(max_kl=0.5)
     assert "thesis.tex" in caplog.text
     assert names_in(elsewhere) == ["precious"]
 
@@ -164,9 +150,9 @@ def test_overwriting_deletes_the_run_and_nothing_else(
     "files",
     [
         {"thesis.tex": b"mine"},
-        {"config.json": b'{"algorithm": "spacil", "task": "Hopper-v4", "seed": 1}'},
-        {"config.json": b'{"model": "of another program"}', "run.lock": b""},
-        {"config.json": b"not json", "run.lock": b"", "metrics.jsonl": b""},
+        {"run.json": b'{"algorithm": "spacil", "task": "Hopper-v4", "seed": 1}'},
+        {"run.json": b"not json", "metrics.jsonl": b""},
+        {"run.lock": b"", "metrics.jsonl": b""},
     ],
     ids=lambda files: "+".join(files),
 )
@@ -182,10 +168,10 @@ def test_a_folder_of_somebody_else_is_left_untouched(
 
 def test_what_a_process_killed_in_its_first_moments_left_is_no_obstacle(tmp_path: Path) -> None:
     dead = "0123456789abcdef" * 2
-    for name in ("run.lock", "owner.json", f".tmp-{dead}", f".trash-checkpoints-{dead}"):
+    for name in ("run.lock", f".tmp-{dead}"):
         (tmp_path / name).write_bytes(b"")
     finish(tmp_path)
-    assert names_in(tmp_path) == ["config.json", "owner.json", "run.lock", "status.json"]
+    assert names_in(tmp_path) == ["run.json", "run.lock"]
 
 
 @pytest.mark.parametrize("options", [{"resume": True, "run_dir": Path("x")}, {}], ids=repr)
@@ -233,7 +219,7 @@ def test_a_second_process_is_refused_at_once_and_takes_over_after_a_kill(
         owner.wait()
         with open_run(some_config(), run_dir=path, resume=True):
             assert f"process {owner.pid}" in caplog.text
-            assert json.loads((path / "owner.json").read_text())["pid"] == os.getpid()
+            assert f"process {os.getpid()} on" in (path / "run.lock").read_text()
     finally:
         owner.kill()
         owner.communicate()
@@ -258,8 +244,8 @@ def test_an_error_that_leaves_the_run_is_its_status_and_goes_on_its_way(tmp_path
         open_run(some_config(), run_dir=tmp_path / "run"),
     ):
         _ = 1 / 0
-    status = json.loads((tmp_path / "run" / "status.json").read_text())
-    assert (status["status"], status["reason"]) == ("failed", "ZeroDivisionError: division by zero")
+    facts = read_run(tmp_path / "run")
+    assert (facts.status, facts.reason) == ("failed", "ZeroDivisionError: division by zero")
 
 
 def test_a_status_given_before_the_error_stays(tmp_path: Path) -> None:
@@ -269,4 +255,141 @@ def test_a_status_given_before_the_error_stays(tmp_path: Path) -> None:
     ):
         run.mark("interrupted", "SIGTERM")
         raise SystemExit(143)
-    assert json.loads((tmp_path / "run" / "status.json").read_text())["reason"] == "SIGTERM"
+    assert read_run(tmp_path / "run").reason == "SIGTERM"
+
+
+# --- resuming
+
+
+def another_value(value: Any) -> Any:
+    match value:
+        case bool():
+            return not value
+        case int() | float():
+            return value + 1
+        case str():
+            return value + "x"
+        case _:
+            return [*value, 1]
+
+
+@pytest.mark.parametrize("name", flat_settings(some_config()))
+def test_each_setting_is_fixed_or_free_on_resume(name: str) -> None:
+    saved = json.loads(json.dumps(flat_settings(some_config())))
+    changed = saved | {name: another_value(saved[name])}
+    if name in FREE_TO_CHANGE_ON_RESUME:
+        check_resumable(saved, changed)
+        return
+    line = f"\n  {name}: {saved[name]} -> {changed[name]}\n"
+    with pytest.raises(ConfigError, match=re.escape(line)):
+        check_resumable(saved, changed)
+
+
+def test_a_setting_that_one_side_does_not_have_is_a_change() -> None:
+    flat = flat_settings(some_config())
+    check_resumable(flat, flat)
+    with pytest.raises(ConfigError, match=r"from_the_future: 1 -> \(none\)"):
+        check_resumable(flat | {"from_the_future": 1}, flat)
+    with pytest.raises(ConfigError, match=r"max_kl: \(none\) -> 0.03"):
+        check_resumable({k: v for k, v in flat.items() if k != "max_kl"}, flat)
+
+
+def test_a_resumed_run_keeps_its_files_and_records_what_was_free_to_change(tmp_path: Path) -> None:
+    path = finish(tmp_path / "run")
+    (path / "metrics.jsonl").write_bytes(b'{"iteration": 1}\n')
+    with open_run(some_config(iterations=900), run_dir=path, resume=True):
+        facts = read_run(path)
+        assert (facts.config.run.iterations, facts.status) == (900, "running")
+        assert (path / "metrics.jsonl").read_bytes() == b'{"iteration": 1}\n'
+
+
+def test_resuming_in_an_empty_folder_starts_there_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    finish(tmp_path / "new", resume=True)
+    assert "nothing to resume" in caplog.text
+
+
+def test_resuming_without_a_folder_takes_the_newest_unfinished_run_of_these_settings(
+    tmp_path: Path,
+) -> None:
+    def resumed(**settings: Any) -> Path:
+        with open_run(some_config(**settings), root=tmp_path, resume=True) as run:
+            return run.path
+
+    with pytest.raises(RunDirError, match="no unfinished run"):
+        resumed()
+    runs = [open_run(some_config(), root=tmp_path) for _ in range(4)]
+    runs += [
+        open_run(some_config(**other), root=tmp_path) for other in ({"max_kl": 0.5}, {"seed": 33})
+    ]
+    for run in runs:
+        run.close()
+    runs[3].mark("finished")
+    (runs[2].path / "run.json").write_bytes(b"{")
+    assert resumed(iterations=9) == resumed() == runs[1].path
+    runs[1].mark("interrupted", "SIGTERM")
+    assert resumed() == runs[1].path
+    for run in runs:
+        run.mark("finished")
+    with pytest.raises(RunDirError, match="no unfinished run"):
+        resumed()
+
+
+# --- where runs lie
+
+
+def aged_run(path: Path, seconds: int) -> Path:
+    """A run that was started so many seconds after the epoch."""
+    run = write_run(path)
+    os.utime(run / "run.json", (seconds, seconds))
+    return run
+
+
+def test_runs_are_found_at_any_depth_with_the_latest_first(tmp_path: Path) -> None:
+    old = aged_run(tmp_path / "gail" / "Hopper-v4" / "seed0", seconds=1)
+    new = aged_run(tmp_path / "mine", seconds=2)
+    (tmp_path / "link").symlink_to(new)
+    assert runs_inside(tmp_path) == [new, old]
+
+
+def test_a_huge_tree_is_not_searched_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder, "_MAX_SEARCHED", 4)
+    for i in range(6):
+        aged_run(tmp_path / f"{i}", seconds=i)
+    assert len(runs_inside(tmp_path)) == 3  # the folder itself was looked at too
+
+
+def test_long_lists_end_with_a_count(tmp_path: Path) -> None:
+    assert not named_runs(tmp_path) and not named_runs(tmp_path / "nowhere")
+    for i in range(7):
+        aged_run(tmp_path / f"run{i}", seconds=i)
+    lines = named_runs(tmp_path).splitlines()
+    assert [Path(line).name for line in lines[1:-1]] == ["run6", "run5", "run4", "run3", "run2"]
+    assert lines[-1] == "and 2 more"
+
+
+def test_a_part_of_a_run_is_refused_with_the_run(tmp_path: Path) -> None:
+    run = aged_run(tmp_path / "runs" / "gail", seconds=1)
+    assert named_runs(run / "checkpoints") == f"; it is part of a run, name that: {run}"
+    with pytest.raises(DataError, match="expected a run folder") as refused:
+        load_policy(tmp_path / "runs")
+    assert str(refused.value).endswith(f"; name one of the runs in it, the latest first:\n{run}")
+
+
+ODD_TASKS = ["ALE/Pong-v5", "ALE:Pong-v5", "module:Env-v0", "..", ".", "", "/", "-rf", ".git",
+             "a b", "a'b\"c", "a\nb", "Läufer-v0", "走る", "x" * 300, "a\0b", "\ud800"]  # fmt: skip
+
+
+def test_task_names_become_distinct_safe_folder_names() -> None:
+    assert [safe_folder_name(task) for task in ("Hopper-v4", "my_env.v1")] == [
+        "Hopper-v4",
+        "my_env.v1",
+    ]
+    names = [safe_folder_name(task) for task in ODD_TASKS]
+    assert len(set(names)) == len(names)
+    for name in names:
+        assert name.isascii() and len(name) <= 128
+        assert set("/:\0\n '\"").isdisjoint(name) and name[0] not in ".-"

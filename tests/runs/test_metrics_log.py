@@ -9,8 +9,7 @@ import pytest
 
 from spacil.errors import StorageError
 from spacil.runs import metrics_log
-from spacil.runs.metrics_log import BEFORE_THE_START, MetricsLog
-from spacil.runs.tensorboard import step_of, tag_of
+from spacil.runs.metrics_log import BEFORE_THE_START, MetricsLog, step_of, tag_of
 
 
 def record_many(path: Path, first: int, last: int) -> None:

@@ -18,11 +18,11 @@ import safetensors.torch
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from spacil.storage.faults import describe
 
 from spacil import storage
 from spacil.errors import StorageError
 from spacil.storage import DamagedFileError
-from spacil.storage.faults import describe
 
 SEED = 7
 

@@ -20,8 +20,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from spacil import storage
-
 Rng = random.Random
 ByteDamage = Callable[[bytes, Rng], bytes]
 PlaceDamage = Callable[[Path, Rng], None]
@@ -367,47 +365,6 @@ def _other_kind(value: Any, rng: Rng) -> Any:
         and not (is_number and isinstance(other, int | float) and not isinstance(other, bool))
     ]
     return rng.choice(others)
-
-
-def reseal_manifest(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """Forge a manifest whose own hash is right, as an attacker would."""
-    path = folder / "manifest.json"
-    manifest = json.loads(path.read_text())
-    del manifest["seal"]
-    change(manifest)
-    manifest["seal"] = storage.document_hash(manifest)
-    path.write_bytes(storage.canonical_json(manifest))
-
-
-def _file_renamed(manifest: dict[str, Any], name: str) -> None:
-    manifest["files"][name] = manifest["files"].pop("state.json")
-
-
-MANIFEST_FORGERIES: dict[str, Callable[[dict[str, Any], Rng], None]] = {
-    "a path that climbs": lambda manifest, rng: _file_renamed(
-        manifest, "../" * rng.randint(1, 9) + "etc/passwd"
-    ),
-    "an absolute path": lambda manifest, rng: _file_renamed(manifest, "/etc/passwd"),
-    "a third file": lambda manifest, rng: manifest["files"].update(
-        {"run.sh": {"size": 1, "sha256": "0" * 64}}
-    ),
-    "a huge size": lambda manifest, rng: manifest["files"]["state.safetensors"].update(size=2**62),
-    "a negative size": lambda manifest, rng: manifest["files"]["state.json"].update(size=-1),
-    "a size in words": lambda manifest, rng: manifest["files"]["state.json"].update(size="all"),
-    "another hash": lambda manifest, rng: manifest["files"]["state.json"].update(
-        sha256=f"{rng.getrandbits(256):064x}"
-    ),
-    "another content hash": lambda manifest, rng: manifest.update(
-        content_hash=f"{rng.getrandbits(256):064x}"
-    ),
-    "another format": lambda manifest, rng: manifest.update(format="spacil-demonstrations"),
-    "a later version": lambda manifest, rng: manifest.update(format_version=rng.randint(2, 99)),
-    "a version in words": lambda manifest, rng: manifest.update(format_version="1"),
-    "an iteration in words": lambda manifest, rng: manifest.update(iteration="3"),
-    "no iteration": lambda manifest, rng: manifest.pop("iteration"),
-    "an unknown field": lambda manifest, rng: manifest.update(run_after_loading="rm -r ."),
-    "provenance in words": lambda manifest, rng: manifest.update(provenance="mine"),
-}
 
 
 def copy_of(folder: Path, target: Path) -> Path:

@@ -1,15 +1,23 @@
 """Run folders with made-up results: files as training writes them, in milliseconds."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from spacil import storage
 from spacil.comparison.demonstrator import demonstrator_of
 from spacil.config.defaults import default_config
-from spacil.config.flat import flat_settings, with_user_settings
-from spacil.runs.checkpoints import checkpoint
-from spacil.runs.evaluations import FreshEvaluations, RunIdentity, evaluations_of, write_evaluations
+from spacil.config.flat import with_user_settings
+from spacil.runs.facts import (
+    DemoInputs,
+    FreshEvaluations,
+    RunInputs,
+    best_and_last,
+    new_facts,
+)
+from spacil.runs.facts import (
+    write_run as write_facts,
+)
 
 _OTHER_METRICS = {f"metric_{k}_of_an_iteration": 0.012345678901234567 for k in range(30)}
 """As many numbers as a line of metrics.jsonl has"""
@@ -54,10 +62,8 @@ def write_run(
     """
     config = default_config(algorithm, task)
     config = with_user_settings(config, {"seed": seed, "iterations": iterations, **settings})
-    path.mkdir(parents=True)
-    storage.write_json(path / "config.json", flat_settings(config))
+    (path / "checkpoints").mkdir(parents=True)
     (path / "run.lock").touch()
-    storage.write_json(path / "status.json", {"status": "finished", "reason": "", "updated": ""})
     rows: list[dict[str, Any]] = []
     for i in range(1, iterations + 1):
         row = {"iteration": i, "env_steps": 100 * i, "seconds_policy": 0.5, **_OTHER_METRICS}
@@ -66,20 +72,26 @@ def write_run(
             row |= evaluation(final_return * i / iterations, j) | {"seconds_evaluation": 1.0}
         rows.append(row)
     (path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = evaluations_of(config, rows)
-    identity = RunIdentity("0.1.0", algorithm, task, seed, "c" * 40)
     again = None
     if fresh is not None:
         row = evaluation(*fresh, num_episodes=150, iteration=iterations)
         row |= {"smoothness_j_demo_states": 3 * fresh[1], "smoothness_j_ball": 0.9 * fresh[1]}
         row |= {"smoothness_jeffreys": 1e-4, "spectrum_score": 0.5, "random_return": 0.0}
         again = FreshEvaluations(0, 150, row, row | {"average_return": fresh[0] - 100})
-    write_evaluations(path / "eval.json", type(found)(identity, found.best, found.last, again))
     known = demonstrator_of(task)
     if frame is None:
         frame = "f" * 64 if known is None else known.frame_hash
-    document: dict[str, Any] = {"demonstrations": demonstrations}
-    if frame:
-        document["common_frame"] = {"hash": frame, "source": "made-up demonstrations"}
-    checkpoint.write_best(path / "checkpoints", iterations, {}, document, {})
+    best, last = best_and_last(rows)
+    write_facts(
+        replace(
+            new_facts(path, config),
+            status="finished",
+            inputs=RunInputs(task, True, DemoInputs((), content_hash=demonstrations)),
+            common_frame={"hash": frame, "source": "made-up demonstrations"} if frame else None,
+            best=best,
+            last=last,
+            fresh=again,
+            commit="c" * 40,
+        )
+    )
     return path

@@ -30,7 +30,7 @@ from figures import record_figure
 from run_state import RunState, state_of_run
 from tiny_runs import train_command
 
-from spacil.runs.checkpoints import checkpoint
+from spacil.runs import checkpoint
 
 ALGORITHMS = ("trpo", "gail", "spacil")
 LABELS = re.findall(r'failpoint\("(.+?)"\)', Path(checkpoint.__file__).read_text())
@@ -77,7 +77,7 @@ def wait_for_records(run_dir: Path, wanted: int, seconds: float = 60) -> None:
 
 
 def lost_iterations(run_dir: Path) -> int:
-    saved = checkpoint.newest_valid(run_dir / "checkpoints")
+    saved = checkpoint.newest(run_dir / "checkpoints")
     return num_records(run_dir) - (0 if saved is None else saved.iteration)
 
 

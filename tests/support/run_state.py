@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spacil.runs import metrics_log
-from spacil.runs.checkpoints import checkpoint
+from spacil.runs import checkpoint, metrics_log
 
 
 @dataclass(frozen=True)
@@ -17,8 +16,8 @@ class RunState:
 
 def state_of_run(run_dir: Path) -> RunState:
     """The last checkpoint's content, the best one's, and metrics without wall-clock time."""
-    last = checkpoint.newest_valid(run_dir / "checkpoints")
-    best = checkpoint.read_best(run_dir / "checkpoints")
+    last = checkpoint.newest(run_dir / "checkpoints")
+    best = checkpoint.best(run_dir / "checkpoints")
     assert last is not None and best is not None
     metrics = [
         {name: value for name, value in row.items() if not name.startswith("seconds")}

@@ -19,6 +19,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import tempfile
@@ -39,25 +40,15 @@ from hypothesis.stateful import (
 from run_state import RunState, state_of_run
 from tiny_runs import as_flags, tiny
 
-from spacil.runs.checkpoints import checkpoint
+from spacil.runs import checkpoint
 
 MAX_ITERATIONS = 6
 BLOCK = 25
 """Sequences drawn with one seed"""
 CODES = {0, 2, 65, 69, 70, 73, 74, 75, 129, 130, 143}
-FAILPOINTS = (
-    "checkpoint.after-stage",
-    "checkpoint.after-tensors",
-    "checkpoint.after-document",
-    "checkpoint.after-manifest",
-    "checkpoint.after-publish",
-    "checkpoint.after-latest",
-    "checkpoint.during-prune",
-    "checkpoint.after-prune",
-)
+FAILPOINTS = tuple(re.findall(r'failpoint\("(.+?)"\)', Path(checkpoint.__file__).read_text()))
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
-FILES = ("config.json", "status.json", "owner.json", "eval.json", "metrics.jsonl", "run.lock")
-CHECKPOINT_FILES = ("manifest.json", "state.json", "state.safetensors")
+FILES = ("run.json", "metrics.jsonl", "run.lock", "checkpoints/best.safetensors")
 EDITS = ("cut", "flip", "empty", "delete", "link", "folder")
 
 _tally = {"sequences": 0, "steps": 0, "commands": 0, "refusals": 0, "kills": 0, "calm_ends": 0}
@@ -145,13 +136,12 @@ class Meddling(RuleBasedStateMachine):
 
     @rule(
         which=st.integers(0, 2),
-        name=st.sampled_from(CHECKPOINT_FILES),
         kind=st.sampled_from(EDITS),
         seed=st.integers(0, 99),
     )
-    def edit_a_checkpoint(self, which: int, name: str, kind: str, seed: int) -> None:
+    def edit_a_checkpoint(self, which: int, kind: str, seed: int) -> None:
         found = checkpoints_in(self.run_dir)
-        if found and spoil(found[which % len(found)] / name, kind, random.Random(seed)):
+        if found and spoil(found[which % len(found)], kind, random.Random(seed)):
             self.is_meddled_with = True
 
     # --- what has to hold
@@ -168,7 +158,7 @@ class Meddling(RuleBasedStateMachine):
         self.count(ended)
         if ended.code == 0:
             last = json.loads(ended.out)["last"]
-            found = checkpoint.newest_valid(self.run_dir / "checkpoints")
+            found = checkpoint.newest(self.run_dir / "checkpoints")
             assert found is not None and found.iteration >= total, (found, ended)
             assert last is None or last["iteration"] <= found.iteration
             if not self.is_meddled_with:
@@ -184,7 +174,7 @@ class Meddling(RuleBasedStateMachine):
     def check_saved(self) -> None:
         """No checkpoint is lost, and what metrics record is at most one iteration ahead of it."""
         folder = self.run_dir / "checkpoints"
-        found = checkpoint.newest_readable(folder) if folder.is_dir() else None
+        found = checkpoint.newest(folder) if folder.is_dir() else None
         iteration = 0 if found is None else found.iteration
         if not self.is_meddled_with:
             assert iteration >= self.saved, f"went back from {self.saved} to {iteration}"

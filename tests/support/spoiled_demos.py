@@ -22,9 +22,9 @@ import pyarrow as pa
 import torch
 from formats_of_others import WRITERS, Episodes, episodes_of, h5py
 
+from spacil import storage
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import FORMAT, FORMAT_VERSION, load_demos, save_demos
-from spacil.storage import sealed_file as single_file
 
 COUNTS = {"cut": 40, "flip": 85, "burst": 30, "shapes": 15, "bomb": 6, "pickle": 12, "lie": 12}
 """Cases of each kind for each format: 200."""
@@ -174,7 +174,8 @@ def _shapes(case: Case, work: Path) -> None:
 
 def _native_of_other_shapes(rng: np.random.Generator, file: Path) -> None:
     """With a hash that is right."""
-    tensors, document = single_file.load(file, FORMAT, FORMAT_VERSION)
+    sealed = storage.load_sealed(file, FORMAT, FORMAT_VERSION)
+    tensors, document = sealed.tensors, sealed.document
     name = sorted(tensors)[int(rng.integers(len(tensors)))]
     edits: list[Callable[[torch.Tensor], torch.Tensor]] = [
         lambda tensor: tensor[1:],
@@ -182,7 +183,7 @@ def _native_of_other_shapes(rng: np.random.Generator, file: Path) -> None:
         lambda tensor: torch.cat([tensor, tensor]),
     ]
     tensors[name] = edits[int(rng.integers(len(edits)))](tensors[name])
-    single_file.save(file, tensors, document, FORMAT, FORMAT_VERSION)
+    storage.save_sealed(file, tensors, document, FORMAT, FORMAT_VERSION)
 
 
 # --- bombs ------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ def sweep(tmp_path: Path) -> SweepFolder:
 def owned_by(sweep: SweepFolder, pid: int, host: str) -> RunState:
     """A run that says running, of some process."""
     run_dir = write_run(sweep.run_dir(RUN))
-    (run_dir / "status.json").write_text('{"status": "running", "reason": ""}')
+    (run_dir / "run.json").write_text('{"status": "running", "reason": ""}')
     (run_dir / "owner.json").write_text(json.dumps({"pid": pid, "host": host}))
     return sweep.state(RUN)
 
@@ -101,7 +101,7 @@ def test_a_failed_run_that_somebody_went_on_with_is_told_by_its_folder(sweep: Sw
     owned_by(sweep, os.getpid(), socket.gethostname())
     sweep.record_failure(RUN, -9, "killed")
     assert sweep.state(RUN).state == "failed"
-    status = sweep.run_dir(RUN) / "status.json"
+    status = sweep.run_dir(RUN) / "run.json"
     status.write_text('{"status": "interrupted", "reason": "SIGINT"}')
     assert (sweep.state(RUN).state, sweep.state(RUN).reason) == ("interrupted", "SIGINT")
 
@@ -111,7 +111,7 @@ def test_failures_of_an_earlier_version_yield_to_finished_folders(
     sweep: SweepFolder, status: str, state: str
 ) -> None:
     run_dir = write_run(sweep.run_dir(RUN))
-    (run_dir / "status.json").write_text(json.dumps({"status": status}))
+    (run_dir / "run.json").write_text(json.dumps({"status": status}))
     sweep.record_failure(RUN, 70, "diverged")
     document = {"run": RUN.name, "exit_code": 70, "reason": "diverged"}
     sweep.failure(RUN).write_text(json.dumps(document))
@@ -120,7 +120,7 @@ def test_failures_of_an_earlier_version_yield_to_finished_folders(
 
 def test_a_damaged_status_does_not_keep_a_failure_from_being_recorded(sweep: SweepFolder) -> None:
     run_dir = write_run(sweep.run_dir(RUN))
-    (run_dir / "status.json").write_text("{")
+    (run_dir / "run.json").write_text("{")
     sweep.record_failure(RUN, 74, "disk full")
     assert sweep.failure(RUN).is_file()
     assert sweep.state(RUN).state == "failed"
@@ -128,10 +128,10 @@ def test_a_damaged_status_does_not_keep_a_failure_from_being_recorded(sweep: Swe
 
 def test_a_damaged_folder_is_a_failure_with_its_name(sweep: SweepFolder) -> None:
     run_dir = write_run(sweep.run_dir(RUN))
-    (run_dir / "eval.json").write_text("{")
+    (run_dir / "run.json").write_text("{")
     state = sweep.state(RUN)
     assert state.state == "failed"
-    assert "eval.json" in state.reason
+    assert "run.json" in state.reason
 
 
 def test_a_metrics_line_in_writing_is_left_out(sweep: SweepFolder) -> None:

@@ -9,7 +9,7 @@ import pytest
 from generated_runs import write_run
 
 from spacil.errors import RunDirError
-from spacil.runs.ownership import FolderLock
+from spacil.runs.lock import FolderLock
 from spacil.sweeps import runner
 from spacil.sweeps.engine import Ending
 from spacil.sweeps.folder import SweepFolder, open_sweep
@@ -98,7 +98,7 @@ def test_a_run_that_was_saved_and_stopped_is_interrupted_and_no_failure(
         write_run(sweep.run_dir(run))
         if run == other:
             return Ending(0)
-        status = sweep.run_dir(run) / "status.json"
+        status = sweep.run_dir(run) / "run.json"
         status.write_text('{"status": "interrupted", "reason": "a signal"}')
         return Ending(code)
 

@@ -80,7 +80,7 @@ def _refuse_file(folder: Path) -> None:
 
 def _write(comparison: "Comparison", document: object, folder: Path) -> list[Path]:
     from spacil.comparison.figures import draw_aggregates, draw_curves, draw_front
-    from spacil.runs.location import make_folder
+    from spacil.runs.folder import make_folder
 
     make_folder(folder)
     written = [folder / "comparison.json"]

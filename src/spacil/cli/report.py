@@ -144,7 +144,7 @@ def _shown(comparison: "Comparison", task: str) -> "tuple[str, list[Clip], list[
     """A film of one task's policies; else their actions as charts, and why; else why."""
     from spacil.film.video import Panels, make_recording
     from spacil.policies.open import open_policy
-    from spacil.runs.inputs import task_to_play
+    from spacil.runs.facts import task_to_play
 
     policies, faults = {}, []
     runs = best_runs(comparison.frame[comparison.frame.task == task])

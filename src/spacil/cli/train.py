@@ -1,8 +1,8 @@
 """`spacil train ALGORITHM --task NAME`: an algorithm on a task.
 
 Defaults are the algorithm's on the task, then come preset, `--config` file and flags; the last one
-wins. A file is the config.json of a run, or a part of one written by hand: any settings, and beside
-them `algorithm`, `task` and `preset`. The inputs.json beside a run's config.json says which
+wins. A file is the run.json of a run, or settings written by hand: any settings, and beside
+them `algorithm`, `task` and `preset`. A run.json also says which
 demonstrations the run had.
 """
 
@@ -49,8 +49,8 @@ class TrainArguments(Output):
     task: str
     """Built-in task, any Gymnasium id with Box spaces, or module:Env-v0."""
     config: Path | None = None
-    """Settings from a run's config.json, or from a JSON file with some of them; flags win over the
-    file, and the file over the preset. The config.json of a run brings its demonstrations too, and
+    """Settings from a run's run.json, or from a JSON file with some of them; flags win over the
+    file, and the file over the preset. The run.json of a run brings its demonstrations too, and
     the algorithm may be left out."""
     preset: Preset = "none"
     """fast (for spacil: its rule for 60 iterations; else a start from a clone and larger steps);
@@ -194,7 +194,7 @@ def _with_few_shown(group: Any, num_shown: int) -> Any:
 
 def _train(config: TrainConfig, parsed: Any) -> int:
     from spacil.cli.training.session import Session
-    from spacil.runs.inputs import DemoInputs, full_names
+    from spacil.runs.facts import DemoInputs, full_names
 
     demos = None
     if isinstance(parsed, ImitationArguments):
@@ -215,6 +215,7 @@ def _read_config(path: Path) -> dict[str, Any]:
         raise ConfigError(f"--config: {error}") from None
     if not isinstance(document, dict):
         raise ConfigError(f"--config {path}: expected one JSON object of settings by name")
+    document = dict(document.get("config", document))  # of a run
     for key in ("algorithm", "task", "preset"):
         if not isinstance(document.get(key), str | None):
             raise ConfigError(f"--config {path}: {key} is {document[key]!r}, expected a name")
@@ -233,13 +234,13 @@ def _chosen_algorithm(typed: str | None, in_file: str | None, path: str | None) 
 
 
 def _inputs_beside(path: Path, *, has_sources: bool) -> dict[str, Any]:
-    """What the run of a config.json was given about demonstrations; empty if not known.
+    """What the run of a run.json was given about demonstrations; empty if not known.
 
     `has_sources`: the user names demonstrations, so those of the run need not be found again.
     """
-    from spacil.runs.inputs import read_inputs
+    from spacil.runs.facts import inputs_of
 
-    inputs = read_inputs(path.parent)
+    inputs = inputs_of(path.parent)
     if inputs is None or inputs.demonstrations is None:
         return {}
     choice, sources = inputs.demonstrations.choice, inputs.demonstrations.sources

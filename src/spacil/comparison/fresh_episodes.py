@@ -15,8 +15,8 @@ from spacil.measuring.measure import measure_smoothness
 from spacil.policies.file import Which
 from spacil.policies.open import load_policy
 from spacil.policies.policy import task_of
-from spacil.runs.evaluations import FreshEvaluations, read_evaluations, write_evaluations
-from spacil.runs.ownership import FolderLock
+from spacil.runs.facts import FreshEvaluations, read_run, write_run
+from spacil.runs.lock import FolderLock
 
 FRESH_SEED = 0
 """Of the start states: the same for all runs, so that luck with them is shared."""
@@ -29,7 +29,7 @@ MEASURED_STATES = 5_000
 def add_fresh_episodes(
     run_dir: Path, num_episodes: int, num_threads: int = 1, typed: Collection[str] = ()
 ) -> FreshEvaluations:
-    """Evaluate a finished run and write `fresh` into its eval.json, holding the folder.
+    """Evaluate a finished run and write `fresh` into its run.json, holding the folder.
 
     `typed`: tasks that the user typed, which may be code.
     What is there already and large enough is kept.
@@ -37,7 +37,7 @@ def add_fresh_episodes(
     lock = FolderLock(run_dir)
     try:
         lock.claim()
-        recorded = read_evaluations(run_dir / "eval.json")
+        recorded = read_run(run_dir)
         if recorded.fresh is not None and recorded.fresh.num_episodes >= num_episodes:
             return recorded.fresh
         best, last = (
@@ -45,7 +45,7 @@ def add_fresh_episodes(
         )
         fresh = FreshEvaluations(FRESH_SEED, num_episodes, best, last)
         lock.require_in_place()
-        write_evaluations(run_dir / "eval.json", replace(recorded, fresh=fresh))
+        write_run(replace(recorded, fresh=fresh))
         return fresh
     finally:
         lock.release()

@@ -22,7 +22,7 @@ from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError, DataError, SpacilError
 from spacil.plain_text import MAX_MESSAGE, shown
 from spacil.runs import metrics_log
-from spacil.runs.folder import RUN_FILE, RunFacts, read_run
+from spacil.runs.facts import RUN_FILE, RunFacts, read_run
 from spacil.sweeps.folder import PLAN, read_sweep
 from spacil.sweeps.plan import PRESET, SWEEP_FOLDER, PlannedRun, Value, flag_words, words_of
 

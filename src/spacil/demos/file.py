@@ -19,7 +19,6 @@ from spacil.demos.formats import csv_file, d4rl, imitation, minari, npz
 from spacil.demos.metadata import DemoMetadata
 from spacil.errors import ConfigError, DataError, StorageError
 from spacil.foreign import Reader, read_foreign
-from spacil.storage import sealed_file
 
 NATIVE_SUFFIX = ".demos.safetensors"
 FORMAT, FORMAT_VERSION = "spacil-demonstrations", 1
@@ -114,7 +113,7 @@ def save_demos(demos: Demonstrations, target: str | Path, form: str | None = Non
     name, path = require_savable(target, form), _path_of(target)
     if name == "native":
         document = demos.metadata.as_document()
-        sealed_file.save(path, demos.tensors(), document, FORMAT, FORMAT_VERSION)
+        storage.save_sealed(path, demos.tensors(), document, FORMAT, FORMAT_VERSION)
         return
     if not all(map(len, demos.episodes)):
         raise DataError(f"{demos.source}: an episode is empty, which {name} cannot hold: remove it")
@@ -177,7 +176,8 @@ def bundled_files(suffix: str) -> dict[str, Traversable]:
 
 
 def _load_native(path: Path) -> Demonstrations:
-    tensors, document = sealed_file.load(path, FORMAT, FORMAT_VERSION)
+    sealed = storage.load_sealed(path, FORMAT, FORMAT_VERSION)
+    tensors, document = sealed.tensors, sealed.document
     if set(document) != {"task", "env_fingerprint", "provenance"}:
         raise DataError(f"{path}: its document was changed or damaged; fetch or record it again")
     return Demonstrations.from_tensors(tensors, DemoMetadata(**document), str(path))

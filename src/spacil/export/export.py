@@ -249,7 +249,8 @@ def _require_place(folder: Path, *, overwrite: bool) -> None:
             f"cannot write {str(folder)!r}: there is no folder {str(folder.parent)!r}, create it "
             "first"
         )
-    storage.refuse_link(folder)
+    if folder.is_symlink():
+        raise StorageError(f"{str(folder)!r} is a symbolic link: name the folder itself")
     if not folder.exists():
         return
     if not folder.is_dir():
@@ -277,11 +278,6 @@ def _is_export(path: Path) -> bool:
 def _publish(contents: dict[str, bytes], folder: Path) -> None:
     """All files at once: nobody ever sees a part of an export, or parts of two."""
     place = folder.absolute()
-    storage.sweep_abandoned(place.parent)  # of an export that was killed
-    with storage.staged_folder(place.parent) as stage:
+    with storage.new_folder(place, replace=True) as stage:
         for name, content in contents.items():
-            storage.write_synced(stage / name, content)
-        former = storage.move_aside(place) if place.exists() else None
-        storage.publish(stage, place)
-    if former is not None:
-        storage.delete(former)
+            storage.replace_file(stage / name, content)

@@ -18,7 +18,7 @@ from spacil.errors import SpacilError
 from spacil.learning.intake import demonstrations_for
 from spacil.learning.learner import Learner, make_learner
 from spacil.learning.saved_run import restore, state_to_save
-from spacil.runs.checkpoints import checkpoint
+from spacil.runs import checkpoint
 
 MIN_SPEED_SHARE = 0.3
 """As a share of bare `mj_step` calls; 0.6 to 0.9 is usual."""
@@ -93,7 +93,7 @@ def a_saved_run_resumes(folder: Path) -> str:
         learner = _learner()
         _iterate(learner, 2)
         began = time.perf_counter()
-        path = checkpoint.write(Path(scratch), 2, *state_to_save(learner))
+        path = checkpoint.write(Path(scratch), 2, state_to_save(learner))
         milliseconds = 1e3 * (time.perf_counter() - began)
         learner.close()
         resumed = _learner()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from spacil.config.train_config import TrainConfig
+from spacil.demos.common_frame import frame_document
 from spacil.demos.demonstrator import demonstrator_row
 from spacil.engine.torch_threads import torch_threads
 from spacil.learning.learner import Learner
@@ -15,14 +16,10 @@ from spacil.learning.loop import OnIteration, train
 from spacil.learning.metrics import Metrics
 from spacil.learning.saved_run import restore, save
 from spacil.learning.search_start import refuse_own_reference
-from spacil.runs import metrics_log
-from spacil.runs.checkpoints import checkpoint
-from spacil.runs.checkpoints.saving import repair
-from spacil.runs.evaluations import evaluations_of, write_evaluations
-from spacil.runs.folder import RunDir, open_run
-from spacil.runs.inputs import INPUTS, RunInputs, write_inputs
+from spacil.runs import checkpoint, metrics_log
+from spacil.runs.facts import RunInputs, best_and_last
+from spacil.runs.folder import DEFAULT_ROOT, RunDir, open_run
 from spacil.runs.interruption import Interruption
-from spacil.runs.location import DEFAULT_ROOT
 from spacil.runs.metrics_log import BEFORE_THE_START, MetricsLog
 from spacil.runs.progress import Progress
 from spacil.runs.run_log import RunLog
@@ -80,16 +77,17 @@ def train_recorded(
     `inputs` are remembered in the folder, so that the run can be resumed and evaluated by its
     name alone; `log` is written there from now on.
     """
-    found = None if run.is_overwritten else checkpoint.newest_valid(run.checkpoints)
+    found = None if run.is_overwritten else checkpoint.newest(run.checkpoints)
     if found is not None:
         restore(learner, found)
-        repair(run.checkpoints, found.iteration)
     else:
         _prepare(learner, run.path)
     checkpoint.require_space(run.path, learner.state.tensors())
-    run.begin()
-    if inputs is not None:
-        write_inputs(run.path / INPUTS, completed(inputs, learner))
+    given = None if inputs is None else completed(inputs, learner)
+    run.begin(given, frame_document(learner.common_frame))
+    if found is not None and learner.best is not None and learner.best.iteration == found.iteration:
+        # The best is written after the checkpoint, and a kill may have come in between.
+        checkpoint.write_best(run.checkpoints, found.state)
     if log is not None:
         log.begin(run.path)
         log.note(_opening(learner))
@@ -171,7 +169,7 @@ def _stop_reason(interruption: Interruption) -> str:
 
 
 def _outcome(run: RunDir, config: TrainConfig, exit_code: int) -> Outcome:
-    """The evaluations that count, written to eval.json too."""
-    found = evaluations_of(config, metrics_log.read(run.metrics))
-    write_evaluations(run.evaluation, found)
-    return Outcome(run.path, exit_code, found.best, found.last)
+    """Pick the evaluations that count, and record them."""
+    best, last = best_and_last(metrics_log.read(run.metrics))
+    run.record(best=best, last=last)
+    return Outcome(run.path, exit_code, best, last)

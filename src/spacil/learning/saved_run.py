@@ -7,11 +7,9 @@ demonstrations, env and counter are compared first.
 import itertools
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
-
-from torch import Tensor
 
 from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings
 from spacil.config.train_config import TrainConfig
@@ -27,11 +25,11 @@ from spacil.learning.learner import Learner
 from spacil.learning.metrics import Metrics
 from spacil.plain_text import shown
 from spacil.policies.file import policy_document
-from spacil.runs.checkpoints import checkpoint
-from spacil.runs.checkpoints.saving import write_state
-from spacil.runs.ownership import Confirm, unchallenged
+from spacil.runs import checkpoint
+from spacil.runs.checkpoint import RunState
+from spacil.runs.facts import config_of
+from spacil.runs.folder import check_resumable
 from spacil.runs.provenance import deciding_last_bits, provenance_of
-from spacil.runs.resuming import check_resumable, config_of, settings_in
 from spacil.runs.state import first_non_finite
 
 _logger = logging.getLogger(__name__)
@@ -39,8 +37,7 @@ _logger = logging.getLogger(__name__)
 
 def restore(learner: Learner, found: checkpoint.Checkpoint) -> None:
     """Put a checkpoint into a learner of the same settings, demonstrations and env."""
-    check_resumable(settings_in(found), flat_settings(learner.config))
-    _require_own_counter(found)
+    check_resumable(found.settings, flat_settings(learner.config))
     now = run_document(learner)
     for name in ("demonstrations", "env"):
         saved = found.document.get(name)
@@ -49,7 +46,7 @@ def restore(learner: Learner, found: checkpoint.Checkpoint) -> None:
                 f"cannot resume with other {name}: the checkpoint was made with "
                 f"{shown(saved)}, now {shown(now[name])}; give the same ones, or start a new run"
             )
-    written = deciding_last_bits(found.manifest["provenance"])
+    written = deciding_last_bits(found.notes)
     current = deciding_last_bits(provenance_of(flat_settings(learner.config)))
     changes = [
         f"{name} {shown(value, 64)} -> {current[name]}"
@@ -73,21 +70,18 @@ def save(
     metrics: Metrics,
     *,
     is_last: bool,
-    confirm: Confirm = unchallenged,
+    confirm: Callable[[], object],
 ) -> None:
-    """Write what is due after an iteration: the new best, the checkpoint."""
-    iteration, config = learner.counters.iteration, learner.config.run
-    is_due = is_last or iteration % config.checkpoint_interval == 0 or learner.is_done
+    """Write a checkpoint where one is due after an iteration, and with every new best."""
+    iteration, interval = learner.counters.iteration, learner.config.run.checkpoint_interval
     is_best = bool(metrics.get("is_best"))
-    if is_due or is_best:
+    if is_best or is_last or learner.is_done or iteration % interval == 0:
         state = state_to_save(learner)
-        write_state(checkpoints, iteration, state, is_best=is_best, is_due=is_due, confirm=confirm)
+        checkpoint.write(checkpoints, iteration, state, is_best=is_best, confirm=confirm)
 
 
-def state_to_save(
-    learner: Learner,
-) -> tuple[dict[str, Tensor], dict[str, Any], dict[str, Any]]:
-    """Tensors, document and provenance of a checkpoint; a state that cannot go on is refused."""
+def state_to_save(learner: Learner) -> RunState:
+    """Return what a checkpoint is made of; a state that cannot go on is refused."""
     if learner.state.cut_short is not None:
         raise StorageError(
             f"{learner.state.cut_short} was cut short, and half an iteration cannot be saved: load "
@@ -100,7 +94,7 @@ def state_to_save(
             f"after iteration {learner.counters.iteration} {name} holds NaN or infinity: it is "
             "not saved, and the last checkpoint is intact"
         )
-    return tensors, run_document(learner), provenance_of(flat_settings(learner.config))
+    return RunState(tensors, run_document(learner), provenance_of(flat_settings(learner.config)))
 
 
 def run_document(learner: Learner) -> dict[str, Any]:
@@ -119,9 +113,8 @@ def run_document(learner: Learner) -> dict[str, Any]:
 
 def saved_config(found: checkpoint.Checkpoint) -> TrainConfig:
     """The settings a checkpoint was written under."""
-    settings = settings_in(found)
-    _require_held_sizes(settings, found)
-    return config_of(settings, f"checkpoint {found.iteration}")
+    _require_held_sizes(found.settings, found)
+    return config_of(found.settings, found.path)
 
 
 def _require_held_sizes(settings: Mapping[str, Any], found: checkpoint.Checkpoint) -> None:
@@ -136,13 +129,3 @@ def _require_held_sizes(settings: Mapping[str, Any], found: checkpoint.Checkpoin
                 f"checkpoint {found.iteration}: {name} {shown(value)} needs more numbers than the "
                 "checkpoint holds"
             )
-
-
-def _require_own_counter(found: checkpoint.Checkpoint) -> None:
-    """A counter ahead of its checkpoint would end the run at once, as if all had been done."""
-    match found.document.get("counters"):
-        case {"iteration": int(iteration)} if iteration == found.iteration:
-            return
-    raise StorageError(
-        f"cannot resume from checkpoint {found.iteration}: its counters do not say that iteration"
-    )

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from spacil import storage
 from spacil.demos.common_frame import (
     FRAME_KEY,
     frame_document,
@@ -26,13 +27,9 @@ from spacil.demos.file import bundled_files
 from spacil.errors import DataError
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.policy import Policy, own_policy
-from spacil.runs.checkpoints import checkpoint
-from spacil.runs.checkpoints.manifest import MANIFEST
-from spacil.runs.checkpoints.names import BEST
-from spacil.runs.listing import named_runs
-from spacil.runs.resuming import is_run_folder
+from spacil.runs import checkpoint
+from spacil.runs.folder import is_run_folder, named_runs
 from spacil.runs.state import with_prefix
-from spacil.storage import sealed_file
 
 FORMAT, FORMAT_VERSION = "spacil-policy", 1
 SUFFIX = ".policy.safetensors"
@@ -63,7 +60,7 @@ def write_policy_file(policy: Policy, task: str, path: Path) -> None:
     tensors = policy.policy.state_dict() | frame_tensors(policy.common_frame)
     if policy.common_frame is not None:
         document[FRAME_KEY] = frame_document(policy.common_frame)
-    sealed_file.save(path, tensors, document, FORMAT, FORMAT_VERSION)
+    storage.save_sealed(path, tensors, document, FORMAT, FORMAT_VERSION)
 
 
 def read_policy_file(path: Path) -> Policy:
@@ -73,7 +70,8 @@ def read_policy_file(path: Path) -> Policy:
             f"{path}: not a policy file; these look like demonstrations: "
             f"`spacil demos check {path}` reads them"
         )
-    tensors, document = sealed_file.load(path, FORMAT, FORMAT_VERSION)
+    sealed = storage.load_sealed(path, FORMAT, FORMAT_VERSION)
+    tensors, document = sealed.tensors, sealed.document
     return own_policy(
         build_policy(document, without_frame(tensors), path),
         str(path),
@@ -92,7 +90,7 @@ def policy_in_checkpoint(found: checkpoint.Checkpoint, source: Path, which: Whic
     document = found.document.get("policy")
     if not isinstance(document, dict):
         raise DataError(f"{source}: the checkpoint does not describe a policy")
-    is_best = source.parent.name == BEST if (source / MANIFEST).is_file() else which == "best"
+    is_best = source.name == checkpoint.BEST if source.is_file() else which == "best"
     prefix, iteration = "policy.", found.iteration
     match found.document.get("best"):
         case {"iteration": int(chosen)} if is_best and with_prefix(found.tensors, "chosen."):
@@ -146,8 +144,8 @@ def build_policy(
 
 
 def checkpoint_of(path: Path, which: Which) -> checkpoint.Checkpoint:
-    """The checkpoint in a checkpoint folder, or the `which` one of a run folder."""
-    if (path / MANIFEST).is_file():
+    """Read a checkpoint file, or the `which` one of a run folder."""
+    if checkpoint.is_checkpoint(path):
         return checkpoint.read(path)
     if not path.exists():
         close = difflib.get_close_matches(str(path), bundled_experts(), n=1)
@@ -158,14 +156,10 @@ def checkpoint_of(path: Path, which: Which) -> checkpoint.Checkpoint:
         if is_run_folder(path):
             raise DataError(_without_checkpoint(path, which))
         raise DataError(
-            f"{path}: expected a run folder, a checkpoint folder or a policy file ({SUFFIX})"
+            f"{path}: expected a run folder, a checkpoint or a policy file ({SUFFIX})"
             f"{named_runs(path)}"
         )
-    found = (
-        checkpoint.read_best(checkpoints)
-        if which == "best"
-        else checkpoint.newest_valid(checkpoints)
-    )
+    found = (checkpoint.best if which == "best" else checkpoint.newest)(checkpoints)
     if found is None:
         raise DataError(_without_checkpoint(path, which))
     return found
@@ -173,8 +167,8 @@ def checkpoint_of(path: Path, which: Which) -> checkpoint.Checkpoint:
 
 def _without_checkpoint(path: Path, which: Which) -> str:
     missing, checkpoints = f"{path}: there is no {which} checkpoint here", path / "checkpoints"
-    if which == "best" and checkpoint.newest_valid(checkpoints) is not None:
+    if which == "best" and checkpoint.newest(checkpoints) is not None:
         return f"{missing}, the run was not evaluated yet: --which last takes the newest policy"
-    if which == "last" and checkpoint.read_best(checkpoints) is not None:
+    if which == "last" and checkpoint.best(checkpoints) is not None:
         return f"{missing}, as in a saved agent: --which best takes the one that is"
     return f"{missing}: the run was stopped before its first one, or they were deleted"

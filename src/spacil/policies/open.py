@@ -1,6 +1,6 @@
 """Turns whatever a user has into a `Policy`, and a policy of spacil's own into a file.
 
-A run folder, a saved agent, a checkpoint folder, a policy file or an ONNX file; in memory, a spacil
+A run folder, a saved agent, a checkpoint, a policy file or an ONNX file; in memory, a spacil
 policy or agent, a `torch.nn.Module`, a Stable-Baselines3 model or a plain function; and
 `module:name` of any of these.
 
@@ -34,7 +34,7 @@ from spacil.policies.file import (
     write_policy_file,
 )
 from spacil.policies.policy import Policy, own_policy
-from spacil.runs.checkpoints import checkpoint
+from spacil.runs import checkpoint
 from spacil.runs.state import first_non_finite, with_prefix
 from spacil.smoothness.cost_metric import CostFunction
 from spacil.smoothness.cost_terms import on_live_dims
@@ -94,7 +94,7 @@ def load_policy(policy: object, which: Which = "best") -> Policy:
             f"{path}: an ONNX file is no policy that spacil can rebuild: spacil smoothness "
             "measures it, and spacil smooth distils it into one that can be saved and exported"
         )
-    if path.is_file():
+    if path.is_file() and not checkpoint.is_checkpoint(path):
         return read_policy_file(path)
     if not path.exists() and text in bundled_experts():
         return load_expert(text)
@@ -144,7 +144,8 @@ def _from_text(text: str, which: Which) -> Policy:
         return third_party.from_onnx(path)
     if path.is_file() and path.suffix.lower() in _PICKLED:
         raise DataError(_recipe(path))
-    if path.is_file() or (not path.exists() and text in bundled_experts()):
+    is_policy_file = path.is_file() and not checkpoint.is_checkpoint(path)
+    if is_policy_file or (not path.exists() and text in bundled_experts()):
         return load_policy(text)
     found = checkpoint_of(path, which)
     opened = policy_in_checkpoint(found, path, which)

@@ -1,66 +1,58 @@
 """Run folders: creating one, holding it, refusing it, recording how far the run got.
 
     runs/<algorithm>/<task>/seed<S>-<stamp>/
-      config.json  run.lock  owner.json  status.json  metrics.jsonl  eval.json
-      learning_curve.png  tensorboard/  checkpoints/
+      run.json  run.lock  run.log  metrics.jsonl  learning_curve.png  tensorboard/
+      checkpoints/iter-000120.safetensors  checkpoints/best.safetensors
 
 Everything that can go wrong with a folder goes wrong in `open_run`, well under a second after the
 start and before any environment is made: it creates or checks the folder, takes its lock, and
 compares settings. Only `begin` changes what is in the folder, so a start that fails in between
-leaves everything as it was: no folder in the way of the corrected command, and no run overwritten
-by mistake. This module never appends to an existing run unless asked to resume, deletes nothing
-that spacil did not write, and follows no link inside a run folder. Paths are absolute from the
-start: an env may change the working folder.
+leaves everything as it was. This module never appends to an existing run unless asked to resume,
+deletes nothing that spacil did not write, and follows no link inside a run folder. Paths are
+absolute from the start: an env may change the working folder.
 """
 
 import contextlib
 import logging
 import os
-from dataclasses import dataclass
+import re
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from spacil import storage
-from spacil.config.flat import flat_settings
+from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings
 from spacil.config.train_config import TrainConfig
-from spacil.errors import ConfigError, RunDirError, StorageError
+from spacil.errors import ConfigError, RunDirError, SpacilError, StorageError
 from spacil.plain_text import shown
-from spacil.runs.checkpoints import checkpoint
-from spacil.runs.evaluations import Evaluations, FreshEvaluations, Row, read_evaluations
-from spacil.runs.heartbeat import HEARTBEAT
-from spacil.runs.inputs import RunInputs, read_inputs
-from spacil.runs.location import DEFAULT_ROOT, make_folder, make_new_folder, utc
-from spacil.runs.ownership import LOCK, OWNER, FolderLock, TakenOverError, owner_of
-from spacil.runs.resuming import (
-    CONFIG,
-    STATUS,
-    Status,
-    check_resumable,
-    config_of_run,
-    is_run_folder,
-    saved_settings,
-    status_of_run,
-    unfinished_run,
-)
+from spacil.runs import checkpoint
+from spacil.runs.facts import RUN_FILE, RunFacts, RunInputs, Status, new_facts, read_run, write_run
+from spacil.runs.lock import LOCK, FolderLock, TakenOverError, owner_of
+from spacil.runs.run_log import RUN_LOG
 
-RUN_FILE = CONFIG
-"""File by which a folder is known as that of a run."""
+DEFAULT_ROOT = Path("runs")
 
+_OVERWRITTEN = ".overwritten"
+"""Name of the former checkpoints while an overwritten run is deleted"""
 _RESULTS = (
     "checkpoints",
     "metrics.jsonl",
     "tensorboard",
-    "eval.json",
-    "inputs.json",
     "learning_curve.png",
-    "run.log",
+    RUN_LOG,
     "smoothing.json",
     "policy.safetensors",
     "actions.png",
     "returns.png",
-    STATUS,
 )
+_MAX_TASK_NAME = 100
+_MAX_SEARCHED = 5_000
+"""Folders that are looked at: somebody may name a whole disk"""
+_MAX_LISTED = 5
 
 _logger = logging.getLogger(__name__)
 
@@ -68,48 +60,41 @@ _logger = logging.getLogger(__name__)
 class RunDir:
     """A run folder that this process holds. Leaving the `with` block releases it.
 
-    An exception that leaves the block after `begin` is recorded in status.json; everything else
-    is recorded by `mark`.
+    An exception that leaves the block after `begin` is recorded as the run's status.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        lock: FolderLock,
-        settings: dict[str, Any],
-        *,
-        overwrite: bool,
-        is_new: bool,
-    ) -> None:
-        self.path = path
-        self.checkpoints = path / "checkpoints"
-        self.metrics = path / "metrics.jsonl"
-        self.tensorboard = path / "tensorboard"
-        self.evaluation = path / "eval.json"
-        self._lock = lock
+    def __init__(self, facts: RunFacts, lock: FolderLock, *, overwrite: bool, is_new: bool) -> None:
+        self.facts, self.path = facts, facts.path
+        self.checkpoints = self.path / "checkpoints"
+        self.metrics = self.path / "metrics.jsonl"
+        self.tensorboard = self.path / "tensorboard"
         self.is_overwritten = overwrite
         """Whether `begin` deletes the run that is in the folder."""
-        self._settings, self._is_new = settings, is_new
-        self._status: Status | None = None
-        self._has_begun = False
+        self._lock, self._is_new, self._has_begun = lock, is_new, False
 
-    def begin(self) -> None:
-        """Record the settings; an overwritten run is deleted only now."""
-        self._has_begun = True
+    def begin(
+        self, inputs: RunInputs | None = None, common_frame: dict[str, str] | None = None
+    ) -> None:
+        """Record what the run is; an overwritten one is deleted only now."""
         try:
-            storage.sweep_abandoned(self.path)
+            for folder in (self.path, self.checkpoints):
+                _delete_leftovers(folder)
             if self.is_overwritten:
                 _delete_results(self.path)
-            storage.write_json(self.path / CONFIG, self._settings)
-            self.mark("running")
+            self._has_begun = True
+            self.record(status="running", reason="", inputs=inputs, common_frame=common_frame)
         except StorageError as error:
             raise RunDirError(str(error)) from error
 
+    def record(self, **changes: Any) -> None:
+        """Write what changed into run.json."""
+        updated = utc("%Y-%m-%dT%H:%M:%SZ")
+        self.facts = replace(self.facts, updated=updated, **changes)
+        write_run(self.facts)
+
     def mark(self, status: Status, reason: str = "") -> None:
         """Record how far the run got, with the reason if there is one."""
-        self._status = status
-        document = {"status": status, "reason": reason, "updated": utc("%Y-%m-%dT%H:%M:%SZ")}
-        storage.write_json(self.path / STATUS, document)
+        self.record(status=status, reason=reason)
 
     def require_in_place(self) -> None:
         """Raise if the folder was taken over, deleted, moved or replaced since it was opened."""
@@ -118,8 +103,11 @@ class RunDir:
     def close(self) -> None:
         """Release the folder; in a forked child, which does not hold it, nothing happens."""
         if self._lock.is_held:
-            if self._status is None and self._is_new:
-                _take_back(self.path, has_begun=self._has_begun)
+            if self._is_new and not (self.path / RUN_FILE).exists():
+                # The lock goes last: whoever opened it meanwhile finds no folder to write to.
+                with contextlib.suppress(OSError):
+                    (self.path / LOCK).unlink(missing_ok=True)
+                    self.path.rmdir()
             self._lock.release()
 
     def __enter__(self) -> "RunDir":
@@ -131,13 +119,11 @@ class RunDir:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        is_ours = self._lock.is_held and not isinstance(error, TakenOverError)
         try:
-            is_ours = self._lock.is_held and not isinstance(error, TakenOverError)
-            if error is not None and self._status == "running" and is_ours:
-                is_fault = isinstance(error, Exception)
-                self.mark(
-                    "failed" if is_fault else "interrupted", f"{type(error).__name__}: {error}"
-                )
+            if error is not None and self._has_begun and is_ours and self.facts.status == "running":
+                status: Status = "failed" if isinstance(error, Exception) else "interrupted"
+                self.mark(status, f"{type(error).__name__}: {error}")
         except StorageError as fault:  # the error on its way out is the one to show
             _logger.warning("could not record the status: %s", fault)
         finally:
@@ -166,131 +152,231 @@ def open_run(
         path = run_dir
         is_new = make_folder(path)
     elif resume:
-        path = unfinished_run(root, config)
+        path = _unfinished_run(root, config)
     else:
-        path = make_new_folder(root, config)
+        path = _make_new_folder(root, config)
     path = path.absolute()
-    _refuse_other_folder(path)
-    settings = flat_settings(config)
-    lock = FolderLock(path)
-    run = RunDir(path, lock, settings, overwrite=overwrite, is_new=is_new)
-    try:
-        if not overwrite:  # which deletes links, never what they point to
-            _refuse_links(path)
-        _refuse(path, settings, resume=resume, overwrite=overwrite)
-        lock.claim()
-    except StorageError as error:
-        run.close()
-        raise RunDirError(str(error)) from error
-    except BaseException:
-        run.close()
-        raise
-    return run
-
-
-def _refuse_other_folder(path: Path) -> None:
-    """Before the first file is written: never write into a folder that is not a run's."""
     if not _is_blank(path) and not is_run_folder(path):
         raise RunDirError(
             f"{str(path)!r} is not empty and is not a spacil run folder: choose another --run-dir"
         )
+    run = RunDir(new_facts(path, config), FolderLock(path), overwrite=overwrite, is_new=is_new)
+    try:
+        if not overwrite:  # which deletes links, never what they point to
+            _refuse_links(path)
+        if _is_blank(path):
+            if resume:
+                _logger.warning("nothing to resume in %s: starting a new run there", path)
+        elif resume:
+            check_resumable(saved_settings(path), flat_settings(config))
+            with contextlib.suppress(SpacilError):  # a damaged record is told of already
+                if read_run(path).status == "running":
+                    _logger.warning(
+                        "%s exited without recording a status; resuming its run", owner_of(path)
+                    )
+        elif not overwrite:
+            raise RunDirError(
+                f"{str(path)!r} already holds a run: --resume continues it, --overwrite deletes "
+                "it, another --run-dir leaves it alone"
+            )
+        run._lock.claim()
+    except BaseException as error:
+        run.close()
+        if isinstance(error, StorageError):
+            raise RunDirError(str(error)) from error
+        raise
+    return run
 
 
 def _is_blank(path: Path) -> bool:
-    """Empty, or holding only what a process leaves that is killed right after its start."""
+    """Tell whether a folder holds only what a process leaves that is killed after its start."""
     with storage.os_errors_as(RunDirError, "list", path):
         names = {entry.name for entry in path.iterdir()}
-    return all(name in (LOCK, OWNER, HEARTBEAT) or storage.is_leftover(name) for name in names)
+    return all(name == LOCK or storage.is_leftover(name) for name in names)
 
 
 def _refuse_links(path: Path) -> None:
     """Nobody may have the run write, or be read, elsewhere than in its folder."""
-    for name in (*_RESULTS, CONFIG, OWNER, HEARTBEAT, "checkpoints/best", "checkpoints/LATEST"):
-        storage.refuse_link(path / name)
-
-
-def _refuse(path: Path, settings: dict[str, Any], *, resume: bool, overwrite: bool) -> None:
-    """With the lock held: a run that nobody asked to resume, or one of different settings."""
-    is_blank = _is_blank(path)
-    if not is_blank and not resume and not overwrite:
-        raise RunDirError(
-            f"{str(path)!r} already holds a run: --resume continues it, --overwrite deletes it, "
-            "another --run-dir leaves it alone"
-        )
-    if resume and is_blank:
-        _logger.warning("nothing to resume in %s: starting a new run there", path)
-    elif resume:
-        check_resumable(saved_settings(path), settings)
-        if status_of_run(path) == "running":
-            _logger.warning(
-                "%s exited without recording a status; resuming its run", owner_of(path)
+    for name in (*_RESULTS, RUN_FILE, f"checkpoints/{checkpoint.BEST}"):
+        if (path / name).is_symlink():
+            raise StorageError(
+                f"{str(path / name)!r} is a symbolic link, and no part of a run folder is followed "
+                "through one: put the real file or folder in its place"
             )
 
 
-def _take_back(path: Path, *, has_begun: bool) -> None:
-    """Remove a folder that was created for a run that never came to its first status.
-
-    A signal may come between the first two files of `begin`, the settings and the status. The lock
-    goes last and is still held: whoever opened it meanwhile finds no folder to write to.
-    """
-    settings = [CONFIG] if has_begun else []
-    with contextlib.suppress(OSError):
-        for name in (OWNER, HEARTBEAT, *settings, LOCK):
-            (path / name).unlink(missing_ok=True)
-        path.rmdir()
-
-
 def _delete_results(path: Path) -> None:
-    """All but config.json, which is replaced: a kill in here still leaves a recognisable run."""
-    for name in _RESULTS:
-        if os.path.lexists(path / name):
-            storage.delete(storage.move_aside(path / name))
-    left = sorted({entry.name for entry in path.iterdir()} - {CONFIG, LOCK, OWNER, HEARTBEAT})
+    """Delete all but run.json, which is replaced: a kill in here leaves the old run or none."""
+    with storage.os_errors_as(StorageError, "delete", path):
+        if (path / "checkpoints").is_dir() and not (path / "checkpoints").is_symlink():
+            shutil.rmtree(path / _OVERWRITTEN, ignore_errors=True)
+            (path / "checkpoints").rename(path / _OVERWRITTEN)
+        for name in (_OVERWRITTEN, *_RESULTS):
+            if (path / name).is_dir() and not (path / name).is_symlink():
+                shutil.rmtree(path / name)
+            else:
+                (path / name).unlink(missing_ok=True)
+            checkpoint.failpoint("overwrite.between")
+    left = sorted({entry.name for entry in path.iterdir()} - {RUN_FILE, LOCK})
     if left:
         _logger.warning("left in %s, not written by spacil: %s", path, ", ".join(map(shown, left)))
 
 
-@dataclass(frozen=True)
-class RunFacts:
-    """What a run folder says about its run, without its tensors."""
-
-    path: Path
-    config: TrainConfig
-    status: Status
-    inputs: RunInputs | None
-    """What the run was given besides its settings; None where nothing was recorded"""
-    best: Row | None
-    """Evaluation of the policy that `select` keeps; None before the first one"""
-    last: Row | None
-    fresh: FreshEvaluations | None
-    commit: str | None
-    """Commit of the code that ran; None for an installed package"""
-    demonstrations_hash: str | None
-    """Content hash of the demonstrations it learned from"""
-    frame_hash: str | None
-    """Content hash of the common frame of its J"""
-    frame_source: str | None
+def _delete_leftovers(folder: Path) -> None:
+    with storage.os_errors_as(StorageError, "clean up", folder):
+        names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+        for name in filter(storage.is_leftover, names):
+            (folder / name).unlink(missing_ok=True)
 
 
-def read_run(path: Path) -> RunFacts:
-    """Read the facts of a run; a folder without a run is a RunDirError."""
-    evaluations = Evaluations(None, None, None)
-    if (path / "eval.json").is_file():
-        evaluations = read_evaluations(path / "eval.json")
-    identity = evaluations.identity
-    found = checkpoint.read_best(path / "checkpoints")
-    document = {} if found is None else found.document
-    frame = document.get("common_frame") or {}
-    return RunFacts(
-        path=path,
-        config=config_of_run(path),
-        status=status_of_run(path),
-        inputs=read_inputs(path),
-        best=evaluations.best,
-        last=evaluations.last,
-        fresh=evaluations.fresh,
-        commit=None if identity is None else identity.commit,
-        demonstrations_hash=document.get("demonstrations"),
-        frame_hash=frame.get("hash"),
-        frame_source=frame.get("source"),
+# --- whether given settings can resume a run
+
+
+def is_run_folder(path: Path) -> bool:
+    """Tell whether there is a run here, finished or not, whole or damaged."""
+    has_run = (path / RUN_FILE).exists() or (path / "checkpoints").is_dir()
+    if has_run and (path / LOCK).is_file():
+        return True
+    try:
+        read_run(path)
+    except SpacilError:
+        return False
+    return True
+
+
+def saved_settings(path: Path) -> dict[str, Any]:
+    """Read the settings of the run in a folder, from run.json or else its newest checkpoint."""
+    try:
+        return read_run(path).settings
+    except (StorageError, RunDirError) as damage:
+        found = checkpoint.newest(path / "checkpoints")
+        if found is None:
+            raise RunDirError(
+                f"{damage}; no checkpoint is there to resume from: --overwrite starts the run again"
+            ) from None
+        _logger.warning("%s; the settings are those of the newest checkpoint", damage)
+        return found.settings
+
+
+def check_resumable(saved_flat: Mapping[str, Any], new_flat: Mapping[str, Any]) -> None:
+    """Refuse to resume with settings that would make it a different run; the error lists them."""
+    changes = _changed_settings(saved_flat, new_flat)
+    if changes:
+        lines = [
+            f"  {shown(name)}: {shown(saved_flat.get(name, '(none)'))} -> "
+            f"{shown(new_flat.get(name, '(none)'))}"
+            for name in changes
+        ]
+        raise ConfigError(
+            "cannot resume with different settings (saved -> now):\n"
+            + "\n".join(lines)
+            + "\nresume with the saved settings, or start a new run folder"
+        )
+
+
+def _changed_settings(saved: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    names = sorted((saved.keys() | new.keys()) - FREE_TO_CHANGE_ON_RESUME)
+    missing = object()
+    return [name for name in names if saved.get(name, missing) != new.get(name, missing)]
+
+
+def _unfinished_run(root: Path, config: TrainConfig) -> Path:
+    """Find the newest run of these settings that has not finished; there has to be one."""
+    parent = _task_folder(root, config)
+    with storage.os_errors_as(RunDirError, "list", parent):
+        folders = list(parent.iterdir()) if parent.is_dir() else []
+    stem = f"seed{config.run.seed}-"
+    candidates = [folder for folder in folders if folder.name.startswith(stem)]
+    for folder in sorted(candidates, reverse=True):  # the stamp sorts by time
+        with contextlib.suppress(SpacilError):
+            facts = read_run(folder)
+            is_same = not _changed_settings(facts.settings, flat_settings(config))
+            if is_same and facts.status != "finished":
+                _logger.info("resuming %s", folder)
+                return folder
+    raise RunDirError(
+        f"no unfinished run with these settings in {str(parent)!r}: name one with --run-dir, or "
+        "start one without --resume"
     )
+
+
+# --- where run folders lie
+
+
+def safe_folder_name(task: str) -> str:
+    """Turn a task's name into one folder name; odd ones get a short hash against collisions."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", task).lstrip(".-")[:_MAX_TASK_NAME]
+    if plain and plain == task:
+        return plain
+    return f"{plain or 'task'}-{storage.document_hash(task)[:6]}"
+
+
+def make_folder(path: Path) -> bool:
+    """Create the folder if it is missing; return whether it was.
+
+    By the creating alone: `missing/../run` may be there although nothing is found under that name.
+    """
+    try:
+        os.fsencode(path)
+        with storage.os_errors_as(RunDirError, "create the run folder", path):
+            try:
+                path.mkdir(parents=True)
+            except FileExistsError:
+                if not path.is_dir():
+                    raise
+                return False
+            return True
+    except ValueError as error:  # a null character, or half of a surrogate pair
+        raise RunDirError(f"{str(path)!r} cannot be the name of a folder: {error}") from None
+
+
+def utc(pattern: str) -> str:
+    """Write the time now."""
+    return time.strftime(pattern, time.gmtime())
+
+
+def _task_folder(root: Path, config: TrainConfig) -> Path:
+    return root / config.algorithm / safe_folder_name(config.task)
+
+
+def _make_new_folder(root: Path, config: TrainConfig) -> Path:
+    """Create the folder of a new run, under a name that nothing else has."""
+    parent = _task_folder(root, config)
+    make_folder(parent)
+    first = f"seed{config.run.seed}-{utc('%Y%m%d-%H%M%S')}"
+    for attempt in range(1, 100):  # runs of one sweep may start within one second
+        path = parent / (first if attempt == 1 else f"{first}-{attempt:02d}")
+        with (
+            storage.os_errors_as(RunDirError, "create the run folder", path),
+            contextlib.suppress(FileExistsError),
+        ):
+            path.mkdir()
+            return path
+    raise RunDirError(f"{str(parent / first)!r} and 98 more exist already; choose a --run-dir")
+
+
+def runs_inside(folder: Path) -> list[Path]:
+    """Find the run folders below a folder, the latest first; links are not followed."""
+    found: list[tuple[float, Path]] = []
+    for num_searched, (name, inner, files) in enumerate(os.walk(folder), start=1):
+        if RUN_FILE in files:
+            with contextlib.suppress(OSError):  # deleted meanwhile
+                found.append((Path(name, RUN_FILE).stat().st_mtime, Path(name)))
+            inner.clear()  # a run holds no other run
+        if num_searched == _MAX_SEARCHED:
+            break
+    return [path for _, path in sorted(found, reverse=True)]
+
+
+def named_runs(folder: Path) -> str:
+    """Name the runs below a folder, or the one around it, to end a message; empty without any."""
+    if not folder.is_dir():
+        return ""
+    found = runs_inside(folder)
+    if not found:
+        around = [path for path in folder.absolute().parents[:2] if (path / RUN_FILE).is_file()]
+        return f"; it is part of a run, name that: {shown(around[0])}" if around else ""
+    num_more = len(found) - _MAX_LISTED
+    lines = [shown(path) for path in found[:_MAX_LISTED]]
+    lines += [f"and {num_more} more"] if num_more > 0 else []
+    return "\n".join(["; name one of the runs in it, the latest first:", *lines])

@@ -13,7 +13,7 @@ from spacil.version import __version__
 
 
 def provenance_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What may differ between equal runs; kept in the manifest, outside the content hash."""
+    """Return what may differ between equal runs; kept outside the content hash."""
     return {
         "software": software_versions(),
         "commit": source_commit(),

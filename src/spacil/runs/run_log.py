@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from spacil.runs.ownership import TakenOverError
+from spacil.runs.lock import TakenOverError
 
 RUN_LOG = "run.log"
 

@@ -8,7 +8,8 @@ in to make it fit, and nothing is changed before all of it fits.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass
-from typing import Any, TypeVar, cast, get_args, get_type_hints
+from pathlib import Path
+from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import torch
 from torch import Tensor, nn
@@ -73,14 +74,14 @@ class State:
         self, name: str, owner: object, kind: type, attribute: str = "", *, optional: bool = False
     ) -> None:
         """Keep a dataclass of plain numbers that is an attribute of `owner`, by default `name`."""
-        attribute = attribute or name
+        attribute, words = attribute or name, f"the checkpoint's {name.replace('_', ' ')}"
 
         def read() -> dict[str, Any] | None:
             record = getattr(owner, attribute)
             return None if record is None else asdict(record)
 
         def parse(document: Any) -> Any:
-            return None if optional and document is None else record_from(kind, document, name)
+            return None if optional and document is None else record_from(kind, document, words)
 
         self.register_value(name, read, parse, lambda record: setattr(owner, attribute, record))
 
@@ -166,26 +167,34 @@ def record_from(kind: type[Record], document: Any, name: str) -> Record:
     hints = get_type_hints(kind)
     names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     if not isinstance(document, dict) or document.keys() != set(names):
-        raise StorageError(
-            f"{name.replace('_', ' ')} should be the values {', '.join(names)}, "
-            f"got {shown(document)}"
-        )
+        raise StorageError(f"{name} should be the values {', '.join(names)}, got {shown(document)}")
     return kind(**{key: _value_of(hints[key], document[key], f"{name} {key}") for key in names})
 
 
 def _value_of(hint: Any, value: Any, name: str) -> Any:
     """Check a JSON value of a field: a count, a float, another record, or one of them or None."""
-    kinds = get_args(hint) or (hint,)
+    if get_origin(hint) in (dict, tuple):
+        kinds: tuple[Any, ...] = (hint,)
+    else:
+        kinds = get_args(hint) or (hint,)
     records = [kind for kind in kinds if is_dataclass(kind)]
     if records and not (value is None and type(None) in kinds):
         return record_from(cast("type[Any]", records[0]), value, name)
+    containers = {get_origin(kind) for kind in kinds}
+    if dict in containers and isinstance(value, dict):
+        return value
+    if tuple in containers and isinstance(value, list) and {*map(type, value)} <= {str}:
+        return tuple(value)
+    if Path in kinds and isinstance(value, str):
+        return Path(value)
     if type(value) is int and not isinstance(value, bool):
         fits = 0 <= value <= MAX_COUNT if int in kinds else float in kinds
         fits = fits and abs(value) <= MAX_COUNT
     else:
         fits = type(value) in kinds and value not in (math.inf, -math.inf)
     if not fits:
-        raise StorageError(f"{name.replace('_', ' ')} is {shown(value)}, expected {hint}")
+        expected = " or ".join(getattr(kind, "__name__", str(kind)) for kind in kinds)
+        raise StorageError(f"{name} is {shown(value)}, expected {expected}")
     return value
 
 

@@ -1,8 +1,19 @@
-"""The seam for engines: where the processes of a sweep's runs are started."""
+"""The seam for engines: where the processes of a sweep's runs are started.
 
+Each holds one end of a pipe as its stdin. That pipe ends with the process at the other end, however
+that ends, and the run then saves and stops (`cli/experiments/job.py`).
+"""
+
+import os
+import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
+from spacil import storage
+from spacil.errors import RunDirError
+from spacil.runs.folder import make_folder
 from spacil.sweeps.folder import SweepFolder
 from spacil.sweeps.plan import PlannedRun
 
@@ -61,6 +72,29 @@ class Engine(Protocol):
     def stop(self, signal_number: int) -> None:
         """Let every run save, and wait for it."""
         ...
+
+
+def spawn(command: Sequence[str], log: Path, num_threads: int) -> "subprocess.Popen[bytes]":
+    """Start a command in a session of its own: Ctrl-C reaches it through this process, once."""
+    make_folder(log.parent)
+    environment = os.environ | {"OMP_NUM_THREADS": str(num_threads)}
+    with storage.os_errors_as(RunDirError, "open", log), log.open("ab") as output:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+        )
+
+
+def wait_for(process: "subprocess.Popen[bytes]") -> int:
+    """Its exit code, with this side's end of the pipe closed."""
+    code = process.wait()
+    assert process.stdin is not None
+    process.stdin.close()
+    return code
 
 
 def job_words(sweep: SweepFolder, run: PlannedRun, options: JobOptions) -> list[str]:

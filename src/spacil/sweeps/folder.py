@@ -22,10 +22,9 @@ from typing import Any, Literal
 
 from spacil import storage
 from spacil.errors import RunDirError, StorageError
-from spacil.runs.evaluations import FreshEvaluations, read_evaluations
-from spacil.runs.location import make_folder
-from spacil.runs.ownership import OWNER
-from spacil.runs.resuming import STATUS
+from spacil.runs.facts import RUN_FILE, FreshEvaluations, RunFacts, read_run
+from spacil.runs.folder import make_folder
+from spacil.runs.lock import owner_of
 from spacil.sweeps.plan import Grid, PlannedRun, document_of, grids_of, planned_runs
 from spacil.version import __version__
 
@@ -43,8 +42,8 @@ STATES: tuple[State, ...] = (
 )  # fmt: skip
 """`trained`: the last iteration is done, the fresh episodes are not."""
 
-_STATUS_THEN = "status_then"
-"""In the file of a failure: status.json when the run failed, empty where there was none"""
+_UPDATED_THEN = "updated_then"
+"""In the file of a failure: when the run was last recorded; empty where it never was"""
 _TAIL_BYTES = 32_768
 _LOCK_SECONDS = 30.0
 
@@ -90,7 +89,8 @@ class SweepFolder:
         make_folder(self.path / FAILURES)
         document: dict[str, Any] = {"run": run.name, "exit_code": exit_code, "reason": reason}
         with contextlib.suppress(StorageError):  # a damaged status is a failure by itself
-            document[_STATUS_THEN] = _document(self.run_dir(run) / STATUS)
+            facts = self._facts(run)
+            document[_UPDATED_THEN] = "" if facts is None else facts.updated
         storage.write_json(self.failure(run), document)
 
     def forget_failure(self, run: PlannedRun) -> None:
@@ -114,26 +114,27 @@ class SweepFolder:
     def _state(self, run: PlannedRun) -> RunState:
         run_dir = self.run_dir(run)
         progress = _progress(run_dir / "metrics.jsonl") | {"iterations": _iterations(run)}
-        told = _document(run_dir / STATUS)
-        status, reason = told.get("status"), str(told.get("reason", ""))
-        is_trained = status == "finished"
-        if is_trained and has_fresh(_fresh(run_dir), self.fresh_episodes):
+        facts, failure = self._facts(run), _document(self.failure(run))
+        is_trained = facts is not None and facts.status == "finished"
+        if facts is not None and is_trained and has_fresh(facts.fresh, self.fresh_episodes):
             return RunState("finished", **progress)
-        failure = _document(self.failure(run))
-        if failure and _is_last_word(failure, told):
+        # Whoever went on with the run since then has the last word.
+        if failure and failure.get(_UPDATED_THEN) == ("" if facts is None else facts.updated):
             return RunState("failed", reason=str(failure.get("reason")), **progress)
-        if status is None:
+        if facts is None:
             return RunState("waiting", **progress)
         if is_trained:
             return RunState("trained", **progress)
-        if status == "running":
-            words, host, is_alive = _owner(run_dir)
-            if not is_alive:
-                return RunState("interrupted", reason=words, **progress)
-            return RunState("running", reason=words, host=host, **progress)
-        return RunState(
-            "failed" if status == "failed" else "interrupted", reason=reason, **progress
-        )
+        if facts.status == "running":
+            owner, host, is_alive = _owner(run_dir)
+            state: State = "running" if is_alive else "interrupted"
+            return RunState(state, reason=owner, host=host if is_alive else "", **progress)
+        state = "failed" if facts.status == "failed" else "interrupted"
+        return RunState(state, reason=facts.reason, **progress)
+
+    def _facts(self, run: PlannedRun) -> RunFacts | None:
+        run_dir = self.run_dir(run)
+        return read_run(run_dir) if (run_dir / RUN_FILE).is_file() else None
 
 
 def has_fresh(fresh: FreshEvaluations | None, wanted: int) -> bool:
@@ -262,25 +263,15 @@ def _document(path: Path) -> dict[str, Any]:
 
 
 def _owner(run_dir: Path) -> tuple[str, str, bool]:
-    """Who runs it, in words, where, and whether it is alive as far as can be seen from here."""
-    owner = _document(run_dir / OWNER)
-    words = f"process {owner.get('pid')} on {owner.get('host')}"
-    if owner.get("host") != socket.gethostname():
-        newest = max(path.stat().st_mtime for path in run_dir.iterdir())
-        stamp = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(newest))
-        return f"{words}, last heard of at {stamp}", str(owner.get("host")), True
-    return words, str(owner.get("host")), Path(f"/proc/{owner.get('pid')}").exists()
-
-
-def _fresh(run_dir: Path) -> FreshEvaluations | None:
-    return read_evaluations(run_dir / "eval.json").fresh
-
-
-def _is_last_word(failure: Mapping[str, Any], told: Mapping[str, Any]) -> bool:
-    """Whether nobody went on with a run since it failed: its status is the same as then."""
-    if _STATUS_THEN not in failure:  # of an earlier version
-        return told.get("status") != "finished"
-    return bool(failure[_STATUS_THEN] == told)
+    """Say who runs it, where, and whether it is alive as far as can be seen from here."""
+    words = owner_of(run_dir)
+    number, _, place = words.removeprefix("process ").partition(" on ")
+    host = place.partition(",")[0]
+    if host == socket.gethostname():
+        return words, host, Path(f"/proc/{number}").exists()
+    newest = max(path.stat().st_mtime for path in run_dir.iterdir())
+    stamp = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(newest))
+    return f"{words}, last heard of at {stamp}", host, True
 
 
 def _flat(run: PlannedRun) -> str:

@@ -5,8 +5,7 @@ import sys
 from dataclasses import dataclass, field, replace
 
 from spacil.config.settings import num_cores
-from spacil.runs.child_process import spawn, wait_for
-from spacil.sweeps.engine import Ending, JobOptions, job_words
+from spacil.sweeps.engine import Ending, JobOptions, job_words, spawn, wait_for
 from spacil.sweeps.folder import SweepFolder
 from spacil.sweeps.plan import PlannedRun
 

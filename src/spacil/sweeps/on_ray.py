@@ -1,43 +1,57 @@
 """The engine of many machines: the same processes, each on a node of a Ray cluster.
 
-This process places every run itself, on a node that has answered. It believes three witnesses: Ray,
-for a process that ended; the list of nodes; and the heartbeat in the run folder. A node that Ray
-calls dead may still compute, and then its heartbeat says so and its run is left to it. A node that
-is frozen looks alive to Ray for a minute, and its tasks never end: after `lost_after` seconds of
-silence its runs are taken from it (`runs/ownership.py: take_away`) and started elsewhere, and it
-gets no more before it answers again.
+Ray places the tasks and says when a node or worker is lost; its own retries are off, because a
+task that it started again behind our back could write beside the one we know of. A lost process
+may still compute, on a node that froze: its run is given `lost_after` seconds to end, then its
+folder is seized (`runs/lock.py`), after which that process writes nothing more.
 """
 
 import contextlib
 import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
 import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from spacil import storage
-from spacil.cluster.connection import Node, connected, living_nodes
-from spacil.cluster.remote_jobs import Job, Look, NodeProbe, Placement, RemoteJob
-from spacil.errors import ConfigError
-from spacil.runs.heartbeat import Silence
-from spacil.runs.ownership import take_away
-from spacil.sweeps.engine import Ending, JobOptions, job_words
+from spacil.errors import ConfigError, RetryableError
+from spacil.runs.lock import seize
+from spacil.sweeps.engine import Ending, JobOptions, job_words, spawn, wait_for
 from spacil.sweeps.folder import SweepFolder
 from spacil.sweeps.plan import PlannedRun
 from spacil.version import __version__
 
 LOST_AFTER_SECONDS = 60.0
+LOCAL = "local"
+"""Address that starts a cluster of this machine alone"""
 
 _LOOK_SECONDS = 2.0
-"""Between two looks at all nodes and heartbeats: files on a disk that many share"""
+"""Between two looks at the list of nodes"""
 _FIRST_ANSWER_SECONDS = 60.0
+_OBJECT_STORE_BYTES = 100_000_000
 
-_logger = logging.getLogger(__name__)
+
+def load_ray() -> Any:
+    """Import Ray, with its reports to its makers switched off before."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    try:
+        import ray
+    except ImportError:
+        raise ConfigError(
+            "Ray is not installed: pip install 'spacil[ray]', on every machine of the cluster"
+        ) from None
+    return ray
 
 
 def refuse_device(device: str) -> None:
-    """Which devices there are, the nodes know."""
+    """Refuse a number of a GPU: which devices there are, the nodes know."""
     if device not in ("cpu", "cuda"):
         raise ConfigError(
             f"--device {device}: with --engine ray it is cpu or cuda; Ray numbers the GPUs"
@@ -48,177 +62,173 @@ def refuse_device(device: str) -> None:
 def ray_engine(
     sweep: SweepFolder, options: JobOptions, address: str, lost_after: float
 ) -> "Iterator[RayEngine]":
-    """Connect, and wait until one node at least can take a run."""
+    """Connect, and check that every node can take a run."""
     refuse_device(options.device)
-    sweep = replace(sweep, path=sweep.path.absolute())
-    nonce_file = sweep.path / f".nonce-{uuid.uuid4().hex}"
-    with connected(address):
-        storage.replace_file(nonce_file, nonce_file.name.encode())
-        try:
-            engine = RayEngine(sweep, options, lost_after, nonce_file)
-            engine.wait_for_a_node()
-            yield engine
-        finally:
-            nonce_file.unlink(missing_ok=True)
+    ray = load_ray()
+    own = {"include_dashboard": False, "object_store_memory": _OBJECT_STORE_BYTES}
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        ray.init(
+            address=address,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+            **(own if address == LOCAL else {}),
+        )
+    except ConnectionError as error:
+        raise ConfigError(
+            f"--ray-address {address}: no cluster there: {error}. `ray start --head` starts one"
+        ) from None
+    except (OSError, ValueError, RuntimeError, TimeoutError) as error:
+        raise RetryableError(f"--ray-address {address}: cannot connect: {error}") from error
+    finally:
+        # Ray's own handler would end the process before a sweep has saved.
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, handler)
+    try:
+        sweep = replace(sweep, path=sweep.path.absolute())
+        engine = RayEngine(sweep, options, lost_after)
+        engine.require_fit_nodes()
+        yield engine
+    finally:
+        ray.shutdown()
 
 
 class RayEngine:
-    """Places runs on nodes, and knows which of them are lost."""
+    """Starts runs as Ray tasks, and knows which of them were lost."""
 
     most_attempts = 4
 
-    def __init__(
-        self, sweep: SweepFolder, options: JobOptions, lost_after: float, nonce_file: Path
-    ) -> None:
+    def __init__(self, sweep: SweepFolder, options: JobOptions, lost_after: float) -> None:
         self.sweep, self.options, self.lost_after = sweep, options, lost_after
-        self._nonce_file = nonce_file
-        self._placement = Placement(options.threads_per_job, int(options.device == "cuda"))
-        self._probes: dict[str, NodeProbe] = {}
-        self._fit: dict[str, Node] = {}
-        """Nodes that are alive, of our version, and see the sweep's folder"""
-        self._unfit: set[str] = set()
-        self._jobs: dict[PlannedRun, RemoteJob] = {}
-        self._abandoned: list[RemoteJob] = []
-        """Taken for lost; their nodes get nothing before these have ended"""
-        self._silence = Silence()
-        """Of runs that others hold"""
-        self._next_look = 0.0
-
-    # --- what the sweep asks
+        self._ray = load_ray()
+        self._asks = {
+            "num_cpus": options.threads_per_job,
+            "num_gpus": int(options.device == "cuda"),
+            "max_retries": 0,
+        }
+        self._tasks: dict[PlannedRun, Any] = {}
+        self._lost: dict[PlannedRun, float] = {}
+        """Runs whose process was lost, and when"""
+        self._num_slots, self._next_look = 0, 0.0
 
     @property
     def capacity(self) -> int:
-        num_slots = sum(self._num_slots(node) for node in self._fit.values())
-        return min(num_slots, self.options.jobs or num_slots)
+        """Runs at a time on the nodes that are alive."""
+        if time.monotonic() >= self._next_look:
+            self._num_slots = sum(self._slots_of(node) for node in self._living_nodes())
+            self._next_look = time.monotonic() + _LOOK_SECONDS
+        return min(self._num_slots, self.options.jobs or self._num_slots)
 
     @property
     def active(self) -> list[PlannedRun]:
-        return list(self._jobs)
+        return list(self._tasks)
 
     def has_room(self) -> bool:
-        return self._next_node() is not None
+        return len(self._tasks) < self.capacity
 
     def start(self, run: PlannedRun) -> None:
-        node = self._next_node()
-        assert node is not None  # has_room said so
-        job = Job(
-            job_words(self.sweep, run, self.options),
-            self.sweep.run_dir(run),
-            self.sweep.log(run),
-            self.options.threads_per_job,
-        )
-        self._jobs[run] = RemoteJob(node, self._placement, job)
+        self._lost.pop(run, None)
+        task = self._ray.remote(_run_process).options(**self._asks)
+        words = job_words(self.sweep, run, self.options)
+        log, threads = str(self.sweep.log(run)), self.options.threads_per_job
+        self._tasks[run] = task.remote(words, log, threads, str(Path.cwd()))
 
     def ended(self) -> list[tuple[PlannedRun, Ending]]:
-        is_due = time.monotonic() >= self._next_look
-        if is_due:
-            self._look_at_nodes()
-            self._next_look = time.monotonic() + _LOOK_SECONDS
         over = []
-        for run, job in list(self._jobs.items()):
-            known = job.poll()
-            ending = None if known is None else Ending(known.code, known.words)
-            if ending is None and is_due:
-                ending = self._given_up(job)
-            if ending is not None:
-                del self._jobs[run]
-                over.append((run, ending))
+        for run, task in list(self._tasks.items()):
+            if self._ray.wait([task], timeout=0)[0]:
+                del self._tasks[run]
+                over.append((run, self._ending(run, task)))
         return over
 
     def takes_over(self, run: PlannedRun) -> bool:
-        """Take the folder from its holder if that has been silent for too long."""
-        silent = self._silence.seconds(self.sweep.run_dir(run))
-        if silent is None or silent <= self.lost_after:
+        """Take the folder of a lost run from its holder, which had time to end."""
+        lost = self._lost.get(run)
+        if lost is None or time.monotonic() - lost < self.lost_after:
             return False
-        take_away(self.sweep.run_dir(run))
+        seize(self.sweep.run_dir(run))
         return True
 
     def stop(self, signal_number: int) -> None:
         """Ask every process to save and stop, and wait until each has, or is lost."""
-        for job in self._jobs.values():
-            job.cancel()
-        while self._jobs:
+        for task in self._tasks.values():
+            self._ray.cancel(task, force=False)
+        while self._tasks:
             self.ended()
             time.sleep(0.1)
 
-    # --- nodes
-
-    def wait_for_a_node(self) -> None:
-        deadline = time.monotonic() + _FIRST_ANSWER_SECONDS
-        while self.capacity == 0:
-            self._look_at_nodes()
-            if time.monotonic() > deadline or (self._probes and not self._unanswered):
-                break
-            time.sleep(0.1)
-        if self.capacity == 0:
-            needed = f"{self._placement.num_cpus} CPU and {self._placement.num_gpus} GPU"
-            raise ConfigError(
-                f"no node of the Ray cluster can take a run: it needs {needed}, and spacil "
-                f"{__version__}"
+    def require_fit_nodes(self) -> None:
+        """Refuse a cluster with a node of another version, or one that does not see the folder."""
+        nonce = self.sweep.path / f".nonce-{uuid.uuid4().hex}"
+        strategies = self._ray.util.scheduling_strategies
+        probe = self._ray.remote(_look).options(num_cpus=0, max_retries=0)
+        storage.replace_file(nonce, nonce.name.encode())
+        try:
+            looks = {}
+            for node in self._living_nodes():
+                if self._slots_of(node):
+                    place = strategies.NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+                    looks[probe.options(scheduling_strategy=place).remote(str(nonce))] = node
+            answered, _ = self._ray.wait(
+                list(looks), num_returns=len(looks), timeout=_FIRST_ANSWER_SECONDS
             )
+            for look in answered:
+                host = looks[look]["NodeManagerHostname"]
+                with contextlib.suppress(self._ray.exceptions.RayError):  # gone meanwhile
+                    version, sees_folder = self._ray.get(look)
+                    if version != __version__:
+                        raise ConfigError(f"{host} has spacil {version}, expected {__version__}")
+                    if not sees_folder:
+                        raise ConfigError(
+                            f"{host} does not see {self.sweep.path}: share it under one name"
+                        )
+            if not answered:
+                asked = f"{self._asks['num_cpus']} CPU and {self._asks['num_gpus']} GPU"
+                raise ConfigError(f"no node of the Ray cluster can take a run, which needs {asked}")
+        finally:
+            nonce.unlink(missing_ok=True)
 
-    @property
-    def _unanswered(self) -> set[str]:
-        return {id for id, probe in self._probes.items() if probe.poll() is None}
+    def _living_nodes(self) -> list[Any]:
+        try:
+            return [node for node in self._ray.nodes() if node["Alive"]]
+        except Exception as error:  # of several kinds, by what broke; the connection is gone
+            raise RetryableError(f"the Ray cluster no longer answers: {error}") from error
 
-    def _look_at_nodes(self) -> None:
-        alive = {node.id: node for node in living_nodes() if self._num_slots(node) > 0}
-        for id in (self._fit.keys() | self._probes.keys()) - alive.keys():
-            self._fit.pop(id, None)
-            self._probes.pop(id, None)
-        for id, node in alive.items():
-            if id not in self._probes:
-                self._probes[id] = NodeProbe(node, self._nonce_file, self._nonce_file.name)
-            look = self._probes[id].poll()
-            if look is not None and id not in self._fit and id not in self._unfit:
-                self._admit(node, look)
-        self._abandoned = [job for job in self._abandoned if job.poll() is None]
+    def _slots_of(self, node: Any) -> int:
+        has = node["Resources"]
+        slots = int(has.get("CPU", 0)) // self.options.threads_per_job
+        return min(slots, int(has.get("GPU", 0))) if self._asks["num_gpus"] else slots
 
-    def _admit(self, node: Node, look: Look) -> None:
-        if look.version != __version__:
-            self._unfit.add(node.id)
-            _logger.warning(
-                "%s has spacil %s, this is %s: it gets no runs",
-                *(node.host, look.version, __version__),
-            )
-            return
-        if not look.sees_folder:
-            self._unfit.add(node.id)
-            _logger.warning(
-                "%s does not see %s: it gets no runs; share the folder under one name",
-                *(node.host, self.sweep.path),
-            )
-            return
-        self._fit[node.id] = node
+    def _ending(self, run: PlannedRun, task: Any) -> Ending:
+        try:
+            return Ending(int(self._ray.get(task)))
+        except self._ray.exceptions.RayTaskError as error:
+            return Ending(1, str(error.cause))
+        except self._ray.exceptions.RayError as error:
+            self._lost[run] = time.monotonic()
+            return Ending(None, f"lost: {type(error).__name__}")
 
-    def _num_slots(self, node: Node) -> int:
-        slots = node.num_cpus // self._placement.num_cpus
-        return min(slots, node.num_gpus) if self._placement.num_gpus else slots
 
-    def _next_node(self) -> Node | None:
-        """The node with the most room, if there is room at all."""
-        if 0 < self.options.jobs <= len(self._jobs):
-            return None
-        frozen = {job.node.id for job in self._abandoned}
-        free = {
-            node.id: self._num_slots(node) - sum(j.node.id == node.id for j in self._jobs.values())
-            for node in self._fit.values()
-            if node.id not in frozen
-        }
-        best = max(free, key=free.__getitem__, default=None)
-        return None if best is None or free[best] <= 0 else self._fit[best]
+# --- on the node
 
-    # --- what is lost
 
-    def _given_up(self, job: RemoteJob) -> Ending | None:
-        """The ending of a run whose process is lost although its task has not ended."""
-        silent = job.silent_seconds()
-        if silent is None and job.node.id not in self._fit:
-            words = f"{job.node.host} is gone"
-        elif silent is not None and silent > self.lost_after:
-            words = f"{job.node.host} has been silent for {silent:.0f} s"
-        else:
-            return None
-        job.give_up()
-        self._abandoned.append(job)
-        return Ending(None, words)
+def _run_process(words: list[str], log: str, num_threads: int, folder: str) -> int:
+    if Path(folder).is_dir():  # an env of the user's own may lie there
+        os.chdir(folder)
+    process = spawn([sys.executable, "-m", *words], Path(log), num_threads)
+    return _wait_or_stop(process)
+
+
+def _wait_or_stop(process: "subprocess.Popen[bytes]") -> int:
+    """Wait for its exit code; a task that is cancelled lets it save first."""
+    # Not `process.wait()`: a cancelled task is interrupted between two calls, never within one.
+    try:
+        while process.poll() is None:
+            time.sleep(0.2)
+    except KeyboardInterrupt:
+        process.send_signal(signal.SIGTERM)
+    return wait_for(process)
+
+
+def _look(nonce: str) -> tuple[str, bool]:
+    return __version__, Path(nonce).is_file()

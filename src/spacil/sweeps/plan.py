@@ -24,7 +24,7 @@ from spacil.config.flat import (
 )
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError
-from spacil.runs.location import safe_folder_name
+from spacil.runs.folder import safe_folder_name
 
 Value = str | int | float | bool | tuple[str | int | float, ...]
 Choice = tuple[str, Value]

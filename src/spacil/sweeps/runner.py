@@ -16,7 +16,7 @@ from pathlib import Path
 
 from spacil.errors import RunDirError
 from spacil.runs.interruption import EXIT_CODES, Interruption
-from spacil.runs.ownership import FolderLock
+from spacil.runs.lock import is_held
 from spacil.sweeps.engine import Ending, Engine
 from spacil.sweeps.folder import RunState, SweepFolder
 from spacil.sweeps.plan import PlannedRun
@@ -114,11 +114,11 @@ class _Runner:
         if self.sweep.state(run).state == "finished":
             self.sweep.forget_failure(run)  # somebody else's, or of an earlier attempt
             return
-        if _is_held(run_dir):
+        if is_held(run_dir):
             if not self.engine.takes_over(run):
                 self._wait_for(run)
                 return
-            self.on_event(Event(run, "its process is silent; taking the run over"))
+            self.on_event(Event(run, "its process was lost; taking the run over"))
         self.attempts[run] = self.attempts.get(run, 0) + 1
         self.sweep.forget_failure(run)
         self.on_event(Event(run, "resumed" if run_dir.exists() else "started"))
@@ -139,7 +139,7 @@ class _Runner:
         if self.sweep.state(run).state == "finished":
             self.sweep.forget_failure(run)
             self.on_event(Event(run, "finished"))
-        elif _is_held(self.sweep.run_dir(run)):
+        elif is_held(self.sweep.run_dir(run)):
             self.on_event(Event(run, f"{_said(ending)}; a process still holds it, waiting"))
             self._wait_for(run)
         elif is_worth_another and self.attempts[run] < self.engine.most_attempts:
@@ -151,17 +151,6 @@ class _Runner:
             reason = _reason(ending, self.sweep.log(run))
             self.sweep.record_failure(run, -1 if code is None else code, reason)
             self.on_event(Event(run, f"failed: {reason}"))
-
-
-def _is_held(run_dir: Path) -> bool:
-    """Whether a process holds the folder, by its lock; a folder that is not there is not held."""
-    if not run_dir.is_dir():
-        return False
-    try:
-        FolderLock(run_dir).release()
-    except RunDirError:
-        return True
-    return False
 
 
 def _said(ending: Ending) -> str:

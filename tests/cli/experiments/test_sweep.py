@@ -13,8 +13,8 @@ import pytest
 from generated_runs import write_run
 from tiny_runs import tiny
 
-from spacil.runs.evaluations import read_evaluations
-from spacil.runs.ownership import FolderLock
+from spacil.runs.facts import read_run
+from spacil.runs.lock import FolderLock
 from spacil.sweeps.folder import SweepFolder, open_sweep, read_sweep
 from spacil.sweeps.plan import Grid, assignment
 
@@ -68,7 +68,7 @@ def test_a_killed_sweep_goes_on_and_computes_nothing_twice(spacil: Spacil, tmp_p
     first.wait()
     done = [run for run, s in sweep.states(sweep.runs()).items() if s.state == "finished"]
     assert 1 <= len(done) < 4
-    before = {run: (sweep.run_dir(run) / "eval.json").stat().st_mtime_ns for run in done}
+    before = {run: (sweep.run_dir(run) / "run.json").stat().st_mtime_ns for run in done}
 
     # What the killed sweep had started saves and ends by itself; this one waits and takes over.
     assert spacil("sweep", *flags).code == 0
@@ -76,7 +76,7 @@ def test_a_killed_sweep_goes_on_and_computes_nothing_twice(spacil: Spacil, tmp_p
     for run in sweep.runs():
         run_dir = sweep.run_dir(run)
         assert len((run_dir / "metrics.jsonl").read_text().splitlines()) == 1 + 20
-        fresh = read_evaluations(run_dir / "eval.json").fresh
+        fresh = read_run(run_dir).fresh
         assert fresh is not None
         assert fresh.num_episodes == EPISODES
         assert fresh.best is not None
@@ -85,7 +85,7 @@ def test_a_killed_sweep_goes_on_and_computes_nothing_twice(spacil: Spacil, tmp_p
         for name in ("smoothness_j_demo_states", "smoothness_j_ball", "spectrum_score"):
             assert fresh.best[name] > 0
         assert fresh.best["random_return"] < 0
-    assert before == {r: (sweep.run_dir(r) / "eval.json").stat().st_mtime_ns for r in done}
+    assert before == {r: (sweep.run_dir(r) / "run.json").stat().st_mtime_ns for r in done}
 
 
 def test_a_failed_run_is_listed_with_its_reason(spacil: Spacil, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_run_that_another_process_holds_is_waited_for(spacil: Spacil, tmp_path
     finally:
         sweep.kill()
         sweep.wait()
-    assert (run_dir / "eval.json").is_file()
+    assert (run_dir / "run.json").is_file()
 
 
 def test_two_sweeps_of_one_folder_share_it(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_best_and_last_are_the_policies_of_their_iterations(
         ).result["provenance"]["iteration"]
         for which in ("best", "last")
     }
-    kept = json.loads((finished_run / "eval.json").read_text())
+    kept = json.loads((finished_run / "run.json").read_text())
     assert iterations == {"best": kept["best"]["iteration"], "last": 3}
 
 

@@ -14,7 +14,7 @@ Train = Callable[..., Any]
 
 
 def config_in(run: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((run / "config.json").read_text())
+    found: dict[str, Any] = json.loads((run / "run.json").read_text())["config"]
     return found
 
 
@@ -32,7 +32,7 @@ def test_the_config_of_a_run_makes_the_same_run_again(
 
 
 def demonstrations_in(run: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((run / "inputs.json").read_text())["demonstrations"]
+    found: dict[str, Any] = json.loads((run / "run.json").read_text())["inputs"]["demonstrations"]
     return found
 
 

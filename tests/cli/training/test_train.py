@@ -112,7 +112,7 @@ def test_a_preset_sets_its_fields_and_flags_win(train: Train, tmp_path: Path) ->
         iterations=1,
     )
     assert trained.code == 0
-    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    config = json.loads((tmp_path / "run" / "run.json").read_text())["config"]
     term, weight = "scale=paper-sum:rule=raw", 0.01  # of the paper's column for Reacher
     assert config["penalty"] == [f"pgd={weight}:{term}"]
     assert config["cost_penalty_form"] == "response:scale=paper-sum:estimator=pgd:rule=raw"
@@ -149,7 +149,7 @@ def test_the_result_as_json_has_stable_keys_and_is_kept_in_the_folder(
     assert result["best"].keys() >= EVALUATION
     assert result["last"].keys() == result["best"].keys()
     assert result["last"]["iteration"] == 3 and result["last"]["env_steps"] == 600
-    kept = json.loads((tmp_path / "run" / "eval.json").read_text())
+    kept = json.loads((tmp_path / "run" / "run.json").read_text())
     assert (kept["best"], kept["last"]) == (result["best"], result["last"])
 
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from spacil.cli import main as spacil
 from spacil.cli.arguments import value_of
 from spacil.errors import SpacilError
-from spacil.runs.heartbeat import beating
 
 _STANDARD_INPUT = 0
 
@@ -24,8 +23,7 @@ def main(arguments: list[str]) -> int:
     num_episodes, num_threads, *words = arguments
     threading.Thread(target=_stop_with_the_sweep, daemon=True).start()
     run_dir = Path(value_of("--run-dir", words) or "")
-    with beating(run_dir):
-        return _run(run_dir, words, int(num_episodes), int(num_threads))
+    return _run(run_dir, words, int(num_episodes), int(num_threads))
 
 
 def _run(run_dir: Path, words: list[str], num_episodes: int, num_threads: int) -> int:
@@ -57,9 +55,9 @@ def _train(words: list[str]) -> int:
 
 
 def _is_trained(run_dir: Path) -> bool:
-    from spacil.runs.resuming import is_run_folder, status_of_run
+    from spacil.runs.facts import RUN_FILE, read_run
 
-    return is_run_folder(run_dir) and status_of_run(run_dir) == "finished"
+    return (run_dir / RUN_FILE).is_file() and read_run(run_dir).status == "finished"
 
 
 def _stop_with_the_sweep() -> None:

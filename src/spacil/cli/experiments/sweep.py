@@ -65,7 +65,8 @@ class SweepArguments:
     """Of the cluster, such as 10.0.0.1:6379, or auto on one of its machines; local starts one
     here."""
     lost_after: float = 60.0
-    """Seconds without a sign of life after which a run is taken from its node (engine ray)."""
+    """Seconds that a run has to end after Ray lost its process; then its folder is taken from it
+    (engine ray)."""
     shard: str | None = None
     """i/n: only this share of the runs, i from 0 to n - 1."""
     list: bool = False
@@ -122,11 +123,9 @@ def _refuse_engine(parsed: SweepArguments) -> None:
     if parsed.list:
         return
     if parsed.engine == "ray":
-        from spacil.cluster.connection import load_ray
+        from spacil.sweeps.on_ray import load_ray, refuse_device
 
         load_ray()
-        from spacil.sweeps.on_ray import refuse_device
-
         refuse_device(parsed.device)
     else:
         from spacil.engine.device import resolve_device

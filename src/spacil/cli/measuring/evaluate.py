@@ -13,7 +13,7 @@ from spacil.plain_text import shown
 if TYPE_CHECKING:
     from spacil.demos.common_frame import CommonFrame
     from spacil.measuring.frames import FrameFacts
-    from spacil.runs.inputs import DemonstratorRow
+    from spacil.runs.facts import DemonstratorRow
 
 
 @dataclass(frozen=True)
@@ -96,9 +96,9 @@ def demonstrator_of(
     from spacil.demos.common_frame import bundled_frame
     from spacil.demos.demonstrator import IN_THE_COMMON_FRAME, demonstrator_row
     from spacil.demos.file import load_demos
-    from spacil.runs.inputs import read_inputs
+    from spacil.runs.facts import inputs_of
 
-    inputs, bundled, known = read_inputs(source), bundled_frame(task), None
+    inputs, bundled, known = inputs_of(source), bundled_frame(task), None
     # Where nothing says which demonstrations it had, it is taken to have had the bundled ones.
     if bundled is not None and (inputs is None if kept is None else kept.is_same_as(bundled)):
         known = demonstrator_row(load_demos(task), frame, task)
@@ -107,11 +107,7 @@ def demonstrator_of(
         return known
     if kept is None or frame is None or not kept.is_same_as(frame):
         return {**remembered, **dict.fromkeys(IN_THE_COMMON_FRAME)}
-    # Folders of before remember no J of demonstrations that were thinned.
-    return {
-        key: known[key] if value is None and known is not None else value
-        for key, value in remembered.items()
-    }
+    return remembered
 
 
 def _print(document: dict[str, Any], facts: "FrameFacts | None") -> None:

@@ -14,7 +14,7 @@ from spacil.errors import ConfigError, RunDirError
 
 if TYPE_CHECKING:
     from spacil.config.train_config import TrainConfig
-    from spacil.runs.inputs import DemoInputs, RunInputs
+    from spacil.runs.facts import DemoInputs, RunInputs
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,15 @@ def run(arguments: list[str]) -> int:
     from spacil.cli.arguments import Output
     from spacil.cli.training.session import Session
     from spacil.config.flat import with_settings
-    from spacil.runs.inputs import read_inputs
-    from spacil.runs.listing import named_runs
-    from spacil.runs.resuming import config_of_run, is_run_folder, status_of_run
+    from spacil.runs.facts import read_run
+    from spacil.runs.folder import is_run_folder, named_runs
 
     if not is_run_folder(parsed.run):
         what = "is not a run folder" if parsed.run.exists() else "does not exist"
         inside = named_runs(parsed.run) or ": name the folder of a run, runs/.../seed0-..."
         raise RunDirError(f"{parsed.run} {what}{inside}")
-    config, inputs = config_of_run(parsed.run), read_inputs(parsed.run)
+    facts = read_run(parsed.run)
+    config, inputs = facts.config, facts.inputs
     _check_verb(config.algorithm, parsed.run)
     num_done = _num_done(parsed.run)
     if parsed.iterations is not None:
@@ -60,9 +60,7 @@ def run(arguments: list[str]) -> int:
     _check_task(parsed, config, inputs)
     num_wanted = config.run.iterations
     # The last iteration may be recorded and not yet saved: a run that was killed there goes on.
-    if num_done > num_wanted or (
-        num_done == num_wanted and status_of_run(parsed.run) == "finished"
-    ):
+    if num_done > num_wanted or (num_done == num_wanted and facts.status == "finished"):
         print(f"spacil: all {num_done} iterations are done: {_way_on(num_done)}", file=sys.stderr)
     session = Session(
         config,
@@ -127,14 +125,14 @@ def _demonstrations(
     parsed: ResumeArguments, config: "TrainConfig", inputs: "RunInputs | None"
 ) -> "DemoInputs | None":
     from spacil.config.algorithms import ALGORITHMS
-    from spacil.runs.inputs import DemoInputs, full_names
+    from spacil.runs.facts import DemoInputs, full_names
 
     if not ALGORITHMS[config.algorithm].needs_demonstrations:
         if parsed.demos:
             raise ConfigError(f"{config.algorithm} learns from the env's reward: leave out --demos")
         return None
     known = None if inputs is None else inputs.demonstrations
-    if known is None:  # a run of version 0.1: the checkpoint says whether they are the same
+    if known is None:  # the checkpoint says whether they are the same
         return DemoInputs(full_names(parsed.demos))
     if parsed.demos:
         return replace(known, sources=full_names(parsed.demos))

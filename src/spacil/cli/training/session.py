@@ -13,7 +13,7 @@ from spacil.errors import ConfigError
 if TYPE_CHECKING:
     from spacil.demos.demonstrations import Demonstrations
     from spacil.learning.intake import Intake
-    from spacil.runs.inputs import DemoInputs
+    from spacil.runs.facts import DemoInputs
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Session:
         from spacil.learning.learner import Learner, make_learner
         from spacil.learning.run import Outcome, train_in_folder
         from spacil.runs import metrics_log
-        from spacil.runs.inputs import RunInputs, read_inputs
+        from spacil.runs.facts import RunInputs, inputs_of
         from spacil.runs.progress import Silent, progress_for
         from spacil.runs.run_log import RunLog
 
@@ -58,7 +58,7 @@ class Session:
                 inputs=RunInputs(config.task, True, self.demos),
                 log=log,
             )
-        inputs = read_inputs(outcome.path)
+        inputs = inputs_of(outcome.path)
         demonstrator = None if inputs is None else inputs.demonstrator
         metrics = metrics_log.read(outcome.path / "metrics.jsonl")
         picture = draw(config, outcome.path, demonstrator, metrics)

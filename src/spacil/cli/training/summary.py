@@ -16,7 +16,7 @@ def result_of(
     config: TrainConfig, outcome: Any, demonstrator: Any, metrics: Rows
 ) -> dict[str, Any]:
     """The document that `--json` asks for; `metrics` are the rows of metrics.jsonl."""
-    from spacil.runs.evaluations import highest_return
+    from spacil.runs.facts import highest_return
 
     return identity(task=config.task, algorithm=config.algorithm, seed=config.run.seed) | {
         "run_dir": str(outcome.path),

@@ -69,7 +69,7 @@ def write_imitation(demos: "Demonstrations", folder: Path) -> None:
     }
     if demos.rewards is None:
         del columns["rews"]
-    with storage.staged_folder(folder.parent) as stage:
+    with storage.new_folder(folder) as stage:
         has_bars = datasets.is_progress_bar_enabled()
         datasets.disable_progress_bars()
         try:
@@ -77,4 +77,3 @@ def write_imitation(demos: "Demonstrations", folder: Path) -> None:
         finally:
             if has_bars:
                 datasets.enable_progress_bars()
-        storage.publish(stage, folder)

@@ -109,11 +109,10 @@ def write_minari(demos: "Demonstrations", folder: Path) -> None:
     action_space = Box(low, high, actions.shape[1:], actions.dtype.type)
     with storage.os_errors_as(StorageError, "create a folder in", folder.parent):
         folder.parent.mkdir(parents=True, exist_ok=True)
-    with storage.staged_folder(folder.parent) as stage:
+    with storage.new_folder(folder) as stage:
         target = MinariStorage.new(stage / "data", observation_space, action_space, spec)
         target.update_metadata({"dataset_id": str(name), "minari_version": minari.__version__})
         target.update_episodes([EpisodeBuffer(**_buffer(episode)) for episode in demos.episodes])
-        storage.publish(stage, folder)
 
 
 def _buffer(episode: "Episode") -> dict[str, Any]:
