@@ -48,7 +48,7 @@ VERBS = {
         "policies side by side, their actions beneath: mp4 or GIF",
     ),
     "watch": ("filming.watch", "a policy in MuJoCo's viewer, where there is a display"),
-    "demos": ("demos.main", "demonstrations: collect, import, export, check, show"),
+    "demos": ("demos", "demonstrations: collect, import, export, check, show"),
     "experiment": (
         "experiment",
         "an experiment of an installed package; the paper's are in experiments/",

@@ -11,7 +11,7 @@ import torch
 from pictures import CURVE_COLOURS, assert_drawn
 from policies_of_others import make_module, write_onnx
 
-from spacil.cli.demos import collect as collect_verb
+from spacil.cli.demos import Collect
 from spacil.demos.file import load_demos
 from spacil.errors import DataError
 
@@ -93,7 +93,7 @@ def test_any_policy_is_evaluated_and_a_recording_outlives_its_evaluation(
     def broken(*_: object) -> None:
         raise DataError("no evaluation")
 
-    monkeypatch.setattr(collect_verb, "_evaluation", broken)
+    monkeypatch.setattr(Collect, "_with_evaluation", broken)
     lost = spacil(*collect, "--out", "b.safetensors", "--evaluation-episodes", 2)
     assert lost.code == 65 and "no evaluation" in lost.err
     assert load_demos("b.safetensors").num_episodes == 2
@@ -156,7 +156,7 @@ def test_a_report_of_unusable_demonstrations_is_json_all_the_same(
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["colect"], 2, "expected collect, import, export, check or show"),
+        (["colect"], 2, "Available subcommands: collect, import, export, check, show"),
         (["check"], 2, "required"),
         (["check", "missing"], 65, "no such file; bundled tasks: "),
         (["check", "Reacher-v4", "--task", "Reacher-v44"], 2, "did you mean Reacher-v4"),
