@@ -81,10 +81,16 @@ def test_zero_steps_leave_the_parameters_alone() -> None:
     assert all(torch.equal(a, b) for a, b in zip(before, net.parameters(), strict=True))
 
 
+def report_of(numbers: dict[str, float], num_agent: int, num_expert: int) -> DiscriminatorReport:
+    measured = {name: torch.tensor(value) for name, value in numbers.items()}
+    net = Discriminator(3, 2, (4,))
+    return descent.report(net, measured | {"is_finite": torch.tensor(True)}, num_agent, num_expert)
+
+
 def test_full_separation_is_reported_as_saturated() -> None:
     def report(largest: float, acc_agent: float, agent_loss: float = 0.5) -> DiscriminatorReport:
         accuracies = {"acc_agent": acc_agent, "acc_expert": 1.0, "max_abs_logit": largest}
-        return descent._report({"agent": agent_loss, "expert": 0.001, **accuracies}, 2, 1)
+        return report_of({"agent": agent_loss, "expert": 0.001, **accuracies}, 2, 1)
 
     assert report(3.0, 1.0).is_saturated and report(3.0, 1.0).disc_acc == 1
     assert report(60.0, 0.5).is_saturated and report(60.0, 0.5).disc_acc == pytest.approx(2 / 3)
@@ -97,9 +103,9 @@ def test_full_separation_is_reported_as_saturated() -> None:
 def test_a_mean_that_was_rounded_still_counts_as_full_separation() -> None:
     numbers = {"acc_agent": 1 - 2**-24, "acc_expert": 1.0, "max_abs_logit": 3.0}
     numbers |= {"agent": 0.1, "expert": 0.1}
-    assert descent._report(numbers, 50_000, 1).is_saturated
+    assert report_of(numbers, 50_000, 1).is_saturated
     numbers["acc_agent"] = 1 - 1 / 50_000  # one pair of many on the wrong side
-    assert not descent._report(numbers, 50_000, 1).is_saturated
+    assert not report_of(numbers, 50_000, 1).is_saturated
 
 
 def test_a_penalty_is_a_summand_of_its_own_and_none_without_one() -> None:

@@ -63,7 +63,8 @@ def descend(
         optimizer.zero_grad()
         torch.stack(list(summands.values())).sum().backward()
         optimizer.step()
-    return {**measured, "is_finite": _all_finite(network)}
+    parameters = torch.cat([p.detach().flatten() for p in network.parameters()])
+    return {**measured, "is_finite": parameters.isfinite().all()}
 
 
 def report(
@@ -71,58 +72,38 @@ def report(
 ) -> DiscriminatorReport:
     """What `descend` measured; a discriminator that is no longer finite is refused."""
     numbers = dict(zip(measured, read_together(*measured.values()), strict=True))
-    found = _report(numbers, num_agent, num_expert)
+    summands = {name: numbers[name] for name in numbers if name in ("agent", "expert", PENALTY)}
+    remedy = "a smaller --discriminator-learning-rate may help"
+    if not sum(summands.values()) < float("inf"):
+        loss = sum(summands.values())
+        raise DivergedError(f"discriminator step: loss is {loss} ({summands}); {remedy}")
     if not numbers["is_finite"]:
-        raise DivergedError(
-            f"discriminator step: {_first_not_finite(network)} is not finite after it; "
-            "a smaller --discriminator-learning-rate may help"
-        )
-    return found
-
-
-def _all_finite(module: nn.Module) -> Tensor:
-    return torch.cat([p.detach().flatten() for p in module.parameters()]).isfinite().all()
-
-
-def _first_not_finite(module: nn.Module) -> str:
-    return next(n for n, p in module.named_parameters() if not bool(p.isfinite().all()))
+        name = next(n for n, p in network.named_parameters() if not bool(p.isfinite().all()))
+        raise DivergedError(f"discriminator step: {name} is not finite after it; {remedy}")
+    accuracies, sizes = (numbers["acc_agent"], numbers["acc_expert"]), (num_agent, num_expert)
+    num_right = [accuracy * size for accuracy, size in zip(accuracies, sizes, strict=True)]
+    # In whole pairs: a device that multiplies by 1 / size makes a mean of ones a bit less than 1.
+    is_perfect = [round(right) for right in num_right] == list(sizes)
+    largest, loss = numbers["max_abs_logit"], numbers["agent"] + numbers["expert"]
+    return DiscriminatorReport(
+        disc_loss=loss,
+        disc_acc=sum(num_right) / sum(sizes),
+        disc_acc_agent=accuracies[0],
+        disc_acc_expert=accuracies[1],
+        max_abs_logit=largest,
+        is_saturated=is_perfect or largest > SATURATED_LOGIT or loss < SATURATED_LOSS,
+        cost_penalty=numbers.get(PENALTY),
+    )
 
 
 @torch.no_grad()
 def _measure(
     agent_logits: Tensor, expert_logits: Tensor, summands: dict[str, Tensor]
 ) -> dict[str, Tensor]:
-    """Of the network that rewarded the batch."""
+    """Numbers of the network that rewarded the batch."""
     return {
         **{name: value.detach() for name, value in summands.items()},
         "acc_agent": (agent_logits > 0).float().mean(),
         "acc_expert": (expert_logits < 0).float().mean(),
         "max_abs_logit": torch.maximum(agent_logits.abs().max(), expert_logits.abs().max()),
     }
-
-
-def _report(numbers: dict[str, float], size_agent: int, size_expert: int) -> DiscriminatorReport:
-    summands = {name: numbers[name] for name in numbers if name in ("agent", "expert", PENALTY)}
-    if not sum(summands.values()) < float("inf"):
-        raise DivergedError(
-            f"discriminator step: loss is {sum(summands.values())} ({summands}); "
-            "a smaller --discriminator-learning-rate may help"
-        )
-    right_agent, right_expert = (
-        numbers["acc_agent"] * size_agent,
-        numbers["acc_expert"] * size_expert,
-    )
-    accuracy = (right_agent + right_expert) / (size_agent + size_expert)
-    # In whole pairs: a device that multiplies by 1 / size makes a mean of ones a bit less than 1.
-    num_wrong = size_agent - round(right_agent) + size_expert - round(right_expert)
-    largest, loss = numbers["max_abs_logit"], numbers["agent"] + numbers["expert"]
-    is_certain = largest > SATURATED_LOGIT or loss < SATURATED_LOSS
-    return DiscriminatorReport(
-        disc_loss=loss,
-        disc_acc=accuracy,
-        disc_acc_agent=numbers["acc_agent"],
-        disc_acc_expert=numbers["acc_expert"],
-        max_abs_logit=largest,
-        is_saturated=num_wrong == 0 or is_certain,
-        cost_penalty=numbers.get(PENALTY),
-    )

@@ -26,7 +26,7 @@ from spacil.learning.policy_step import (
 from spacil.learning.value_fit import shuffled_orders
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
-from spacil.smoothness.policy_terms import DrawnTerms, PenaltyRows, build_terms
+from spacil.smoothness.policy_terms import DrawnTerms, build_terms
 
 
 @dataclass(frozen=True)
@@ -159,12 +159,10 @@ def _shuffled(drawn: DrawnTerms, streams: Streams) -> DrawnTerms:
 
 
 def _part(drawn: DrawnTerms, index: int, count: int) -> DrawnTerms:
-    """Every `count`-th row from `index` on."""
-    rows = tuple(_every(each, index, count) for each in drawn.rows)
-    return DrawnTerms(drawn.names, rows, drawn.weights)
-
-
-def _every(rows: PenaltyRows, index: int, count: int) -> PenaltyRows:
-    size = len(rows.states)
-    part = rows.pick(torch.arange(index % max(size, 1), size, count, device=rows.states.device))
-    return replace(part, num_meant=rows.num_meant or size)
+    """Every `count`-th row of each term, from row `index` on."""
+    parts = []
+    for rows in drawn.rows:
+        size = len(rows.states)
+        every = torch.arange(index % max(size, 1), size, count, device=rows.states.device)
+        parts.append(replace(rows.pick(every), num_meant=rows.num_meant or size))
+    return DrawnTerms(drawn.names, tuple(parts), drawn.weights)

@@ -131,21 +131,36 @@ def follow(
     policy: GaussianPolicy, direction: Direction, config: TrustRegionConfig, recorder: Recorder
 ) -> TrustRegionReport:
     """Go as far along the direction as the bound and the penalised loss allow."""
-    start = _read(direction)
-    result = SearchResult(False, 0.0, 0.0, start.loss, 0, "no direction")
-    if start.squared_length > 0:
-        result = _search(policy, direction, start.loss, config, recorder)
+    # One wait for the device; a loss or gradient that is not finite is refused.
+    g, solution = direction.gradient, direction.solution
+    num_bad, loss, length, steps, residual, is_positive, *values = read_together(
+        (~torch.isfinite(g)).sum(),
+        total(direction.summands),
+        direction.squared_length,
+        solution.num_steps,
+        solution.residual,
+        solution.is_positive,
+        *direction.summands.values(),
+    )
+    if num_bad or not math.isfinite(loss):
+        raise DivergedError(
+            f"policy step: loss is {loss}, {int(num_bad)} of {g.numel()} gradient entries "
+            "are not finite; the parameters were left as they were"
+        )
+    result = SearchResult(False, 0.0, 0.0, loss, 0, "no direction")
+    if length > 0:
+        result = _search(policy, direction, loss, config, recorder)
     return TrustRegionReport(
         kl=result.kl,
-        improvement=start.loss - result.loss,
+        improvement=loss - result.loss,
         step_fraction=result.fraction,
         line_search_tries=result.num_tries,
         line_search_reason=result.reason,
         is_accepted=result.is_accepted,
-        cg_steps=start.cg_steps,
-        cg_residual=start.cg_residual,
-        has_positive_curvature=start.has_positive_curvature,
-        summands=start.summands,
+        cg_steps=int(steps),
+        cg_residual=residual,
+        has_positive_curvature=bool(is_positive),
+        summands=dict(zip(direction.summands, values, strict=True)),
     )
 
 
@@ -168,39 +183,6 @@ def _gradient(
     return summands, g
 
 
-@dataclass(frozen=True)
-class _Start:
-    """What is known before the search, as plain numbers."""
-
-    loss: float
-    squared_length: float
-    cg_steps: int
-    cg_residual: float
-    has_positive_curvature: bool
-    summands: dict[str, float]
-
-
-def _read(direction: Direction) -> _Start:
-    """One wait for the device; a loss or gradient that is not finite is refused."""
-    summands, g, solution = direction.summands, direction.gradient, direction.solution
-    num_bad, loss, length, steps, residual, is_positive, *values = read_together(
-        (~torch.isfinite(g)).sum(),
-        total(summands),
-        direction.squared_length,
-        solution.num_steps,
-        solution.residual,
-        solution.is_positive,
-        *summands.values(),
-    )
-    if num_bad or not math.isfinite(loss):
-        raise DivergedError(
-            f"policy step: loss is {loss}, {int(num_bad)} of {g.numel()} gradient entries "
-            "are not finite; the parameters were left as they were"
-        )
-    named = dict(zip(summands, values, strict=True))
-    return _Start(loss, length, int(steps), residual, bool(is_positive), named)
-
-
 def _search(
     policy: GaussianPolicy,
     direction: Direction,
@@ -208,17 +190,17 @@ def _search(
     config: TrustRegionConfig,
     recorder: Recorder,
 ) -> SearchResult:
-    """Walk along the step; the parameters end where the search does, or where they were."""
-    here = _Candidate(direction.old.mean, direction.squared_length)
+    """Try ever shorter steps; the parameters end where the search does, or where they were."""
+    mean = direction.old.mean
 
     def move(fraction: float) -> float:
-        nonlocal here
+        nonlocal mean
         along = torch.full((), fraction, device=direction.theta.device)
-        here = recorder("candidate", _move_to, (policy, direction), along)
-        return float(here.kl)
+        mean, kl = recorder("candidate", _move_to, (policy, direction), along)
+        return float(kl)
 
     def loss_here() -> float:
-        return float(recorder("candidate loss", _loss_at, (policy, direction, here)))
+        return float(recorder("candidate loss", _loss_at, (policy, direction, mean)))
 
     tries, shrink = config.line_search_tries, config.line_search_shrink
     result = search(move, loss_here, loss_before, config.max_kl, tries, shrink)
@@ -227,29 +209,21 @@ def _search(
     return result
 
 
-@dataclass(frozen=True)
-class _Candidate:
-    """The policy part of the way along the step."""
-
-    mean: Tensor
-    """[B, A]"""
-    kl: Tensor
-    """Mean KL(old, new), a number"""
-
-
 @torch.no_grad()
-def _move_to(policy: GaussianPolicy, direction: Direction, fraction: Tensor) -> _Candidate:
-    """Move the policy so far along the step."""
+def _move_to(
+    policy: GaussianPolicy, direction: Direction, fraction: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Move the policy so far along the step: its mean actions [B, A] and mean KL(old, new)."""
     old = direction.old
     theta = torch.addcmul(direction.theta, direction.full_step, fraction)
     flat_params.assign(policy.update_parameters(), theta)
     mean = forward(policy.mean_net.tanh_layers, old.inputs)
-    return _Candidate(mean, kl_old_new(old.mean, old.log_std, mean, policy.log_std).mean())
+    return mean, kl_old_new(old.mean, old.log_std, mean, policy.log_std).mean()
 
 
 @torch.no_grad()
-def _loss_at(policy: GaussianPolicy, direction: Direction, candidate: _Candidate) -> Tensor:
-    return total(direction.loss(candidate.mean, policy.log_std))
+def _loss_at(policy: GaussianPolicy, direction: Direction, mean: Tensor) -> Tensor:
+    return total(direction.loss(mean, policy.log_std))
 
 
 def _pays_to_keep_sensitivities(policy: GaussianPolicy, num_rows: int, cg_steps: int) -> bool:
