@@ -28,7 +28,7 @@ from spacil.nets.mlp import MLP
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.open import load_policy
 from spacil.seeding import stream
-from spacil.smoothness.estimators import ascend_in_ball
+from spacil.smoothness.bounds import ascend_in_ball
 from spacil.smoothness.metric import local_lipschitz
 
 ASSETS = Path(__file__).parent.parent / "src" / "spacil" / "data" / "assets"

@@ -46,7 +46,7 @@ from spacil.learning.on_policy import OnPolicy
 from spacil.learning.saved_run import state_to_save
 from spacil.learning.trust_region import OldPolicy
 from spacil.measuring.evaluate import evaluate
-from spacil.nets.buffered_mean import BufferedMean
+from spacil.nets.policy import BufferedMean
 from spacil.policies.open import load_expert
 from spacil.runs import checkpoint
 from spacil.runs.metrics_log import MetricsLog

@@ -10,7 +10,7 @@ import torch
 from pictures import assert_drawn
 from torch import Tensor
 
-from spacil.smoothness.cost_penalty import along_both, along_response, exact_cost_penalty
+from spacil.smoothness.cost import along_both, along_response, exact_cost_penalty
 from theory import (
     COST_LIPSCHITZ,
     GAMMA,

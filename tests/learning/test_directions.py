@@ -19,7 +19,7 @@ from spacil.learning.airl import AirlAdversary
 from spacil.learning.gail import GailAdversary
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
-from spacil.smoothness.cost_metric import cost_constants
+from spacil.smoothness.cost import cost_constants
 from spacil.types import ExpertBatch
 
 SETTINGS: dict[str, Any] = {

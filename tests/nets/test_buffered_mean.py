@@ -1,7 +1,6 @@
 import torch
 
-from spacil.nets.buffered_mean import BufferedMean
-from spacil.nets.policy import GaussianPolicy
+from spacil.nets.policy import BufferedMean, GaussianPolicy
 
 
 def test_it_equals_the_policys_mean_bit_for_bit_also_after_the_policy_has_moved() -> None:

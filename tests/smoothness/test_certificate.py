@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from spacil.nets.mlp import MLP, Activation
-from spacil.smoothness.certificate import certify, eclipse_fast_bound, layer_product_bound
+from spacil.smoothness.bounds import certify, eclipse_fast_bound, layer_product_bound
 from spacil.smoothness.metric import local_lipschitz
 
 

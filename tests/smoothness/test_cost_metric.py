@@ -5,7 +5,7 @@ from torch import Tensor
 from spacil.functional.spectral import batch_jacobian
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.mlp import MLP
-from spacil.smoothness.cost_metric import cost_constants, cost_gradients
+from spacil.smoothness.cost import cost_constants, cost_gradients
 from spacil.smoothness.metric import local_lipschitz
 
 

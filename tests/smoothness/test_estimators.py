@@ -8,7 +8,7 @@ from spacil.functional.ball import random_offset
 from spacil.functional.gaussian import jeffreys_divergence, log_prob
 from spacil.functional.spectral import batch_jacobian
 from spacil.nets.mlp import MLP
-from spacil.smoothness.estimators import ascend_in_ball
+from spacil.smoothness.bounds import ascend_in_ball
 from spacil.smoothness.metric import local_lipschitz
 
 RADIUS = 0.01

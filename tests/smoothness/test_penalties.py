@@ -14,7 +14,7 @@ from spacil.functional.gaussian import log_prob
 from spacil.functional.spectral import batch_jacobian, top_singular
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.mlp import MLP
-from spacil.smoothness.cost_penalty import (
+from spacil.smoothness.cost import (
     Path,
     along_both,
     along_response,

@@ -6,8 +6,7 @@ from torch import Tensor
 from spacil.engine.torch_threads import one_torch_thread
 from spacil.envs.vector_env import VectorEnv
 from spacil.functional.spectral import BatchFunction
-from spacil.nets.buffered_mean import BufferedMean
-from spacil.nets.policy import GaussianPolicy
+from spacil.nets.policy import BufferedMean, GaussianPolicy
 from spacil.types import RolloutBatch
 
 

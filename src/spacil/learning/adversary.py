@@ -19,7 +19,7 @@ from spacil.learning.descent import DiscriminatorReport, descend, report
 from spacil.nets.discriminator import CostNet
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
-from spacil.smoothness.cost_metric import CostFunction
+from spacil.smoothness.cost import CostFunction
 from spacil.smoothness.cost_terms import on_live_dims
 from spacil.types import ExpertBatch
 

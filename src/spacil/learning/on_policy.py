@@ -19,7 +19,7 @@ from spacil.learning.value_fit import fit_value
 from spacil.measuring.evaluate import Best, Evaluation
 from spacil.measuring.imitation_score import imitation_score
 from spacil.nets.normalizer import RunningNormalizer
-from spacil.smoothness.cost_metric import cost_constants
+from spacil.smoothness.cost import cost_constants
 from spacil.smoothness.policy_terms import DrawnTerms, draw_terms, rows_of_batch
 from spacil.smoothness.weights import terms_at, with_weights
 from spacil.types import RolloutBatch

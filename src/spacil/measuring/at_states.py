@@ -18,9 +18,8 @@ from spacil.functional.ball import StepRule, random_offset
 from spacil.measuring.frames import frames_of, local_j
 from spacil.policies.policy import OwnFrame, Policy
 from spacil.smoothness.action_signal import amplitude_spectrum
-from spacil.smoothness.certificate import certify
-from spacil.smoothness.cost_metric import CostFunction, cost_gradients
-from spacil.smoothness.estimators import BallMaximum, ascend_in_ball
+from spacil.smoothness.bounds import BallMaximum, ascend_in_ball, certify
+from spacil.smoothness.cost import CostFunction, cost_gradients
 from spacil.smoothness.metric import CHUNK, Summary, local_lipschitz, summarize
 
 Bounds = tuple[Tensor, Tensor] | None

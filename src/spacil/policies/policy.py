@@ -20,7 +20,7 @@ from spacil.functional.spectral import BatchFunction
 from spacil.nets.normalizer import CLIP, STD_FLOOR
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs.facts import task_to_play
-from spacil.smoothness.cost_metric import CostFunction
+from spacil.smoothness.cost import CostFunction
 from spacil.user_code import task_named_in_file
 
 Kind = Literal["spacil", "module", "stable-baselines3", "onnx", "callable"]

@@ -10,8 +10,8 @@ from spacil.config.train_config import TrainConfig
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
-from spacil.smoothness.cost_metric import CostFunction
-from spacil.smoothness.cost_penalty import (
+from spacil.smoothness.cost import (
+    CostFunction,
     Path,
     along_both,
     along_response,
