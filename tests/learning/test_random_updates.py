@@ -18,7 +18,7 @@ from spacil.functional.gaussian import kl_old_new
 from spacil.learning import trust_region
 from spacil.learning.policy_step import PolicyLoss, surrogate_loss
 from spacil.nets.policy import GaussianPolicy
-from spacil.smoothness.state_subset import random_subset
+from spacil.smoothness.policy_terms import random_subset
 
 NUM_UPDATES = 10_000
 

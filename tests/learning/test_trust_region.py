@@ -21,7 +21,7 @@ from spacil.learning.policy_step import PolicyLoss, surrogate_loss, total, with_
 from spacil.learning.trpo import TrustRegionStep
 from spacil.nets.policy import GaussianPolicy
 from spacil.smoothness.policy_penalty import exact_policy_penalty
-from spacil.smoothness.state_subset import random_subset
+from spacil.smoothness.policy_terms import random_subset
 
 CONFIG = TrustRegionConfig()
 

@@ -6,8 +6,9 @@ import torch
 from spacil.config.defaults import default_config
 from spacil.config.settings import CostPenaltyConfig
 from spacil.nets.policy import GaussianPolicy
-from spacil.smoothness.anchor import MAX_ROWS, Anchor, MissedActions
+from spacil.smoothness.anchor import MAX_ROWS, Anchor
 from spacil.smoothness.cost_terms import cost_weight
+from spacil.smoothness.policy_penalty import missed_actions
 from spacil.smoothness.policy_terms import DrawnTerms, build_terms
 from spacil.types import ExpertBatch
 
@@ -30,7 +31,7 @@ def expert(actions: torch.Tensor) -> ExpertBatch:
 
 def missed(mean: float, action: float) -> float:
     states, actions = torch.zeros(1, 1), torch.tensor([[action]])
-    return float(MissedActions(constant_policy(mean), states, actions)().detach())
+    return float(missed_actions(constant_policy(mean), states, actions).detach())
 
 
 @pytest.mark.parametrize(

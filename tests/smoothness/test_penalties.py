@@ -27,12 +27,14 @@ from spacil.smoothness.cost import (
 )
 from spacil.smoothness.policy_penalty import (
     Penalty,
+    caps_penalty,
+    cats_penalty,
     exact_policy_penalty,
     frobenius_policy_penalty,
     lcp_policy_penalty,
+    linear_policy_penalty,
     pgd_policy_penalty,
 )
-from spacil.smoothness.temporal_penalty import caps_penalty, cats_penalty
 
 
 @pytest.fixture(autouse=True)
@@ -390,3 +392,31 @@ def test_without_mixing_nothing_is_drawn() -> None:
     before = generator.get_state()
     assert mix(agent, expert, "none", generator)[0] is agent[0]
     assert torch.equal(generator.get_state(), before)
+
+
+# --- linear
+
+
+def linear_of(matrix: Tensor, size: int, weights: Tensor | None = None) -> Tensor:
+    return linear_policy_penalty(lambda s: s @ matrix.T, torch.zeros(size, 2), weights)()
+
+
+def test_linear_is_a_linear_policys_largest_singular_value() -> None:
+    matrix = torch.tensor([[3.0, 0.0], [0.0, -4.0]])
+    assert float(linear_of(matrix, 5)) == pytest.approx(4.0)
+    weighted = linear_of(torch.tensor([[2.0, 0.0]]), 2, torch.tensor([0.5, 2.5]))
+    assert float(weighted) == pytest.approx(3.0)
+
+
+def test_the_gradient_of_linear_is_that_of_the_largest_singular_value() -> None:
+    matrix = torch.tensor([[3.0, 0.0], [0.0, 4.0]], requires_grad=True)
+    (slope,) = torch.autograd.grad(linear_of(matrix, 3), matrix)
+    assert torch.allclose(slope, torch.tensor([[0.0, 0.0], [0.0, 1.0]]), atol=1e-6)
+
+
+def test_linear_of_a_constant_policy_is_none_without_a_broken_gradient() -> None:
+    matrix = torch.zeros(2, 2, requires_grad=True)
+    penalty = linear_of(matrix, 3)
+    (slope,) = torch.autograd.grad(penalty, matrix)
+    assert float(penalty.detach()) < 1e-15
+    assert bool(torch.isfinite(slope).all())

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from spacil.smoothness.temporal_penalty import (
+from spacil.smoothness.policy_penalty import (
     caps_penalty,
     cats_penalty,
     discount_weights,

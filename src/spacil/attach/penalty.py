@@ -19,9 +19,9 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from spacil.errors import ConfigError, DivergedError
-from spacil.functional.spectral import BatchFunction
+from spacil.functional.spectral import BatchFunction, batch_jacobian, top_left_vector
 from spacil.learning.weight_search import LAWS, TargetSearch, Verdict
-from spacil.smoothness.policy_penalty import exact_policy_penalty, squared_slopes
+from spacil.smoothness.policy_penalty import squared_slopes
 
 DEFAULT_STATES = 256
 """States per step that carry the penalty: a Jacobian costs many times a forward pass."""
@@ -156,8 +156,8 @@ def check_num_states(num_states: int) -> None:
 
 def _squared_constants(mean_action: BatchFunction, states: Tensor) -> Tensor:
     """sigma_max^2 at each state [B], with a graph."""
-    exact = exact_policy_penalty(mean_action, states)
-    return squared_slopes(exact.function, exact.states, exact.directions)[0]
+    worst = top_left_vector(batch_jacobian(mean_action, states))
+    return squared_slopes(mean_action, states, worst.unsqueeze(0))[0]
 
 
 def _parameters(optimizer: Optimizer) -> Iterator[Tensor]:

@@ -1,8 +1,9 @@
 """The policy penalties by name: default weight, help, and where the mathematics is.
 
 A new penalty is one file in `spacil/smoothness` and one row here (docs/extending.md). Its function
-takes a `PenalizedPolicy`, the `PenaltyRows` it was drawn and the term's arguments by name, and
-returns a record that can be called again and again as the policy moves.
+takes the mean action, the states and what the row asks for (the states one step later, what is
+drawn), then `weights` and the row's arguments by name; it returns a penalty that can be called
+again and again as the policy moves.
 """
 
 import difflib
@@ -40,7 +41,7 @@ class PenaltyKind:
     """One row of the table."""
 
     default_weight: float
-    """In the penalty's own units; of its own paper or code where it has one"""
+    """Weight in the penalty's own units; that of its own paper or code where it has one"""
     summary: str
     build: str | Callable[..., Any]
     """`module:function` below `spacil`, imported when first used; or a user's own function"""
@@ -50,6 +51,8 @@ class PenaltyKind:
     """What it draws at random for each state, once per iteration"""
     arguments: Arguments = field(default_factory=dict)
     """What `NAME=WEIGHT:argument=value` may say, beside `sigma`"""
+    reads_likelihood: bool = False
+    """Whether it takes log pi(a | s) and sampled actions instead of the mean action"""
     reads_weights: bool = True
     """Whether states may count unequally in it, as `penalty_discount` asks for"""
 
@@ -63,41 +66,42 @@ POLICY_PENALTIES: dict[str, PenaltyKind] = {
     "exact": PenaltyKind(
         0.03,
         "E[sigma_max^2], the squared largest singular value of the mean action's Jacobian",
-        "smoothness.policy_terms:exact",
+        "smoothness.policy_penalty:exact_policy_penalty",
         arguments={"scale": SCALES, "radius": paper.PENALTY_RADIUS},
     ),
     "linear": PenaltyKind(
         0.1,
         "E[sigma_max], the metric J itself instead of the square",
-        "smoothness.linear_penalty:linear",
+        "smoothness.policy_penalty:linear_policy_penalty",
     ),
     "pgd": PenaltyKind(
         0.03,
         "the same by the paper's projected gradient ascent (algo:reg_maximization)",
-        "smoothness.policy_terms:pgd",
+        "smoothness.policy_penalty:pgd_policy_penalty",
         draws="ball_start",
         arguments={"scale": SCALES, **BALL},
     ),
     "frobenius": PenaltyKind(
         0.01,
         "E[|J|_F^2], the squared Frobenius norm of that Jacobian",
-        "smoothness.policy_terms:frobenius",
+        "smoothness.policy_penalty:frobenius_policy_penalty",
     ),
     "lcp": PenaltyKind(
         0.002,
         "E|grad_s log pi(a | s)|^2 at the sampled actions (LCP, Chen et al. 2024)",
-        "smoothness.policy_terms:lcp",
+        "smoothness.policy_penalty:lcp_policy_penalty",
+        reads_likelihood=True,
     ),
     "cats": PenaltyKind(
         1.0,
         "E|mu(s_t) - mu(s_t+1)|^2, the change from one step to the next (CATS)",
-        "smoothness.policy_terms:cats",
+        "smoothness.policy_penalty:cats_penalty",
         rows="with_successor",
     ),
     "caps": PenaltyKind(
         1.0,
         "0.1 of cats and 0.5 of the change under Gaussian noise of 0.2 (CAPS, Mysore et al. 2021)",
-        "smoothness.policy_terms:caps",
+        "smoothness.policy_penalty:caps_penalty",
         rows="with_successor",
         draws="noise",
         arguments={"noise": 0.2, "temporal": 0.1, "spatial": 0.5},

@@ -37,8 +37,8 @@ from spacil.measuring.frames import frame_of_run
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs.state import State
 from spacil.seeding import Streams, derived_seed, stream
+from spacil.smoothness.policy_penalty import discount_weights
 from spacil.smoothness.policy_terms import PenaltyRows, refuse_undiscounted
-from spacil.smoothness.temporal_penalty import discount_weights
 from spacil.smoothness.weights import scaled_terms, terms_at
 
 PENALTY_INTERVAL = 8

@@ -47,8 +47,8 @@ from spacil.nets.policy import GaussianPolicy
 from spacil.policies.policy import Policy
 from spacil.runs.state import State
 from spacil.seeding import Streams
+from spacil.smoothness.policy_penalty import rows_with_successor
 from spacil.smoothness.policy_terms import PenaltyRows
-from spacil.smoothness.temporal_penalty import rows_with_successor
 from spacil.types import RolloutBatch
 
 RESTART_INTERVAL = 2

@@ -13,6 +13,7 @@ from spacil.engine.torch_threads import one_torch_thread
 from spacil.envs.episodes import EpisodeTotals
 from spacil.envs.rollout import collect
 from spacil.learning.advantages import ScoredBatch, compute_rewards_and_advantages
+from spacil.learning.cloning import start_from_clone
 from spacil.learning.metrics import Metrics, Stopwatch, cost_metrics, policy_metrics
 from spacil.learning.on_policy_parts import OnPolicyParts
 from spacil.learning.value_fit import fit_value

@@ -35,7 +35,7 @@ from spacil.measuring.evaluate import Best, Evaluation
 from spacil.measuring.frames import mean_j
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs.state import State
-from spacil.smoothness.temporal_penalty import rows_with_successor
+from spacil.smoothness.policy_penalty import rows_with_successor
 from spacil.smoothness.weights import FoundWeights, is_whole_at
 from spacil.types import RolloutBatch
 

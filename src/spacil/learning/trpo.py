@@ -19,8 +19,7 @@ from spacil.learning.trust_region import (
 )
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
-from spacil.smoothness.policy_terms import DrawnTerms, build_terms
-from spacil.smoothness.state_subset import random_subset
+from spacil.smoothness.policy_terms import DrawnTerms, build_terms, random_subset
 
 
 class TrustRegionStep:

@@ -7,17 +7,13 @@ actions' variance that the mean action misses. a is the executed action: where i
 mean beyond the bound misses nothing.
 """
 
-from dataclasses import dataclass
-
 import torch
-from torch import Tensor
 
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import stream
-from spacil.smoothness.policy_terms import DrawnTerms, PenaltyRows
+from spacil.smoothness.policy_terms import ANCHOR, DrawnTerms, PenaltyRows
 from spacil.types import ExpertBatch
 
-ANCHOR = "anchor"
 MAX_ROWS = 1_500
 ENOUGH_PAIRS = 300
 """Below these beta shrinks with their number: few pairs, followed closely, mislead (50 pairs of
@@ -42,29 +38,3 @@ class Anchor:
         rows = rows.to(self.states.device)
         drawn = PenaltyRows(policy.normalize(self.states[rows]), self.actions[rows])
         return DrawnTerms((ANCHOR,), (drawn,), (self.beta / self.variance,))
-
-
-@dataclass(frozen=True)
-class MissedActions:
-    """E |r|^2 on frozen pairs."""
-
-    policy: GaussianPolicy
-    states: Tensor
-    """[B, S] normalised"""
-    actions: Tensor
-    """[B, A] within bounds"""
-
-    def __call__(self) -> Tensor:
-        low, high = self.policy.action_low, self.policy.action_high
-        mean = self.policy.mean_of_normalized(self.states)
-        is_beyond = ((self.actions >= high) & (mean > high)) | (
-            (self.actions <= low) & (mean < low)
-        )
-        missed = torch.where(is_beyond, 0.0, mean - self.actions)
-        return missed.square().sum(-1).mean()
-
-
-def anchor(policy: GaussianPolicy, rows: PenaltyRows) -> MissedActions:
-    """The term as `policy_terms.build_terms` makes it."""
-    assert rows.actions is not None
-    return MissedActions(policy, rows.states, rows.actions)

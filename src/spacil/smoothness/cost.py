@@ -177,8 +177,8 @@ def pgd_cost_penalty(
     states: Tensor,
     start_offset: Tensor,
     radius: float,
-    num_steps: int,
-    step_rule: StepRule = "power",
+    steps: int,
+    rule: StepRule = "power",
     step_size: float = 0.02,
     scale: Scale = "lipschitz",
 ) -> Tensor:
@@ -190,7 +190,7 @@ def pgd_cost_penalty(
     def change(moved: Tensor) -> Tensor:
         return (cost(*path(moved)) - centre).abs()
 
-    offset = maximize_in_ball(change, states, start_offset, radius, num_steps, step_rule, step_size)
+    offset = maximize_in_ball(change, states, start_offset, radius, steps, rule, step_size)
     with torch.no_grad():
         there = path(states + offset)
     moved = (cost(*there) - cost(*here)).abs()

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from spacil.config.settings import CostPenaltyConfig
 from spacil.config.train_config import TrainConfig
+from spacil.functional.spectral import BatchFunction
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
@@ -22,7 +23,12 @@ from spacil.smoothness.cost import (
     pgd_cost_penalty,
     r1_penalty,
 )
-from spacil.smoothness.state_subset import ball_start, num_summed, per_state, random_subset
+from spacil.smoothness.policy_terms import (
+    ball_start,
+    num_states_summed,
+    per_state,
+    random_subset,
+)
 
 WEIGHT_AT_ONE_PAIR, WEIGHT_DECAY = 7.5, 0.75
 """lambda_2 of `by-pairs` is at most 7.5 M^-0.75 with M pairs: 0.1 at 300, 0.01 at 6,000
@@ -61,13 +67,21 @@ def draw_pairs(
     config: TrainConfig,
     streams: Streams,
 ) -> DrawnPairs:
-    """A random subset of the agent's pairs, mixed with demonstrations; for r1, of these alone."""
+    """A random subset of the agent's pairs, mixed with demonstrations; for r1, of these alone.
+
+    Actions are as the discriminator reads them: outside the action bounds it reads a constant, and
+    no gradient there would say anything.
+    """
     form, arguments = config.cost_penalty.form, config.cost_penalty.arguments
-    if form == "r1":
-        states, actions = _subset(expert, discriminator, config, streams)
-    else:
-        ours = _subset(agent, discriminator, config, streams)
-        states, actions = mix(ours, expert, arguments["mixing"], streams.mixing)
+    states, actions = expert if form == "r1" else agent
+    fraction = config.penalty_states.penalty_state_fraction
+    rows = random_subset(len(states), fraction, streams.subset)
+    if rows is not None:
+        rows = rows.to(states.device)
+        states, actions = states[rows], actions[rows]
+    actions = actions.clamp(discriminator.action_low, discriminator.action_high)
+    if form != "r1":
+        states, actions = mix((states, actions), expert, arguments["mixing"], streams.mixing)
     offset = None
     if arguments.get("estimator") == "pgd":
         offset = ball_start(states, policy.normalizer.mask, arguments, streams)
@@ -79,15 +93,20 @@ def cost_penalty(
 ) -> Tensor:
     """R^c on drawn pairs, in the form the config asks for, with a graph."""
     states, actions, mask = drawn.states, drawn.actions, policy.normalizer.mask
-    logits = on_live_dims(discriminator.logits_agent_is_high, mask)
-    match config.cost_penalty.form:
-        case "gp":
-            return gradient_penalty(logits, states, actions)
-        case "r1":
-            return r1_penalty(logits, states, actions)
-        case form:
-            cost = on_live_dims(discriminator.cost, mask)
-            return _in_ball(cost, _PATHS[form](policy, (states, actions)), drawn, config)
+    form, arguments = config.cost_penalty.form, config.cost_penalty.arguments
+    if form in _OF_LOGITS:
+        logits = on_live_dims(discriminator.logits_agent_is_high, mask)
+        return _OF_LOGITS[form](logits, states, actions)
+    cost = on_live_dims(discriminator.cost, mask)
+    path, scale = _PATHS[form](policy.mean_of_normalized, states, actions), arguments["scale"]
+    factor: float = num_states_summed(scale, drawn.num_meant)
+    if drawn.offset is None:
+        factor *= 1.0 if scale == "lipschitz" else arguments["radius"]
+        found = exact_cost_penalty(cost, path, states)
+    else:
+        ascent = {name: arguments[name] for name in ("radius", "steps", "rule", "step_size")}
+        found = pgd_cost_penalty(cost, path, states, drawn.offset, **ascent, scale=per_state(scale))
+    return found if factor == 1 else factor * found
 
 
 def on_live_dims(function: CostFunction, mask: Tensor) -> CostFunction:
@@ -95,51 +114,13 @@ def on_live_dims(function: CostFunction, mask: Tensor) -> CostFunction:
     return lambda states, actions: function(states * mask, actions)
 
 
-_PATHS: Mapping[str, Callable[[GaussianPolicy, StatesAndActions], Path]] = {
-    "response": lambda policy, pairs: along_response(policy.mean_of_normalized, pairs[0]),
-    "both": lambda policy, pairs: along_both(policy.mean_of_normalized),
-    "state": lambda policy, pairs: along_state(pairs[1]),
+_OF_LOGITS: Mapping[str, Callable[[CostFunction, Tensor, Tensor], Tensor]] = {
+    "gp": gradient_penalty,
+    "r1": r1_penalty,
 }
-
-
-def _in_ball(cost: CostFunction, path: Path, drawn: DrawnPairs, config: TrainConfig) -> Tensor:
-    """The worst change of the cost along a path, exactly or by ascent."""
-    states, offset = drawn.states, drawn.offset
-    arguments = config.cost_penalty.arguments
-    scale = arguments["scale"]
-    factor: float = num_summed(scale, drawn.num_meant)
-    if offset is None:
-        factor *= 1.0 if scale == "lipschitz" else arguments["radius"]
-        return _times(factor, exact_cost_penalty(cost, path, states))
-    found = pgd_cost_penalty(
-        cost,
-        path,
-        states,
-        offset,
-        arguments["radius"],
-        arguments["steps"],
-        arguments["rule"],
-        arguments["step_size"],
-        per_state(scale),
-    )
-    return _times(factor, found)
-
-
-def _times(factor: float, value: Tensor) -> Tensor:
-    return value if factor == 1 else factor * value
-
-
-def _subset(
-    pairs: StatesAndActions, discriminator: Discriminator, config: TrainConfig, streams: Streams
-) -> StatesAndActions:
-    """A random subset of the pairs, with the actions as the discriminator reads them.
-
-    Outside the action bounds it reads a constant: no gradient there would say anything.
-    """
-    states, actions = pairs
-    fraction = config.penalty_states.penalty_state_fraction
-    rows = random_subset(len(states), fraction, streams.subset)
-    if rows is not None:
-        rows = rows.to(states.device)
-        states, actions = states[rows], actions[rows]
-    return states, actions.clamp(discriminator.action_low, discriminator.action_high)
+_PATHS: Mapping[str, Callable[[BatchFunction, Tensor, Tensor], Path]] = {
+    "response": lambda mean_action, states, actions: along_response(mean_action, states),
+    "both": lambda mean_action, states, actions: along_both(mean_action),
+    "state": lambda mean_action, states, actions: along_state(actions),
+}
+"""Form of R^c -> its penalty on the logits, or its path"""

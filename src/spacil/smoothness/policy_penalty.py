@@ -1,19 +1,21 @@
 """R^pi: how much the mean action can change when the state moves a little (eq:policy_reg).
 
-Each builder freezes what it needs at the current parameters (worst directions, offsets, sampled
-actions) and returns a record that can be called again and again as the parameters move: once with
-a graph for the gradient, then without one in the line search.
+A function of the table in `config/penalty_terms.py` freezes what it needs at the current parameters
+(worst directions, offsets, noise) and returns a penalty that can be called again and again as the
+parameters move: once with a graph for the gradient, then without one in the line search.
 
     exact, pgd        E[sigma_max^2] of the mean action's Jacobian J
+    linear            E[sigma_max], the metric J itself: the square weighs steep states more
     frobenius, lcp    E[|J|_F^2], between sigma_max^2 and min(A, S) * sigma_max^2
+    cats, caps        E|mu(s') - mu(s)|^2, along the trajectory: not in Lipschitz units
 
 in action per unit of the state handed in. To use one elsewhere, add `weight * penalty()` to any
 loss. `weights` [B] turn the mean over states into a weighted one; a divergence between policies
 of another spread than 1 is the penalty of `mean_action / std`.
 """
 
+import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -22,6 +24,7 @@ from torch import Tensor
 from spacil.functional.ball import StepRule, maximize_in_ball
 from spacil.functional.inner_product import inner
 from spacil.functional.spectral import BatchFunction, batch_jacobian, top_left_vector
+from spacil.nets.policy import GaussianPolicy
 
 Penalty = Callable[[], Tensor]
 LogProb = Callable[[Tensor, Tensor], Tensor]
@@ -29,103 +32,63 @@ LogProb = Callable[[Tensor, Tensor], Tensor]
 Scale = Literal["lipschitz", "paper-mean", "paper-sum"]
 
 
-@dataclass(frozen=True)
-class SquaredSlopes:
-    """E sum_k |J^T v_k|^2 for frozen directions v."""
-
-    function: BatchFunction
-    states: Tensor
-    """[B, S]"""
-    directions: Tensor
-    """[K, B, A]"""
-    weights: Tensor | None
-
-    def __call__(self) -> Tensor:
-        slopes = squared_slopes(self.function, self.states, self.directions)
-        return expectation(slopes.sum(0), self.weights)
-
-
-@dataclass(frozen=True)
-class LogProbSlopes:
-    """E |grad_s log pi(a | s)|^2 at frozen actions."""
-
-    log_prob: LogProb
-    states: Tensor
-    """[B, S]"""
-    actions: Tensor
-    """[B, A]"""
-    weights: Tensor | None
-
-    def __call__(self) -> Tensor:
-        def column(points: Tensor) -> Tensor:
-            return self.log_prob(points, self.actions).unsqueeze(-1)
-
-        ones = self.states.new_ones(1, len(self.states), 1)
-        return expectation(squared_slopes(column, self.states, ones)[0], self.weights)
-
-
-@dataclass(frozen=True)
-class ChangeAtOffset:
-    """factor * E[|mu(s + offset) - mu(s)|^2 / divisor] for frozen offsets."""
-
-    mean_action: BatchFunction
-    states: Tensor
-    """[B, S]"""
-    offset: Tensor
-    """[B, S]"""
-    divisor: Tensor
-    """[B]"""
-    factor: int
-    weights: Tensor | None
-
-    def __call__(self) -> Tensor:
-        moved = self.mean_action(self.states + self.offset) - self.mean_action(self.states)
-        return self.factor * expectation(moved.square().sum(-1) / self.divisor, self.weights)
-
-
-@dataclass(frozen=True)
-class Scaled:
-    """factor * penalty"""
-
-    factor: float
-    penalty: Penalty
-
-    def __call__(self) -> Tensor:
-        return self.factor * self.penalty()
-
-
 def exact_policy_penalty(
-    mean_action: BatchFunction, states: Tensor, weights: Tensor | None = None
-) -> SquaredSlopes:
-    """E[sigma_max(d mu / d s)^2] with its exact gradient (Danskin).
+    mean_action: BatchFunction,
+    states: Tensor,
+    weights: Tensor | None = None,
+    scale: Scale = "lipschitz",
+    radius: float = 1.0,
+) -> Penalty:
+    """E[sigma_max(d mu / d s)^2] with its exact gradient (Danskin); printed, times radius^2.
 
     The left singular vector u is frozen at the current parameters; |J^T u|^2 then has the
     value and the gradient of sigma_max^2 there, and can only under-state it elsewhere.
     """
     worst = top_left_vector(batch_jacobian(mean_action, states)).unsqueeze(0)
-    return SquaredSlopes(mean_action, states, worst, weights)
+    penalty = functools.partial(mean_squared_slopes, mean_action, states, worst, weights)
+    return times(_printed(scale, states, radius**2), penalty)
+
+
+def linear_policy_penalty(
+    mean_action: BatchFunction, states: Tensor, weights: Tensor | None = None
+) -> Penalty:
+    """E[sigma_max] = E|J^T u|, with u frozen as in `exact_policy_penalty`."""
+    worst = top_left_vector(batch_jacobian(mean_action, states)).unsqueeze(0)
+
+    def penalty() -> Tensor:
+        squared = squared_slopes(mean_action, states, worst)[0]
+        # The root's slope is infinite at zero; below this, a slope counts as none.
+        slopes = squared.clamp_min(torch.finfo(squared.dtype).tiny).sqrt()
+        return expectation(slopes, weights)
+
+    return penalty
 
 
 def frobenius_policy_penalty(
     mean_action: BatchFunction, states: Tensor, weights: Tensor | None = None
-) -> SquaredSlopes:
+) -> Penalty:
     """E[|d mu / d s|_F^2], exactly: one vector-Jacobian product per action."""
     with torch.no_grad():
         num_actions = mean_action(states[:1]).shape[-1]
     axes = torch.eye(num_actions, dtype=states.dtype, device=states.device)
     axes = axes.unsqueeze(1).expand(-1, len(states), -1)
-    return SquaredSlopes(mean_action, states, axes, weights)
+    return functools.partial(mean_squared_slopes, mean_action, states, axes, weights)
 
 
 def lcp_policy_penalty(
     log_prob: LogProb, states: Tensor, actions: Tensor, weights: Tensor | None = None
-) -> LogProbSlopes:
+) -> Penalty:
     """E |grad_s log pi(a | s)|^2 at sampled actions, the penalty of LCP (Chen et al. 2024).
 
     Over a ~ pi it is |Sigma^(-1/2) J|_F^2: Hutchinson's estimate with the action noise as probe.
     The actions are given, so a spread that log_prob reads feels the likelihood's own gradient.
     """
-    return LogProbSlopes(log_prob, states, actions, weights)
+
+    def column(points: Tensor) -> Tensor:
+        return log_prob(points, actions).unsqueeze(-1)
+
+    ones = states.new_ones(1, len(states), 1)
+    return functools.partial(mean_squared_slopes, column, states, ones, weights)
 
 
 def pgd_policy_penalty(
@@ -133,12 +96,12 @@ def pgd_policy_penalty(
     states: Tensor,
     start_offset: Tensor,
     radius: float,
-    num_steps: int,
-    step_rule: StepRule = "power",
+    steps: int,
+    rule: StepRule = "power",
     step_size: float = 0.02,
     scale: Scale = "lipschitz",
     weights: Tensor | None = None,
-) -> ChangeAtOffset:
+) -> Penalty:
     """The paper's estimator: ascent on |mu(s + offset) - mu(s)|^2 (algo:reg_maximization).
 
     lipschitz   E[|dmu|^2 / |offset|^2], always by the actual offset length
@@ -151,16 +114,60 @@ def pgd_policy_penalty(
     def change(moved: Tensor) -> Tensor:
         return (mean_action(moved) - centre).square().sum(-1)
 
-    offset = maximize_in_ball(change, states, start_offset, radius, num_steps, step_rule, step_size)
+    offset = maximize_in_ball(change, states, start_offset, radius, steps, rule, step_size)
     squared_length = offset.square().sum(-1).clamp_min(torch.finfo(offset.dtype).tiny)
     divisor = squared_length if scale == "lipschitz" else torch.ones_like(squared_length)
-    factor = len(states) if scale == "paper-sum" else 1
-    return ChangeAtOffset(mean_action, states, offset, divisor, factor, weights)
+
+    def penalty() -> Tensor:
+        moved = mean_action(states + offset) - mean_action(states)
+        return expectation(moved.square().sum(-1) / divisor, weights)
+
+    return times(_printed(scale, states, 1.0), penalty)
+
+
+def cats_penalty(
+    mean_action: BatchFunction, states: Tensor, next_states: Tensor, weights: Tensor | None = None
+) -> Penalty:
+    """E |mu(s_t) - mu(s_t+1)|^2, the penalty of CATS (Ahn et al.)."""
+
+    def penalty() -> Tensor:
+        change = mean_action(next_states) - mean_action(states)
+        return expectation(change.square().sum(-1), weights)
+
+    return penalty
+
+
+def caps_penalty(
+    mean_action: BatchFunction,
+    states: Tensor,
+    next_states: Tensor,
+    noise: Tensor,
+    temporal: float = 0.1,
+    spatial: float = 0.5,
+    weights: Tensor | None = None,
+) -> Penalty:
+    """The two terms of CAPS (Mysore et al. 2021), as squared norms.
+
+    temporal * E |mu(s_t) - mu(s_t+1)|^2 + spatial * E |mu(s) - mu(s + noise)|^2
+
+    `noise` [B, S] is drawn once by the caller (CAPS: Gaussian, std 0.2), so that the line search
+    compares like with like.
+    """
+    along = cats_penalty(mean_action, states, next_states, weights)
+    around = cats_penalty(mean_action, states, states + noise, weights)
+    return lambda: temporal * along() + spatial * around()
 
 
 def times(factor: float, penalty: Penalty) -> Penalty:
     """A penalty in other units."""
-    return penalty if factor == 1 else Scaled(factor, penalty)
+    return penalty if factor == 1 else lambda: factor * penalty()
+
+
+def _printed(scale: Scale, states: Tensor, factor: float) -> float:
+    """Factor that makes a Lipschitz unit one of the paper's printed scales."""
+    if scale == "lipschitz":
+        return 1.0
+    return factor * (len(states) if scale == "paper-sum" else 1)
 
 
 def expectation(values: Tensor, weights: Tensor | None) -> Tensor:
@@ -168,6 +175,13 @@ def expectation(values: Tensor, weights: Tensor | None) -> Tensor:
     if not len(values):
         return values.new_zeros(())
     return values.mean() if weights is None else (values * weights).mean()
+
+
+def mean_squared_slopes(
+    function: BatchFunction, states: Tensor, directions: Tensor, weights: Tensor | None
+) -> Tensor:
+    """E sum_k |J^T v_k|^2 for frozen directions v [K, B, A]."""
+    return expectation(squared_slopes(function, states, directions).sum(0), weights)
 
 
 def squared_slopes(function: BatchFunction, states: Tensor, directions: Tensor) -> Tensor:
@@ -192,3 +206,38 @@ def squared_slopes(function: BatchFunction, states: Tensor, directions: Tensor) 
             for direction in directions
         ]
     return torch.stack(pulled_back).square().sum(-1)
+
+
+def missed_actions(policy: GaussianPolicy, states: Tensor, actions: Tensor) -> Tensor:
+    """E |r|^2, r = mu(s) - a, for actions within bounds (`anchor.py`).
+
+    Where an action is at a bound, a mean beyond the bound misses nothing.
+    """
+    low, high = policy.action_low, policy.action_high
+    mean = policy.mean_of_normalized(states)
+    is_beyond = ((actions >= high) & (mean > high)) | ((actions <= low) & (mean < low))
+    return torch.where(is_beyond, 0.0, mean - actions).square().sum(-1).mean()
+
+
+def rows_with_successor(is_cut: Tensor) -> Tensor:
+    """Flat rows i of a batch [T, N] whose successor, row i + N, is of the same episode."""
+    return torch.nonzero(~is_cut[:-1].flatten()).flatten()
+
+
+def steps_into_episode(is_cut: Tensor, steps_before: Tensor) -> Tensor:
+    """[T, N], how many steps each state is from the start of its episode.
+
+    `steps_before` [N] is how far the live episodes were when the batch began.
+    """
+    ages = torch.empty(is_cut.shape, dtype=torch.int64, device=is_cut.device)
+    age = steps_before.to(ages)
+    for t, cut in enumerate(is_cut):
+        ages[t] = age
+        age = torch.where(cut, 0, age + 1)
+    return ages
+
+
+def discount_weights(ages: Tensor, gamma: float) -> Tensor:
+    """gamma^t over its mean: a constant penalty keeps its value under them."""
+    weights = torch.pow(gamma, ages.to(torch.float64))
+    return weights / weights.mean()

@@ -1,7 +1,7 @@
 """R^pi as a run's settings name it: which terms, on which states, in which units.
 
 A term without weight is never drawn for and never built, so it costs nothing and draws nothing.
-What is random about a term is drawn outside an update (`draw_rows`) and handed in (`build`).
+What is random about a term is drawn outside an update (`draw_rows`) and handed in (`build_terms`).
 """
 
 import functools
@@ -17,29 +17,24 @@ from spacil.config.penalty_terms import PenaltyKind, WeightedTerm, parse_term
 from spacil.config.settings import PolicyPenaltyConfig
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError
+from spacil.functional.ball import random_offset
 from spacil.functional.gaussian import log_prob
+from spacil.functional.spectral import BatchFunction
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
 from spacil.smoothness.policy_penalty import (
     Penalty,
-    exact_policy_penalty,
-    frobenius_policy_penalty,
-    lcp_policy_penalty,
-    pgd_policy_penalty,
-    times,
-)
-from spacil.smoothness.state_subset import ball_start, num_summed, per_state, random_subset
-from spacil.smoothness.temporal_penalty import (
-    caps_penalty,
-    cats_penalty,
+    Scale,
     discount_weights,
+    missed_actions,
     rows_with_successor,
     steps_into_episode,
+    times,
 )
 from spacil.types import RolloutBatch
 
-Arguments = Mapping[str, Any]
-"""Arguments of a term by name, from the table in config/penalty_terms.py"""
+ANCHOR = "anchor"
+"""Term that is drawn from a setting of its own (`anchor.py`) and is no penalty a user names."""
 
 
 @dataclass(frozen=True)
@@ -162,8 +157,8 @@ def draw_rows(
     if subset is not None:
         rows = replace(rows.pick(subset.to(rows.states.device)), num_meant=num_rows)
     if term.kind.draws == "ball_start":
-        start = ball_start(rows.states, policy.normalizer.mask, arguments, streams)
-        return replace(rows, noise=start)
+        mask = policy.normalizer.mask
+        return replace(rows, noise=ball_start(rows.states, mask, arguments, streams))
     if term.kind.draws == "noise":
         noise = torch.randn(rows.states.shape, generator=streams.ball).to(rows.states)
         return replace(rows, noise=arguments["noise"] * noise)
@@ -190,142 +185,112 @@ def _build(
     config: TrainConfig,
     log_std: Tensor | None,
 ) -> Penalty:
-    if name in _NOT_OF_SMOOTHNESS:
-        return _imported(_NOT_OF_SMOOTHNESS[name])(policy, rows)
+    """Call the function of the table on what its row asks for, in units of the term's spread."""
+    if name == ANCHOR:
+        assert rows.actions is not None
+        return functools.partial(missed_actions, policy, rows.states, rows.actions)
     term = parse_term(name)
     kind, arguments = term.kind, term.arguments
     if log_std is None:
         is_own = arguments["sigma"] == "policy"
         log_std = policy.log_std if is_own else torch.zeros_like(policy.log_std)
-    subject = PenalizedPolicy(policy, log_std)
-    if not isinstance(kind.build, str):
-        read = rows if kind.rows == "with_successor" else replace(rows, successors=None)
-        return OwnPenalty(kind.build, subject.mean_in_stds, read, kind.reads_weights)
-    if (term.name == "lcp" and rows.actions is None) or (
-        kind.rows == "with_successor" and rows.successors is None
-    ):
+
+    def mean_in_stds(states: Tensor) -> Tensor:
+        """mu / sigma: a change of it by 1 is a change of the action by one spread."""
+        return policy.mean_of_normalized(states) * (-log_std).exp()
+
+    asked = {
+        "successors": kind.rows == "with_successor",
+        "noise": kind.draws != "nothing",
+        "actions": kind.reads_likelihood,
+    }
+    given = [getattr(rows, name) for name, is_asked in asked.items() if is_asked]
+    inputs = [rows.states, *given]
+    if any(each is None for each in given):
         raise ConfigError(
             f"--penalty {term.name} reads sampled actions or the states one step later, which "
             f"{config.algorithm} does not have: use exact, pgd or frobenius"
         )
-    return _imported(kind.build)(subject, rows, arguments)
+    if not isinstance(kind.build, str):
+        return functools.partial(
+            own_penalty, kind.build, mean_in_stds, inputs, rows.weights, kind.reads_weights
+        )
+    function = _imported(kind.build)
+    if kind.reads_likelihood:
+        # The policy's actions as it would have sampled them with this spread: the same noise.
+        with torch.no_grad():
+            mean = policy.mean_of_normalized(rows.states)
+            actions = mean + (given[0] - mean) * (log_std - policy.log_std).exp()
 
+        def likelihood(states: Tensor, actions: Tensor) -> Tensor:
+            return log_prob(actions, policy.mean_of_normalized(states), log_std)
 
-_NOT_OF_SMOOTHNESS = {"anchor": "smoothness.anchor:anchor"}
-"""Terms that are drawn from a setting of their own and are no penalty a user names."""
+        return function(likelihood, rows.states, actions, weights=rows.weights)
+    keywords = {key: arguments[key] for key in kind.arguments if key not in _READ_WHEN_DRAWN}
+    num_summed = 1
+    if "scale" in keywords:
+        num_summed = num_states_summed(keywords["scale"], rows.num_meant or len(rows.states))
+        keywords["scale"] = per_state(keywords["scale"])
+    return times(num_summed, function(mean_in_stds, *inputs, weights=rows.weights, **keywords))
 
 
 @functools.cache
 def _imported(path: str) -> Callable[..., Penalty]:
-    module, _, function = path.partition(":")
-    found: Callable[..., Penalty] = getattr(importlib.import_module(f"spacil.{module}"), function)
-    return found
+    module, _, name = path.partition(":")
+    function: Callable[..., Penalty] = getattr(importlib.import_module(f"spacil.{module}"), name)
+    return function
 
 
-@dataclass(frozen=True)
-class PenalizedPolicy:
-    """The policy whose smoothness is asked for, with the spread it has inside the penalty."""
-
-    policy: GaussianPolicy
-    log_std: Tensor
-    """[A], zeros or the policy's own parameter"""
-
-    def mean_in_stds(self, states: Tensor) -> Tensor:
-        """mu / sigma: a change of it by 1 is a change of the action by one spread."""
-        return self.policy.mean_of_normalized(states) * (-self.log_std).exp()
-
-    def log_prob(self, states: Tensor, actions: Tensor) -> Tensor:
-        return log_prob(actions, self.policy.mean_of_normalized(states), self.log_std)
-
-    @torch.no_grad()
-    def with_this_spread(self, states: Tensor, actions: Tensor) -> Tensor:
-        """The policy's actions as it would have sampled them with this spread: the same noise."""
-        mean = self.policy.mean_of_normalized(states)
-        return mean + (actions - mean) * (self.log_std - self.policy.log_std).exp()
+_READ_WHEN_DRAWN = ("start", "noise")
+"""Arguments of what is drawn, not of the penalty on it."""
 
 
-@dataclass(frozen=True)
-class OwnPenalty:
+def own_penalty(
+    function: Callable[..., Tensor],
+    mean_action: BatchFunction,
+    inputs: Sequence[Tensor],
+    weights: Tensor | None,
+    reads_weights: bool,
+) -> Tensor:
     """A user's own function of the policy and the states.
 
     It gets tensors of its own, and gradients that are on also in a line search, so that it may
     differentiate in the states.
     """
-
-    function: Callable[..., Tensor]
-    mean_action: Callable[[Tensor], Tensor]
-    rows: PenaltyRows
-    reads_weights: bool = False
-
-    def __call__(self) -> Tensor:
-        rows = self.rows
-        if not len(rows.states):
-            return rows.states.new_zeros(())
-        read = [states.detach() for states in (rows.states, rows.successors) if states is not None]
-        weights = {}
-        if self.reads_weights:
-            alike = rows.states.new_ones(len(rows.states))
-            weights = {"weights": alike if rows.weights is None else rows.weights.detach()}
-        with torch.enable_grad():
-            value = self.function(self.mean_action, *read, **weights)
-        if not isinstance(value, Tensor) or value.numel() != 1:
-            name = getattr(self.function, "__name__", "penalty")
-            raise ConfigError(f"penalty {name!r} returned {value!r}, expected one number")
-        return value.reshape(())
+    states = inputs[0]
+    if not len(states):
+        return states.new_zeros(())
+    keywords = {}
+    if reads_weights:
+        alike = states.new_ones(len(states))
+        keywords["weights"] = alike if weights is None else weights.detach()
+    with torch.enable_grad():
+        value = function(mean_action, *(each.detach() for each in inputs), **keywords)
+    if not isinstance(value, Tensor) or value.numel() != 1:
+        name = getattr(function, "__name__", "penalty")
+        raise ConfigError(f"penalty {name!r} returned {value!r}, expected one number")
+    return value.reshape(())
 
 
-# --- the rows of the table in config/penalty_terms.py
+def random_subset(size: int, fraction: float, generator: torch.Generator) -> Tensor | None:
+    """A fresh random subset of `size` rows: a mean over it is unbiased. All of them: None."""
+    if fraction == 1 or size == 0:
+        return None
+    return torch.randperm(size, generator=generator)[: max(1, round(fraction * size))]
 
 
-def exact(subject: PenalizedPolicy, rows: PenaltyRows, arguments: Arguments) -> Penalty:
-    penalty = exact_policy_penalty(subject.mean_in_stds, rows.states, rows.weights)
-    factor = arguments["radius"] ** 2 if arguments["scale"] != "lipschitz" else 1.0
-    return times(_num_summed(rows, arguments), times(factor, penalty))
+def ball_start(
+    states: Tensor, mask: Tensor, arguments: Mapping[str, Any], streams: Streams
+) -> Tensor:
+    """Where an ascent starts, [B, S]; masked dims stay where they are."""
+    return random_offset(states, arguments["radius"], arguments["start"], streams.ball, mask)
 
 
-def pgd(subject: PenalizedPolicy, rows: PenaltyRows, arguments: Arguments) -> Penalty:
-    assert rows.noise is not None
-    penalty = pgd_policy_penalty(
-        subject.mean_in_stds,
-        rows.states,
-        rows.noise,
-        arguments["radius"],
-        arguments["steps"],
-        arguments["rule"],
-        arguments["step_size"],
-        per_state(arguments["scale"]),
-        rows.weights,
-    )
-    return times(_num_summed(rows, arguments), penalty)
+def per_state(scale: Scale) -> Scale:
+    """The unit of one state's term: a printed sum is a number of states times a printed mean."""
+    return "paper-mean" if scale == "paper-sum" else scale
 
 
-def frobenius(subject: PenalizedPolicy, rows: PenaltyRows, arguments: Arguments) -> Penalty:
-    return frobenius_policy_penalty(subject.mean_in_stds, rows.states, rows.weights)
-
-
-def lcp(subject: PenalizedPolicy, rows: PenaltyRows, arguments: Arguments) -> Penalty:
-    assert rows.actions is not None
-    actions = subject.with_this_spread(rows.states, rows.actions)
-    return lcp_policy_penalty(subject.log_prob, rows.states, actions, rows.weights)
-
-
-def cats(subject: PenalizedPolicy, rows: PenaltyRows, arguments: Arguments) -> Penalty:
-    assert rows.successors is not None
-    return cats_penalty(subject.mean_in_stds, rows.states, rows.successors, rows.weights)
-
-
-def caps(subject: PenalizedPolicy, rows: PenaltyRows, arguments: Arguments) -> Penalty:
-    assert rows.successors is not None and rows.noise is not None
-    return caps_penalty(
-        subject.mean_in_stds,
-        rows.states,
-        rows.successors,
-        rows.noise,
-        arguments["temporal"],
-        arguments["spatial"],
-        rows.weights,
-    )
-
-
-def _num_summed(rows: PenaltyRows, arguments: Arguments) -> int:
-    return num_summed(arguments["scale"], rows.num_meant or len(rows.states))
+def num_states_summed(scale: Scale, num_states: int) -> int:
+    """By what a mean over states is multiplied; a subset of them stands for them all."""
+    return num_states if scale == "paper-sum" else 1

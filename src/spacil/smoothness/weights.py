@@ -10,12 +10,12 @@ from spacil.config.settings import PolicyPenaltyConfig
 
 @dataclass(frozen=True)
 class FoundWeights:
-    """What wishes have found so far; None where none looks."""
+    """What weight searches have found so far; None where none searches."""
 
     spatial: float | None = None
-    """Of the first term"""
+    """Weight of the first term"""
     temporal: float | None = None
-    """Of the config's temporal term, which need not be among its terms"""
+    """Weight of the config's temporal term, which need not be among its terms"""
 
 
 NOTHING_FOUND = FoundWeights()
