@@ -78,21 +78,20 @@ def read_foreign(
         for kind in (ConfigError, DataError):
             if ending == kind.exit_code:
                 raise kind(answer.read().decode(errors="replace"))
+        if ending == -signal.SIGPROF:
+            raise DataError(
+                f"{path}: reading it took more than {seconds:.1f} s of processor time and was "
+                "stopped; the file is damaged, or built to stall its reader"
+            )
         if ending:
-            raise DataError(f"{path}: {_cause_of_death(ending, seconds)}")
+            reason = signal.Signals(-ending).name if ending < 0 else f"exit code {ending}"
+            raise DataError(
+                f"{path}: its parser crashed ({reason}): the file is damaged; download or create "
+                "it again"
+            )
         with np.load(answer, allow_pickle=False) as found:
             arrays = dict(found)
     return arrays, json.loads(arrays.pop(_NOTES).tobytes())
-
-
-def _cause_of_death(ending: int, seconds: float) -> str:
-    if ending == -signal.SIGPROF:
-        return (
-            f"reading it took more than {seconds:.1f} s of processor time and was stopped; the "
-            "file is damaged, or built to stall its reader"
-        )
-    reason = signal.Signals(-ending).name if ending < 0 else f"exit code {ending}"
-    return f"its parser crashed ({reason}): the file is damaged; download or create it again"
 
 
 def _answer(reader: str, path: str, library: str, extra: str, seconds: str, memory: str) -> bytes:

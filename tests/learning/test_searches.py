@@ -27,7 +27,6 @@ from spacil.config.flat import (
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.demonstrator import action_change_in
 from spacil.demos.file import load_demos
 from spacil.demos.metadata import DemoMetadata
 from spacil.envs.registry import make_vector_env
@@ -399,8 +398,8 @@ def test_the_demonstrators_action_change_is_read_from_whole_demonstrations() -> 
         [torch.zeros(4, 1).numpy(), torch.zeros(3, 1).numpy()],
         [torch.tensor([[0.0], [1.0], [1.0]]).numpy(), torch.tensor([[5.0], [3.0]]).numpy()],
     )
-    assert action_change_in(demos) == pytest.approx((0.5 + 2.0) / 2)
-    assert action_change_in(demos.subsample(2)) is None
+    assert demos.action_change == pytest.approx((0.5 + 2.0) / 2)
+    assert demos.subsample(2).action_change is None
 
 
 def wanted(learner: OnPolicy, name: TargetName = "fluctuation") -> float:
@@ -414,7 +413,7 @@ def test_a_fluctuation_target_may_be_a_fraction_of_somebodys_change(
 ) -> None:
     assert wanted(learners(fluctuation_target=0.25)) == 0.25
     of_demonstrator = {"fluctuation_target": 0.8, "fluctuation_target_reference": "demonstrator"}
-    change = action_change_in(DEMOS)
+    change = DEMOS.action_change
     assert change is not None
     assert wanted(learners(**of_demonstrator)) == pytest.approx(0.8 * change)
     thinned = wanted(learners(DEMOS.subsample(5), **of_demonstrator))  # by a clone

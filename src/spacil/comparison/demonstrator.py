@@ -4,8 +4,7 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
-from spacil.demos.common_frame import CommonFrame
-from spacil.demos.demonstrator import demonstrator_row
+from spacil.demos.common_frame import CommonFrame, demonstrator_row
 from spacil.demos.file import bundled_demos, load_demos
 from spacil.measuring.played import share_of_return
 

@@ -25,6 +25,18 @@ FRAME_KEY = "common_frame"
 
 _STD = f"{FRAME_PREFIX}std"
 _MAX_SOURCE_LENGTH = 200
+DEMONSTRATOR_KEYS = (
+    "average_return",
+    "return_std",
+    "smoothness_j",
+    "smoothness_j_own",
+    "smoothness_j_effective",
+    "action_fluctuation",
+)
+"""Numbers of a demonstrator, named as in the evaluations of a run"""
+
+IN_THE_COMMON_FRAME = ("smoothness_j", "smoothness_j_effective")
+"""Those of them that compare in one frame only"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +111,28 @@ def recorded_evaluation(demos: Demonstrations, frame: CommonFrame) -> Mapping[st
     if not isinstance(evaluation, dict) or provenance.get("changes"):
         return {}
     return evaluation if CommonFrame.of(demos).is_same_as(frame) else {}
+
+
+def demonstrator_row(
+    demos: Demonstrations | None, frame: CommonFrame | None, task: str
+) -> dict[str, float | None] | None:
+    """Return and smoothness, beside a run on these demonstrations in this common frame.
+
+    Whoever is shown in part, thinned or under noise stays as smooth as before: J is the one of the
+    whole record, where that is known and its J is in this frame. None: not known.
+    """
+    if demos is None or frame is None or demos.returns is None:
+        return None
+    # A frame is that of all a run was given: that of the bundled episodes says what these are from.
+    bundled = bundled_frame(task)
+    whole = load_demos(task) if bundled is not None and bundled.is_same_as(frame) else demos
+    measured = recorded_evaluation(whole, frame)
+    change = demos.action_change
+    return {key: measured.get(key) for key in DEMONSTRATOR_KEYS} | {
+        "average_return": float(demos.returns.mean()),
+        "return_std": float(demos.returns.std(correction=0)),
+        "action_fluctuation": whole.action_change if change is None else change,
+    }
 
 
 # --- in files

@@ -64,6 +64,8 @@ class Demonstrations:
         rewards: EpisodeArrays | None = None,
         terminations: EpisodeArrays | None = None,
         truncations: EpisodeArrays | None = None,
+        next_observations: EpisodeArrays | None = None,
+        next_is_terminal: EpisodeArrays | None = None,
         initial_qpos: EpisodeArrays | None = None,
         initial_qvel: EpisodeArrays | None = None,
         metadata: DemoMetadata | None = None,
@@ -72,7 +74,8 @@ class Demonstrations:
         """A record from one array per episode: as many observations as actions, or one more.
 
         `executed_actions` are those the env was given; `actions` the expert's unclipped ones,
-        where known. Without flags every episode counts as truncated. Casts are recorded.
+        where known; `next_observations` with `next_is_terminal` what followed thinned steps.
+        Without flags every episode counts as truncated. Casts are recorded.
         """
         given = {
             "observations": observations,
@@ -81,19 +84,14 @@ class Demonstrations:
             "rewards": rewards,
             "terminations": terminations,
             "truncations": truncations,
+            "next_observations": next_observations,
+            "next_is_terminal": next_is_terminal,
             "initial_qpos": initial_qpos,
             "initial_qvel": initial_qvel,
         }
         arrays = {name: parts for name, parts in given.items() if parts is not None}
-        return cls.from_named_arrays(arrays, metadata or DemoMetadata(), source)
-
-    @classmethod
-    def from_named_arrays(
-        cls, arrays: Mapping[str, EpisodeArrays], metadata: DemoMetadata, source: str
-    ) -> "Demonstrations":
-        """As `from_arrays`, for arrays that come in a map by field name."""
         episodes, changes = episodes_from_arrays(arrays, source)
-        return cls(episodes, metadata.with_changes(changes), source)
+        return cls(episodes, (metadata or DemoMetadata()).with_changes(changes), source)
 
     @classmethod
     def from_tensors(
@@ -130,7 +128,7 @@ class Demonstrations:
                     f"({len(lengths)} episodes, {num_steps} steps)"
                 )
             split[name] = np.split(array, np.cumsum([length + extra for length in lengths])[:-1])
-        return cls.from_named_arrays(split, metadata, source)
+        return cls.from_arrays(**split, metadata=metadata, source=source)
 
     @classmethod
     def concatenate(cls, parts: Sequence["Demonstrations"]) -> "Demonstrations":
@@ -255,6 +253,21 @@ class Demonstrations:
             return None
         zeros = torch.zeros(self.num_episodes, dtype=torch.float64)
         return zeros.index_add(0, self.episode_of_step, self.rewards.double())
+
+    @property
+    def action_change(self) -> float | None:
+        """E |a_{t+1} - a_t| of the executed actions, mean over episodes.
+
+        None where steps were left out of the record, and where no episode has two.
+        """
+        actions, lengths = self.executed_actions.double(), self.episode_lengths
+        is_long, is_within = lengths > 1, self.step_in_episode[1:] > 0
+        if self.is_thinned or not bool(is_long.any()):
+            return None
+        changes = torch.linalg.vector_norm(actions[1:] - actions[:-1], dim=-1)[is_within]
+        episodes = self.episode_of_step[1:][is_within]
+        totals = changes.new_zeros(self.num_episodes).index_add(0, episodes, changes)
+        return float((totals[is_long] / (lengths[is_long] - 1)).mean())
 
     def tensors(self) -> dict[str, Tensor]:
         """The flat tensors that are there, by field name, as files hold them."""

@@ -111,35 +111,6 @@ class Subject:
         spread = float((sums / (num_rows * (num_rows - 1))).mean())
         return self.mean_action_change / spread if spread > 0 else None
 
-    @cached_property
-    def strange_starts(self) -> dict[str, Any] | None:
-        """Episodes that begin outside the range of the task's resets, if more than half do.
-
-        Episodes begin in it, unless they come from another task, were cut, or were scaled.
-        """
-        if self.reset_states is None or self.demos.is_thinned:
-            return None
-        low, high = self.reset_states.min(axis=0), self.reset_states.max(axis=0)
-        # The range of a few resets is short of the true one; the constant absorbs rounding.
-        slack = (high - low) + 1e-3 * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high)))
-        starts = np.stack([e.observations[0].double().numpy() for e in self.demos.episodes])
-        excess = np.nan_to_num(np.maximum(low - starts, starts - high) / slack, nan=np.inf)
-        outside = np.flatnonzero((excess > 1.0).any(axis=1))
-        if 2 * len(outside) <= self.demos.num_episodes:
-            return None
-        episode = int(outside[0])
-        column = int(excess[episode].argmax())
-        return {
-            "episode": episode,
-            "step": 0,
-            "column": column,
-            "outside": len(outside),
-            "all": self.demos.num_episodes,
-            "value": starts[episode, column],
-            "low": low[column],
-            "high": high[column],
-        }
-
 
 Found = Iterator[dict[str, Any]]
 Predicate = Callable[[Subject], Found]
@@ -445,8 +416,28 @@ def clipped_actions(it: Subject) -> Found:
     "starts?",
 )
 def strange_starts(it: Subject) -> Found:
-    if it.strange_starts is not None:
-        yield it.strange_starts
+    """Episodes begin like resets, unless they come from another task, were cut, or were scaled."""
+    if it.reset_states is None or it.demos.is_thinned:
+        return
+    low, high = it.reset_states.min(axis=0), it.reset_states.max(axis=0)
+    # The range of a few resets is short of the true one; the constant absorbs rounding.
+    slack = (high - low) + 1e-3 * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high)))
+    starts = np.stack([e.observations[0].double().numpy() for e in it.demos.episodes])
+    excess = np.nan_to_num(np.maximum(low - starts, starts - high) / slack, nan=np.inf)
+    outside = np.flatnonzero((excess > 1.0).any(axis=1))
+    if 2 * len(outside) > it.demos.num_episodes:
+        episode = int(outside[0])
+        column = int(excess[episode].argmax())
+        yield {
+            "episode": episode,
+            "step": 0,
+            "column": column,
+            "outside": len(outside),
+            "all": it.demos.num_episodes,
+            "value": starts[episode, column],
+            "low": low[column],
+            "high": high[column],
+        }
 
 
 @_check(
@@ -458,7 +449,7 @@ def normalised_states(it: Subject) -> Found:
     """Alone a suspicion; together with starts that no reset gives, certain enough to refuse."""
     is_compared = it.reset_states is not None and not it.demos.is_thinned
     states = it.demos.states[it.demos.states.isfinite().all(dim=1)].double()
-    if len(states) < STATISTICAL_STEPS or (is_compared and it.strange_starts is None):
+    if len(states) < STATISTICAL_STEPS or (is_compared and not any(strange_starts(it))):
         return
     mean, std = states.mean(dim=0), states.std(dim=0, correction=0)
     varies = std > 1e-6

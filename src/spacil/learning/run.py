@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from spacil.config.train_config import TrainConfig
-from spacil.demos.common_frame import frame_document
-from spacil.demos.demonstrator import demonstrator_row
+from spacil.demos.common_frame import demonstrator_row, frame_document
 from spacil.engine.torch_threads import torch_threads
 from spacil.learning.learner import Learner
 from spacil.learning.limits import memory_named

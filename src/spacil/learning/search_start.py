@@ -14,7 +14,6 @@ from spacil.config.settings import WishConfig
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame, recorded_evaluation
 from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.demonstrator import action_change_in
 from spacil.envs.vector_env import EnvSpec, VectorEnv
 from spacil.errors import ConfigError
 from spacil.learning.cloning import Cloner, clone, cloning_config
@@ -112,7 +111,7 @@ def _recorded(
 ) -> float | None:
     """The demonstrator's own value, where its demonstrations tell it: whole, and in this frame."""
     if name == "fluctuation":
-        return action_change_in(demonstrations)
+        return demonstrations.action_change
     assert common_frame is not None
     match recorded_evaluation(demonstrations, common_frame):
         case {"smoothness_j": float(recorded)} if recorded > 0:

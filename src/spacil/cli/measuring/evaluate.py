@@ -93,8 +93,7 @@ def demonstrator_of(
 
     `kept`: the frame of the demonstrations it learned from; `frame`: the one it is measured in.
     """
-    from spacil.demos.common_frame import bundled_frame
-    from spacil.demos.demonstrator import IN_THE_COMMON_FRAME, demonstrator_row
+    from spacil.demos.common_frame import IN_THE_COMMON_FRAME, bundled_frame, demonstrator_row
     from spacil.demos.file import load_demos
     from spacil.runs.facts import inputs_of
 

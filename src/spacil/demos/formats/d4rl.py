@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spacil.demos.formats.layout import NAMES, Arrays, flat_arrays
+from spacil.demos.formats.npz import NAMES, flat_arrays
 from spacil.errors import DataError
+from spacil.foreign import Arrays
 
 if TYPE_CHECKING:
     from spacil.demos.demonstrations import Demonstrations

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spacil.demos.formats.layout import Arrays
 from spacil.errors import DataError
+from spacil.foreign import Arrays
 
 if TYPE_CHECKING:
     from spacil.demos.demonstrations import Demonstrations

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spacil.demos.formats.layout import Arrays
 from spacil.errors import DataError, StorageError
+from spacil.foreign import Arrays
 
 if TYPE_CHECKING:
     from spacil.demos.demonstrations import Demonstrations

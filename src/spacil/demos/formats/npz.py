@@ -1,17 +1,38 @@
-"""Numpy `.npz` files: arrays flat over all episodes, or stacked [episodes, steps, ...]."""
+"""Numpy `.npz` files: arrays under the names that people use, flat or stacked.
+
+Where episodes end must be stated, never guessed: by `episode_lengths`, or by flags.
+"""
 
 import io
 import zipfile
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from spacil.demos.formats.layout import NAMES, Arrays, flat_arrays
 from spacil.errors import DataError
+from spacil.foreign import Arrays
 
 if TYPE_CHECKING:
     from spacil.demos.demonstrations import Demonstrations
+
+NAMES = {
+    **dict.fromkeys(("observations", "obs", "states"), "observations"),
+    **dict.fromkeys(("actions", "acts"), "actions"),
+    **dict.fromkeys(("terminations", "terminals"), "terminations"),
+    **dict.fromkeys(("truncations", "timeouts"), "truncations"),
+    **{name: name for name in ("executed_actions", "rewards", "episode_lengths")},
+    **{name: name for name in ("next_observations", "next_is_terminal")},
+    **{name: name for name in ("initial_qpos", "initial_qvel")},
+    "infos/raw_actions": "raw_actions",
+    "infos/qpos": "step_qpos",
+    "infos/qvel": "step_qvel",
+    "metadata/initial_qpos": "initial_qpos",
+    "metadata/initial_qvel": "initial_qvel",
+}
+"""Array of a file -> what it means."""
 
 
 def read_arrays(path: Path) -> tuple[Arrays, dict[str, Any]]:
@@ -35,3 +56,84 @@ def write_npz(demos: "Demonstrations", path: Path) -> None:
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **arrays)
     storage.replace_file(path, buffer.getvalue())
+
+
+def flat_arrays(found: Mapping[str, NDArray[Any]], others: Iterable[str], path: Path) -> Arrays:
+    """Return the arrays of a file under the record's names, with `episode_lengths`.
+
+    `others` are the names of its other arrays, for somebody who has to find the right ones.
+    """
+    arrays: Arrays = {}
+    for name, array in found.items():
+        field = NAMES[name]
+        if field in arrays:
+            raise DataError(f"{path}: two arrays mean {field}, one of them '{name}'; keep one")
+        if array.ndim == 0:
+            raise DataError(f"{path}: {name} is a single number, expected one row per step")
+        arrays[field] = array
+    # Alone, `actions` are those that were executed; beside executed_actions they are the raw ones.
+    if "actions" in arrays and "executed_actions" not in arrays:
+        arrays["executed_actions"] = arrays.pop("actions")
+    if "raw_actions" in arrays:
+        arrays["actions"] = arrays.pop("raw_actions")
+    for field, names in (("observations", "obs, states"), ("executed_actions", "actions, acts")):
+        if field not in arrays:
+            held = ", ".join(sorted([*found, *others])) or "no arrays"
+            raise DataError(f"{path}: has no {field} (or {names}); it has {held}")
+    if arrays["executed_actions"].ndim == 3 and "episode_lengths" not in arrays:
+        num_episodes, num_steps = arrays["executed_actions"].shape[:2]
+        arrays = {
+            name: array if name.startswith("initial") else array.reshape(-1, *array.shape[2:])
+            for name, array in arrays.items()
+        }
+        arrays["episode_lengths"] = np.full(num_episodes, num_steps)
+    elif "episode_lengths" not in arrays:
+        arrays["episode_lengths"] = _lengths_by_flags(arrays, path)
+    ends = np.cumsum(arrays["episode_lengths"])
+    firsts = ends - arrays["episode_lengths"]
+    for quantity in ("qpos", "qvel"):
+        steps = arrays.pop(f"step_{quantity}", None)
+        if steps is not None and firsts.max(initial=0) < len(steps):
+            arrays.setdefault(f"initial_{quantity}", steps[firsts])
+    if "next_observations" in arrays and "next_is_terminal" not in arrays:
+        _complete_observations(arrays, ends, path)
+    return arrays
+
+
+def _lengths_by_flags(arrays: Arrays, path: Path) -> NDArray[np.int64]:
+    num_steps = len(arrays["executed_actions"])
+    flags = [arrays[name] for name in ("terminations", "truncations") if name in arrays]
+    if any(flag.shape != (num_steps,) for flag in flags):
+        shapes = [flag.shape for flag in flags]
+        raise DataError(f"{path}: the flags have shapes {shapes}, expected ({num_steps},)")
+    if flags:
+        last_steps = np.flatnonzero(np.any(np.stack(flags) != 0, axis=0))
+        ends = np.union1d(last_steps + 1, [num_steps])  # the last episode may end without a flag
+        return np.diff(ends, prepend=0)
+    if len(arrays["observations"]) == num_steps + 1:
+        return np.array([num_steps])
+    raise DataError(
+        f"{path}: does not say where episodes end; add episode_lengths, "
+        "or terminations and truncations (terminals and timeouts)"
+    )
+
+
+def _complete_observations(arrays: Arrays, ends: NDArray[Any], path: Path) -> None:
+    """Take each episode's final observation from `next_observations`, if the steps are in order."""
+    states, following = arrays["observations"], arrays.pop("next_observations")
+    if len(states) == len(arrays["executed_actions"]) + len(ends):
+        return  # the final ones are there already
+    if following.shape != states.shape:
+        raise DataError(
+            f"{path}: next_observations have shape {following.shape}, observations {states.shape}"
+        )
+    is_within = np.ones(len(states), bool)
+    is_within[ends[ends > 0] - 1] = False
+    rows = np.flatnonzero(is_within)
+    if not np.array_equal(states[rows + 1], following[rows], equal_nan=True):
+        raise DataError(
+            f"{path}: next_observations are not the observations that follow: the steps are out "
+            "of order, or one of the two is damaged; if the observations are right, remove "
+            "next_observations"
+        )
+    arrays["observations"] = np.insert(states, ends, following[ends - 1], axis=0)
