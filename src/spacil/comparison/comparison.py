@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from spacil.comparison.demonstrator import Demonstrator, demonstrator_of
-from spacil.comparison.published import published_return, published_smoothness
+from spacil.comparison.published import Printed, published_return, published_smoothness
 from spacil.comparison.runs import MEASURES, Which, rows_of_runs
 from spacil.errors import ConfigError
 from spacil.plain_text import shown
@@ -95,26 +95,25 @@ class Row:
             smoother=smoother if self.is_j_comparable(baseline) else None,
         )
 
+    @property
+    def published_return(self) -> Printed | None:
+        return published_return(self.task, self.algorithm)
+
+    @property
+    def published_smoothness(self) -> Printed | None:
+        return published_smoothness(self.task, self.algorithm)
+
     def document(self) -> dict[str, Any]:
-        first = self.runs.iloc[0]
-        printed = published_return(self.task, self.algorithm)
-        printed_j = published_smoothness(self.task, self.algorithm)
+        first, names = self.runs.iloc[0], ("task", "label", "algorithm", "seeds", "is_fresh")
+        frame = {name: _plain(first[f"frame_{name}"]) for name in ("hash", "source")}
+        beside = ("better_return", "smoother", "published_return", "published_smoothness")
+        found = {name: getattr(self, name) for name in beside}
         return {
-            "task": self.task,
-            "label": self.label,
-            "algorithm": self.algorithm,
-            "seeds": self.seeds,
-            "is_fresh": self.is_fresh,
+            **{name: getattr(self, name) for name in names},
             "num_episodes": _plain(first.num_episodes),
-            "common_frame": {
-                "hash": _plain(first.frame_hash),
-                "source": _plain(first.frame_source),
-            },
+            "common_frame": frame,
             "summaries": {name: one and asdict(one) for name, one in self.summaries.items()},
-            "better_return": self.better_return and asdict(self.better_return),
-            "smoother": self.smoother and asdict(self.smoother),
-            "published_return": printed and asdict(printed),
-            "published_smoothness": printed_j and asdict(printed_j),
+            **{name: one and asdict(one) for name, one in found.items()},
             "runs": [
                 {
                     **{name: _plain(run[name]) for name in _ORIGIN},
@@ -255,9 +254,13 @@ def _grouped(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     runs["group"] = runs.groupby(["task", "algorithm", "key"], sort=False).ngroup()
     # Where a seed is there twice, demonstrations may tell the runs apart. Not elsewhere: with noise
     # on its observations every seed learns from its own.
-    again = runs.duplicated(["group", "seed"]).groupby(runs["group"]).transform("any")
-    data = runs.demonstrations.fillna("unknown").where(again, "")
-    runs["group"] = runs.groupby([runs["group"], data], sort=False).ngroup()
+    is_twice = runs.duplicated(["group", "seed"]).groupby(runs["group"]).transform("any")
+    own = runs.demonstrations.fillna("unknown").str[:8]
+    runs["choices"] = [
+        choices | {"demos": data} if apart else choices
+        for choices, data, apart in zip(runs.choices, own, is_twice, strict=True)
+    ]
+    runs["group"] = runs.groupby([runs["group"], own.where(is_twice, "")], sort=False).ngroup()
     first = runs.groupby(["group", "seed"]).run_dir.transform("first")
     is_twice = runs.duplicated(["group", "seed"])
     twice = [
@@ -290,11 +293,6 @@ def _labels(firsts: Sequence[Mapping[Any, Any]]) -> dict[int, str]:
             )
         ]
         labels[run["group"]] = shown(" ".join([run["algorithm"], *words]))
-    named = Counter((run["task"], labels[run["group"]]) for run in firsts)
-    for run in firsts:
-        label = labels[run["group"]]
-        if named[run["task"], label] > 1:
-            labels[run["group"]] = f"{label} demos {shown(run['demonstrations'] or 'unknown')[:8]}"
     return labels
 
 
@@ -391,16 +389,11 @@ def _notes(rows: Sequence[Row]) -> list[str]:
     """Everything that makes two numbers of one task mean different things."""
     notes = []
     for row in rows:
-        name, known = f"{row.task}, {row.label}", row.demonstrator
+        name = f"{row.task}, {row.label}"
         if not row.is_fresh:
             notes.append(
                 f"{name}: no fresh episodes; these are the evaluations that the best policy was "
-                "picked by, which flatter it"
-            )
-        if known is not None and not all(map(known.is_above, row.runs.random_return)):
-            notes.append(
-                f"{name}: 95 % of the demonstrator's return counts from 0 here, as no fresh "
-                "episodes tell what random actions earn"
+                "picked by, which flatter it, and 95 % of the demonstrator's return counts from 0"
             )
         if row.runs.demonstrations.nunique() > 1:
             notes.append(f"{name}: seeds learned from different demonstrations")
@@ -428,16 +421,13 @@ def _notes(rows: Sequence[Row]) -> list[str]:
 
 
 def _notes_over_tasks(settings: Settings) -> list[str]:
-    """What is one setting under several labels or budgets, and what is several under one label."""
+    """Settings with several budgets, and several settings of one label."""
     notes = []
     for label, members in settings:
         budgets = [[row.runs.choices.iloc[0].get(name) for name in BUDGETS] for row in members]
         if any(budget != budgets[0] for budget in budgets):
             told = "; ".join(f"{row.task} {row.runs.iterations.iloc[0]}" for row in members)
             notes.append(f"over tasks, {label} has iterations for each: {told}")
-        elif len({row.label for row in members}) > 1:
-            told = "; ".join(f"{row.task} {row.label}" for row in members)
-            notes.append(f"over tasks, {label} is {told}")
     for label in dict.fromkeys(row.label for _, members in settings for row in members):
         found = [[row.task for row in members if row.label == label] for _, members in settings]
         if len(tasks := [", ".join(some) for some in found if some]) > 1:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pandas as pd
 
 from spacil.comparison.comparison import Comparison, Row
-from spacil.comparison.published import Printed, published_return, published_smoothness
+from spacil.comparison.published import Printed
 from spacil.comparison.runs import MEASURES
 from spacil.comparison.statistics import Improvement, Summary
 from spacil.plain_text import shown
@@ -25,60 +25,52 @@ NUM_TEXT_COLUMNS = 2
 
 def tables_of(comparison: Comparison) -> list[pd.DataFrame]:
     """Returns, smoothness, and what is measured otherwise: as printed, a row per setting."""
-    returns, smoothness, otherwise = [], [], []
+    tables: list[list[dict[str, str]]] = [[], [], []]
     for task in comparison.tasks:
         known = comparison.demonstrators.get(task)
         if known is not None:
             head = {"task": task, "setting": "demonstrator"}
             g, episodes = number(known.average_return), number(known.return_std)
-            returns.append({**head, "return G": g, "std over episodes": episodes})
-            smoothness.append({**head, "J common": number(known.smoothness_j)})
+            tables[0].append({**head, "return G": g, "std over episodes": episodes})
+            tables[1].append({**head, "J common": number(known.smoothness_j)})
         for row in (row for row in comparison.rows if row.task == task):
-            is_baseline = comparison.is_baseline(row)
             head = {"task": task, "setting": row.label + ("" if row.is_fresh else " *")}
-            returns.append({**head, **_return_cells(row, is_baseline)})
-            smoothness.append({**head, **_smoothness_cells(row, is_baseline)})
-            otherwise.append({**head, **{MEASURES[k]: _spread(row, k) for k in _OTHERWISE}})
+            is_baseline = comparison.is_baseline(row)
+            for table, cells in zip(tables, _cells_of(row, is_baseline), strict=True):
+                table.append(head | cells)
     # The demonstrator comes first and has few of the columns: their order is that of the last row.
-    return [
-        pd.DataFrame(rows, columns=list(rows[-1])).fillna("")
-        for rows in (returns, smoothness, otherwise)
-        if rows
-    ]
+    return [pd.DataFrame(rows, columns=list(rows[-1])).fillna("") for rows in tables if rows]
 
 
-_OTHERWISE = (
-    "smoothness_j_demo_states", "smoothness_j_ball", "smoothness_jeffreys", "action_fluctuation",
-    "spectrum_score",
-)  # fmt: skip
+def _cells_of(row: Row, is_baseline: bool) -> tuple[dict[str, str], ...]:
+    def spreads(*names: str) -> dict[str, str]:
+        return {MEASURES[name]: _spread(row.summaries[name]) for name in names}
 
-
-def _return_cells(row: Row, is_baseline: bool) -> dict[str, str]:
-    summary, episodes = row.summaries["average_return"], row.summaries["return_std"]
-    return {
+    g, j = row.summaries["average_return"], row.summaries["smoothness_j_common"]
+    episodes = row.summaries["return_std"]
+    returns = {
         "seeds": str(len(row.runs)),
-        "return G": _spread(row, "average_return"),
-        "95 % interval": interval(summary),
-        "IQM": number(summary and summary.iqm),
+        "return G": _spread(g),
+        "95 % interval": interval(g),
+        "IQM": number(g and g.iqm),
         "std over episodes": number(episodes and episodes.mean),
         "P(better)": "baseline" if is_baseline else _probability(row.better_return),
-        "steps to 95 %": _spread(row, "steps_to_95"),
-        "seconds to 95 %": _spread(row, "seconds_to_95"),
-        "paper G": _printed(published_return(row.task, row.algorithm)),
+        **spreads("steps_to_95", "seconds_to_95"),
+        "paper G": _spread(row.published_return),
     }
-
-
-def _smoothness_cells(row: Row, is_baseline: bool) -> dict[str, str]:
-    summary = row.summaries["smoothness_j_common"]
-    others = ("smoothness_j_effective", "smoothness_j_own", "smoothness_j_raw")
-    return {
-        "J common": _spread(row, "smoothness_j_common"),
-        "95 % interval": interval(summary),
-        "IQM": number(summary and summary.iqm),
-        **{MEASURES[name]: _spread(row, name) for name in others},
+    smoothness = {
+        "J common": _spread(j),
+        "95 % interval": interval(j),
+        "IQM": number(j and j.iqm),
+        **spreads("smoothness_j_effective", "smoothness_j_own", "smoothness_j_raw"),
         "P(smoother)": "baseline" if is_baseline else _probability(row.smoother),
-        "paper J": _printed(published_smoothness(row.task, row.algorithm)),
+        "paper J": _spread(row.published_smoothness),
     }
+    otherwise = spreads(
+        "smoothness_j_demo_states", "smoothness_j_ball", "smoothness_jeffreys",
+        "action_fluctuation", "spectrum_score",
+    )  # fmt: skip
+    return returns, smoothness, otherwise
 
 
 def aggregate_table(comparison: Comparison) -> pd.DataFrame | None:
@@ -109,11 +101,10 @@ def interval(summary: Summary | None) -> str:
     return f"{number(summary.low)} to {number(summary.high)}" if summary and known else "-"
 
 
-def _spread(row: Row, name: str) -> str:
-    summary = row.summaries[name]
-    if summary is None or summary.std is None:
-        return number(summary and summary.mean)
-    return f"{number(summary.mean)} ± {number(summary.std)}"
+def _spread(summary: Summary | Printed | None) -> str:
+    if summary is None:
+        return "-"
+    return number(summary.mean) + ("" if summary.std is None else f" ± {number(summary.std)}")
 
 
 def _probability(found: Improvement | None) -> str:
@@ -121,10 +112,6 @@ def _probability(found: Improvement | None) -> str:
         return "-"
     known = found.low is not None and found.high is not None
     return f"{found.probability:.2f}" + (f" ({found.low:.2f} to {found.high:.2f})" if known else "")
-
-
-def _printed(printed: Printed | None) -> str:
-    return "-" if printed is None else f"{number(printed.mean)} ± {number(printed.std)}"
 
 
 # --- forms
@@ -177,18 +164,14 @@ def as_csv(comparison: Comparison) -> str:
     """One line per row, every number in a column of its own."""
     lines = []
     for row in comparison.rows:
-        line: dict[str, object] = {name: getattr(row, name) for name in ("task", "label")}
+        line: dict[str, object] = {"task": row.task, "label": row.label}
         line |= {"algorithm": row.algorithm, "seeds": " ".join(map(str, row.seeds))}
         line["is_fresh"] = row.is_fresh
-        printed = (
-            published_return(row.task, row.algorithm),
-            published_smoothness(row.task, row.algorithm),
-        )
         for name, found, fields in (
             *((k, one, ("num_seeds", *_SUMMARY)) for k, one in row.summaries.items()),
             *((k, getattr(row, k), _PROBABILITY) for k in ("better_return", "smoother")),
-            ("paper_return", printed[0], ("mean", "std")),
-            ("paper_j", printed[1], ("mean", "std")),
+            ("paper_return", row.published_return, ("mean", "std")),
+            ("paper_j", row.published_smoothness, ("mean", "std")),
         ):
             line |= {f"{name}_{field}": getattr(found, field, None) for field in fields}
         lines.append(line | {"baseline": comparison.baselines.get(row.task)})
