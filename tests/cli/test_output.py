@@ -101,7 +101,7 @@ TRIED_ELSEWHERE = {
     *("sweep", "compare", "report"),  # tests/cli/experiments
     *("smooth", "diagnose", "export"),  # tests/cli/smoothing
     "experiment",  # tests/experiments
-    "resume",  # the same result as train: tests/cli/training/test_resume.py
+    "resume",  # the same result as train: tests/cli/test_resume.py
     "completion",  # prints a script and no result
 }
 

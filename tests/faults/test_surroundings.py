@@ -160,13 +160,13 @@ def test_a_second_signal_does_not_claim_that_the_run_was_saved(
 def test_a_signal_after_the_last_iteration_finds_the_run_finished(
     train: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from spacil.cli.training import session as verb
+    from spacil.comparison import pictures
 
     def interrupted(*_: object) -> Path:
         os.kill(os.getpid(), signal.SIGTERM)
         raise AssertionError("the signal came too late")
 
-    monkeypatch.setattr(verb, "draw", interrupted)
+    monkeypatch.setattr(pictures, "draw_learning_curve", interrupted)
     ended = train("trpo", "--run-dir", tmp_path / "run")
     assert ended.code == 143
     assert "spacil: stopped by SIGTERM\n" in ended.err

@@ -38,7 +38,7 @@ ROOMS = (
 )  # fmt: skip
 TESTS = (*ROOMS, "engine", "cloning", "sampling")
 WIDER_TESTS = (
-    "test_agents.py", "cli/measuring", "cli/training", "diagnosis", "smoothing",
+    "test_agents.py", "cli/measuring", "cli/test_train.py", "diagnosis", "smoothing",
     "integration/test_airl.py", "faults/test_training.py", "faults/test_meddled_run_folders.py",
 )  # fmt: skip
 SLOW_TEST_SECONDS = 8.0

@@ -22,7 +22,7 @@ from spacil.runs.interruption import StoppedBySignal, signals_as_exceptions
 
 VERBS = {
     "train": ("train", "learn a policy: spacil, gail, airl, trpo or bc"),
-    "resume": ("training.resume", "go on with a run; its folder knows everything else"),
+    "resume": ("resume", "go on with a run; its folder knows everything else"),
     "evaluate": ("measuring.evaluate", "return G and smoothness J of a trained policy"),
     "smoothness": (
         "measuring.smoothness",

@@ -193,14 +193,15 @@ def _with_few_shown(group: Any, num_shown: int) -> Any:
 
 
 def _train(config: TrainConfig, parsed: Any) -> int:
-    from spacil.cli.training.session import Session
+    from spacil.cli.session import train_and_show
     from spacil.runs.facts import DemoInputs, full_names
 
     demos = None
     if isinstance(parsed, ImitationArguments):
         demos = DemoInputs(full_names(parsed.demos), parsed.choice)
-    session = Session(config, demos, parsed)
-    return session.train(parsed.run_dir, resume=parsed.resume, overwrite=parsed.overwrite)
+    return train_and_show(
+        *(config, demos, parsed, parsed.run_dir), resume=parsed.resume, overwrite=parsed.overwrite
+    )
 
 
 # --- the file
