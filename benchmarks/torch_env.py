@@ -41,7 +41,7 @@ def main() -> None:
         num_envs=arguments.worlds,
         steps_per_iteration=arguments.worlds * num_steps,
         device=arguments.device,
-        minibatch_size=arguments.worlds,
+        value_minibatch=arguments.worlds,
     )
     learner: Any = agent._learner
     env = make_vector_env(TASK, arguments.worlds, ResetSeeds(1, "bare"), device=arguments.device)
