@@ -57,6 +57,10 @@ class MujocoTask:
     """Usual L-infinity radius of an attack on the state, in standard deviations (SA-PPO's)."""
 
 
+_ALIVE_BONUS: Mapping[int, Literal["always", "while healthy"]] = {4: "always", 5: "while healthy"}
+"""v4 pays the bonus on the step that falls, too"""
+
+
 def _reacher(version: Literal[4, 5]) -> MujocoTask:
     return MujocoTask(
         name=f"Reacher-v{version}",
@@ -78,59 +82,59 @@ def _reacher(version: Literal[4, 5]) -> MujocoTask:
     )
 
 
+def _runner(name: str, version: Literal[4, 5], model_file: str, **how: Any) -> MujocoTask:
+    """Hopper, Walker2d or HalfCheetah: one that is paid for its speed along the ground."""
+    known: dict[str, Any] = {
+        "name": f"{name}-v{version}",
+        "gymnasium_id": f"{name}-v{version}",
+        "model_file": model_file,
+        "frame_skip": 4,
+        "horizon": 1_000,
+        "observe": partial(rules.planar_states, velocity_limit=10.0),
+        "landmark": rules.travelled,
+        "reward": partial(
+            rules.running_reward, alive_bonus=_ALIVE_BONUS[version], control_weight=1e-3
+        ),
+        "draw_start": partial(rules.uniform_start, scale=5e-3),
+    }
+    return MujocoTask(**known | how)
+
+
 def _hopper(version: Literal[4, 5]) -> MujocoTask:
-    return MujocoTask(
-        name=f"Hopper-v{version}",
-        gymnasium_id=f"Hopper-v{version}",
-        model_file="hopper.xml",
-        frame_skip=4,
-        horizon=1_000,
+    return _runner(
+        "Hopper",
+        version,
+        "hopper.xml",
         num_states=11,
         num_actions=3,
-        observe=partial(rules.planar_states, velocity_limit=10.0),
-        landmark=rules.travelled,
-        reward=partial(
-            rules.running_reward, alive_bonus=_alive_bonus(version), control_weight=1e-3
-        ),
         is_healthy=rules.hopper_is_healthy,
-        draw_start=partial(rules.uniform_start, scale=5e-3),
         joint_velocities=(8, 9, 10),
         attack_radius=0.075,
     )
 
 
 def _walker2d(version: Literal[4, 5]) -> MujocoTask:
-    return MujocoTask(
-        name=f"Walker2d-v{version}",
-        gymnasium_id=f"Walker2d-v{version}",
-        model_file="walker2d.xml" if version == 4 else "walker2d_v5.xml",
-        frame_skip=4,
-        horizon=1_000,
+    return _runner(
+        "Walker2d",
+        version,
+        "walker2d.xml" if version == 4 else "walker2d_v5.xml",
         num_states=17,
         num_actions=6,
-        observe=partial(rules.planar_states, velocity_limit=10.0),
-        landmark=rules.travelled,
-        reward=partial(
-            rules.running_reward, alive_bonus=_alive_bonus(version), control_weight=1e-3
-        ),
         is_healthy=rules.walker_is_healthy,
-        draw_start=partial(rules.uniform_start, scale=5e-3),
         joint_velocities=(11, 12, 13, 14, 15, 16),
         attack_radius=0.05,
     )
 
 
 def _half_cheetah(version: Literal[4, 5]) -> MujocoTask:
-    return MujocoTask(
-        name=f"HalfCheetah-v{version}",
-        gymnasium_id=f"HalfCheetah-v{version}",
-        model_file="half_cheetah.xml",
+    return _runner(
+        "HalfCheetah",
+        version,
+        "half_cheetah.xml",
         frame_skip=5,
-        horizon=1_000,
         num_states=17,
         num_actions=6,
         observe=rules.planar_states,
-        landmark=rules.travelled,
         reward=partial(rules.running_reward, alive_bonus="never", control_weight=0.1),
         is_healthy=rules.always_healthy,
         draw_start=partial(rules.uniform_normal_start, scale=0.1),
@@ -158,7 +162,7 @@ def _ant(version: Literal[4, 5], *, sees_contacts: bool) -> MujocoTask:
         reward=partial(
             rules.running_reward,
             position=rules.torso_x,
-            alive_bonus=_alive_bonus(version),
+            alive_bonus=_ALIVE_BONUS[version],
             control_weight=0.5,
             contact_weight=5e-4 if sees_contacts else 0.0,
         ),
@@ -170,11 +174,6 @@ def _ant(version: Literal[4, 5], *, sees_contacts: bool) -> MujocoTask:
         joint_velocities=(25, 26, 19, 20, 21, 22, 23, 24),
         attack_radius=0.15,
     )
-
-
-def _alive_bonus(version: Literal[4, 5]) -> Literal["always", "while healthy"]:
-    """v4 pays the bonus on the step that falls, too."""
-    return "always" if version == 4 else "while healthy"
 
 
 MUJOCO_TASKS: tuple[MujocoTask, ...] = (
@@ -189,16 +188,13 @@ MUJOCO_TASKS: tuple[MujocoTask, ...] = (
     _walker2d(5),
     _half_cheetah(5),
     _ant(5, sees_contacts=True),
-    MujocoTask(
-        name="Swimmer-v4",
-        gymnasium_id="Swimmer-v4",
-        model_file="swimmer.xml",
-        frame_skip=4,
-        horizon=1_000,
+    _runner(
+        "Swimmer",
+        4,
+        "swimmer.xml",
         num_states=8,
         num_actions=2,
         observe=rules.ant_states,  # all but the two coordinates of its place
-        landmark=rules.travelled,
         reward=partial(rules.running_reward, alive_bonus="never", control_weight=1e-4),
         is_healthy=rules.always_healthy,
         draw_start=partial(rules.uniform_start, scale=0.1),
