@@ -277,7 +277,7 @@ def broken_factory():
 @pytest.mark.parametrize(
     ("factory", "error", "message"),
     [
-        (missing_package, ConfigError, "not installed: No module named 'imageio'"),
+        (missing_package, ConfigError, "ModuleNotFoundError: No module named 'imageio'"),
         (broken_factory, EnvError, "is made: ZeroDivisionError: oops"),
         (lambda: "not an env", ConfigError, "returned a str, expected a gymnasium.Env"),
     ],

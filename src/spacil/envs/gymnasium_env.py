@@ -140,16 +140,8 @@ class GymnasiumVectorEnv(NumpyVectorEnv):
                 self._states[i] = self._checked_state(state)
 
     def _made(self, make_env: EnvFactory) -> Env:
-        try:
-            with self._as_error(f"{self._task} is made"):
-                env = make_env()
-        except EnvError as error:
-            if isinstance(error.__cause__, ImportError | gymnasium.error.DependencyNotInstalled):
-                raise ConfigError(
-                    f"{self._task} needs a package that is not installed: {error.__cause__}. "
-                    "For Gymnasium's MuJoCo tasks: pip install 'gymnasium[mujoco]'"
-                ) from error
-            raise
+        with self._as_error(f"{self._task} is made"):
+            env = make_env()
         if not isinstance(env, gymnasium.Env):
             raise ConfigError(
                 f"{self._task}: the factory returned a {type(env).__name__}, expected a "
@@ -196,7 +188,9 @@ class GymnasiumVectorEnv(NumpyVectorEnv):
         except (Exception, SystemExit) as error:
             if isinstance(error, SystemExit) and os.getpid() != self._process:
                 raise
-            raise EnvError(f"{doing}: {type(error).__name__}: {shown(error)}") from error
+            is_setup = isinstance(error, ImportError | gymnasium.error.DependencyNotInstalled)
+            kind = ConfigError if is_setup else EnvError
+            raise kind(f"{doing}: {type(error).__name__}: {shown(error)}") from error
 
     @contextlib.contextmanager
     def _as_fault(self, i: int, verb: str) -> Iterator[None]:

@@ -1,10 +1,9 @@
 """MuJoCo's model of a task: its file, its sizes, what the rules read, what its numbers mean."""
 
 import hashlib
-from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -118,8 +117,10 @@ def state_quantities(task: MujocoTask) -> list[Quantity] | None:
         name, kind = model.joint(i).name, model.jnt_type[i]
         if kind == mujoco.mjtJoint.mjJNT_FREE:
             is_free = True
-            positions += _of_free_joint(name, _FREE_POSITION)
-            velocities += _of_free_joint(f"velocity of {name}", _FREE_VELOCITY)
+            positions += [Quantity(f"{name} {part}", unit) for part, unit in _FREE_POSITION]
+            velocities += [
+                Quantity(f"velocity of {name} {part}", unit) for part, unit in _FREE_VELOCITY
+            ]
         else:
             unit = "m" if kind == mujoco.mjtJoint.mjJNT_SLIDE else "rad"
             positions.append(Quantity(f"position of {name}", unit))
@@ -133,15 +134,10 @@ def state_quantities(task: MujocoTask) -> list[Quantity] | None:
 
 def action_quantities(task: MujocoTask) -> list[Quantity]:
     """The driven joint of each action, and the torque that an action of 1 is."""
-    model = load_model(task)
-    return [_motor(model, i) for i in range(model.nu)]
-
-
-def _motor(model: Any, i: int) -> Quantity:
-    joint = model.joint(int(model.actuator_trnid[i, 0]))
-    unit = "N" if model.jnt_type[joint.id] == mujoco.mjtJoint.mjJNT_SLIDE else "N m"
-    return Quantity(f"motor of {joint.name}", f"{model.actuator_gear[i, 0]:g} {unit}")
-
-
-def _of_free_joint(name: str, parts: Iterable[Quantity]) -> list[Quantity]:
-    return [Quantity(f"{name} {part.name}", part.unit) for part in parts]
+    model, found = load_model(task), []
+    for i in range(model.nu):
+        joint = model.joint(int(model.actuator_trnid[i, 0]))
+        unit = "N" if model.jnt_type[joint.id] == mujoco.mjtJoint.mjJNT_SLIDE else "N m"
+        gear = f"{model.actuator_gear[i, 0]:g} {unit}"
+        found.append(Quantity(f"motor of {joint.name}", gear))
+    return found
