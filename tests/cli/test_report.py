@@ -109,7 +109,7 @@ def test_a_run_without_a_policy_is_named_and_fails_no_report(
     write_run(tmp_path / "run")
     out = tmp_path / "report.html"
     assert spacil("report", tmp_path / "run", "-o", out).code == 0
-    assert "the checkpoint does not describe a policy" in out.read_text()
+    assert "<p>No video: " in out.read_text()
 
 
 def test_the_best_run_of_each_algorithm_is_shown(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from matplotlib.colors import to_rgb
 
 from spacil.cli import report
 from spacil.comparison.figures import COLOURS
-from spacil.comparison.page import Chart, Clip, Page, Section, Series, Table, html_of, write_page
+from spacil.comparison.page import Chart, Clip, Page, Section, Table, html_of, write_page
 
 DESK, PHONE = (1280, 900), (390, 844)
 
@@ -29,15 +29,12 @@ DESK, PHONE = (1280, 900), (390, 844)
 def some_charts() -> list[Chart]:
     gail = pd.DataFrame({"y": [1.5, 5.0, 7.5], "low": [1.0, 4.0, 6.0], "high": [2.0, 6.0, 9.0]})
     ours = pd.DataFrame({"y": [1.0, 3.0]})
-    lines = [Series("gail", gail.set_axis([1, 2, 3])), Series("spacil", ours.set_axis([1, 2]))]
-    dots = [
-        Series(label, pd.DataFrame({"y": [y]}, index=[1.0]), is_joined=False)
-        for label, y in (("gail", 2.0), ("spacil", 3.0))
-    ]
+    lines = {"gail": gail.set_axis([1, 2, 3]), "spacil": ours.set_axis([1, 2])}
+    dots = {name: pd.DataFrame({"y": [y]}, index=[1.0]) for name, y in (("gail", 2), ("spacil", 3))}
     return [
         Chart("Return", "iteration", "G", lines, 8.0),
         Chart("J", "iteration", "J", lines),
-        Chart("Front", "J", "G", dots),
+        Chart("Front", "J", "G", dots, is_joined=False),
     ]
 
 
@@ -63,26 +60,22 @@ def test_lines_share_one_axis_with_gaps() -> None:
     assert returns["reference_label"] == "demonstrator"
 
 
-def test_dots_of_one_x_keep_their_own_places_beside_lines() -> None:
-    a = Series("a", pd.DataFrame({"y": [5.0, 6.0]}, index=[1.0, 2.0]))
-    b = Series("b", pd.DataFrame({"y": [8.0, np.inf]}, index=[1.0, 2.0]))
-    dot = Series("dot", pd.DataFrame({"y": [3.0, 4.0]}, index=[1.0, 1.0]), is_joined=False)
-    assert Chart("", "", "", [a, b, dot]).document()["data"] == [
+def test_dots_of_one_x_keep_their_own_places() -> None:
+    a = pd.DataFrame({"y": [5.0, np.inf]}, index=[1.0, 2.0])
+    b = pd.DataFrame({"y": [3.0, 4.0]}, index=[1.0, 1.0])
+    chart = Chart("", "", "", {"a": a, "b": b}, is_joined=False)
+    assert chart.document()["data"] == [
         [1.0, 1.0, 1.0, 2.0],
-        [5.0, None, None, 6.0],
-        [8.0, None, None, None],
+        [5.0, None, None, None],
         [None, 3.0, 4.0, None],
     ]
 
 
-def test_series_of_one_colour_are_numbered_by_label() -> None:
+def test_series_of_one_colour_are_numbered() -> None:
     point = pd.DataFrame({"y": [1.0]})
-    names = [*map(str, range(14)), "0"]
-    series = [Series(name, point) for name in names] + [Series("own", point, colour="#123456")]
-    shown = Chart("", "", "", series).document()["series"]
-    assert [one["num_alike"] for one in shown] == [0] * 12 + [1] * 2 + [0, 1]
-    assert [shown[i]["colour"] for i in (0, 12, 14)] == [COLOURS[0]] * 3
-    assert shown[-1]["colour"] == "#123456"
+    shown = Chart("", "", "", dict.fromkeys(map(str, range(14)), point)).document()["series"]
+    assert [one["num_alike"] for one in shown] == [0] * 12 + [1] * 2
+    assert [shown[i]["colour"] for i in (0, 12)] == [COLOURS[0]] * 2
 
 
 def test_actions_are_drawn_over_time_as_far_as_each_was_played() -> None:
@@ -100,11 +93,10 @@ def test_actions_are_drawn_over_time_as_far_as_each_was_played() -> None:
 
 def test_text_from_runs_is_never_markup() -> None:
     evil = "</script><img src=x onerror=alert(1)>"
-    chart = Chart(evil, "x", "y", [Series(evil, pd.DataFrame({"y": [1.0]}))])
-    table = Table(pd.DataFrame({evil: [evil]}), title=evil)
-    lines = [evil]
-    section = Section(evil, [table], [chart], [Clip(b"", evil, 2, 2)], evil, lines, lines, lines)
-    page = html_of(Page(evil, lines, lines, [section, section]))
+    chart = Chart(evil, "x", "y", {evil: pd.DataFrame({"y": [1.0]})})
+    table = Table(pd.DataFrame({evil: [evil]}))
+    section = Section(evil, [table], [chart], [Clip(b"", evil, 2, 2)], evil)
+    page = html_of(Page(evil, [evil], [evil], [section, section]))
     assert "<img" not in page
     assert page.count("</script>") == 3  # the page's own
 
@@ -116,9 +108,6 @@ def test_the_page_is_whole_and_carries_the_licence() -> None:
     assert "The MIT License (MIT)" in page
     assert page.startswith("<!doctype html>")
     assert '<li><a href="#section-2">Runs</a></li>' in page
-    assert "<p>Not measured.</p>" in html_of(
-        Page("", [], [], [Section("", [Table(pd.DataFrame())])])
-    )
     (data,) = re.findall(r'id="charts">(.*?)</script>', page, flags=re.DOTALL)
     joined = [{one["is_joined"] for one in chart["series"]} for chart in json.loads(data)]
     assert joined == [{True}, {True}, {False}]

@@ -88,38 +88,32 @@ def _page(comparison: "Comparison", title: str, has_videos: bool) -> "Page":
 
 def _task_section(comparison: "Comparison", task: str, has_videos: bool) -> "Section":
     from spacil.comparison.figures import band_over_seeds
-    from spacil.comparison.page import Chart, Section, Series, Table
+    from spacil.comparison.page import Chart, Section, Table
     from spacil.comparison.tables import tables_of
 
     known = comparison.demonstrators.get(task)
     level = None if known is None else known.average_return
     tables = [table[table.task == task].drop(columns="task") for table in tables_of(comparison)]
     text, clips, charts = _shown(comparison, task) if has_videos else ("", [], [])
+    curves = comparison.curves[comparison.curves.task == task]
     for name, title, reference in (
         ("average_return", "Return G during training", level),
         ("smoothness_j", "J during training, common frame (lower is smoother)", None),
     ):
-        curves, series = comparison.curves, []
-        for label, of_row in curves[curves.task == task].groupby("label", sort=False):
-            band = band_over_seeds(of_row, name).rename(columns={"mean": "y"})
-            if len(band):
-                has_range = of_row.run_dir.nunique() > 1
-                series.append(Series(label, band if has_range else band[["y"]]))
-        if series:
-            charts.append(Chart(title, "iteration", title.split()[0], series, reference))
+        bands = {
+            label: band_over_seeds(of_row, name).rename(columns={"mean": "y"})
+            for label, of_row in curves.groupby("label", sort=False)
+        }
+        lines = {label: band for label, band in bands.items() if len(band)}
+        if lines:
+            charts.append(Chart(title, "iteration", title.split()[0], lines, reference))
     runs = comparison.frame[comparison.frame.task == task]
-    runs = runs.dropna(subset=["smoothness_j_common", "average_return"])
-    dots = [
-        Series(
-            label,
-            of_row.set_index("smoothness_j_common")[["average_return"]].set_axis(["y"], axis=1),
-            is_joined=False,
-        )
-        for label, of_row in runs.groupby("label", sort=False)
-    ]
+    known_runs = runs.dropna(subset=["smoothness_j_common", "average_return"])
+    points = known_runs.set_index("smoothness_j_common").rename(columns={"average_return": "y"})
+    dots = {label: of_row[["y"]] for label, of_row in points.groupby("label", sort=False)}
     if dots:
         title = "Return against J: up and to the left is better"
-        charts.append(Chart(title, "J, common frame", "Return", dots, level))
+        charts.append(Chart(title, "J, common frame", "Return", dots, level, is_joined=False))
     return Section(task, [Table(table) for table in tables], charts, clips, text)
 
 
@@ -189,19 +183,19 @@ def _clip(recording: "Recording") -> "Clip":
 
 def action_traces(recording: "Recording") -> "list[Chart]":
     """The first actions over time, one chart each: what a film would show."""
+    import numpy as np
     import pandas as pd
 
-    from spacil.comparison.page import Chart, Series
+    from spacil.comparison.page import Chart
     from spacil.film.record import seconds_per_step
 
-    step = seconds_per_step(recording.spec)
-    charts = []
+    step, charts = seconds_per_step(recording.spec), []
     for k in range(min(recording.spec.num_actions, _MAX_TRACES)):
-        series = []
+        traces = {}
         for panel in recording.panels:
             actions = panel.clips[0].trajectory.actions[:, k].double().numpy()
-            points = pd.DataFrame({"y": actions.round(4)})
-            series.append(Series(panel.name, points.set_index((points.index * step).round(6))))
+            times = (step * np.arange(len(actions))).round(6)
+            traces[panel.name] = pd.DataFrame({"y": actions.round(4)}, index=times)
         title = f"Executed action a{k}, from the same start"
-        charts.append(Chart(title, "seconds", f"a{k}", series))
+        charts.append(Chart(title, "seconds", f"a{k}", traces))
     return charts

@@ -6,7 +6,7 @@ Whatever comes from run folders is text: the template escapes it, it is never ma
 """
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -22,61 +22,43 @@ from spacil.comparison.figures import LINES, looks_of
 
 
 @dataclass(frozen=True)
-class Series:
-    """One row of a comparison in a chart."""
-
-    label: str
-    points: pd.DataFrame
-    """Values `y` by x, the index; `low` and `high`, where present, are shaded"""
-    is_joined: bool = True
-    """Whether it is a line; otherwise dots"""
-    colour: str | None = None
-    """Colour of the series; by its place in the chart for None"""
-
-
-@dataclass(frozen=True)
 class Chart:
     title: str
     x_label: str
     y_label: str
-    series: Sequence[Series]
+    series: Mapping[str, pd.DataFrame]
+    """By label: values `y` by x, the index; `low` and `high`, where present, are shaded"""
     reference: float | None = None
     """Dashed level across: the demonstrator's return"""
-    reference_label: str = "demonstrator"
-    is_log_x: bool = False
-    is_log_y: bool = False
+    is_joined: bool = True
+    """Whether the series are lines; otherwise dots"""
 
     def document(self) -> dict[str, Any]:
         """For the page: [x, y, y, ...] on one axis, and which columns belong to which series.
 
         Lines share the places of an x, each dot has one of its own: two runs may have one x.
         """
-        parts = [one.points.add_prefix(f"{i} ") for i, one in enumerate(self.series)]
-        joined = [part for part, one in zip(parts, self.series, strict=True) if one.is_joined]
-        dots = [part for part, one in zip(parts, self.series, strict=True) if not one.is_joined]
-        lines = [pd.concat(joined).groupby(level=0).first()] if joined else []
-        table = pd.concat([*lines, *dots]).sort_index(kind="stable")
-        table = table[[name for part in parts for name in part]]
+        parts = [points.add_prefix(f"{i} ") for i, points in enumerate(self.series.values())]
+        table = pd.concat(parts, axis="columns" if self.is_joined else "index")
+        table = table.sort_index(kind="stable").astype(float)
         if self.reference is not None:
             table["reference"] = self.reference
-        looks = looks_of(one.label for one in self.series)
-        known = table.astype(object).where(np.isfinite(table.astype(float)), None)
+        known = table.astype(object).where(np.isfinite(table), None)
+        looks = looks_of(self.series)
         return {
             "x_label": self.x_label,
             "y_label": self.y_label,
-            "is_log_x": self.is_log_x,
-            "is_log_y": self.is_log_y,
             "series": [
                 {
-                    "label": one.label,
-                    "colour": one.colour or looks[one.label][0],
-                    "num_alike": LINES.index(looks[one.label][2]),
-                    "is_joined": one.is_joined,
-                    "has_band": "low" in one.points,
+                    "label": label,
+                    "colour": looks[label][0],
+                    "num_alike": LINES.index(looks[label][2]),
+                    "is_joined": self.is_joined,
+                    "has_band": "low" in points,
                 }
-                for one in self.series
+                for label, points in self.series.items()
             ],
-            "reference_label": None if self.reference is None else self.reference_label,
+            "reference_label": None if self.reference is None else "demonstrator",
             "data": [table.index.tolist(), *(known[name].tolist() for name in known)],
         }
 
@@ -87,7 +69,6 @@ class Table:
     """Cells as they are shown"""
     num_text: int = 1
     """Number of columns, from the left, that hold words"""
-    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -111,11 +92,6 @@ class Section:
     charts: Sequence[Chart] = ()
     clips: Sequence[Clip] = ()
     text: str = ""
-    notes: Sequence[str] = ()
-    warnings: Sequence[str] = ()
-    """Lines about what is missing in it"""
-    facts: Sequence[str] = ()
-    """Lines about what it was made from"""
     is_folded: bool = False
     """Whether a reader opens it first, as a list of runs"""
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from generated_runs import write_run
 
-from spacil.cli.experiments.overview import LiveOverview, PlainOverview, overview_for, summary_line
+from spacil.cli.experiments.overview import Overview, summary_line
 from spacil.sweeps.folder import RunState, SweepFolder, open_sweep
 from spacil.sweeps.plan import Grid, PlannedRun
 from spacil.sweeps.runner import Event
@@ -43,9 +43,7 @@ def test_the_summary_names_the_machines_where_there_are_several() -> None:
 def test_without_a_terminal_events_are_lines(
     sweep: SweepFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    overview = overview_for(sweep, sweep.runs(), jobs=1)
-    assert isinstance(overview, PlainOverview)
-    with overview:
+    with Overview(sweep, sweep.runs(), jobs=1, is_live=False) as overview:
         overview.report(Event(sweep.runs()[1], "started"))
         overview.refresh(sweep.runs()[1:])
     assert capsys.readouterr().err.splitlines() == [
@@ -59,7 +57,7 @@ def test_on_a_terminal_every_active_run_has_a_row(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     first, second = sweep.runs()
-    with LiveOverview(sweep, [first, second], jobs=1) as overview:
+    with Overview(sweep, [first, second], jobs=1, is_live=True) as overview:
         overview.report(Event(second, "started [bold]"))
         overview.refresh([first])
     shown = capsys.readouterr().err

@@ -5,7 +5,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from spacil.plain_text import printable
 from spacil.runs.progress import duration
@@ -19,21 +19,6 @@ _LOOK_SECONDS = 2.0
 """Between two looks at all folders of a sweep on a terminal"""
 _LINE_SECONDS = 60.0
 """Between two summary lines without one"""
-
-
-class Overview(Protocol):
-    def report(self, event: "Event") -> None: ...
-
-    def refresh(self, active: "Sequence[PlannedRun]") -> None: ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *_: object) -> None: ...
-
-
-def overview_for(sweep: SweepFolder, runs: "Sequence[PlannedRun]", jobs: int) -> Overview:
-    kind = LiveOverview if sys.stderr.isatty() else PlainOverview
-    return kind(sweep, runs, jobs)
 
 
 def summary_line(states: "Mapping[PlannedRun, RunState]", jobs: int) -> str:
@@ -50,73 +35,62 @@ def summary_line(states: "Mapping[PlannedRun, RunState]", jobs: int) -> str:
     return f"{len(states)} {noun}: {', '.join(parts) or 'none'}{time_left}"
 
 
-class PlainOverview:
-    """A line per event, and a summary once a minute."""
+class Overview:
+    """A row per active run and a summary, redrawn in place; without a terminal, lines."""
 
-    def __init__(self, sweep: SweepFolder, runs: "Sequence[PlannedRun]", jobs: int) -> None:
-        self._sweep, self._runs, self._jobs = sweep, runs, jobs
-        self._states = sweep.states(runs)
-        self._next = time.monotonic() + _LINE_SECONDS
-
-    def __enter__(self) -> Self:
-        self._say(summary_line(self._states, 0))
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def report(self, event: "Event") -> None:
-        self._say(f"{event.run.name}: {event.words}")
-
-    def refresh(self, active: "Sequence[PlannedRun]") -> None:
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + _LINE_SECONDS
-            self._states = self._sweep.states(self._runs, self._states)
-            self._say(summary_line(self._states, self._jobs))
-
-    def _say(self, line: str) -> None:
-        # The reader may be gone (`... | head`); the sweep does not need one.
-        with contextlib.suppress(OSError):
-            print(line, file=sys.stderr, flush=True)
-
-
-class LiveOverview:
-    """A row per active run and a summary, redrawn in place; events scroll by above."""
-
-    def __init__(self, sweep: SweepFolder, runs: "Sequence[PlannedRun]", jobs: int) -> None:
+    def __init__(
+        self, sweep: SweepFolder, runs: "Sequence[PlannedRun]", jobs: int, *, is_live: bool
+    ) -> None:
         from rich.console import Console
         from rich.live import Live
 
         self._sweep, self._runs, self._jobs = sweep, runs, jobs
         self._states = sweep.states(runs)
-        self._live = Live(console=Console(stderr=True), refresh_per_second=4)
-        self._next = 0.0
+        self._live = Live(console=Console(stderr=True), refresh_per_second=4) if is_live else None
+        self._next = 0.0 if is_live else time.monotonic() + _LINE_SECONDS
 
     def __enter__(self) -> Self:
-        self._live.start()
+        if self._live is not None:
+            self._live.start()
+        else:
+            self._say(summary_line(self._states, 0))
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._live.stop()
+        if self._live is not None:
+            self._live.stop()
 
     def report(self, event: "Event") -> None:
-        self._live.console.print(f"{event.run.name}: {event.words}", markup=False, highlight=False)
+        self._say(f"{event.run.name}: {event.words}")
 
     def refresh(self, active: "Sequence[PlannedRun]") -> None:
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + _LOOK_SECONDS
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + (_LINE_SECONDS if self._live is None else _LOOK_SECONDS)
+        self._states = self._sweep.states(self._runs, self._states)
+        if self._live is None:
+            self._say(summary_line(self._states, self._jobs))
+        else:
             self._live.update(self._drawn(active))
+
+    def _say(self, line: str) -> None:
+        if self._live is not None:
+            self._live.console.print(line, markup=False, highlight=False)
+            return
+        # The reader may be gone (`... | head`); the sweep does not need one.
+        with contextlib.suppress(OSError):
+            print(line, file=sys.stderr, flush=True)
 
     def _drawn(self, active: "Sequence[PlannedRun]") -> Any:
         from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.table import Table
 
-        states = self._states = self._sweep.states(self._runs, self._states)
         table = Table.grid(padding=(0, 2))
         for run in active:
-            state = states[run]
+            state = self._states[run]
             shown = "" if state.average_return is None else f"G {state.average_return:.1f}"
             bar = ProgressBar(total=state.iterations, completed=state.iteration, width=24)
             done = f"{state.iteration}/{state.iterations}"
             table.add_row(run.name, bar, done, shown, printable(state.host))
-        return Group(table, summary_line(states, self._jobs))
+        return Group(table, summary_line(self._states, self._jobs))

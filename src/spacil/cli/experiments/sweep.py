@@ -149,12 +149,12 @@ def _status(parsed: StatusArguments) -> int:
 
 
 def _run(sweep: "SweepFolder", runs: "Sequence[PlannedRun]", parsed: SweepArguments) -> int:
-    from spacil.cli.experiments.overview import overview_for
+    from spacil.cli.experiments.overview import Overview
     from spacil.sweeps.runner import run_sweep
 
     with (
         _engine(sweep, parsed) as engine,
-        overview_for(sweep, runs, engine.capacity) as overview,
+        Overview(sweep, runs, engine.capacity, is_live=sys.stderr.isatty()) as overview,
     ):
         outcome = run_sweep(sweep, runs, engine, overview.report, overview.refresh)
     document = _document(sweep, outcome.states)

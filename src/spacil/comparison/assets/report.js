@@ -12,11 +12,7 @@ function padded(u, low, high) {
   return uPlot.rangeNum(low, high, 0.1, true);
 }
 
-const LINEAR = 1;
-const LOGARITHMIC = 3;
-
 function xScale(chart) {
-  if (chart.is_log_x) return { time: false, distr: LOGARITHMIC };
   const hasDots = chart.series.some((one) => !one.is_joined);
   return { time: false, ...(hasDots ? { range: padded } : {}) };
 }
@@ -82,7 +78,7 @@ function draw(element, chart) {
     height: HEIGHT,
     series: columns,
     bands,
-    scales: { x: xScale(chart), y: { distr: chart.is_log_y ? LOGARITHMIC : LINEAR } },
+    scales: { x: xScale(chart) },
     axes: [{ label: chart.x_label }, { label: chart.y_label, size: 70 }],
     legend: { markers: { dash: (u, column) => u.series[column].line ?? "solid" } },
     cursor: { focus: { prox: 24 } },
