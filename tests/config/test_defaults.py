@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from spacil import paper
+from spacil.config.algorithms import SPaCILConfig
 from spacil.config.defaults import default_config
 from spacil.config.flat import flat_settings
-from spacil.config.train_config import SPaCILConfig, TrainConfig
+from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError
 
 IMITATION = ("gail", "spacil")

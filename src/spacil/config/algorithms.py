@@ -1,87 +1,210 @@
-"""The algorithms, one row each: its settings, what learns, its help.
+"""The algorithms: the settings that each reads, with their defaults, what learns, its presets.
 
-To add one, add a config class and a row; an adversary of its own is one file in `spacil/learning`
+To add one, add a class; an adversary of its own is one file in `spacil/learning`
 (docs/extending.md).
 """
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from spacil.config.train_config import (
-    AIRLConfig,
-    BCConfig,
-    GAILConfig,
-    SmoothConfig,
-    SPaCILConfig,
-    TrainConfig,
-    TRPOConfig,
+from spacil.config.checks import require
+from spacil.config.settings import (
+    AIRLRewardConfig,
+    CloningConfig,
+    CostPenaltyConfig,
+    DiscriminatorConfig,
+    DistilConfig,
+    EvaluationConfig,
+    ExploringNetsConfig,
+    GAILDiscriminatorConfig,
+    ImitationConfig,
+    NetsConfig,
+    PenaltyStatesConfig,
+    PolicyPenaltyConfig,
+    PolicyStepConfig,
+    PPOConfig,
+    ReturnsConfig,
+    RunConfig,
+    SamplingConfig,
+    ScheduledPenaltyConfig,
+    TrainingWishConfig,
+    TrustRegionConfig,
+    ValueConfig,
+    WarmStartConfig,
+    WishConfig,
 )
+from spacil.config.train_config import TrainConfig
 
 Preset = Literal["none", "fast", "gail-like", "plain", "paper-mean", "paper-sum"]
 
-_POLICY_LEARNER = "spacil.learning.on_policy:OnPolicy"
+FAST_MAX_KL = 0.03
+"""Trust region of `--preset fast`, three times the paper's: docs/results/fast.md"""
+
+QUICK_ITERATIONS = 60
+"""Iterations of `--preset fast` of spacil, which is its rule cut short: docs/results/recipe.md"""
+
+_FAST_IMITATION: Mapping[str, Any] = {
+    "max_kl": FAST_MAX_KL,
+    "warm_start_epochs": 40,
+    "initial_log_std": -1.5,
+    "fisher_state_fraction": 0.2,
+}
+
+_RULE: Mapping[str, Any] = {
+    "iterations": 200,
+    "warm_start_steps": 1_500,
+    "initial_log_std": -1.5,
+    "max_kl": FAST_MAX_KL,
+    "fisher_state_fraction": 0.2,
+    "value_targets": "standardized",
+    "discriminator_steps": 3,
+    "cost_penalty_form": "r1",
+    "lambda_cost": 0.4,
+    "cost_weight": "by-pairs",
+    "penalty": ("exact=0.1",),
+    "penalty_weight": "auto",
+    "anchor_weight": 0.3,
+    "staggered_starts": True,
+    "kept_policy_decay": 0.95,
+    "evaluation_steps": 8_000,
+    "select": "last",
+}
+"""The rule of spacil, for all tasks and any number of demonstrations: docs/results/recipe.md"""
 
 
-@dataclass(frozen=True)
-class Algorithm:
-    """One row of the table."""
+@dataclass(frozen=True, kw_only=True)
+class OnPolicyConfig(TrainConfig):
+    """Settings of what learns from the batches it plays."""
 
-    summary: str
-    config: type[TrainConfig]
-    """The settings it reads, with their defaults"""
-    learner: str
-    """`module:class` of what learns"""
-    verb: str = "train"
-    """The command that runs it: `spacil <verb>`"""
-    adversary: str | None = None
-    """`module:function` that makes what rewards the policy; None: the env's own reward"""
-    needs_demonstrations: bool = True
-    presets: tuple[Preset, ...] = ("none",)
+    learner = "spacil.learning.on_policy:OnPolicy"
+
+    sampling: SamplingConfig = SamplingConfig()
+    policy_step: PolicyStepConfig = PolicyStepConfig()
+    trust_region: TrustRegionConfig = TrustRegionConfig()
+    ppo: PPOConfig = PPOConfig()
+    returns: ReturnsConfig = ReturnsConfig()
+    value: ValueConfig = ValueConfig()
+    nets: ExploringNetsConfig = ExploringNetsConfig()
+    evaluation: EvaluationConfig = EvaluationConfig()
+    penalty_states: PenaltyStatesConfig = PenaltyStatesConfig()
 
 
-ALGORITHMS: Mapping[str, Algorithm] = {
-    "spacil": Algorithm(
-        "Learn a smooth policy from demonstrations: GAIL with penalties on policy and cost.",
-        SPaCILConfig,
-        _POLICY_LEARNER,
-        adversary="spacil.learning.gail:GailAdversary",
-        presets=("none", "fast", "gail-like", "plain", "paper-mean", "paper-sum"),
-    ),
-    "gail": Algorithm(
-        "Learn from demonstrations against a discriminator; with a policy penalty it is spacil.",
-        GAILConfig,
-        _POLICY_LEARNER,
-        adversary="spacil.learning.gail:GailAdversary",
-        presets=("none", "fast", "paper-mean", "paper-sum"),
-    ),
-    "airl": Algorithm(
-        "Learn a reward and a policy from demonstrations (adversarial inverse RL).",
-        AIRLConfig,
-        _POLICY_LEARNER,
-        adversary="spacil.learning.airl:AirlAdversary",
-        presets=("none", "fast"),
-    ),
-    "trpo": Algorithm(
-        "Learn from the env's reward: how demonstrators are made (eq:TRPO).",
-        TRPOConfig,
-        _POLICY_LEARNER,
-        needs_demonstrations=False,
-        presets=("none", "fast"),
-    ),
-    "bc": Algorithm(
-        "Clone the demonstrations by regression, without env steps; --lambda-policy smooths.",
-        BCConfig,
-        "spacil.learning.cloning:CloningLearner",
-    ),
-    "smooth": Algorithm(
-        "Distil a given policy into a smooth one: the student acts, the teacher labels.",
-        SmoothConfig,
-        "spacil.learning.dagger:SmoothingLearner",
-        verb="smooth",
-        needs_demonstrations=False,
-    ),
+@dataclass(frozen=True, kw_only=True)
+class AdversarialConfig(OnPolicyConfig):
+    """Settings of what learns from demonstrations against a discriminator."""
+
+    warm_start: WarmStartConfig = WarmStartConfig()
+    imitation: ImitationConfig = ImitationConfig()
+    discriminator: DiscriminatorConfig = GAILDiscriminatorConfig()
+    bc: CloningConfig = CloningConfig()
+
+
+@dataclass(frozen=True, kw_only=True)
+class GAILConfig(AdversarialConfig):
+    algorithm = "gail"
+    summary = (
+        "Learn from demonstrations against a discriminator; with a policy penalty it is spacil."
+    )
+    adversary = "spacil.learning.gail:GailAdversary"
+    presets = {"none": {}, "fast": _FAST_IMITATION, "paper-mean": {}, "paper-sum": {}}
+
+    discriminator: GAILDiscriminatorConfig = GAILDiscriminatorConfig()
+    cost_penalty: CostPenaltyConfig = CostPenaltyConfig()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        form = self.cost_penalty.form
+        require(form in ("gp", "r1"), "cost_penalty_form", form, "gp or r1; others are spacil's")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SPaCILConfig(AdversarialConfig):
+    algorithm = "spacil"
+    summary = "Learn a smooth policy from demonstrations: GAIL with penalties on policy and cost."
+    adversary = "spacil.learning.gail:GailAdversary"
+    presets = {
+        "none": _RULE,
+        "fast": {**_RULE, "iterations": QUICK_ITERATIONS},
+        # The GAIL of ratios: the rule's start, critic, discriminator and mean, no penalties.
+        "gail-like": {**_RULE, "penalty": (), "penalty_weight": "fixed", "anchor_weight": 0.0},
+        "plain": {},
+        "paper-mean": {},
+        "paper-sum": {},
+    }
+
+    discriminator: GAILDiscriminatorConfig = GAILDiscriminatorConfig()
+    policy_penalty: ScheduledPenaltyConfig = ScheduledPenaltyConfig(("exact=0.03",))
+    cost_penalty: CostPenaltyConfig = CostPenaltyConfig(0.01, cost_penalty_form="response")
+    wish: TrainingWishConfig = TrainingWishConfig()
+
+
+@dataclass(frozen=True, kw_only=True)
+class AIRLConfig(AdversarialConfig):
+    algorithm = "airl"
+    summary = "Learn a reward and a policy from demonstrations (adversarial inverse RL)."
+    adversary = "spacil.learning.airl:AirlAdversary"
+    presets = {"none": {}, "fast": _FAST_IMITATION}
+
+    # AIRL's own reward, logit, may be negative: where episodes can end early, it teaches a policy
+    # to end them. Steps and rate: docs/results/airl_ppo.md.
+    discriminator: DiscriminatorConfig = DiscriminatorConfig(
+        discriminator_steps=5, discriminator_learning_rate=0.001
+    )
+    airl: AIRLRewardConfig = AIRLRewardConfig()
+    policy_penalty: ScheduledPenaltyConfig = ScheduledPenaltyConfig()
+    wish: TrainingWishConfig = TrainingWishConfig()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TRPOConfig(OnPolicyConfig):
+    algorithm = "trpo"
+    summary = "Learn from the env's reward: how demonstrators are made (eq:TRPO)."
+    needs_demonstrations = False
+    presets = {"none": {}, "fast": {"max_kl": FAST_MAX_KL}}
+
+    policy_penalty: ScheduledPenaltyConfig = ScheduledPenaltyConfig()
+
+
+@dataclass(frozen=True, kw_only=True)
+class BCConfig(TrainConfig):
+    algorithm = "bc"
+    summary = "Clone the demonstrations by regression, without env steps; --lambda-policy smooths."
+    learner = "spacil.learning.cloning:CloningLearner"
+
+    # An epoch takes less time than its checkpoint is worth.
+    run: RunConfig = field(
+        default_factory=lambda: RunConfig(iterations=100, checkpoint_interval=10)
+    )
+    bc: CloningConfig = CloningConfig()
+    policy_penalty: ScheduledPenaltyConfig = ScheduledPenaltyConfig()
+    penalty_states: PenaltyStatesConfig = PenaltyStatesConfig()
+    nets: NetsConfig = NetsConfig()
+    evaluation: EvaluationConfig = EvaluationConfig()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmoothConfig(TrainConfig):
+    algorithm = "smooth"
+    summary = "Distil a given policy into a smooth one: the student acts, the teacher labels."
+    learner = "spacil.learning.dagger:SmoothingLearner"
+    verb = "smooth"
+    needs_demonstrations = False
+
+    # Weights and sizes: docs/results/smooth.md.
+    run: RunConfig = field(default_factory=lambda: RunConfig(iterations=12))
+    policy_penalty: PolicyPenaltyConfig = PolicyPenaltyConfig(("exact=0.05", "cats=0.3"), "auto")
+    distil: DistilConfig = DistilConfig()
+    wish: WishConfig = WishConfig()
+    sampling: SamplingConfig = SamplingConfig(4_000, 20)
+    nets: NetsConfig = NetsConfig((128, 128))
+    evaluation: EvaluationConfig = EvaluationConfig(1, 15_000)
+
+
+ALGORITHMS: Mapping[str, type[TrainConfig]] = {
+    config.algorithm: config
+    for config in (SPaCILConfig, GAILConfig, AIRLConfig, TRPOConfig, BCConfig, SmoothConfig)
 }
 
 

@@ -57,7 +57,7 @@ REPLACED: Mapping[str, str] = {
 @functools.cache
 def settings_of(algorithm: str) -> Mapping[str, str]:
     """Name of each setting of an algorithm -> the group that holds it. Names are unique."""
-    config = ALGORITHMS[algorithm].config
+    config = ALGORITHMS[algorithm]
     hints = get_type_hints(config)
     groups = [group.name for group in dataclasses.fields(config) if group.name != "task"]
     return {setting.name: group for group in groups for setting in dataclasses.fields(hints[group])}
@@ -67,7 +67,7 @@ def settings_of(algorithm: str) -> Mapping[str, str]:
 def all_settings() -> Mapping[str, Any]:
     """Name of each setting of any algorithm -> its type."""
     return {
-        name: get_type_hints(get_type_hints(row.config)[group])[name]
+        name: get_type_hints(get_type_hints(row)[group])[name]
         for algorithm, row in ALGORITHMS.items()
         for name, group in settings_of(algorithm).items()
     }
@@ -157,7 +157,7 @@ def from_flat_settings(flat: Mapping[str, Any]) -> TrainConfig:
         missing, unknown = sorted(names - set(flat)), sorted(set(flat) - names)
         raise ConfigError(f"config does not fit this version: missing {missing}, unknown {unknown}")
     settings = {name: flat[name] for name in settings_of(algorithm)}
-    return with_settings(ALGORITHMS[algorithm].config(task=task), settings)
+    return with_settings(ALGORITHMS[algorithm](task=task), settings)
 
 
 def _check_type(name: str, value: object) -> None:

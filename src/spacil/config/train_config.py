@@ -5,8 +5,9 @@ algorithm does not read is no field of its config. Code that several algorithms 
 for it: `TrainConfig` holds each such group as it is when it is off.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from spacil.config.checks import require
 from spacil.config.settings import (
@@ -16,8 +17,6 @@ from spacil.config.settings import (
     DiscriminatorConfig,
     DistilConfig,
     EvaluationConfig,
-    ExploringNetsConfig,
-    GAILDiscriminatorConfig,
     ImitationConfig,
     NetsConfig,
     PenaltyStatesConfig,
@@ -27,8 +26,6 @@ from spacil.config.settings import (
     ReturnsConfig,
     RunConfig,
     SamplingConfig,
-    ScheduledPenaltyConfig,
-    TrainingWishConfig,
     TrustRegionConfig,
     ValueConfig,
     WarmStartConfig,
@@ -42,6 +39,17 @@ class TrainConfig:
     """Settings of one run; those of an algorithm are a subclass."""
 
     algorithm: ClassVar[str]
+    summary: ClassVar[str]
+    learner: ClassVar[str]
+    """`module:class` of what learns"""
+    adversary: ClassVar[str | None] = None
+    """`module:function` that makes what rewards the policy; None: the env's own reward"""
+    verb: ClassVar[str] = "train"
+    """The command that runs it: `spacil <verb>`"""
+    needs_demonstrations: ClassVar[bool] = True
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"none": {}}
+    """Settings that each preset changes"""
+
     task: str
     """Name of a built-in task, a Gymnasium id, or `module:Env-v0`"""
     run: RunConfig = field(default_factory=RunConfig)
@@ -83,7 +91,7 @@ class TrainConfig:
             "--keep-return": wish.keep_return > 0 and not wish.smoothest,
         }
         asked = [flag for flag, is_asked in searches.items() if is_asked]
-        if len(asked) > 1 and not (isinstance(self, SmoothConfig) and not is_auto):
+        if len(asked) > 1 and (is_auto or self.algorithm != "smooth"):
             raise ConfigError(f"{asked[0]} finds the weight, and so does {asked[1]}: give one")
         inputs, lambda_cost = self.discriminator.discriminator_inputs, self.cost_penalty.lambda_cost
         require(
@@ -105,95 +113,3 @@ class TrainConfig:
                 words,
                 "a spatial penalty first, e.g. exact=0.1 cats=0.03: two targets move two weights",
             )
-
-
-@dataclass(frozen=True, kw_only=True)
-class OnPolicyConfig(TrainConfig):
-    """Settings of what learns from the batches it plays."""
-
-    sampling: SamplingConfig = SamplingConfig()
-    policy_step: PolicyStepConfig = PolicyStepConfig()
-    trust_region: TrustRegionConfig = TrustRegionConfig()
-    ppo: PPOConfig = PPOConfig()
-    returns: ReturnsConfig = ReturnsConfig()
-    value: ValueConfig = ValueConfig()
-    nets: ExploringNetsConfig = ExploringNetsConfig()
-    evaluation: EvaluationConfig = EvaluationConfig()
-    penalty_states: PenaltyStatesConfig = PenaltyStatesConfig()
-
-
-@dataclass(frozen=True, kw_only=True)
-class AdversarialConfig(OnPolicyConfig):
-    """Settings of what learns from demonstrations against a discriminator."""
-
-    warm_start: WarmStartConfig = WarmStartConfig()
-    imitation: ImitationConfig = ImitationConfig()
-    discriminator: DiscriminatorConfig = GAILDiscriminatorConfig()
-    bc: CloningConfig = CloningConfig()
-
-
-@dataclass(frozen=True, kw_only=True)
-class GAILConfig(AdversarialConfig):
-    algorithm = "gail"
-    discriminator: GAILDiscriminatorConfig = GAILDiscriminatorConfig()
-    cost_penalty: CostPenaltyConfig = CostPenaltyConfig()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        form = self.cost_penalty.form
-        require(form in ("gp", "r1"), "cost_penalty_form", form, "gp or r1; others are spacil's")
-
-
-@dataclass(frozen=True, kw_only=True)
-class SPaCILConfig(AdversarialConfig):
-    algorithm = "spacil"
-    discriminator: GAILDiscriminatorConfig = GAILDiscriminatorConfig()
-    policy_penalty: ScheduledPenaltyConfig = ScheduledPenaltyConfig(("exact=0.03",))
-    cost_penalty: CostPenaltyConfig = CostPenaltyConfig(0.01, cost_penalty_form="response")
-    wish: TrainingWishConfig = TrainingWishConfig()
-
-
-@dataclass(frozen=True, kw_only=True)
-class AIRLConfig(AdversarialConfig):
-    algorithm = "airl"
-    # AIRL's own reward, logit, may be negative: where episodes can end early, it teaches a policy
-    # to end them. Steps and rate: docs/results/airl_ppo.md.
-    discriminator: DiscriminatorConfig = DiscriminatorConfig(
-        discriminator_steps=5, discriminator_learning_rate=0.001
-    )
-    airl: AIRLRewardConfig = AIRLRewardConfig()
-    policy_penalty: ScheduledPenaltyConfig = ScheduledPenaltyConfig()
-    wish: TrainingWishConfig = TrainingWishConfig()
-
-
-@dataclass(frozen=True, kw_only=True)
-class TRPOConfig(OnPolicyConfig):
-    algorithm = "trpo"
-    policy_penalty: ScheduledPenaltyConfig = ScheduledPenaltyConfig()
-
-
-@dataclass(frozen=True, kw_only=True)
-class BCConfig(TrainConfig):
-    algorithm = "bc"
-    # An epoch takes less time than its checkpoint is worth.
-    run: RunConfig = field(
-        default_factory=lambda: RunConfig(iterations=100, checkpoint_interval=10)
-    )
-    bc: CloningConfig = CloningConfig()
-    policy_penalty: ScheduledPenaltyConfig = ScheduledPenaltyConfig()
-    penalty_states: PenaltyStatesConfig = PenaltyStatesConfig()
-    nets: NetsConfig = NetsConfig()
-    evaluation: EvaluationConfig = EvaluationConfig()
-
-
-@dataclass(frozen=True, kw_only=True)
-class SmoothConfig(TrainConfig):
-    algorithm = "smooth"
-    # Weights and sizes: docs/results/smooth.md.
-    run: RunConfig = field(default_factory=lambda: RunConfig(iterations=12))
-    policy_penalty: PolicyPenaltyConfig = PolicyPenaltyConfig(("exact=0.05", "cats=0.3"), "auto")
-    distil: DistilConfig = DistilConfig()
-    wish: WishConfig = WishConfig()
-    sampling: SamplingConfig = SamplingConfig(4_000, 20)
-    nets: NetsConfig = NetsConfig((128, 128))
-    evaluation: EvaluationConfig = EvaluationConfig(1, 15_000)

@@ -21,9 +21,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from spacil.config.algorithms import BCConfig
 from spacil.config.defaults import default_config
 from spacil.config.settings import ScheduledPenaltyConfig
-from spacil.config.train_config import BCConfig, TrainConfig
+from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.engine.device import resolve_device

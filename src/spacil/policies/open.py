@@ -195,7 +195,7 @@ def _saved_cost(
         names = [name for name in homes if homes[name] in ("discriminator", "airl", "returns")]
         without = {"lambda_cost": 0.0} if "lambda_cost" in homes else {}
         config = with_settings(
-            ALGORITHMS[settings["algorithm"]].config(task=""),
+            ALGORITHMS[settings["algorithm"]](task=""),
             without | {name: settings[name] for name in names},
         )
         network = from_table(adversary).make_network(config, policy)
