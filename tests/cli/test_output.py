@@ -98,7 +98,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 TRIED_ELSEWHERE = {
     *("video", "watch"),  # tests/cli/filming
-    *("sweep", "compare", "report"),  # tests/cli/experiments
+    *("sweep", "compare", "report"),  # tests/cli/
     *("smooth", "diagnose", "export"),  # tests/cli/smoothing
     "experiment",  # tests/experiments
     "resume",  # the same result as train: tests/cli/test_resume.py

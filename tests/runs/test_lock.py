@@ -78,7 +78,7 @@ def job(run_dir: Path) -> "subprocess.Popen[bytes]":
         checkpoint_interval=CHECKPOINT_INTERVAL,
         evaluation_interval=ITERATIONS,
     )
-    module = [sys.executable, "-m", "spacil.cli.experiments.job", "0", "1"]
+    module = [sys.executable, "-m", "spacil.cli.job", "0", "1"]
     with (run_dir.parent / "log").open("ab") as log:
         return subprocess.Popen(
             [*module, *map(str, words), "--resume"],

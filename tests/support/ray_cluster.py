@@ -73,7 +73,7 @@ def job_in(numbers: list[int], run_dir: Path | None = None) -> int | None:
         with contextlib.suppress(OSError):
             words = Path(f"/proc/{number}/cmdline").read_bytes().split(b"\0")
             is_wanted = run_dir is None or str(run_dir).encode() in words
-            if b"spacil.cli.experiments.job" in words and is_wanted:
+            if b"spacil.cli.job" in words and is_wanted:
                 return number
     return None
 

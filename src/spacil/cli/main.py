@@ -29,7 +29,7 @@ VERBS = {
         "how smooth any policy is: a run, a torch module, ONNX, a function",
     ),
     "sweep": (
-        "experiments.sweep",
+        "sweep",
         "every combination of algorithms, tasks, settings and seeds; goes on where it stopped",
     ),
     "compare": (
@@ -55,10 +55,10 @@ VERBS = {
     ),
     "tasks": ("tasks", "the built-in tasks, with sizes and the paper's settings"),
     "doctor": (
-        "machine.doctor",
+        "doctor",
         "is this machine fit to train on? versions, cores, disk, GPU, and a short self-test",
     ),
-    "completion": ("machine.completion", "a script that completes the command in your shell"),
+    "completion": ("completion", "a script that completes the command in your shell"),
 }
 """Verb -> its module below `spacil.cli` (class `Arguments`, function `run`), and its summary."""
 

@@ -1,7 +1,7 @@
 """The seam for engines: where the processes of a sweep's runs are started.
 
 Each holds one end of a pipe as its stdin. That pipe ends with the process at the other end, however
-that ends, and the run then saves and stops (`cli/experiments/job.py`).
+that ends, and the run then saves and stops (`cli/job.py`).
 """
 
 import os
@@ -17,7 +17,7 @@ from spacil.runs.folder import make_folder
 from spacil.sweeps.folder import SweepFolder
 from spacil.sweeps.plan import PlannedRun
 
-JOB_MODULE = "spacil.cli.experiments.job"
+JOB_MODULE = "spacil.cli.job"
 
 
 @dataclass(frozen=True)

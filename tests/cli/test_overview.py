@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from generated_runs import write_run
 
-from spacil.cli.experiments.overview import Overview, summary_line
+from spacil.cli.overview import Overview, summary_line
 from spacil.sweeps.folder import RunState, SweepFolder, open_sweep
 from spacil.sweeps.plan import Grid, PlannedRun
 from spacil.sweeps.runner import Event

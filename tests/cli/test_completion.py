@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from spacil.cli.machine.completion import script_for, words_of_verbs
+from spacil.cli.completion import script_for, words_of_verbs
 from spacil.cli.main import VERBS
 
 Spacil = Callable[..., Any]

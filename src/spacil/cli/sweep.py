@@ -149,7 +149,7 @@ def _status(parsed: StatusArguments) -> int:
 
 
 def _run(sweep: "SweepFolder", runs: "Sequence[PlannedRun]", parsed: SweepArguments) -> int:
-    from spacil.cli.experiments.overview import Overview
+    from spacil.cli.overview import Overview
     from spacil.sweeps.runner import run_sweep
 
     with (
@@ -248,8 +248,8 @@ def _check_counts(parsed: SweepArguments) -> None:
 def show_states(
     sweep: "SweepFolder", runs: "Sequence[PlannedRun]", target: Path | None, jobs: int | None
 ) -> int:
-    from spacil.cli.experiments.overview import summary_line
     from spacil.cli.output import print_table
+    from spacil.cli.overview import summary_line
 
     states = sweep.states(runs)
     num_running = sum(state.state == "running" for state in states.values())
@@ -295,7 +295,7 @@ def _document(sweep: "SweepFolder", states: "Mapping[PlannedRun, RunState]") -> 
 
 
 def _print_ending(states: "Mapping[PlannedRun, RunState]", sweep: "SweepFolder") -> None:
-    from spacil.cli.experiments.overview import summary_line
+    from spacil.cli.overview import summary_line
 
     print(summary_line(states, 0))
     for run, state in states.items():

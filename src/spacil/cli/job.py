@@ -1,6 +1,6 @@
 """One run of a sweep in this process: `spacil train`, then the fresh episodes.
 
-    python -m spacil.cli.experiments.job EPISODES THREADS train ALGORITHM ...
+    python -m spacil.cli.job EPISODES THREADS train ALGORITHM ...
 
 Not for people. Standard input is a pipe of the sweep that started it: when that ends, the sweep is
 gone, and the run saves and stops as on SIGTERM, so that no sweep leaves processes behind.

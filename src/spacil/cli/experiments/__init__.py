@@ -1,1 +1,0 @@
-"""Verbs that run many runs, compare them and report on them."""

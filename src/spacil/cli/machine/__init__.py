@@ -1,1 +1,0 @@
-"""Verbs about the machine, the tasks and the paper."""
