@@ -27,7 +27,7 @@ def test_a_bundled_expert_is_smoothed_into_a_folder(spacil: Spacil, tmp_path: Pa
     for words in ("smooth policy", "moving average 0.5", "low-pass 0.2 of Nyquist", "filters:"):
         assert words in done.out
     assert "NOT done" in done.out  # ten steps of Adam a round teach nothing
-    for name in ("policy.safetensors", "smoothing.json", "metrics.jsonl", "config.json"):
+    for name in ("policy.safetensors", "smoothing.json", "metrics.jsonl", "run.json"):
         assert (folder / name).is_file(), name
     for name in ("actions.png", "returns.png"):
         assert (folder / name).read_bytes().startswith(b"\x89PNG")

@@ -7,6 +7,7 @@ import pytest
 from demo_edits import with_tensors
 
 from spacil.config.defaults import default_config
+from spacil.config.settings import DemoChoice
 from spacil.demos.check import DemoReport, check_demonstrations
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import load_demos
@@ -35,12 +36,12 @@ def test_a_hundred_pairs_or_fewer_warn(
 
 def test_thinning_to_a_hundred_pairs_warns_once(caplog: pytest.LogCaptureFixture) -> None:
     demos, config = load_demos("Reacher-v4"), default_config("gail", "Reacher-v4")
-    checked_demonstrations(demos, config, "Reacher-v4", num_episodes=4)
+    checked_demonstrations(demos, config, "Reacher-v4", DemoChoice(num_demos=4))
     assert "pairs only" not in caplog.text
-    checked_demonstrations(demos, config, "Reacher-v4", num_episodes=4, every=10)
+    checked_demonstrations(demos, config, "Reacher-v4", DemoChoice(num_demos=4, demo_every=10))
     assert caplog.text.count("20 state-action pairs only") == 1
     caplog.clear()
-    checked_demonstrations(demos, config, "Reacher-v4", num_episodes=2, every=10)
+    checked_demonstrations(demos, config, "Reacher-v4", DemoChoice(num_demos=2, demo_every=10))
     assert caplog.text.count("pairs only") == 1
 
 

@@ -9,12 +9,14 @@ from demo_edits import with_tensors, with_value
 
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
+from spacil.config.settings import DemoChoice
 from spacil.config.train_config import TrainConfig
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import load_demos
 from spacil.demos.metadata import DemoMetadata
 from spacil.errors import ConfigError, DataError
 from spacil.learning.intake import (
+    Intake,
     checked_demonstrations,
     demonstrations_for,
     found_demonstrations,
@@ -23,6 +25,10 @@ from spacil.learning.intake import (
 
 def config_for(task: str = "Reacher-v4", **settings: Any) -> TrainConfig:
     return with_settings(default_config("gail", task), settings)
+
+
+def taken(demos: Demonstrations, **choice: Any) -> Intake:
+    return checked_demonstrations(demos, config_for(), "Reacher-v4", DemoChoice(**choice))
 
 
 def test_without_a_source_the_bundled_ones_are_taken() -> None:
@@ -74,11 +80,11 @@ def test_what_is_odd_is_warned_of_and_what_is_wrong_is_refused(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     demos = load_demos("Reacher-v4")
-    intake = checked_demonstrations(demos, config_for(), "Reacher-v4", num_episodes=2)
+    intake = taken(demos, num_demos=2)
     assert intake.used.num_episodes == 2
     assert "2 episodes only" in caplog.text
     with pytest.raises(DataError, match="51 episodes asked for, 50 there"):
-        checked_demonstrations(demos, config_for(), "Reacher-v4", num_episodes=51)
+        taken(demos, num_demos=51)
     with pytest.raises(DataError, match="11 state dims, Pendulum-v1 has 3"):
         checked_demonstrations(demos, config_for("Pendulum-v1"), "Pendulum-v1")
 
@@ -122,11 +128,8 @@ def test_several_sources_are_put_together_with_a_warning_for_unknown_ones(
 
 def test_subsampling_and_noise_come_after_the_check_and_are_recorded() -> None:
     demos = load_demos("Reacher-v4")
-    plain = checked_demonstrations(demos, config_for(), "Reacher-v4", every=5).used
-    noisy, again = (
-        checked_demonstrations(demos, config_for(), "Reacher-v4", every=5, noise=0.1).used
-        for _ in range(2)
-    )
+    plain = taken(demos, demo_every=5).used
+    noisy, again = (taken(demos, demo_every=5, demo_noise=0.1).used for _ in range(2))
     assert plain.episode_lengths.tolist() == [10] * 50
     assert noisy.content_hash == again.content_hash
     difference = (noisy.states - plain.states).double() / plain.state_std
@@ -140,16 +143,14 @@ def test_subsampling_and_noise_come_after_the_check_and_are_recorded() -> None:
 
 def test_what_was_given_stays_whole_whatever_is_used() -> None:
     demos = load_demos("Reacher-v4")
-    intake = checked_demonstrations(
-        demos, config_for(), "Reacher-v4", num_episodes=3, every=5, noise=0.1
-    )
+    intake = taken(demos, num_demos=3, demo_every=5, demo_noise=0.1)
     assert intake.used.num_steps == 30
     assert intake.given is demos
 
 
 def test_episodes_that_are_not_finite_are_no_part_of_what_was_given() -> None:
     demos = with_value(load_demos("Reacher-v4"), "observations", -1, torch.nan)
-    intake = checked_demonstrations(demos, config_for(), "Reacher-v4", num_episodes=3)
+    intake = taken(demos, num_demos=3)
     assert intake.given.num_episodes == 49
     assert intake.given.state_std.isfinite().all()
 
@@ -158,31 +159,35 @@ def test_offset_and_first_episode_choose_other_data() -> None:
     demos = load_demos("Reacher-v4")
 
     def used(**choice: int) -> Demonstrations:
-        return checked_demonstrations(demos, config_for(), "Reacher-v4", every=20, **choice).used
+        return taken(demos, demo_every=20, **choice).used
 
-    shifted = used(first_episode=7, num_episodes=3, offset=4)
+    shifted = used(first_demo=7, num_demos=3, demo_offset=4)
     assert shifted.episode_lengths.tolist() == [3, 3, 3]
     rows = [50 * episode + step for episode in (7, 8, 9) for step in (4, 24, 44)]
     assert torch.equal(shifted.states, demos.states[rows])
     assert torch.equal(shifted.next_states, demos.next_states[rows])
-    assert used(first_episode=48).num_episodes == 2
+    assert used(first_demo=48).num_episodes == 2
 
 
 @pytest.mark.parametrize(
     ("choice", "error", "message"),
     [
-        ({"every": 20, "offset": 20}, ConfigError, "to keep is 20, expected 0 to 19 where every"),
-        ({"offset": 1}, ConfigError, "to keep is 1, expected 0 to 0"),
-        ({"first_episode": -1}, ConfigError, "the first episode is -1, expected 0 or more"),
-        ({"first_episode": 50}, DataError, "1 episode from episode 50 on .* asked for, 50 there"),
-        ({"first_episode": 48, "num_episodes": 3}, DataError, "3 episodes from episode 48 on"),
+        (
+            {"demo_every": 20, "demo_offset": 20},
+            ConfigError,
+            "to keep is 20, expected 0 to 19 where every",
+        ),
+        ({"demo_offset": 1}, ConfigError, "to keep is 1, expected 0 to 0"),
+        ({"first_demo": -1}, ConfigError, "the first episode is -1, expected 0 or more"),
+        ({"first_demo": 50}, DataError, "1 episode from episode 50 on .* asked for, 50 there"),
+        ({"first_demo": 48, "num_demos": 3}, DataError, "3 episodes from episode 48 on"),
     ],
 )
 def test_choices_beyond_the_data_are_refused(
     choice: dict[str, int], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        checked_demonstrations(load_demos("Reacher-v4"), config_for(), "Reacher-v4", **choice)
+        taken(load_demos("Reacher-v4"), **choice)
 
 
 def test_a_state_dim_too_small_to_be_seen_is_told_before_training(
@@ -192,6 +197,6 @@ def test_a_state_dim_too_small_to_be_seen_is_told_before_training(
     scale = torch.ones(demos.num_states)
     scale[6] = 1e-3
     small = with_tensors(demos, observations=demos.observations * scale)
-    checked_demonstrations(small, config_for(), "Reacher-v4", allow_env_mismatch=True)
+    taken(small, allow_env_mismatch=True)
     assert "state dim 6" in caplog.text
     assert "rescale them" in caplog.text

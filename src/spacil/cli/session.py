@@ -65,19 +65,7 @@ def train_and_show(
         def start() -> Learner:
             if found is None or demos is None:
                 return make_learner(config, config.task, None)
-            choice = demos.choice
-            intake = checked_demonstrations(
-                found,
-                config,
-                config.task,
-                first_episode=choice.first_demo,
-                num_episodes=choice.num_demos,
-                drop_nonfinite=choice.drop_nonfinite,
-                allow_env_mismatch=choice.allow_env_mismatch,
-                every=choice.demo_every,
-                offset=choice.demo_offset,
-                noise=choice.demo_noise,
-            )
+            intake = checked_demonstrations(found, config, config.task, demos.choice)
             used = intake.used
             if demos.content_hash not in (None, used.content_hash):
                 raise ConfigError(

@@ -1,5 +1,6 @@
-"""Demonstrations on their way into a run: found, checked against the task, fitted to the config."""
+"""The demonstrations of a run: found, checked against the task, fitted to the config."""
 
+import contextlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from spacil.config.flat import with_settings
+from spacil.config.settings import DemoChoice
 from spacil.config.train_config import TrainConfig
 from spacil.demos.check import demos_for_training
 from spacil.demos.demonstrations import Demonstrations
@@ -42,18 +44,16 @@ def demonstrations_for(
     *,
     allow_env_mismatch: bool = False,
 ) -> tuple[Intake, TrainConfig]:
-    """Demonstrations a run may learn from, and the config fitted to what they hold."""
+    """Find and check the demonstrations of a run, and fit the config to what they hold."""
     demos, config = found_demonstrations(config, env_source, source)
-    intake = checked_demonstrations(
-        demos, config, env_source, allow_env_mismatch=allow_env_mismatch
-    )
-    return intake, config
+    choice = DemoChoice(allow_env_mismatch=allow_env_mismatch)
+    return checked_demonstrations(demos, config, env_source, choice), config
 
 
 def found_demonstrations(
     config: TrainConfig, env_source: Any, source: DemoSource | Sequence[DemoSource] | None = None
 ) -> tuple[Demonstrations, TrainConfig]:
-    """What can be had without making an env: the demonstrations, and the config fitted to them.
+    """Find them without making an env, and fit the config to what they hold.
 
     Without a source, the ones bundled with the task; several are put together. A file with
     executed actions only makes the discriminator read executed actions on both sides.
@@ -84,40 +84,25 @@ def found_demonstrations(
 
 
 def checked_demonstrations(
-    demos: Demonstrations,
-    config: TrainConfig,
-    env_source: Any,
-    *,
-    first_episode: int = 0,
-    num_episodes: int | None = None,
-    drop_nonfinite: bool = False,
-    allow_env_mismatch: bool = False,
-    every: int = 1,
-    offset: int = 0,
-    noise: float = 0.0,
+    demos: Demonstrations, config: TrainConfig, env_source: Any, choice: DemoChoice = DemoChoice()
 ) -> Intake:
-    """What to learn from, checked against a probe of the env; warnings are logged.
+    """The chosen part, checked against a probe of the env; warnings are logged.
 
-    `num_episodes` from `first_episode` on, all that follow by default; of each, every n-th step
-    from step `offset` on; observations get Gaussian noise of `noise` of their standard deviations.
     Thinning and noise come after the check, which knows whole and undisturbed episodes.
     """
-    probe = make_vector_env(
-        env_source, NUM_PROBE_ENVS, ResetSeeds(config.run.seed, "probe"), num_threads=1
-    )
-    try:
+    seeds = ResetSeeds(config.run.seed, "probe")
+    with contextlib.closing(make_vector_env(env_source, NUM_PROBE_ENVS, seeds, 1)) as probe:
         chosen, report = demos_for_training(
             demos,
             probe.spec,
             probe.reset().cpu().numpy(),
-            first_episode=first_episode,
-            num_episodes=num_episodes,
-            drop_nonfinite=drop_nonfinite,
-            allow_env_mismatch=allow_env_mismatch,
+            first_episode=choice.first_demo,
+            num_episodes=choice.num_demos,
+            drop_nonfinite=choice.drop_nonfinite,
+            allow_env_mismatch=choice.allow_env_mismatch,
         )
-    finally:
-        probe.close()
-    used = chosen.subsample(every, offset).with_observation_noise(noise, config.run.seed)
+    used = chosen.subsample(choice.demo_every, choice.demo_offset)
+    used = used.with_observation_noise(choice.demo_noise, config.run.seed)
     # Thinning may leave few pairs of many, so the count that matters is that of the used ones.
     findings = [finding for finding in report.findings if finding.check != "few_pairs"]
     for finding in findings + find(Subject(used), ("few_pairs",)):
@@ -127,7 +112,7 @@ def checked_demonstrations(
 
 
 def _together(parts: list[Demonstrations]) -> Demonstrations:
-    """One record of several, with a warning for each that does not name its env."""
+    """Make one record of several, with a warning for each that does not name its env."""
     known = [part for part in parts if part.metadata.task is not None]
     for part in parts:
         if known and part.metadata.task is None:
