@@ -6,9 +6,10 @@ piece that reads anything else that is new in a round (a batch, a draw, a weight
 numbers here as it would on a GPU.
 """
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any, cast
 
 import torch
@@ -56,8 +57,8 @@ class ReplayOnCpu(Recorder):
 def overwrite(kept: Any, new: Any) -> None:
     """Write the numbers of a record into another of the same form.
 
-    Records are tensors, containers, objects with attributes, and methods bound to such. A closure
-    is none: what it holds is out of reach, so a piece may not return one.
+    Records are tensors, containers, objects with attributes, methods bound to such, and functions
+    with what they close over: a graph writes into the tensors that they hold.
     """
     if kept is new:
         return
@@ -72,10 +73,17 @@ def overwrite(kept: Any, new: Any) -> None:
     elif isinstance(kept, list | tuple):
         for one, other in zip(kept, new, strict=True):
             overwrite(one, other)
+    elif isinstance(kept, functools.partial):
+        overwrite((kept.func, kept.args, kept.keywords), (new.func, new.args, new.keywords))
+    elif isinstance(kept, FunctionType):
+        assert kept.__code__ is new.__code__
+        cells = zip(kept.__closure__ or (), new.__closure__ or (), strict=True)
+        for one, other in cells:
+            overwrite(one.cell_contents, other.cell_contents)
     elif isinstance(kept, MethodType):
         assert kept.__func__ is new.__func__
         overwrite(kept.__self__, new.__self__)
-    elif hasattr(kept, "__dict__") and not hasattr(kept, "__code__"):
+    elif hasattr(kept, "__dict__"):
         overwrite(vars(kept), vars(new))
     else:
         assert kept == new, f"{kept!r} is not {new!r}: a recorded piece cannot return either"
