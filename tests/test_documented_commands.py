@@ -73,7 +73,7 @@ def is_training(command: Command) -> bool:
 QUICK = [
     "train gail --task Hopper-v4 --demos mine.npz",
     "train spacil --task my_module:Env-v0 --demos mine.npz",
-    "train spacil --config runs/mine/config.json",
+    "train spacil --config runs/mine/run.json",
     "train trpo --task Hopper-v4",
 ]
 

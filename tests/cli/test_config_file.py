@@ -23,7 +23,7 @@ def test_the_config_of_a_run_makes_the_same_run_again(
 ) -> None:
     first = train("spacil", "--run-dir", tmp_path / "a", "--max-kl", 0.02, iterations=1)
     again = spacil(
-        *("train", "--config", tmp_path / "a" / "config.json"),
+        *("train", "--config", tmp_path / "a" / "run.json"),
         *("--run-dir", tmp_path / "b", "--quiet", "--json"),
     )
     assert (first.code, again.code) == (0, 0)
@@ -49,7 +49,7 @@ def test_the_config_of_a_run_brings_its_demonstrations_and_flags_win(
 ) -> None:
     given = ("--demos", own_demos, "--num-demos", 3, "--demo-every", 2, "--drop-nonfinite")
     first = train("gail", "--run-dir", tmp_path / "a", *given, iterations=1)
-    command = ("train", "--config", tmp_path / "a" / "config.json", "--quiet", "--json")
+    command = ("train", "--config", tmp_path / "a" / "run.json", "--quiet", "--json")
     again = spacil(*command, "--run-dir", tmp_path / "b")
     assert (first.code, again.code) == (0, 0)
     assert demonstrations_in(tmp_path / "b") == demonstrations_in(tmp_path / "a")
@@ -71,7 +71,7 @@ def test_demonstrations_that_are_not_found_again_are_asked_for(
     library.GAIL("Reacher-v4", in_memory, **tiny(iterations=1)).learn(run_dir=folder / "b")
     moved = own_demos.rename(folder / "moved.demos.safetensors")
     for run, reason in (("a", f"no longer at {own_demos}"), ("b", "demonstrations in memory")):
-        command = ("train", "--config", folder / run / "config.json", "--quiet")
+        command = ("train", "--config", folder / run / "run.json", "--quiet")
         refused = spacil(*command, "--run-dir", folder / "again")
         assert refused.code == 2
         assert reason in refused.err and "with --demos" in refused.err

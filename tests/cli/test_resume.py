@@ -46,10 +46,10 @@ def test_an_own_env_trains_evaluates_and_resumes_where_its_name_is_typed_again(
     write_own_demos(tmp_path / "mine.npz")
     flags = ("--demos", "mine.npz", "--num-demos", 3, "--demo-every", 2, "--run-dir", "run")
     assert train("gail", *flags, task=own_task, iterations=1).code == 0
-    inputs = json.loads(Path("run/inputs.json").read_text())
+    inputs = json.loads(Path("run/run.json").read_text())["inputs"]
     assert inputs["task"] == own_task and inputs["env_is_named"]
     assert inputs["demonstrations"]["sources"] == [str(tmp_path / "mine.npz")]
-    assert inputs["demonstrations"]["num_demos"] == 3
+    assert inputs["demonstrations"]["choice"]["num_demos"] == 3
     for command in (("evaluate", "run"), ("resume", "run", "--iterations", 2)):
         forget_own_env()
         refused = spacil(*command)
@@ -222,14 +222,12 @@ def test_a_resumed_run_stays_the_same_run(
     assert message in refused.err
 
 
-@pytest.mark.parametrize("text", ["{}", "{", '{"format": "spacil-inputs", "format_version": 9}'])
-def test_damaged_inputs_are_an_error_with_a_remedy(
-    spacil: Spacil, finished_run: Path, text: str
-) -> None:
-    (finished_run / "inputs.json").write_text(text)
+@pytest.mark.parametrize("text", ["{}", "{", '{"format": "spacil-run", "format_version": 9}'])
+def test_a_damaged_record_is_an_error(spacil: Spacil, finished_run: Path, text: str) -> None:
+    (finished_run / "run.json").write_text(text)
     refused = spacil("resume", finished_run)
     assert refused.code == 74
-    assert "restore it, or delete it" in refused.err
+    assert "run.json" in refused.err
 
 
 # --- run.log

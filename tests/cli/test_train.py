@@ -102,7 +102,7 @@ def test_a_mistake_is_refused_in_words_and_leaves_nothing_behind(
     refusal = spacil("train", *arguments)
     assert (refusal.code, refusal.out) == (2, "")
     assert message in words_of(refusal.err)
-    assert not list(tmp_path.rglob("config.json"))
+    assert not list(tmp_path.rglob("run.json"))
 
 
 def test_a_preset_sets_its_fields_and_flags_win(train: Train, tmp_path: Path) -> None:

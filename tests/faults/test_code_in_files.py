@@ -96,9 +96,10 @@ def test_a_loaded_policy_does_not_forget_that_a_file_named_its_task(
 def test_a_run_folder_whose_task_was_edited_is_not_resumed(
     spacil: Spacil, finished_run: Path, task: str
 ) -> None:
-    for name in ("config.json", "inputs.json"):
-        document = json.loads((finished_run / name).read_text())
-        (finished_run / name).write_text(json.dumps(document | {"task": task}))
+    document = json.loads((finished_run / "run.json").read_text())
+    for part in ("config", "inputs"):
+        document[part]["task"] = task
+    (finished_run / "run.json").write_text(json.dumps(document))
     refused = spacil("resume", finished_run, "--iterations", 4)
     assert refused.code == 65
     assert f"type it: spacil resume {finished_run} --task {task}" in refused.err

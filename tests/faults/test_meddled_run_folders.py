@@ -1,24 +1,21 @@
 """Run folders that somebody meddled with: links, lost files, forged checkpoints, stale names."""
 
-import contextlib
-import hashlib
 import json
 import resource
 import shutil
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from corrupted_files import reseal_manifest
 
 import spacil as spacil_library
 from spacil import storage
 from spacil.errors import SpacilError
 from spacil.plain_text import printable, shown
 from spacil.runs import checkpoint
+from spacil.runs.facts import read_run, write_run
 
 Train = Callable[..., Any]
 
@@ -30,15 +27,11 @@ Train = Callable[..., Any]
     "name",
     [
         "metrics.jsonl",
-        "config.json",
         "run.json",
-        "owner.json",
         "run.lock",
-        "run.json",
         "learning_curve.png",
         "checkpoints",
-        "checkpoints/best",
-        "checkpoints/LATEST",
+        "checkpoints/best.safetensors",
         "tensorboard",
     ],
 )
@@ -83,93 +76,47 @@ def test_a_hidden_folder_of_somebody_is_not_taken_for_our_leftovers(
     assert thesis.read_text() == "mine"
 
 
-# --- row 23: a damaged config.json, a lost run.lock
+# --- row 23: a damaged run.json, a lost run.lock
 
 
-@pytest.mark.parametrize("loss", ["config damaged", "config lost", "lock lost", "both lost"])
+@pytest.mark.parametrize("loss", ["record damaged", "record lost", "lock lost"])
 def test_a_run_with_valid_checkpoints_is_recovered(
     train: Train, finished_run: Path, loss: str
 ) -> None:
-    if loss == "config damaged":
-        (finished_run / "config.json").write_bytes(b"\x00" * 100)
-    if loss in ("config lost", "both lost"):
-        (finished_run / "config.json").unlink()
-    if loss in ("lock lost", "both lost"):
-        (finished_run / "run.lock").unlink()
+    if loss == "record damaged":
+        (finished_run / "run.json").write_bytes(b"\x00" * 100)
+    else:
+        (finished_run / ("run.json" if loss == "record lost" else "run.lock")).unlink()
     other = train("gail", "--run-dir", finished_run, "--resume", iterations=4, seed=7)
     assert other.code == 2 and "  seed: 0 -> 7" in other.err
     resumed = train("gail", "--run-dir", finished_run, "--resume", iterations=4)
     assert resumed.code == 0
     assert resumed.result["last"]["iteration"] == 4
-    assert ("config.json is damaged or missing" in resumed.err) == (loss != "lock lost")
+    is_told = "the settings are those of the newest checkpoint" in resumed.err
+    assert is_told == (loss != "lock lost")
     assert json.loads((finished_run / "run.json").read_text())["config"]["iterations"] == 4
 
 
 def test_a_run_without_settings_and_checkpoints_can_only_be_overwritten(
     train: Train, finished_run: Path
 ) -> None:
-    (finished_run / "config.json").write_bytes(b"{")
+    (finished_run / "run.json").write_bytes(b"{")
     shutil.rmtree(finished_run / "checkpoints")
     refusal = train("gail", "--run-dir", finished_run, "--resume")
     assert refusal.code == 73
-    assert "is damaged or missing, and no checkpoint is there to resume from" in refusal.err
+    assert "no checkpoint is there to resume from" in refusal.err
     assert train("gail", "--run-dir", finished_run, "--overwrite", iterations=1).code == 0
-
-
-# --- row 13 and 14: LATEST, and a best that is replaced while it is read
-
-
-def test_a_resume_repairs_a_stale_latest(train: Train, finished_run: Path) -> None:
-    latest = finished_run / "checkpoints" / "LATEST"
-    assert latest.read_text() == "iter-000003\n"
-    latest.write_text("iter-000002\n")  # killed between the publish and LATEST
-    assert train("gail", "--run-dir", finished_run, "--resume").code == 0
-    assert latest.read_text() == "iter-000003\n"
-
-
-def test_a_best_that_is_replaced_while_it_is_read_is_always_found(finished_run: Path) -> None:
-    checkpoints = finished_run / "checkpoints"
-    first = checkpoint.best(checkpoints)
-    assert first is not None
-    is_over = threading.Event()
-
-    def replace_it() -> None:
-        iteration = 10
-        while not is_over.is_set():
-            iteration += 1
-            checkpoint.write_best(checkpoints, iteration, first.tensors, first.document, {})
-
-    writer = threading.Thread(target=replace_it)
-    writer.start()
-    try:
-        for _ in range(300):
-            found = checkpoint.best(checkpoints)
-            assert found is not None and found.tensors.keys() == first.tensors.keys()
-    finally:
-        is_over.set()
-        writer.join()
-    assert not list(checkpoints.rglob(".corrupt-*"))
 
 
 # --- row 15 and 16: checkpoints whose every hash is right
 
 
-def forge(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """Change the document of a checkpoint, and make all hashes right again."""
-    found = checkpoint.read(folder)
-    document = json.loads((folder / "state.json").read_text())
-    change(document)
-    content = (json.dumps(document, sort_keys=True, indent=2) + "\n").encode("ascii")
-    (folder / "state.json").write_bytes(content)
-
-    def change_manifest(manifest: dict[str, Any]) -> None:
-        sha256 = hashlib.sha256(content).hexdigest()
-        manifest["files"]["state.json"] = {"size": len(content), "sha256": sha256}
-        # A document that our own writer refuses has no content hash; its file has a right one.
-        with contextlib.suppress(ValueError):
-            manifest["content_hash"] = storage.content_hash(found.tensors, document)
-
-    reseal_manifest(folder, change_manifest)
+def forge(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change the document of a checkpoint, and make its hash right again."""
+    found = checkpoint.read(path)
+    change(found.document)
+    form, version = checkpoint.FORMAT, checkpoint.FORMAT_VERSION
+    storage.save_sealed(path, found.tensors, found.document, form, version, found.notes)
 
 
 FORGERIES: dict[str, Callable[[dict[str, Any]], None]] = {
@@ -191,8 +138,8 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], None]] = {
 def test_a_forged_checkpoint_is_never_resumed_and_never_a_traceback(
     train: Train, spacil: Callable[..., Any], finished_run: Path, forgery: str
 ) -> None:
-    for folder in (finished_run / "checkpoints").glob("iter-*"):
-        forge(folder, FORGERIES[forgery])
+    for path in (finished_run / "checkpoints").glob("iter-*"):
+        forge(path, FORGERIES[forgery])
     refusal = train("gail", "--run-dir", finished_run, "--resume", iterations=4)
     assert refusal.code in (2, 65, 74) and refusal.out == ""
     assert "\x1b" not in refusal.err
@@ -203,8 +150,10 @@ def test_a_forged_checkpoint_is_never_resumed_and_never_a_traceback(
 def test_forged_widths_are_refused_before_memory_is_taken(
     spacil: Callable[..., Any], finished_run: Path, name: str
 ) -> None:
-    (folder,) = (finished_run / "checkpoints" / "best").glob("iter-*")
-    forge(folder, lambda document: document["config"].update({name: [40_000, 40_000]}))
+    forge(
+        finished_run / "checkpoints" / checkpoint.BEST,
+        lambda document: document["config"].update({name: [40_000, 40_000]}),
+    )
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(SpacilError, match="needs more numbers than the checkpoint holds"):
         spacil_library.GAIL.load(finished_run)
@@ -243,19 +192,18 @@ def test_escapes_in_files_reach_no_terminal(
     train: Train, spacil: Callable[..., Any], finished_run: Path, tmp_path: Path
 ) -> None:
     evil = "\x1b]0;owned\x07\x1b[31m\nspacil: all is well\u202e" + "A" * 5_000
-    owner = {"host": evil, "pid": evil, "started": evil}
-    storage.write_json(finished_run / "owner.json", owner)
-    status = json.loads((finished_run / "run.json").read_text())
-    storage.write_json(finished_run / "run.json", status | {"status": "running"})
-    config = json.loads((finished_run / "run.json").read_text())["config"]
-    storage.write_json(finished_run / "config.json", config | {"init": evil, evil: evil})
+    (finished_run / "run.lock").write_text(evil)
+    facts = read_run(finished_run)
+    write_run(replace(facts, settings=facts.settings | {"init": evil, evil: evil}))
     refusal = train("gail", "--run-dir", finished_run, "--resume")
     assert refusal.code == 2
-    storage.write_json(finished_run / "config.json", config)
+    write_run(replace(facts, status="running"))
     resumed = train("gail", "--run-dir", finished_run, "--resume")
     assert resumed.code == 0 and "exited without recording a status" in resumed.err
-    (folder,) = (finished_run / "checkpoints" / "best").glob("iter-*")
-    forge(folder, lambda document: document["policy"].update(task=evil))
+    forge(
+        finished_run / "checkpoints" / checkpoint.BEST,
+        lambda document: document["policy"].update(task=evil),
+    )
     evaluated = spacil("evaluate", finished_run, "--task", "Reacher-v4", "--episodes", 1)
     measured = spacil("smoothness", finished_run, "--episodes", 1)
     demos = spacil_library.load_demos("Reacher-v4").first(2)

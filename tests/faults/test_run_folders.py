@@ -22,7 +22,7 @@ def files_in(folder: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != "owner.json"
+        if path.is_file() and path.name != "run.lock"
     }
 
 

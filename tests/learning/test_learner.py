@@ -66,7 +66,7 @@ def test_a_cloning_run_is_read_like_any_other(
         assert done.code == 0
         assert done.result["provenance"]["iteration"] == trained[which]["iteration"]
         assert done.result["smoothness_j"] == pytest.approx(done.result["smoothness_j_own"])
-    for name in ("config.json", "metrics.jsonl", "run.json", "learning_curve.png"):
+    for name in ("metrics.jsonl", "run.json", "learning_curve.png"):
         assert (run_dir / name).is_file()
     assert trained["last"]["env_steps"] == 0
 

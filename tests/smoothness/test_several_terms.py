@@ -128,7 +128,7 @@ def test_the_command_line_takes_several_too(spacil: Any, tiny_flags: Any, tmp_pa
     where = ["--run-dir", tmp_path / "run", "--quiet", "--json"]
     done = spacil("train", "spacil", "--task", "Reacher-v4", *where, *flags)
     assert (done.code, done.err) == (0, "")
-    config = (tmp_path / "run" / "config.json").read_text()
+    config = (tmp_path / "run" / "run.json").read_text()
     assert '"exact=0.1"' in config
     assert '"cats=1.0"' in config
 

@@ -3,12 +3,15 @@
 import json
 import os
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from generated_runs import write_run
 
 from spacil.errors import RunDirError, StorageError
+from spacil.runs.facts import read_run
+from spacil.runs.facts import write_run as write_facts
 from spacil.sweeps.folder import (
     RunState,
     SweepFolder,
@@ -31,8 +34,8 @@ def sweep(tmp_path: Path) -> SweepFolder:
 def owned_by(sweep: SweepFolder, pid: int, host: str) -> RunState:
     """A run that says running, of some process."""
     run_dir = write_run(sweep.run_dir(RUN))
-    (run_dir / "run.json").write_text('{"status": "running", "reason": ""}')
-    (run_dir / "owner.json").write_text(json.dumps({"pid": pid, "host": host}))
+    write_facts(replace(read_run(run_dir), status="running"))
+    (run_dir / "run.lock").write_text(f"process {pid} on {host}, started today\n")
     return sweep.state(RUN)
 
 
@@ -101,21 +104,9 @@ def test_a_failed_run_that_somebody_went_on_with_is_told_by_its_folder(sweep: Sw
     owned_by(sweep, os.getpid(), socket.gethostname())
     sweep.record_failure(RUN, -9, "killed")
     assert sweep.state(RUN).state == "failed"
-    status = sweep.run_dir(RUN) / "run.json"
-    status.write_text('{"status": "interrupted", "reason": "SIGINT"}')
+    facts = read_run(sweep.run_dir(RUN))
+    write_facts(replace(facts, status="interrupted", reason="SIGINT"))
     assert (sweep.state(RUN).state, sweep.state(RUN).reason) == ("interrupted", "SIGINT")
-
-
-@pytest.mark.parametrize(("status", "state"), [("finished", "finished"), ("interrupted", "failed")])
-def test_failures_of_an_earlier_version_yield_to_finished_folders(
-    sweep: SweepFolder, status: str, state: str
-) -> None:
-    run_dir = write_run(sweep.run_dir(RUN))
-    (run_dir / "run.json").write_text(json.dumps({"status": status}))
-    sweep.record_failure(RUN, 70, "diverged")
-    document = {"run": RUN.name, "exit_code": 70, "reason": "diverged"}
-    sweep.failure(RUN).write_text(json.dumps(document))
-    assert sweep.state(RUN).state == state
 
 
 def test_a_damaged_status_does_not_keep_a_failure_from_being_recorded(sweep: SweepFolder) -> None:

@@ -2,13 +2,15 @@
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 from generated_runs import write_run
 
 from spacil.errors import RunDirError
+from spacil.runs.facts import read_run
+from spacil.runs.facts import write_run as write_facts
 from spacil.runs.lock import FolderLock
 from spacil.sweeps import runner
 from spacil.sweeps.engine import Ending
@@ -98,8 +100,8 @@ def test_a_run_that_was_saved_and_stopped_is_interrupted_and_no_failure(
         write_run(sweep.run_dir(run))
         if run == other:
             return Ending(0)
-        status = sweep.run_dir(run) / "run.json"
-        status.write_text('{"status": "interrupted", "reason": "a signal"}')
+        facts = read_run(sweep.run_dir(run))
+        write_facts(replace(facts, status="interrupted", reason="a signal"))
         return Ending(code)
 
     engine = OneByOne(attempt)

@@ -42,8 +42,8 @@ STATES: tuple[State, ...] = (
 )  # fmt: skip
 """`trained`: the last iteration is done, the fresh episodes are not."""
 
-_UPDATED_THEN = "updated_then"
-"""In the file of a failure: when the run was last recorded; empty where it never was"""
+_STATUS_THEN = "status_then"
+"""In the file of a failure: what run.json said when the run failed"""
 _TAIL_BYTES = 32_768
 _LOCK_SECONDS = 30.0
 
@@ -89,8 +89,7 @@ class SweepFolder:
         make_folder(self.path / FAILURES)
         document: dict[str, Any] = {"run": run.name, "exit_code": exit_code, "reason": reason}
         with contextlib.suppress(StorageError):  # a damaged status is a failure by itself
-            facts = self._facts(run)
-            document[_UPDATED_THEN] = "" if facts is None else facts.updated
+            document[_STATUS_THEN] = _status_in(self._facts(run))
         storage.write_json(self.failure(run), document)
 
     def forget_failure(self, run: PlannedRun) -> None:
@@ -119,7 +118,7 @@ class SweepFolder:
         if facts is not None and is_trained and has_fresh(facts.fresh, self.fresh_episodes):
             return RunState("finished", **progress)
         # Whoever went on with the run since then has the last word.
-        if failure and failure.get(_UPDATED_THEN) == ("" if facts is None else facts.updated):
+        if failure and failure.get(_STATUS_THEN) == _status_in(facts):
             return RunState("failed", reason=str(failure.get("reason")), **progress)
         if facts is None:
             return RunState("waiting", **progress)
@@ -260,6 +259,10 @@ def _document(path: Path) -> dict[str, Any]:
         return {}
     document = storage.read_json(path)
     return document if isinstance(document, dict) else {}
+
+
+def _status_in(facts: RunFacts | None) -> list[str]:
+    return [] if facts is None else [facts.status, facts.reason, facts.updated]
 
 
 def _owner(run_dir: Path) -> tuple[str, str, bool]:

@@ -166,7 +166,7 @@ def test_a_mistake_is_refused_in_words(
     assert refusal.out == ""
 
 
-@pytest.mark.parametrize("name", ["missing", ".", "run/metrics.jsonl", "run/config.json"])
+@pytest.mark.parametrize("name", ["missing", ".", "run/metrics.jsonl", "run/run.json"])
 def test_what_is_no_policy_is_refused(
     spacil: Spacil, finished_run: Path, tmp_path: Path, name: str
 ) -> None:

@@ -18,11 +18,10 @@ import safetensors.torch
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spacil.storage.faults import describe
 
 from spacil import storage
-from spacil.errors import StorageError
-from spacil.storage import DamagedFileError
+from spacil.errors import DataError, StorageError
+from spacil.storage import DamagedFileError, describe
 
 SEED = 7
 
@@ -199,21 +198,25 @@ def test_a_file_reaches_the_disk_before_its_name_and_the_name_before_the_return(
     assert events == ["fsync .tmp-", "replace .tmp- file", f"fsync {tmp_path.name}"]
 
 
-def test_a_folder_reaches_the_disk_before_its_name(
+def test_a_new_folder_gets_its_name_when_it_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     events: list[str] = []
     record_syncs_and_renames(monkeypatch, events)
-    with storage.staged_folder(tmp_path) as stage:
-        storage.write_synced(stage / "part", b"content")
-        storage.publish(stage, tmp_path / "target")
-    assert events == [
-        "fsync part",
-        "fsync .stage-",
-        "rename .stage- target",
-        f"fsync {tmp_path.name}",
-    ]
+    with storage.new_folder(tmp_path / "target") as stage:
+        (stage / "part").write_bytes(b"content")
+    assert events == ["fsync .tmp-", "rename .tmp- target", f"fsync {tmp_path.name}"]
     assert names_in(tmp_path) == ["target"]
+    with (
+        pytest.raises(StorageError, match="already exists"),
+        storage.new_folder(tmp_path / "target"),
+    ):
+        pass
+    with storage.new_folder(tmp_path / "target", replace=True) as stage:
+        (stage / "other").write_bytes(b"content")
+    with pytest.raises(ZeroDivisionError), storage.new_folder(tmp_path / "never"):
+        _ = 1 / 0
+    assert names_in(tmp_path) == ["target"] and names_in(tmp_path / "target") == ["other"]
 
 
 def record_syncs_and_renames(monkeypatch: pytest.MonkeyPatch, events: list[str]) -> None:
@@ -240,44 +243,11 @@ def record_syncs_and_renames(monkeypatch: pytest.MonkeyPatch, events: list[str])
     monkeypatch.setattr(os, "replace", recording_replace)
 
 
-# --- folders
-
-
-def test_a_folder_is_published_under_a_new_name_only(tmp_path: Path) -> None:
-    (tmp_path / "target").mkdir()
-    with (
-        storage.staged_folder(tmp_path) as stage,
-        pytest.raises(StorageError, match="already exists"),
-    ):
-        storage.publish(stage, tmp_path / "target")
-    assert names_in(tmp_path) == ["target"]
-
-
-def test_sweeping_spares_the_living_and_strangers(tmp_path: Path) -> None:
-    dead = "0123456789abcdef" * 2
-    for name in (f".stage-{dead}", f".trash-iter-000001-{dead}"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "part").write_bytes(b"half")
-    (tmp_path / f".tmp-{dead}").write_bytes(b"half")
-    strangers = [".stage-thesis", ".tmp-0123", ".trash-", f".tmp-{dead}.tex", f"x.stage-{dead}"]
-    for name in strangers:
-        (tmp_path / name).mkdir()
-    (tmp_path / "notes.txt").write_bytes(b"mine")
-    link = ".stage-" + "ab" * 16
-    (tmp_path / link).symlink_to(tmp_path / "notes.txt")
-    with storage.staged_folder(tmp_path) as living:
-        storage.sweep_abandoned(tmp_path)
-        assert names_in(tmp_path) == sorted([living.name, link, "notes.txt", *strangers])
-
-
 def test_a_link_is_neither_opened_nor_is_a_file_a_standard_stream(tmp_path: Path) -> None:
     (tmp_path / "precious").write_bytes(b"mine")
     (tmp_path / "link").symlink_to(tmp_path / "precious")
     with pytest.raises(OSError, match="symbolic links"):
         storage.open_descriptor(tmp_path / "link", os.O_RDWR)
-    with pytest.raises(StorageError, match="is a symbolic link"):
-        storage.refuse_link(tmp_path / "link")
-    storage.refuse_link(tmp_path / "precious")
     child = os.fork()
     if child == 0:
         os.closerange(0, 3)
@@ -286,15 +256,18 @@ def test_a_link_is_neither_opened_nor_is_a_file_a_standard_stream(tmp_path: Path
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) in range(3, 90)
 
 
-def test_deleting_a_link_spares_what_it_points_to(tmp_path: Path) -> None:
-    precious = tmp_path / "precious"
-    precious.mkdir()
-    (tmp_path / "link").symlink_to(precious)
-    storage.delete(tmp_path / "link")
-    assert names_in(tmp_path) == ["precious"]
+# --- sealed files
+
+FORM, VERSION = "spacil-thing", 1
 
 
-# --- tensors
+def save(path: Path, tensors: dict[str, torch.Tensor]) -> bytes:
+    storage.save_sealed(path, tensors, {"a": [1, 2.5]}, FORM, VERSION, {"host": "x"})
+    return path.read_bytes()
+
+
+def load(path: Path) -> storage.Sealed:
+    return storage.load_sealed(path, FORM, VERSION)
 
 
 def some_tensors() -> dict[str, torch.Tensor]:
@@ -320,35 +293,26 @@ def assert_same_bits(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tens
     assert storage.content_hash(ours, {}) == storage.content_hash(theirs, {})
 
 
-def test_tensors_read_back_bit_for_bit_here_and_in_the_library() -> None:
-    tensors = some_tensors()
-    content = storage.encode_tensors(tensors)
-    assert_same_bits(storage.decode_tensors(bytearray(content), "test"), tensors)
+def test_tensors_read_back_bit_for_bit_here_and_in_the_library(tmp_path: Path) -> None:
+    tensors, path = some_tensors(), tmp_path / "file"
+    content = save(path, tensors)
+    sealed = load(path)
+    assert_same_bits(sealed.tensors, tensors)
     assert_same_bits(safetensors.torch.load(content), tensors)
-
-
-def test_equal_tensors_give_equal_files_whatever_their_order() -> None:
-    tensors = some_tensors()
-    backwards = dict(reversed(tensors.items()))
-    assert storage.encode_tensors(tensors) == storage.encode_tensors(backwards)
-
-
-def test_decoded_tensors_are_aligned_and_independent_of_their_bytes() -> None:
-    content = bytearray(storage.encode_tensors(some_tensors()))
-    loaded = storage.decode_tensors(content, "test")
-    content[:] = bytes(len(content))
-    assert_same_bits(loaded, some_tensors())
-    assert all(tensor.data_ptr() % 64 == 0 for tensor in loaded.values())
-    loaded["table"] += 1
-    assert_same_bits({"v": loaded["view of it"]}, {"v": some_tensors()["view of it"]})
+    assert (sealed.document, sealed.notes) == ({"a": [1, 2.5]}, {"host": "x"})
+    assert sealed.content_hash == storage.content_hash(tensors, sealed.document)
+    assert save(path, dict(reversed(tensors.items()))) == content
+    assert all(tensor.data_ptr() % 64 == 0 for tensor in sealed.tensors.values())
+    sealed.tensors["table"] += 1
+    assert_same_bits({"v": sealed.tensors["view of it"]}, {"v": tensors["view of it"]})
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_a_pickle_is_refused_and_does_not_run(tmp_path: Path, protocol: int) -> None:
     trace = tmp_path / "trace"
-    content = bytearray(pickle.dumps(TouchesAFile(trace), protocol=protocol))
-    with pytest.raises(DamagedFileError, match="not a safetensors file"):
-        storage.decode_tensors(content, "test")
+    (tmp_path / "file").write_bytes(pickle.dumps(TouchesAFile(trace), protocol=protocol))
+    with pytest.raises(DataError, match="not a thing file"):
+        load(tmp_path / "file")
     assert not trace.exists()
 
 
@@ -382,24 +346,24 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
-def test_a_header_that_lies_is_refused(attack: bytearray) -> None:
-    with pytest.raises(DamagedFileError, match="test"):
-        storage.decode_tensors(attack, "test")
+def test_a_header_that_lies_is_refused(tmp_path: Path, attack: bytearray) -> None:
+    (tmp_path / "file").write_bytes(attack)
+    with pytest.raises(DataError, match="file"):
+        load(tmp_path / "file")
 
 
-def test_a_flip_or_a_cut_anywhere_is_refused_or_seen_in_the_hash() -> None:
-    chance = random.Random(SEED)
-    whole = storage.encode_tensors(some_tensors())
-    healthy = storage.content_hash(storage.decode_tensors(bytearray(whole), "test"), {})
+def test_a_flip_or_a_cut_anywhere_is_refused(tmp_path: Path) -> None:
+    chance, path = random.Random(SEED), tmp_path / "file"
+    whole = save(path, some_tensors())
     for case in range(600):
         damaged = bytearray(whole)
         if case % 3 == 0:
             del damaged[chance.randrange(len(whole)) :]
         else:
             damaged[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
-        with contextlib.suppress(DamagedFileError):
-            tensors = storage.decode_tensors(damaged, "test")
-            assert storage.content_hash(tensors, {}) != healthy
+        path.write_bytes(damaged)
+        with pytest.raises(DataError):
+            load(path)
 
 
 def test_the_hash_sees_names_types_shapes_bytes_and_the_document() -> None:
