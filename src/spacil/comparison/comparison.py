@@ -42,7 +42,7 @@ BUDGETS = ("iterations", "steps_per_iteration")
 _ORIGIN = ("run_dir", "seed", "command", "commit")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Row:
     """One setting on one task, over seeds."""
 
@@ -89,11 +89,9 @@ class Row:
             return improvement(theirs, ours) if lower_is_better else improvement(ours, theirs)
 
         smoother = probability("smoothness_j_common", lower_is_better=True)
-        return replace(
-            self,
-            better_return=probability("average_return"),
-            smoother=smoother if self.is_j_comparable(baseline) else None,
-        )
+        is_comparable = self.is_j_comparable(baseline)
+        better = probability("average_return")
+        return replace(self, better_return=better, smoother=smoother if is_comparable else None)
 
     @property
     def published_return(self) -> Printed | None:
@@ -141,7 +139,7 @@ class Aggregate:
     """J / mean J of the task's baseline; None where a task has none, or one in another frame"""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Comparison:
     """What `spacil compare` shows."""
 
@@ -267,10 +265,8 @@ def _grouped(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         shown(f"{path}: the same run as {other}; left out")
         for path, other in zip(runs.run_dir[is_twice], first[is_twice], strict=True)
     ]
-    runs = runs[~is_twice]
-    tasks = list(dict.fromkeys(runs.task))
-    order = runs.task.map(tasks.index)
-    runs = runs.assign(order=order).sort_values(["order", "group", "seed"]).drop(columns="order")
+    runs = runs[~is_twice].sort_values(["group", "seed"])
+    runs = pd.concat([of_task for _, of_task in runs.groupby("task", sort=False)])
     labels = _labels(runs.drop_duplicates("group").to_dict("records"))
     runs.insert(2, "label", runs["group"].map(labels))
     return runs.reset_index(drop=True), twice
@@ -281,7 +277,8 @@ def _labels(firsts: Sequence[Mapping[Any, Any]]) -> dict[int, str]:
 
     Rivals are the groups of the same task whose algorithm can make that choice at all.
     """
-    labels = {}
+    labels: dict[int, str] = {}
+    named = Counter[tuple[str, str]]()
     for run in firsts:
         rivals = [other for other in firsts if other["task"] == run["task"]]
         words = [
@@ -292,7 +289,10 @@ def _labels(firsts: Sequence[Mapping[Any, Any]]) -> dict[int, str]:
                 for rival in rivals
             )
         ]
-        labels[run["group"]] = shown(" ".join([run["algorithm"], *words]))
+        label = shown(" ".join([run["algorithm"], *words]))
+        named[run["task"], label] += 1
+        again = named[run["task"], label]  # a sweep may plan what another run has by itself
+        labels[run["group"]] = label if again == 1 else f"{label} #{again}"
     return labels
 
 
