@@ -77,12 +77,13 @@ def parse(
     default: T | None = None,
 ) -> T:
     """Flags are the field names, flattened; a field's docstring is its help. Exits 2 on misuse."""
+    is_record = isinstance(arguments_type, type)
     command: Callable[..., T] = functools.partial(
         tyro.cli,
         arguments_type,
         args=with_json_target(arguments),
         prog=prog,
-        description=description or arguments_type.__doc__,
+        description=description or (arguments_type.__doc__ if is_record else None),
         config=(tyro.conf.OmitArgPrefixes,),
     )
     try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from spacil.cli.arguments import Json, PolicySource, parse
+from spacil.cli.arguments import Json, PolicySource
 from spacil.cli.output import identity, show
 from spacil.config.checks import whole_number
 from spacil.errors import ConfigError, DataError, SpacilError, StorageError
@@ -293,7 +293,7 @@ def _identity(demos: "Demonstrations") -> dict[str, Any]:
     return identity(task=demos.metadata.task, algorithm=algorithm, seed=provenance.get("seed"))
 
 
-Verb = (
+Arguments = (
     Annotated[Collect, tyro.conf.subcommand("collect")]
     | Annotated[Import, tyro.conf.subcommand("import")]
     | Annotated[Export, tyro.conf.subcommand("export")]
@@ -302,8 +302,6 @@ Verb = (
 )
 
 
-def run(words: list[str]) -> int:
-    description = "Demonstrations from and to any format."
-    verb: Any = parse(Verb, words or ["--help"], "spacil demos", description)  # type: ignore[arg-type]
-    code: int = verb.run()
+def run(parsed: Any) -> int:
+    code: int = parsed.run()
     return code

@@ -125,6 +125,8 @@ def run(arguments: list[str]) -> int:
     try:
         module = importlib.import_module(f"spacil.cli.{VERBS[verb][0]}")
         flags: Any = getattr(module, "Arguments", None)  # none: the module reads its own words
+        if flags is not None and not isinstance(flags, type):  # a union: verbs of its own
+            rest = rest or ["--help"]
         code: int = module.run(parse(flags, rest, f"spacil {verb}") if flags else rest)
         return code
     except (SpacilError, KeyboardInterrupt, StoppedBySignal, MemoryError, ImportError) as error:

@@ -6,9 +6,10 @@ them `algorithm`, `task` and `preset`. A run.json also says which
 demonstrations the run had.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, make_dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, get_args, get_type_hints
 
 import tyro
@@ -129,7 +130,17 @@ def config_of_words(arguments: list[str]) -> tuple[TrainConfig, Any]:
     inputs: dict[str, Any] = {}
     if path is not None and ALGORITHMS[algorithm].needs_demonstrations and not wants_help:
         inputs = _inputs_beside(Path(path), has_sources="demos" in given)
-    parsed = _parse(config, rest, given, inputs, tyro.MISSING if task is None else task)
+    demo_flags = given & {"demos", *(flag.name for flag in fields(DemoChoice))}
+    if demo_flags and not ALGORITHMS[algorithm].needs_demonstrations:
+        flag = sorted(demo_flags)[0].replace("_", "-")
+        raise ConfigError(f"{algorithm} learns from the env's reward and takes no --{flag}")
+    is_short = bool({"-h", "--help"} & {*rest}) and algorithm != "bc"
+    default = flags_of(config, tyro.MISSING if task is None else task, inputs, is_short=is_short)
+    own = {"help", "help_all", *demo_flags, *(flag.name for flag in fields(default))}
+    refuse_unknown(algorithm, sorted(given - own))
+    words = ["--help" if word == "--help-all" else word for word in rest]
+    summary = f"{config.summary} Settings that are seldom changed: --help-all."
+    parsed = parse(type(default), words, f"spacil train {algorithm}", summary, default)
     groups = settings_of(algorithm)
     settings = {
         name: getattr(getattr(parsed, groups[name]), name) for name in given & groups.keys()
@@ -139,22 +150,14 @@ def config_of_words(arguments: list[str]) -> tuple[TrainConfig, Any]:
     return with_user_settings(config, settings), parsed
 
 
-def _parse(
+def flags_of(
     config: TrainConfig,
-    words: list[str],
-    given: Collection[str],
-    inputs: Mapping[str, Any],
-    task: Any,
+    task: Any = tyro.MISSING,
+    inputs: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    is_short: bool = False,
 ) -> Any:
     """The flags of one algorithm, with the defaults of `config`."""
-    row = ALGORITHMS[config.algorithm]
-    base = ImitationArguments if row.needs_demonstrations else TrainArguments
-    about_demos = sorted({*given} & {"demos", *(choice.name for choice in fields(DemoChoice))})
-    if about_demos and base is TrainArguments:
-        flag = about_demos[0].replace("_", "-")
-        raise ConfigError(f"{config.algorithm} learns from the env's reward and takes no --{flag}")
-    own = {"help", "help_all", *about_demos, *(flag.name for flag in fields(base))}
-    refuse_unknown(config.algorithm, [name for name in given if name not in own])
     homes = settings_of(config.algorithm)
     groups = {
         group: getattr(config, group)
@@ -163,16 +166,14 @@ def _parse(
     }
     if "penalty" in homes:
         groups = {"short": ShortForm(), **groups}
-    if {"-h", "--help"} & {*words} and config.algorithm != "bc":
+    if is_short:
         groups = {
             name: _with_few_shown(group, SHOWN.get(name, 0)) for name, group in groups.items()
         }
+    base = ImitationArguments if config.needs_demonstrations else TrainArguments
     members = [(name, type(group), field(default=group)) for name, group in groups.items()]
-    kind = make_dataclass("Arguments", members, bases=(base,), frozen=True, kw_only=True)
-    words = ["--help" if word == "--help-all" else word for word in words]
-    prog = f"spacil train {config.algorithm}"
-    summary = f"{row.summary} Settings that are seldom changed: --help-all."
-    return parse(kind, words, prog, summary, kind(task=task, **inputs))
+    kind = make_dataclass("Flags", members, bases=(base,), frozen=True, kw_only=True)
+    return kind(task=task, **inputs)
 
 
 def _with_few_shown(group: Any, num_shown: int) -> Any:
