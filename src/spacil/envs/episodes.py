@@ -108,19 +108,29 @@ def play(env: VectorEnv, make_actor: MakeActor, num_episodes: int) -> list[Traje
     """Episode 0 of every env, then the next, until there are enough."""
     played: list[Trajectory] = []
     for wave, num_wanted in waves(env, num_episodes):
-        frames: list[tuple[Tensor, Tensor, Tensor]] = []
-
-        def keep(step: WaveStep, frames: list[tuple[Tensor, Tensor, Tensor]] = frames) -> None:
-            rewards = step.outcome.rewards.to(torch.float64, copy=True)
-            frames.append((step.states, step.executed_actions, rewards))
-
-        lengths = play_wave(env, make_actor(), env.reset(wave), num_wanted, keep)
-        columns = [torch.stack(column, dim=1).cpu() for column in zip(*frames, strict=True)]
+        frames, lengths = _kept(env, make_actor(), wave, num_wanted)
+        columns = [column.transpose(0, 1).cpu() for column in frames[:3]]
         played += [
             Trajectory(*(column[i, :length].clone() for column in columns))
             for i, length in enumerate(lengths.tolist())
         ]
     return played
+
+
+def _kept(
+    env: VectorEnv, act: Actor, episode: int, num_wanted: int
+) -> tuple[list[Tensor], NDArray[np.int64]]:
+    """States, executed actions, rewards, activity and terminations of a wave, [T, N, ...] each."""
+    frames: list[tuple[Tensor, ...]] = []
+
+    def keep(step: WaveStep) -> None:
+        outcome = step.outcome
+        rewards = outcome.rewards.to(torch.float64, copy=True)
+        terminated = outcome.terminated & ~outcome.truncated
+        frames.append((step.states, step.executed_actions, rewards, step.is_active, terminated))
+
+    lengths = play_wave(env, act, env.reset(episode), num_wanted, keep)
+    return [torch.stack(column) for column in zip(*frames, strict=True)], lengths
 
 
 def all_states(trajectories: list[Trajectory]) -> Tensor:
@@ -151,43 +161,24 @@ def play_for_totals(
     env: VectorEnv, act: Actor, first_episode: int, num_episodes: int
 ) -> EpisodeTotals:
     """Episode `first_episode` of every env, then the next, until there are enough."""
-    parts = [
-        _wave_totals(env, act, first_episode + wave, num_wanted)
-        for wave, num_wanted in waves(env, num_episodes)
-    ]
+    columns: list[tuple[Tensor, ...]] = []
+    all_lengths = []
+    for wave, num_wanted in waves(env, num_episodes):
+        frames, lengths = _kept(env, act, first_episode + wave, num_wanted)
+        states, actions, rewards, is_active, terminated = frames
+        actions = actions.double()
+        moves = torch.linalg.vector_norm(actions.diff(dim=0, prepend=actions[:1]), dim=-1)
+        # In the order of time, as a sum while playing would be.
+        totals = [x.where(is_active, 0.0).cumsum(0)[-1][:num_wanted] for x in (rewards, moves)]
+        ends = (terminated & is_active).any(0)[:num_wanted]
+        columns.append((*totals, ends, states[is_active]))
+        all_lengths.append(lengths)
+    returns, changes, ends, states = (torch.cat(column) for column in zip(*columns, strict=True))
+    lengths = np.concatenate(all_lengths)
     return EpisodeTotals(
-        np.concatenate([part.returns for part in parts]),
-        np.concatenate([part.lengths for part in parts]),
-        torch.cat([part.states for part in parts]),
-        np.concatenate([part.action_changes for part in parts]),
-        np.concatenate([part.is_terminated for part in parts]),
-    )
-
-
-def _wave_totals(env: VectorEnv, act: Actor, episode: int, num_wanted: int) -> EpisodeTotals:
-    returns = torch.zeros(env.num_envs, dtype=torch.float64, device=env.device)
-    changes, is_terminated = torch.zeros_like(returns), torch.zeros_like(returns, dtype=torch.bool)
-    visited: list[Tensor] = []
-    last_actions: Tensor | None = None
-
-    def add(step: WaveStep) -> None:
-        nonlocal last_actions
-        outcome, is_active = step.outcome, step.is_active
-        returns.add_(outcome.rewards.where(is_active, 0.0))
-        is_terminated.logical_or_(outcome.terminated & ~outcome.truncated & is_active)
-        visited.append(step.states[is_active])
-        actions = step.executed_actions.double()
-        if last_actions is not None:
-            moved = torch.linalg.vector_norm(actions - last_actions, dim=-1)
-            changes.add_(moved.where(is_active, 0.0))
-        last_actions = actions
-
-    lengths = play_wave(env, act, env.reset(episode), num_wanted, add)
-    num_changes = np.where(lengths > 1, lengths - 1, np.nan)
-    return EpisodeTotals(
-        returns[:num_wanted].cpu().numpy(),
+        returns.cpu().numpy(),
         lengths,
-        torch.cat(visited),
-        changes[:num_wanted].cpu().numpy() / num_changes,
-        is_terminated[:num_wanted].cpu().numpy(),
+        states,
+        changes.cpu().numpy() / np.where(lengths > 1, lengths - 1, np.nan),
+        ends.cpu().numpy(),
     )

@@ -4,8 +4,8 @@ Short versions of the tests and benchmarks of this room, for the machine a user 
 """
 
 import time
+import timeit
 import warnings
-from collections.abc import Callable
 
 import gymnasium
 import mujoco
@@ -51,20 +51,22 @@ def difference_from_gymnasium(task: MujocoTask, num_steps: int) -> str | None:
     return None
 
 
-def share_of_raw_speed(task: MujocoTask, seconds: float, repeats: int = 3) -> float:
-    """Env steps/s of ours over those of bare `mj_step` calls, in one thread; the best of a few."""
-    model = load_model(task)
+def share_of_raw_speed(task: MujocoTask, rounds: int = 3, repeats: int = 3) -> float:
+    """Env steps/s of ours over those of bare `mj_step` calls, in one thread; the best of a few.
+
+    In processor time, which others on the machine do not take away.
+    """
+    model, script = load_model(task), _random_actions(task, _NUM_ENVS, 25)
     datas = [mujoco.MjData(model) for _ in range(_NUM_ENVS)]
-    script = _random_actions(task, _NUM_ENVS, 25)
 
     with ThreadedMujocoEnv(task, _NUM_ENVS, _SEEDS, num_threads=1) as env:
         env.reset()
 
-        def our_round() -> None:
+        def ours() -> None:
             for actions in script:
                 env.step(actions)
 
-        def raw_round() -> None:
+        def bare() -> None:
             for data in datas:
                 mujoco.mj_resetData(model, data)
             for actions in script:
@@ -72,17 +74,11 @@ def share_of_raw_speed(task: MujocoTask, seconds: float, repeats: int = 3) -> fl
                     data.ctrl[:] = action
                     mujoco.mj_step(model, data, task.frame_skip)
 
-        share = seconds / (2 * repeats)
-        return max(_rate(our_round, share) / _rate(raw_round, share) for _ in range(repeats))
-
-
-def _rate(play_round: Callable[[], None], seconds: float) -> float:
-    """Rounds per second of processor time, which others on the machine do not take away."""
-    rounds, began, deadline = 0, time.process_time(), time.perf_counter() + seconds
-    while rounds == 0 or time.perf_counter() < deadline:
-        play_round()
-        rounds += 1
-    return rounds / (time.process_time() - began)
+        best = [
+            min(timeit.repeat(work, timer=time.process_time, number=rounds, repeat=repeats))
+            for work in (bare, ours)
+        ]
+    return best[0] / best[1]
 
 
 def _random_actions(task: MujocoTask, num_envs: int, num_steps: int) -> Tensor:
