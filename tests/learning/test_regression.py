@@ -45,7 +45,9 @@ def test_the_gradient_is_that_of_autograd_and_a_rare_penalty_counts_more(interva
     error = ((mean - data.lowest) / UNIT * ~is_fine).square().sum(-1).mean()
     assert data.has_successor is not None and data.rows.successors is not None
     after = student.mean_of_normalized(data.rows.successors)
-    change = ((after - mean) / UNIT)[data.has_successor].square().sum(-1).mean()
+    executed = [student.clip(actions) / UNIT for actions in (mean, after)]
+    assert not torch.equal(executed[0] * UNIT, mean)
+    change = (executed[1] - executed[0])[data.has_successor].square().sum(-1).mean()
     expected = torch.autograd.grad(error + interval * 0.7 * change, parameters)
     losses = ours._step(data, parse_terms(("cats=0.7",)), interval)
     torch.testing.assert_close(

@@ -145,7 +145,7 @@ class Regression:
         self, labelled: LabelledRows, terms: Terms, fraction: float
     ) -> dict[str, Tensor]:
         """Each weighted penalty on some rows."""
-        student, unit = self.student, self._unit
+        student = self.student
 
         def rows_for(kind: PenaltyKind) -> PenaltyRows:
             rows = labelled.rows
@@ -160,7 +160,7 @@ class Regression:
                 return replace(rows, actions=mean + student.log_std.exp() * noise)
 
         drawn = draw_terms(terms, rows_for, student, self.config, self.streams, fraction)
-        built = build_terms(student, drawn, self.config, None if unit is None else unit.log())
+        built = build_terms(student, drawn, self.config, self._unit)
         return {
             f"penalty_{name}": weight * penalty()
             for (name, penalty), weight in zip(built.items(), drawn.weights, strict=True)

@@ -166,14 +166,15 @@ def draw_rows(
 
 
 def build_terms(
-    policy: GaussianPolicy, drawn: DrawnTerms, config: TrainConfig, log_std: Tensor | None = None
+    policy: GaussianPolicy, drawn: DrawnTerms, config: TrainConfig, unit: Tensor | None = None
 ) -> dict[str, Penalty]:
     """Each term on its rows, what it maximises over frozen at the current policy.
 
-    `log_std` [A] takes the place of the spread that a term names.
+    `unit` [A] takes the place of the spread that a term names; changes along time are then those
+    of executed actions.
     """
     return {
-        name.partition(":")[0]: _build(name, policy, rows, config, log_std)
+        name.partition(":")[0]: _build(name, policy, rows, config, unit)
         for name, rows in zip(drawn.names, drawn.rows, strict=True)
     }
 
@@ -183,7 +184,7 @@ def _build(
     policy: GaussianPolicy,
     rows: PenaltyRows,
     config: TrainConfig,
-    log_std: Tensor | None,
+    unit: Tensor | None,
 ) -> Penalty:
     """Call the function of the table on what its row asks for, in units of the term's spread."""
     if name == ANCHOR:
@@ -191,13 +192,17 @@ def _build(
         return functools.partial(missed_actions, policy, rows.states, rows.actions)
     term = parse_term(name)
     kind, arguments = term.kind, term.arguments
-    if log_std is None:
-        is_own = arguments["sigma"] == "policy"
-        log_std = policy.log_std if is_own else torch.zeros_like(policy.log_std)
+    is_own = arguments["sigma"] == "policy"
+    log_std = policy.log_std if is_own else torch.zeros_like(policy.log_std)
+    if unit is not None:
+        log_std = unit.log()
 
     def mean_in_stds(states: Tensor) -> Tensor:
         """mu / sigma: a change of it by 1 is a change of the action by one spread."""
-        return policy.mean_of_normalized(states) * (-log_std).exp()
+        mean = policy.mean_of_normalized(states)
+        if unit is not None and kind.rows == "with_successor":
+            mean = policy.clip(mean)
+        return mean * (-log_std).exp()
 
     asked = {
         "successors": kind.rows == "with_successor",
