@@ -54,7 +54,9 @@ class Arguments(Compared):
 
 def run(parsed: Arguments) -> int:
     if parsed.out is not None:
-        _refuse_file(parsed.out)  # before computing
+        present = next((one for one in (parsed.out, *parsed.out.parents) if one.exists()), None)
+        if present is not None and not present.is_dir():
+            raise StorageError(f"-o {parsed.out}: {str(present)!r} is a file, expected a folder")
     comparison = parsed.compare()
     document = storage.without_non_finite(identity() | comparison.document())
     if parsed.format == "json":
@@ -68,14 +70,6 @@ def run(parsed: Arguments) -> int:
         if parsed.format == "table":
             print("\n".join(f"written: {path}" for path in written))
     return EXIT_INCOMPLETE if comparison.problems else 0
-
-
-def _refuse_file(folder: Path) -> None:
-    with storage.os_errors_as(StorageError, "find", folder):
-        present = [path for path in (folder, *folder.parents) if path.exists()]
-        is_blocked = bool(present) and not present[0].is_dir()
-    if is_blocked:
-        raise StorageError(f"-o {folder}: {str(present[0])!r} is a file, expected a folder")
 
 
 def _write(comparison: "Comparison", document: object, folder: Path) -> list[Path]:

@@ -237,7 +237,15 @@ def compare(
         {row.task: row.demonstrator for row in rows if row.demonstrator is not None},
         {task: row.label for task, row in baselines.items()},
         tuple(
-            _aggregate(label, members, baselines) for label, members in settings if len(members) > 1
+            Aggregate(
+                label,
+                tuple(row.task for row in members),
+                tuple(row.label for row in members),
+                _normalized_return(members),
+                _j_ratio(members, baselines),
+            )
+            for label, members in settings
+            if len(members) > 1
         ),
         (*problems, *twice, *_missing_seeds(rows)),
         tuple(shown(note, 2_000) for note in (*_notes(rows), *_notes_over_tasks(settings))),
@@ -342,12 +350,9 @@ def _settings_over_tasks(rows: Sequence[Row]) -> Settings:
     return settings
 
 
-def _aggregate(label: str, members: Sequence[Row], baselines: Mapping[str, Row]) -> Aggregate:
-    shares = [row.values("return_share") for row in members]
-    known = [share for share in shares if share is not None]
-    returns = interquartile_mean_over_tasks(known) if len(known) == len(shares) else None
-    tasks, labels = zip(*((row.task, row.label) for row in members), strict=True)
-    return Aggregate(label, tasks, labels, returns, _j_ratio(members, baselines))
+def _normalized_return(members: Sequence[Row]) -> Summary | None:
+    known = [share for row in members if (share := row.values("return_share")) is not None]
+    return interquartile_mean_over_tasks(known) if len(known) == len(members) else None
 
 
 def _j_ratio(members: Sequence[Row], baselines: Mapping[str, Row]) -> Summary | None:

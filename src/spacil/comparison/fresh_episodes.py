@@ -19,11 +19,11 @@ from spacil.runs.facts import FreshEvaluations, read_run, write_run
 from spacil.runs.lock import FolderLock
 
 FRESH_SEED = 0
-"""Of the start states: the same for all runs, so that luck with them is shared."""
+"""Seed of the start states: the same for all runs, so that luck with them is shared"""
 SIGNAL_EPISODES = 20
-"""Of those episodes, how many are kept step by step for the numbers of the action signal"""
+"""Number of these episodes that are kept step by step for the numbers of the action signal"""
 MEASURED_STATES = 5_000
-"""States at which the policy is measured in other ways"""
+"""Number of states at which the policy is measured in other ways"""
 
 
 def add_fresh_episodes(
@@ -58,26 +58,9 @@ def _row(
     task = task_of(saved, typed)
     frame = choose_frame(None, saved.common_frame, task)
     evaluation = evaluate_afresh(
-        saved.policy,
-        task,
-        num_episodes,
-        FRESH_SEED,
-        num_threads,
-        frame,
-        check=saved.require_env,
+        saved.policy, task, num_episodes, FRESH_SEED, num_threads, frame, check=saved.require_env
     )
-    return {
-        "iteration": saved.provenance.get("iteration"),
-        "common_frame": None if frame is None else frame.content_hash,
-        **asdict(evaluation),
-        **_measured_otherwise(run_dir, which, num_episodes, task),
-    }
-
-
-def _measured_otherwise(
-    run_dir: Path, which: Which, num_episodes: int, task: str
-) -> dict[str, float | None]:
-    """J at the demonstrated states and as the paper estimates it, and what the motors feel."""
+    # J at the demonstrated states and as the paper estimates it, and what the motors feel.
     report = measure_smoothness(
         run_dir,
         env=task,
@@ -86,9 +69,11 @@ def _measured_otherwise(
         seed=FRESH_SEED,
         max_states=MEASURED_STATES,
     )
-    fixed, played = report.on_fixed_states, report.played
-    references = report.references or {}
+    fixed, played, references = report.on_fixed_states, report.played, report.references
     return {
+        "iteration": saved.provenance.get("iteration"),
+        "common_frame": None if frame is None else frame.content_hash,
+        **asdict(evaluation),
         "smoothness_j_demo_states": fixed.common.mean if fixed and fixed.common else None,
         "smoothness_j_ball": report.estimators.raw,
         "smoothness_jeffreys": report.estimators.jeffreys,
