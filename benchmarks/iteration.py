@@ -40,7 +40,7 @@ from spacil.engine.torch_threads import one_torch_thread
 from spacil.envs.registry import TASKS
 from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
 from spacil.envs.vector_env import ResetSeeds
-from spacil.learning import advantages, trpo, trust_region
+from spacil.learning import advantages, trust_region
 from spacil.learning.metrics import Metrics
 from spacil.learning.on_policy import OnPolicy
 from spacil.learning.saved_run import state_to_save
@@ -60,7 +60,7 @@ PARTS = {
     "old policy": (OldPolicy, "__init__"),
     "fisher products": (OldPolicy, "fisher_product"),
     "line search": (trust_region, "_search"),
-    "policy penalty, frozen": (trpo, "build_terms"),
+    "policy penalty, frozen": (trust_region, "build_terms"),
 }
 """Parts of the stages that are told apart: what they take is also in their stage."""
 LINE_SEARCH_TRIES = 2

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from spacil.errors import DivergedError
-from spacil.learning.descent import DiscriminatorReport
+from spacil.learning.adversary import DiscriminatorReport
 from spacil.learning.metrics import (
     Counters,
     OpenEpisodes,

@@ -18,7 +18,7 @@ from spacil.functional import flat_params
 from spacil.functional.gaussian import kl_old_new
 from spacil.learning import trust_region
 from spacil.learning.policy_step import PolicyLoss, surrogate_loss, total, with_penalties
-from spacil.learning.trpo import TrustRegionStep
+from spacil.learning.trust_region import TrustRegionStep
 from spacil.nets.policy import GaussianPolicy
 from spacil.smoothness.policy_penalty import exact_policy_penalty
 from spacil.smoothness.policy_terms import random_subset

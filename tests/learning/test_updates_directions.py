@@ -15,7 +15,7 @@ from spacil.functional.gaussian import log_prob
 from spacil.functional.spectral import batch_jacobian, top_singular
 from spacil.learning.policy_step import PolicyBatch, PolicyStep
 from spacil.learning.ppo import ClippedStep
-from spacil.learning.trpo import TrustRegionStep
+from spacil.learning.trust_region import TrustRegionStep
 from spacil.learning.value_fit import ValueBatch, fit_value
 from spacil.nets.policy import GaussianPolicy
 from spacil.nets.value import ValueNet

@@ -6,10 +6,9 @@ import torch
 from spacil.config.defaults import default_config
 from spacil.config.settings import CostPenaltyConfig
 from spacil.nets.policy import GaussianPolicy
-from spacil.smoothness.anchor import MAX_ROWS, Anchor
-from spacil.smoothness.cost_terms import cost_weight
+from spacil.smoothness.cost import cost_weight
 from spacil.smoothness.policy_penalty import missed_actions
-from spacil.smoothness.policy_terms import DrawnTerms, build_terms
+from spacil.smoothness.policy_terms import MAX_ROWS, Anchor, DrawnTerms, build_terms
 from spacil.types import ExpertBatch
 
 

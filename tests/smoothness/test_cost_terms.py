@@ -14,7 +14,7 @@ from spacil.engine.torch_threads import one_torch_thread
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
-from spacil.smoothness.cost_terms import StatesAndActions, cost_penalty, draw_pairs
+from spacil.smoothness.cost import StatesAndActions, cost_penalty, draw_pairs
 
 
 @pytest.fixture(autouse=True)

@@ -22,7 +22,7 @@ from spacil.learning.policy_step import total, with_penalties
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
-from spacil.smoothness.cost_terms import cost_penalty, draw_pairs
+from spacil.smoothness.cost import cost_penalty, draw_pairs
 from spacil.smoothness.policy_terms import PenaltyRows, build_terms, draw_terms
 
 Tiny = Callable[..., dict[str, Any]]

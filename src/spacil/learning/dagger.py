@@ -28,7 +28,6 @@ from spacil.envs.episodes import EpisodeTotals
 from spacil.envs.rollout import collect, collect_around
 from spacil.envs.vector_env import EnvSpec
 from spacil.errors import ConfigError, StorageError
-from spacil.learning.ema_policy import EmaPolicy
 from spacil.learning.learner import make_eval_env, make_policy, make_run_env
 from spacil.learning.metrics import Counters, Metrics, Stopwatch
 from spacil.learning.regression import LabelledRows, Regression
@@ -43,7 +42,7 @@ from spacil.learning.smoothing_goal import (
 from spacil.learning.teacher import is_same_teacher, profile_of, teacher_for
 from spacil.measuring.evaluate import Best, Evaluation
 from spacil.measuring.frames import frame_of_run
-from spacil.nets.policy import GaussianPolicy
+from spacil.nets.policy import EmaPolicy, GaussianPolicy
 from spacil.policies.policy import Policy
 from spacil.runs.state import State
 from spacil.seeding import Streams

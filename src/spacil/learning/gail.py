@@ -11,7 +11,7 @@ from spacil.learning.adversary import Adversary, AgentBatch, Logits
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
-from spacil.smoothness.cost_terms import DrawnPairs, cost_penalty, cost_weight, draw_pairs
+from spacil.smoothness.cost import DrawnPairs, cost_penalty, cost_weight, draw_pairs
 from spacil.types import ExpertBatch
 
 

@@ -11,7 +11,7 @@ import torch
 
 from spacil.engine.torch_threads import one_torch_thread
 from spacil.errors import DivergedError
-from spacil.learning.descent import DiscriminatorReport
+from spacil.learning.adversary import DiscriminatorReport
 from spacil.learning.policy_step import StepReport
 from spacil.types import RolloutBatch
 

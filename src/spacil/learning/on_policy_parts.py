@@ -23,7 +23,6 @@ from spacil.learning.advantages import (
     RewardTerm,
 )
 from spacil.learning.adversary import Adversary
-from spacil.learning.ema_policy import EmaPolicy
 from spacil.learning.learner import make_eval_env, make_policy, make_run_env
 from spacil.learning.metrics import (
     Counters,
@@ -32,16 +31,16 @@ from spacil.learning.metrics import (
 from spacil.learning.policy_step import PolicyStep
 from spacil.learning.ppo import ClippedStep
 from spacil.learning.searches import WeightSearches
-from spacil.learning.trpo import TrustRegionStep
+from spacil.learning.trust_region import TrustRegionStep
 from spacil.measuring.evaluate import Best
 from spacil.measuring.frames import frame_of_run
 from spacil.measuring.imitation_score import DemonstratedStates
-from spacil.nets.policy import GaussianPolicy
+from spacil.nets.policy import EmaPolicy, GaussianPolicy
 from spacil.nets.value import ValueNet
 from spacil.runs.state import State
 from spacil.seeding import Streams
-from spacil.smoothness.anchor import Anchor
 from spacil.smoothness.policy_terms import (
+    Anchor,
     refuse_undiscounted,
 )
 

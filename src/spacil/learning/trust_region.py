@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from spacil.config.settings import TrustRegionConfig
+from spacil.config.train_config import TrainConfig
 from spacil.engine.host_reads import read_together
 from spacil.engine.mlp_passes import ParameterJacobian, forward
 from spacil.engine.recorder import Recorder
@@ -16,8 +17,17 @@ from spacil.functional import flat_params
 from spacil.functional.conjugate_gradient import Solution, conjugate_gradient
 from spacil.functional.gaussian import kl_old_new
 from spacil.functional.line_search import SearchResult, search
-from spacil.learning.policy_step import PolicyLoss, total
+from spacil.learning.policy_step import (
+    DrawPenalties,
+    PolicyBatch,
+    PolicyLoss,
+    surrogate_loss,
+    total,
+    with_penalties,
+)
 from spacil.nets.policy import GaussianPolicy
+from spacil.seeding import Streams
+from spacil.smoothness.policy_terms import DrawnTerms, build_terms, random_subset
 
 MAX_SENSITIVITY_BYTES = 512 * 2**20
 """Above this the Fisher products walk through the layers instead."""
@@ -234,3 +244,57 @@ def _pays_to_keep_sensitivities(policy: GaussianPolicy, num_rows: int, cg_steps:
     num_floats = num_rows * policy.num_actions * sum(policy.hidden[:-1])
     num_bytes = num_floats * policy.log_std.element_size()
     return 2 * policy.num_actions <= cg_steps and num_bytes <= MAX_SENSITIVITY_BYTES
+
+
+class TrustRegionStep:
+    """The paper's policy step: lower the penalised loss within KL(old, new) <= max_kl."""
+
+    optimizer = None
+
+    def __init__(self, policy: GaussianPolicy, config: TrainConfig) -> None:
+        self.policy, self.config = policy, config
+
+    def take(
+        self,
+        batch: PolicyBatch,
+        draw_penalties: DrawPenalties,
+        streams: Streams,
+        recorder: Recorder,
+    ) -> TrustRegionReport:
+        """Move the policy, or leave it bit for bit."""
+        region, device = self.config.trust_region, batch.states.device
+        rows = random_subset(len(batch.states), region.fisher_state_fraction, streams.subset)
+        fisher_rows = None if rows is None else rows.to(device)
+        lasting = (self.policy, self.config, batch)
+        drawn = draw_penalties().on(device)
+        direction = recorder("direction", _direction, lasting, fisher_rows, drawn)
+        return follow(self.policy, direction, region, recorder)
+
+    def stay(self) -> TrustRegionReport:
+        """What an iteration reports that leaves the policy as it is."""
+        return TrustRegionReport(
+            kl=0.0,
+            improvement=0.0,
+            step_fraction=0.0,
+            line_search_tries=0,
+            line_search_reason="only critic and discriminator train: warm start",
+            is_accepted=True,  # no search has failed
+            cg_steps=0,
+            cg_residual=0.0,
+            has_positive_curvature=True,
+            summands={},
+        )
+
+
+def _direction(
+    policy: GaussianPolicy,
+    config: TrainConfig,
+    batch: PolicyBatch,
+    fisher_rows: Tensor | None,
+    drawn: DrawnTerms,
+) -> Direction:
+    """The natural gradient of the surrogate with the penalties composed onto it."""
+    old = OldPolicy(policy, batch.states, config.trust_region, fisher_rows)
+    surrogate = surrogate_loss(batch.actions, batch.advantages, old.mean, old.log_std)
+    loss = with_penalties(surrogate, build_terms(policy, drawn, config), drawn.weights)
+    return find_direction(policy, loss, old, config.trust_region)

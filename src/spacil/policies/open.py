@@ -36,8 +36,7 @@ from spacil.policies.file import (
 from spacil.policies.policy import Policy, own_policy
 from spacil.runs import checkpoint
 from spacil.runs.state import first_non_finite, with_prefix
-from spacil.smoothness.cost import CostFunction
-from spacil.smoothness.cost_terms import on_live_dims
+from spacil.smoothness.cost import CostFunction, on_live_dims
 from spacil.user_code import import_typed
 
 _MODULE_AND_NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")

@@ -209,7 +209,7 @@ def squared_slopes(function: BatchFunction, states: Tensor, directions: Tensor) 
 
 
 def missed_actions(policy: GaussianPolicy, states: Tensor, actions: Tensor) -> Tensor:
-    """E |r|^2, r = mu(s) - a, for actions within bounds (`anchor.py`).
+    """E |r|^2, r = mu(s) - a, for actions within bounds (`policy_terms.Anchor`).
 
     Where an action is at a bound, a mean beyond the bound misses nothing.
     """

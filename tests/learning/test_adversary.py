@@ -9,8 +9,8 @@ from torch.nn import functional as F
 
 from spacil.engine.adam import Adam
 from spacil.errors import DivergedError
-from spacil.learning import descent
-from spacil.learning.descent import DiscriminatorReport, gail_loss
+from spacil.learning import adversary
+from spacil.learning.adversary import DiscriminatorReport, gail_loss
 from spacil.nets.discriminator import Discriminator
 
 
@@ -32,8 +32,8 @@ def _fit(
     def logits() -> tuple[Tensor, Tensor]:
         return net.logits_agent_is_high(*agent), net.logits_agent_is_high(*expert)
 
-    measured = descent.descend(net, optimizer, logits, penalty, num_steps)
-    return descent.report(net, measured, len(agent[0]), len(expert[0]))
+    measured = adversary.descend(net, optimizer, logits, penalty, num_steps)
+    return adversary.report(net, measured, len(agent[0]), len(expert[0]))
 
 
 def test_the_loss_is_the_binary_cross_entropy_with_the_agent_labelled_one() -> None:
@@ -66,7 +66,7 @@ def test_the_largest_logit_of_either_side_and_sign_is_reported(
     agent: list[float], expert: list[float], largest: float
 ) -> None:
     logits = torch.tensor(agent), torch.tensor(expert)
-    measured = descent._measure(*logits, gail_loss(*logits))
+    measured = adversary._measure(*logits, gail_loss(*logits))
     assert float(measured["max_abs_logit"]) == largest
     assert float(measured["acc_agent"]) == sum(x > 0 for x in agent) / len(agent)
     assert float(measured["acc_expert"]) == pytest.approx(
@@ -84,7 +84,9 @@ def test_zero_steps_leave_the_parameters_alone() -> None:
 def report_of(numbers: dict[str, float], num_agent: int, num_expert: int) -> DiscriminatorReport:
     measured = {name: torch.tensor(value) for name, value in numbers.items()}
     net = Discriminator(3, 2, (4,))
-    return descent.report(net, measured | {"is_finite": torch.tensor(True)}, num_agent, num_expert)
+    return adversary.report(
+        net, measured | {"is_finite": torch.tensor(True)}, num_agent, num_expert
+    )
 
 
 def test_full_separation_is_reported_as_saturated() -> None:

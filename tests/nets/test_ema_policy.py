@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from spacil.learning.ema_policy import EmaPolicy
-from spacil.nets.policy import GaussianPolicy
+from spacil.nets.policy import EmaPolicy, GaussianPolicy
 
 
 def policy_of(value: float) -> GaussianPolicy:
