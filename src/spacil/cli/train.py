@@ -179,7 +179,7 @@ def flags_of(
 def _with_few_shown(group: Any, num_shown: int) -> Any:
     """The same settings; help explains the first ones alone."""
     kind: Any = type(group)
-    hints = get_type_hints(kind)
+    hints = get_type_hints(kind, include_extras=True)
     hidden = [
         (
             each.name,

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 from spacil.config.checks import require
 from spacil.config.penalty_terms import (
@@ -49,9 +49,8 @@ _IS_IN_RANGE: Mapping[str, Callable[[Any], bool]] = {
 @functools.cache
 def _ranges_of(kind: Any) -> dict[str, str]:
     hints = get_type_hints(kind, include_extras=True)
-    return {
-        name: hint.__metadata__[0] for name, hint in hints.items() if get_origin(hint) is Annotated
-    }
+    found = {name: getattr(hint, "__metadata__", ("",))[0] for name, hint in hints.items()}
+    return {name: mark for name, mark in found.items() if mark in _IS_IN_RANGE}
 
 
 @dataclass(frozen=True)
