@@ -97,7 +97,7 @@ def test_an_error_at_the_start_of_an_episode_reaches_the_caller_too(hopper, monk
     def fail(*_):
         raise SimulationError(1, "stack overflow")
 
-    monkeypatch.setattr(hopper._starts, "begin", fail)
+    monkeypatch.setattr(hopper._starts, "forward", fail)
     with pytest.raises(EnvError, match="env 1 failed in MuJoCo before episode 9: stack overflow"):
         hopper.reset(first_episode=9)
 

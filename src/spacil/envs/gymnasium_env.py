@@ -65,14 +65,15 @@ class GymnasiumVectorEnv(NumpyVectorEnv):
         if num_envs < 1:
             raise ConfigError(f"{task_name}: num_envs is {num_envs}, expected 1 or more")
         self.num_envs, self._task, self._seeds, self._timeout = num_envs, task_name, seeds, timeout
-        self._envs: list[Env] = []
+        self.envs: list[Env] = []
+        """For somebody who looks and does not touch"""
         try:
             with self._limited():
-                self._envs.append(self._made(make_env))
+                self.envs.append(self._made(make_env))
                 with self._as_error(f"{task_name} is asked for its spaces"):
-                    self.spec = _described(self._envs[0], task_name)
-                self._envs += [self._made(make_env) for _ in range(num_envs - 1)]
-            if len(set(map(id, self._envs))) < num_envs:
+                    self.spec = _described(self.envs[0], task_name)
+                self.envs += [self._made(make_env) for _ in range(num_envs - 1)]
+            if len(set(map(id, self.envs))) < num_envs:
                 raise ConfigError(
                     f"{task_name}: the factory returned one env twice, it must make a new one "
                     "each time"
@@ -80,7 +81,7 @@ class GymnasiumVectorEnv(NumpyVectorEnv):
         except BaseException:
             self.close()
             raise
-        self._action_dtype = self._envs[0].action_space.dtype
+        self._action_dtype = self.envs[0].action_space.dtype
         self._episodes = np.zeros(num_envs, dtype=np.int64)
         self._elapsed_steps = np.zeros(num_envs, dtype=np.int64)
         self._states = np.zeros((num_envs, self.spec.num_states))
@@ -97,12 +98,10 @@ class GymnasiumVectorEnv(NumpyVectorEnv):
         with self._limited():
             for i in ids.tolist():
                 with self._as_fault(i, "step"):
-                    outcome: Any = self._envs[i].step(actions[i].astype(self._action_dtype))
+                    outcome: Any = self.envs[i].step(actions[i].astype(self._action_dtype))
                     state, reward, *ends, _ = outcome
                     final_states[i] = self._checked_state(state)
-                    rewards[i] = np.add(
-                        reward, 0.0
-                    )  # text is no number, though numpy would read it
+                    rewards[i] = float(reward + 0.0)  # so that text is no number
                     terminated[i], truncated[i] = map(bool, ends)
                     if not math.isfinite(rewards[i]):
                         raise ValueError(f"the reward is {reward}, expected a finite number")
@@ -111,10 +110,6 @@ class GymnasiumVectorEnv(NumpyVectorEnv):
             self._episodes[ended] += 1
             self._start_episodes(ended)
         return self._states.copy(), final_states, rewards, terminated, truncated
-
-    def unwrapped_env(self, index: int) -> Any:
-        """The env inside all wrappers, for somebody who looks and does not touch."""
-        return self._envs[index].unwrapped
 
     def _live_arrays(self) -> dict[str, NDArray[Any]]:
         """The episode counters. What happens inside an arbitrary env cannot be saved."""
@@ -128,19 +123,19 @@ class GymnasiumVectorEnv(NumpyVectorEnv):
 
     def _let_go(self) -> None:
         """Close the envs. Whatever they do then comes too late to change what the run has done."""
-        for env in self._envs:
+        for env in self.envs:
             try:
                 with self._limited(), self._as_error(f"{self._task} is closed"):
                     env.close()
             except EnvError as error:
                 _logger.warning("%s", error)
-        self._envs = []
+        self.envs = []
 
     def _start_episodes(self, ids: NDArray[np.intp]) -> None:
         self._elapsed_steps[ids] = 0
         for i in ids.tolist():
             with self._as_fault(i, "reset"):
-                state, _ = self._envs[i].reset(seed=self._seeds(i, int(self._episodes[i])))
+                state, _ = self.envs[i].reset(seed=self._seeds(i, int(self._episodes[i])))
                 self._states[i] = self._checked_state(state)
 
     def _made(self, make_env: EnvFactory) -> Env:

@@ -5,10 +5,8 @@ over the batch (`mujoco_rules.py`). It steps the actions it is given, as Gymnasi
 is the caller's. A simulation that leaves the valid range is an error, never data.
 """
 
-from collections.abc import Callable
 from typing import Any
 
-import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
@@ -57,7 +55,13 @@ class ThreadedMujocoEnv(NumpyVectorEnv):
             has_contact_forces=CFRC_EXT in task.derived_fields,
         )
         self._physics = physics_of(self._batch)
-        self._starts = EpisodeStarts(task, model, num_envs, seeds)
+        # A start depends on its seed alone, so that it may be prepared long before it is needed. In
+        # bulk it costs less than half of what it costs between two steps, when the caches are full
+        # of physics. One start per env, in the rows of a batch that is never stepped.
+        self._starts = NativeBatch(model, num_envs, 1, task.derived_fields)
+        self._start_states = np.empty((num_envs, task.num_states))
+        self._prepared_episodes = np.full(num_envs, -1, dtype=np.int64)
+        self._model_start = (model.qpos0.copy(), np.zeros(model.nv))
         self._elapsed_steps = np.zeros(num_envs, dtype=np.int64)
         self._episodes = np.zeros(num_envs, dtype=np.int64)
         self._last_states = np.zeros((num_envs, task.num_states))
@@ -136,17 +140,35 @@ class ThreadedMujocoEnv(NumpyVectorEnv):
 
     def _start_next_episodes(self, ids: IdArray) -> FloatArray:
         """Reset some envs from the seeds of their next episodes; returns states of `ids`."""
+        is_missing = self._prepared_episodes != self._episodes + 1
+        if is_missing[ids].any():
+            self._prepare(np.flatnonzero(is_missing))
+        batch, starts = self._batch, self._starts
+        batch.state[ids] = starts.state[ids]
+        for name, field in batch.derived.items():
+            field[ids] = starts.derived[name][ids]
+        self._episodes[ids] += 1
+        self._elapsed_steps[ids] = 0
+        return self._start_states[ids]
+
+    def _prepare(self, ids: IdArray) -> None:
+        """Work out where the next episodes of all envs that need it begin."""
+        starts, episodes = self._starts, self._episodes + 1
         try:
-            states = self._starts.begin(self._batch, ids, self._episodes + 1)
+            starts.reset(ids)
+            for env in ids.tolist():
+                generator = np.random.default_rng(self._seeds(env, int(episodes[env])))
+                start = self._task.draw_start(generator, *self._model_start)
+                starts.qpos[env], starts.qvel[env] = start
+            starts.forward(ids)
         except SimulationError as error:
             self.close()
             raise EnvError(
                 f"{self.spec.task}: env {error.index} failed in MuJoCo before episode "
-                f"{self._episodes[error.index] + 1}: {error}"
+                f"{episodes[error.index]}: {error}"
             ) from None
-        self._episodes[ids] += 1
-        self._elapsed_steps[ids] = 0
-        return states
+        self._start_states[ids] = self._task.observe(physics_of(starts).rows(ids))
+        self._prepared_episodes[ids] = episodes[ids]
 
     def _fault(self, env: int, what: str, actions: ActionArray) -> EnvError:
         """The error that tells how to meet the fault again. Nothing may be stepped after it."""
@@ -163,51 +185,3 @@ class ThreadedMujocoEnv(NumpyVectorEnv):
 
 def _shortened(row: NDArray[Any]) -> str:
     return np.array2string(row, precision=4, threshold=12, edgeitems=4, max_line_width=200)
-
-
-class EpisodeStarts:
-    """Where each env's next episode begins, in the rows of a batch that is never stepped.
-
-    A start depends on its seed alone, so it may be prepared long before it is needed. In bulk it
-    costs less than half of what it costs between two steps, when the caches are full of physics.
-    """
-
-    def __init__(
-        self,
-        task: MujocoTask,
-        model: mujoco.MjModel,
-        num_envs: int,
-        seed_of: Callable[[int, int], int],
-    ) -> None:
-        self._task = task
-        self._seed_of = seed_of
-        self._model_start = (model.qpos0.copy(), np.zeros(model.nv))
-        self._batch = NativeBatch(model, num_envs, 1, task.derived_fields)
-        self._prepared_episodes = np.full(num_envs, -1, dtype=np.int64)
-        self._states = np.empty((num_envs, task.num_states))
-
-    def begin(
-        self, batch: NativeBatch, ids: NDArray[np.intp], next_episodes: NDArray[np.int64]
-    ) -> FloatArray:
-        """Put `ids` of `batch` at the start of their next episodes; returns their states.
-
-        `next_episodes` [N] are those of all envs: when one start is missing, all that are missing
-        are prepared together.
-        """
-        is_missing = self._prepared_episodes != next_episodes
-        if is_missing[ids].any():
-            self._prepare(np.flatnonzero(is_missing), next_episodes)
-        batch.state[ids] = self._batch.state[ids]
-        for name, field in batch.derived.items():
-            field[ids] = self._batch.derived[name][ids]
-        return self._states[ids]
-
-    def _prepare(self, ids: NDArray[np.intp], next_episodes: NDArray[np.int64]) -> None:
-        batch, task = self._batch, self._task
-        batch.reset(ids)
-        for env, episode in zip(ids.tolist(), next_episodes[ids].tolist(), strict=True):
-            generator = np.random.default_rng(self._seed_of(env, episode))
-            batch.qpos[env], batch.qvel[env] = task.draw_start(generator, *self._model_start)
-        batch.forward(ids)
-        self._states[ids] = task.observe(physics_of(batch).rows(ids))
-        self._prepared_episodes[ids] = next_episodes[ids]

@@ -129,7 +129,7 @@ def pose_reader(env: VectorEnv) -> PoseReader:
             lambda: env.positions_and_velocities()[0][0],
             task.is_seen_from_above,
         )
-    inner: Any = env.unwrapped_env(0) if isinstance(env, GymnasiumVectorEnv) else None
+    inner: Any = env.envs[0].unwrapped if isinstance(env, GymnasiumVectorEnv) else None
     model, data = getattr(inner, "model", None), getattr(inner, "data", None)
     if not (isinstance(model, mujoco.MjModel) and isinstance(data, mujoco.MjData)):
         raise ConfigError(
