@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from spacil.cli import doctor
 from spacil.film import draw
-from spacil.health import facts, self_test
 
 CHECKS = ["step-exactness", "determinism", "checkpoint round trip", "simulation speed"]
 
@@ -38,8 +38,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             *("steps_equal_gymnasium", "one_seed_gives_one_run", "a_saved_run_resumes"),
             "simulation_is_near_its_floor",
         ):
-            monkeypatch.setattr(self_test, name, checks.get(name, lambda *_: "not looked at"))
-        monkeypatch.setattr(facts, "rendering", lambda: "not looked at")
+            monkeypatch.setattr(doctor, name, checks.get(name, lambda *_: "not looked at"))
+        monkeypatch.setattr(doctor, "rendering", lambda: "not looked at")
 
     return replace
 
@@ -61,7 +61,7 @@ def test_a_check_that_fails_or_breaks_makes_it_unfit_in_one_line(
 def test_without_imageio_what_needs_it_is_not_checked_and_the_rest_is(
     spacil: Callable[..., Any], quick: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    quick(steps_equal_gymnasium=self_test.steps_equal_gymnasium)
+    quick(steps_equal_gymnasium=doctor.steps_equal_gymnasium)
     find_spec = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name == "imageio" else find_spec(name)
@@ -79,7 +79,7 @@ def test_a_folder_that_cannot_be_written_to_is_found(
     quick: Callable[..., None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    quick(a_saved_run_resumes=self_test.a_saved_run_resumes)
+    quick(a_saved_run_resumes=doctor.a_saved_run_resumes)
     monkeypatch.chdir("/proc/self")
     seen = spacil("doctor", "--json")
     assert seen.code == 69
@@ -91,11 +91,11 @@ def test_a_simulator_that_is_slow_or_other_is_found(monkeypatch: pytest.MonkeyPa
     from spacil.envs import fidelity
 
     monkeypatch.setattr(fidelity, "share_of_raw_speed", lambda *_: 0.1)
-    with pytest.raises(self_test.CheckFailedError, match=r"Hopper at 0\.10 of bare mj_step"):
-        self_test.simulation_is_near_its_floor()
+    with pytest.raises(doctor.CheckFailedError, match=r"Hopper at 0\.10 of bare mj_step"):
+        doctor.simulation_is_near_its_floor()
     monkeypatch.setattr(fidelity, "difference_from_gymnasium", lambda *_: "Ant-v4: step 7 differs")
-    with pytest.raises(self_test.CheckFailedError, match="Ant-v4: step 7 differs"):
-        self_test.steps_equal_gymnasium()
+    with pytest.raises(doctor.CheckFailedError, match="Ant-v4: step 7 differs"):
+        doctor.steps_equal_gymnasium()
 
 
 def test_rendering_that_does_not_work_is_told_and_is_no_reason_to_be_unfit(
@@ -103,14 +103,14 @@ def test_rendering_that_does_not_work_is_told_and_is_no_reason_to_be_unfit(
 ) -> None:
     monkeypatch.setenv("MUJOCO_GL", "no-such-backend")
     monkeypatch.setattr(draw, "BACKENDS", ())
-    told = facts.rendering()
+    told = doctor.rendering()
     assert told.startswith("no: ") and "MUJOCO_GL no-such-backend" in told
     assert told.endswith("only pictures need it")
 
 
 def test_facts_are_json_and_a_missing_package_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(facts, "rendering", lambda: "not looked at")
-    monkeypatch.setattr(facts, "PACKAGES", ("torch", "no-such-package"))
-    known = json.loads(json.dumps(facts.gather()))
+    monkeypatch.setattr(doctor, "rendering", lambda: "not looked at")
+    monkeypatch.setattr(doctor, "PACKAGES", ("torch", "no-such-package"))
+    known = json.loads(json.dumps(doctor.gather_facts()))
     assert known["versions"]["no-such-package"] == "not installed"
     assert known["gpu"]

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import spacil as library
+from spacil.cli import doctor
 from spacil.cli.main import VERBS
 from spacil.cli.output import show, with_json_target
-from spacil.health import facts, self_test
 
 Spacil = Callable[..., Any]
 
@@ -92,8 +92,8 @@ COMMANDS: dict[str, tuple[str, dict[str, Any], str]] = {
 @pytest.fixture
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Verbs whose numbers do not matter here: no health checks."""
-    monkeypatch.setattr(self_test, "run_checks", lambda _: [])
-    monkeypatch.setattr(facts, "rendering", lambda: "not looked at")
+    monkeypatch.setattr(doctor, "run_checks", lambda _: [])
+    monkeypatch.setattr(doctor, "rendering", lambda: "not looked at")
 
 
 TRIED_ELSEWHERE = {
