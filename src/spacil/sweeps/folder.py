@@ -267,9 +267,8 @@ def _status_in(facts: RunFacts | None) -> list[str]:
 
 def _owner(run_dir: Path) -> tuple[str, str, bool]:
     """Say who runs it, where, and whether it is alive as far as can be seen from here."""
-    words = owner_of(run_dir)
-    number, _, place = words.removeprefix("process ").partition(" on ")
-    host = place.partition(",")[0]
+    words = owner_of(run_dir).partition(",")[0]
+    number, _, host = words.removeprefix("process ").partition(" on ")
     if host == socket.gethostname():
         return words, host, Path(f"/proc/{number}").exists()
     newest = max(path.stat().st_mtime for path in run_dir.iterdir())
