@@ -161,14 +161,15 @@ class RayEngine:
         """Refuse a cluster with a node of another version, or one that does not see the folder."""
         nonce = self.sweep.path / f".nonce-{uuid.uuid4().hex}"
         strategies = self._ray.util.scheduling_strategies
-        probe = self._ray.remote(_look).options(num_cpus=0, max_retries=0)
+        probe = self._ray.remote(_look)
         storage.replace_file(nonce, nonce.name.encode())
         try:
             looks = {}
             for node in self._living_nodes():
                 if self._slots_of(node):
                     place = strategies.NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-                    looks[probe.options(scheduling_strategy=place).remote(str(nonce))] = node
+                    ask = probe.options(num_cpus=0, max_retries=0, scheduling_strategy=place)
+                    looks[ask.remote(str(nonce))] = node
             answered, _ = self._ray.wait(
                 list(looks), num_returns=len(looks), timeout=_FIRST_ANSWER_SECONDS
             )
