@@ -125,7 +125,7 @@ def test_a_run_on_a_node_of_a_cluster_equals_one_of_this_process(
     with ray_nodes(1) as nodes:
         address = ("--engine", "ray", "--ray-address", nodes.address)
         words = [str(word) for word in (*grid, "-o", tmp_path / "ray", *address)]
-        assert start(*words, log=tmp_path / "log").wait(100) == 0, (tmp_path / "log").read_text()
+        assert start(*words, log=tmp_path / "log").wait(300) == 0, (tmp_path / "log").read_text()
     sweep = read_sweep(tmp_path / "ray")
     (run,) = sweep.runs()
     assert sweep.state(run).state == "finished"

@@ -34,7 +34,7 @@ LOCAL = "local"
 
 _LOOK_SECONDS = 2.0
 """Between two looks at the list of nodes"""
-_FIRST_ANSWER_SECONDS = 60.0
+_FIRST_ANSWER_SECONDS = 180.0
 _OBJECT_STORE_BYTES = 100_000_000
 
 
