@@ -12,6 +12,7 @@ from demo_edits import with_tensors, with_value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spacil.config.settings import DemoChoice
 from spacil.demos.check import (
     DemoReport,
     check_demonstrations,
@@ -19,7 +20,7 @@ from spacil.demos.check import (
     report_lines,
 )
 from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.file import save_demos
+from spacil.demos.file import load_demos, save_demos
 from spacil.demos.findings import Finding
 from spacil.demos.metadata import DemoMetadata
 from spacil.envs.vector_env import EnvSpec, FloatArray
@@ -132,8 +133,10 @@ def test_non_finite_values_are_refused_for_training_unless_dropped(
     save_demos(demos, path)
     place = "episode 2, step 3, column 1: repair the source, or .*--drop-nonfinite"
     with pytest.raises(DataError, match=f"bad.safetensors: 2 non-finite values .*{place}"):
-        demos_for_training(path, toy_spec)
-    clean, report = demos_for_training(path, toy_spec, drop_nonfinite=True)
+        demos_for_training(load_demos(path), toy_spec)
+    clean, report = demos_for_training(
+        load_demos(path), toy_spec, choice=DemoChoice(drop_nonfinite=True)
+    )
     assert clean.episode_lengths.tolist() == [6, 7, 9]
     assert report.is_usable
     assert clean.metadata.provenance["changes"][-1]["episodes"] == [2]
@@ -167,7 +170,7 @@ def test_other_sizes_are_refused_even_where_another_env_is_allowed(
     make_demos: MakeDemos, wide_spec: EnvSpec
 ) -> None:
     with pytest.raises(DataError, match="state dims"):
-        demos_for_training(make_demos(), wide_spec, allow_env_mismatch=True)
+        demos_for_training(make_demos(), wide_spec, choice=DemoChoice(allow_env_mismatch=True))
 
 
 def test_an_episode_longer_than_the_time_limit_warns(
@@ -188,7 +191,9 @@ def test_demonstrations_of_another_env_of_the_same_sizes_are_refused(
     message = "another env .*gymnasium_id 'Toy-v0' there, 'Other-v0' here.*--allow-env-mismatch"
     with pytest.raises(DataError, match=message):
         demos_for_training(make_demos(), other_spec)
-    _, report = demos_for_training(make_demos(), other_spec, allow_env_mismatch=True)
+    _, report = demos_for_training(
+        make_demos(), other_spec, choice=DemoChoice(allow_env_mismatch=True)
+    )
     assert _only(report, "env_mismatch").severity == "warning"
 
 
@@ -352,14 +357,14 @@ def test_no_episodes_are_refused(
     for index in range(3):
         demos.episodes[index].observations[0, 0] = torch.nan
     with pytest.raises(DataError, match="holds no episodes"):
-        demos_for_training(demos, toy_spec, resets, drop_nonfinite=True)
+        demos_for_training(demos, toy_spec, resets, choice=DemoChoice(drop_nonfinite=True))
 
 
 @pytest.mark.parametrize(("count", "words"), [(1, "1 episode only"), (2, "2 episodes only")])
 def test_one_or_two_episodes_warn(
     make_demos: MakeDemos, toy_spec: EnvSpec, count: int, words: str
 ) -> None:
-    _, report = demos_for_training(make_demos(), toy_spec, num_episodes=count)
+    _, report = demos_for_training(make_demos(), toy_spec, choice=DemoChoice(num_demos=count))
     assert words in _only(report, "few_episodes").message
 
 
@@ -369,7 +374,7 @@ def test_all_episodes_are_used_by_default_and_fewer_than_asked_for_are_refused(
     demos, _ = demos_for_training(make_demos(), toy_spec)
     assert demos.num_episodes == 3
     with pytest.raises(DataError, match="6 episodes asked for, 3 there"):
-        demos_for_training(make_demos(), toy_spec, num_episodes=6)
+        demos_for_training(make_demos(), toy_spec, choice=DemoChoice(num_demos=6))
 
 
 def test_an_empty_episode_is_refused(make_demos: MakeDemos, toy_spec: EnvSpec) -> None:

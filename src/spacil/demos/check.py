@@ -7,13 +7,12 @@ finds, each with its place and a remedy. `demos_for_training` refuses what holds
 import dataclasses
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
+from spacil.config.settings import DemoChoice
 from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.file import load_demos
 from spacil.demos.findings import Finding, Subject, count, find, require_usable
 from spacil.envs.vector_env import EnvSpec, FloatArray
 from spacil.errors import ConfigError
@@ -113,26 +112,21 @@ def check_demonstrations(
 
 
 def demos_for_training(
-    source: str | Path | Demonstrations,
+    demos: Demonstrations,
     spec: EnvSpec,
     reset_states: FloatArray | None = None,
-    *,
-    first_episode: int = 0,
-    num_episodes: int | None = None,
-    drop_nonfinite: bool = False,
-    allow_env_mismatch: bool = False,
+    choice: DemoChoice = DemoChoice(),
 ) -> tuple[Demonstrations, DemoReport]:
-    """Demonstrations that training may use, with their report; a DataError lists every error.
-
-    All episodes by default; else `num_episodes` from `first_episode` on, and fewer are refused.
-    """
-    demos = source if isinstance(source, Demonstrations) else load_demos(source)
-    if drop_nonfinite:
+    """Choose the episodes that training may use; a DataError lists every error in them."""
+    if choice.drop_nonfinite:
         demos = demos.without_nonfinite_episodes()
-    if num_episodes is not None or first_episode:
-        num_following = max(demos.num_episodes - first_episode, 1)
-        demos = demos.first(num_following if num_episodes is None else num_episodes, first_episode)
-    report = check_demonstrations(demos, spec, reset_states, allow_env_mismatch=allow_env_mismatch)
+    if choice.num_demos is not None or choice.first_demo:
+        num_following = max(demos.num_episodes - choice.first_demo, 1)
+        wanted = num_following if choice.num_demos is None else choice.num_demos
+        demos = demos.first(wanted, choice.first_demo)
+    report = check_demonstrations(
+        demos, spec, reset_states, allow_env_mismatch=choice.allow_env_mismatch
+    )
     require_usable(report.findings)
     return demos, report
 

@@ -8,20 +8,19 @@ content.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from spacil.config.settings import ActionKind
 from spacil.demos.episode import FIELDS, OPTIONAL, Episode, EpisodeArrays, episodes_from_arrays
 from spacil.demos.metadata import DemoMetadata
 from spacil.errors import ConfigError, DataError
 from spacil.seeding import stream
 from spacil.storage import content_hash
 from spacil.types import ExpertBatch
-
-ActionKind = Literal["raw", "executed"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

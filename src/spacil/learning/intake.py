@@ -92,15 +92,8 @@ def checked_demonstrations(
     """
     seeds = ResetSeeds(config.run.seed, "probe")
     with contextlib.closing(make_vector_env(env_source, NUM_PROBE_ENVS, seeds, 1)) as probe:
-        chosen, report = demos_for_training(
-            demos,
-            probe.spec,
-            probe.reset().cpu().numpy(),
-            first_episode=choice.first_demo,
-            num_episodes=choice.num_demos,
-            drop_nonfinite=choice.drop_nonfinite,
-            allow_env_mismatch=choice.allow_env_mismatch,
-        )
+        reset_states = probe.reset().cpu().numpy()
+        chosen, report = demos_for_training(demos, probe.spec, reset_states, choice)
     used = chosen.subsample(choice.demo_every, choice.demo_offset)
     used = used.with_observation_noise(choice.demo_noise, config.run.seed)
     # Thinning may leave few pairs of many, so the count that matters is that of the used ones.
