@@ -200,7 +200,7 @@ def _clipped(policy: Policy, spec: EnvSpec) -> Actor:
     """Mean actions within the env's bounds: a filter works on what could be executed."""
 
     def act(states: Tensor) -> Tensor:
-        actions = policy.mean(states.to(policy.dtype)).detach().float()
+        actions = policy.act(states).float()
         return actions.clamp(*spec.bounds_on(actions.device))
 
     return act

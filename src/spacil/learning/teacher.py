@@ -1,4 +1,4 @@
-"""The policy that `smooth` distils: what it must be, and what its students are compared with.
+"""How the policy behaves that `smooth` distils: what its students are compared with.
 
     score = distance of the state marginals (`measuring/imitation_score.py`)
           + fraction of episodes that go astray, beyond the teacher's
@@ -10,7 +10,7 @@ weights should not move by one fall in fifteen.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from torch import Tensor
 
 from spacil.demos.common_frame import CommonFrame
 from spacil.envs.episodes import EpisodeTotals, play_for_totals
-from spacil.envs.vector_env import EnvSpec, VectorEnv
+from spacil.envs.vector_env import VectorEnv
 from spacil.errors import DataError
 from spacil.measuring.frames import mean_j
 from spacil.measuring.imitation_score import (
@@ -40,8 +40,6 @@ ASTRAY_FACTOR, LEAST_ASTRAY = 3.0, 0.3
 many standard deviations."""
 MAX_STATES = 5_000
 """States at which J is measured."""
-NUM_COMPARED = 64
-"""Labels by which a teacher is recognised."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,7 @@ def profile_of(
 ) -> TeacherProfile:
     """Play one episode in each env; without a frame the states visited define one."""
     spec, random = env.spec, random_return(env, seed)
-    played = play_for_totals(env, lambda s: teacher.mean(s.to(teacher.dtype)), 0, env.num_envs)
+    played = play_for_totals(env, teacher.act, 0, env.num_envs)
     with np.errstate(over="ignore"):
         if not np.isfinite(np.square([*played.returns, random]).sum()):
             raise DataError(
@@ -106,9 +104,8 @@ def profile_of(
     distances = _distances(played, episode_of_step, DemonstratedStates.of(played.states, 0.0))
     astray_from = max(ASTRAY_FACTOR * float(np.median(distances)), LEAST_ASTRAY)
     is_astray = played.is_terminated | (distances > astray_from)
-    with torch.no_grad():
-        actions = teacher.mean(played.states.to(teacher.dtype))
-        actions = actions.clamp(*spec.bounds_on(actions.device))
+    actions = teacher.act(played.states)
+    actions = actions.clamp(*spec.bounds_on(actions.device))
     return TeacherProfile(
         average_return=float(np.mean(played.returns)),
         random_return=random,
@@ -128,26 +125,6 @@ def j_at(source: Policy, states: Tensor, frame: CommonFrame, seed: int) -> float
     """Mean J in the common frame over a random choice of raw states."""
     rows = torch.randperm(len(states), generator=stream(seed, "subset"))[:MAX_STATES]
     return mean_j(source, states[rows], frame)
-
-
-def teacher_for(source: Policy, spec: EnvSpec, states: Tensor) -> Policy:
-    """The policy with the sizes and bounds of the env; one that is no function is refused.
-
-    A teacher that remembers or rolls dice gives the same state several labels.
-    """
-    fitted = source.fitted_to(spec, states)
-    bounds = source.action_bounds or spec.bounds_on(states.device)
-    return replace(fitted, action_bounds=bounds)
-
-
-@torch.no_grad()
-def is_same_teacher(source: Policy, states: Tensor, labels: Tensor) -> bool:
-    """Whether it answers as the labels say, up to rounding; true before there are any."""
-    states, labels = states[:NUM_COMPARED], labels[:NUM_COMPARED]
-    if not len(states):
-        return True
-    answers = source.mean(states.to(source.dtype)).float()
-    return answers.shape == labels.shape and torch.allclose(answers, labels, rtol=1e-3, atol=1e-4)
 
 
 def _episode_of_step(played: EpisodeTotals) -> Tensor:
