@@ -97,9 +97,8 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 TRIED_ELSEWHERE = {
-    *("video", "watch"),  # tests/cli/filming
-    *("sweep", "compare", "report"),  # tests/cli/
-    *("smooth", "diagnose", "export"),  # tests/cli/smoothing
+    *("video", "watch"),  # tests/cli/test_video.py
+    *("sweep", "compare", "report", "smooth", "diagnose", "export"),  # tests/cli/
     "experiment",  # tests/experiments
     "resume",  # the same result as train: tests/cli/test_resume.py
     "completion",  # prints a script and no result

@@ -204,8 +204,8 @@ def test_policies_of_others_are_refused_with_a_way_out(other: object, tmp_path: 
 class OddPolicy(GaussianPolicy):
     """Its `predict` is not what its numbers say."""
 
-    def _predict(self, *arguments: Any) -> Any:
-        return super()._predict(*arguments) + np.float32(1e-3)
+    def predict(self, *arguments: Any, **named: Any) -> Any:
+        return super().predict(*arguments, **named) + np.float32(1e-3)
 
 
 def test_nothing_is_written_when_a_file_differs_from_predict(tmp_path: Path) -> None:

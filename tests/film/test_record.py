@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from spacil.demos.common_frame import bundled_frame
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds
 from spacil.errors import ConfigError, DataError
-from spacil.film.record import Recording, pose_reader, record
+from spacil.film.record import Recording, drawable_env, record
 from spacil.policies.open import open_policy
 from spacil.policies.policy import Policy
 
@@ -21,7 +20,7 @@ def still() -> Policy:
 
 def played(seconds: float) -> Recording:
     policies = {"expert": open_policy("Reacher-v4"), "still": still()}
-    return record(policies, "Reacher-v4", bundled_frame("Reacher-v4"), 0, seconds)
+    return record(policies, "Reacher-v4", 0, seconds, demonstrator=False)
 
 
 def test_everybody_starts_every_episode_from_the_same_state() -> None:
@@ -70,25 +69,26 @@ def test_a_second_of_film_is_a_second_of_simulated_time(task: str, rate: Fractio
 
 def test_a_policy_of_another_task_is_refused() -> None:
     with pytest.raises(DataError, match="3 action dims, Reacher-v4 has 2"):
-        record({"hopper": open_policy("Hopper-v4")}, "Reacher-v4", None, 0, 1.0)
+        record({"hopper": open_policy("Hopper-v4")}, "Reacher-v4", 0, 1.0)
 
 
 def test_poses_of_a_gymnasium_env_are_those_of_ours() -> None:
     import gymnasium
 
-    ours = make_vector_env("Hopper-v5", 1, ResetSeeds(3, "evaluate"))
-    theirs = make_vector_env(lambda: gymnasium.make("Hopper-v5"), 1, ResetSeeds(3, "evaluate"))
-    readers = pose_reader(ours), pose_reader(theirs)
-    ours.reset(), theirs.reset()
+    sources = ("Hopper-v5", lambda: gymnasium.make("Hopper-v5"))
     action = torch.tensor([[0.5, -0.2, 0.1]])
-    for _ in range(5):
-        assert np.array_equal(readers[0].read(), readers[1].read())
-        ours.step(action), theirs.step(action)
-    ours.close(), theirs.close()
+    found = []
+    for source in sources:
+        with drawable_env(source, 3) as (env, reader):
+            env.reset()
+            poses = [reader.read()]
+            for _ in range(5):
+                env.step(action)
+                poses.append(reader.read())
+            found.append(poses)
+    assert np.array_equal(*found)
 
 
 def test_an_env_without_mujoco_says_that_it_cannot_be_drawn() -> None:
-    env = make_vector_env("Pendulum-v1", 1, ResetSeeds(0, "evaluate"))
     with pytest.raises(ConfigError, match="Pendulum-v1 cannot be drawn"):
-        pose_reader(env)
-    env.close()
+        drawable_env("Pendulum-v1", 0).__enter__()

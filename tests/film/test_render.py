@@ -9,7 +9,7 @@ from spacil.envs.episodes import Trajectory
 from spacil.envs.vector_env import EnvSpec
 from spacil.film.draw import Size
 from spacil.film.record import Clip, Panel, Recording
-from spacil.film.render import COLOURS, Layout, Moment, Picture
+from spacil.film.render import COLOURS, Film, Moment, Picture
 
 SIZE = Size(200, 100)
 BLACK: Picture = np.zeros((SIZE.height, SIZE.width, 3), np.uint8)
@@ -28,8 +28,8 @@ def panel_of(name: str, actions: torch.Tensor, *, is_whole: bool = False) -> Pan
     return Panel(name, (clip,), float(len(actions)), 1.25, 0.5)
 
 
-def layout(panels: list[Panel], env_spec: EnvSpec) -> Layout:
-    return Layout(Recording(env_spec, 0, tuple(panels), None), SIZE)
+def layout(panels: list[Panel], env_spec: EnvSpec) -> Film:
+    return Film(Recording(env_spec, 0, tuple(panels), None), SIZE, None)
 
 
 def ink(frame: Picture, colour: str, panel: int, top: int = 52 + SIZE.height) -> int:
@@ -46,7 +46,7 @@ def wave(num_steps: int, period: int) -> torch.Tensor:
 def test_a_policy_that_shakes_draws_more_than_a_smooth_one() -> None:
     shaky, smooth = panel_of("shaky", wave(100, 3)), panel_of("smooth", wave(100, 90))
     painter = layout([shaky, smooth], spec(1))
-    frame = painter.frame([BLACK, BLACK], Moment(0, 99, False))
+    frame = painter.compose([BLACK, BLACK], Moment(0, 99, False))
     assert frame.shape == (painter.frame_size.height, painter.frame_size.width, 3)
     assert ink(frame, COLOURS[0], 0) > 2 * ink(frame, COLOURS[1], 1) > 100
 
@@ -54,7 +54,7 @@ def test_a_policy_that_shakes_draws_more_than_a_smooth_one() -> None:
 def test_the_trace_runs_with_the_steps() -> None:
     painter = layout([panel_of("one", wave(120, 20))], spec(1))
     drawn = [
-        ink(painter.frame([BLACK], Moment(0, step, False)), COLOURS[0], 0)
+        ink(painter.compose([BLACK], Moment(0, step, False)), COLOURS[0], 0)
         for step in (0, 10, 60, 119)
     ]
     assert drawn[0] == 0 and drawn == sorted(set(drawn))
@@ -72,7 +72,7 @@ def test_every_action_has_a_lane_as_far_as_there_is_room(num_actions: int, num_l
 
 def test_an_action_without_bounds_is_drawn_between_what_was_played() -> None:
     one = panel_of("one", 7 * wave(120, 20))
-    frame = layout([one], spec(1, np.inf)).frame([BLACK], Moment(0, 119, False))
+    frame = layout([one], spec(1, np.inf)).compose([BLACK], Moment(0, 119, False))
     assert ink(frame, COLOURS[0], 0) > 100
 
 
@@ -80,7 +80,7 @@ def test_numbers_change_with_time_and_a_long_name_is_cut() -> None:
     one = panel_of("n" * 200, wave(100, 9))
     painter = layout([one], spec(1))
     early, late, end = (
-        painter.frame([BLACK], moment)[:52]
+        painter.compose([BLACK], moment)[:52]
         for moment in (Moment(0, 5, False), Moment(0, 99, False), Moment(0, 99, True))
     )
     assert np.array_equal(early[:24], late[:24])  # the name
@@ -92,6 +92,6 @@ def test_numbers_change_with_time_and_a_long_name_is_cut() -> None:
 def test_a_panel_whose_episode_is_over_fades() -> None:
     one = panel_of("one", wave(10, 9), is_whole=True)
     painter = layout([one], spec(1))
-    running = painter.frame([BLACK], Moment(0, 9, False))[60:140]
-    over = painter.frame([BLACK], Moment(0, 10, False))[60:140]
+    running = painter.compose([BLACK], Moment(0, 9, False))[60:140]
+    over = painter.compose([BLACK], Moment(0, 10, False))[60:140]
     assert over.mean() > running.mean() + 100

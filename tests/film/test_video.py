@@ -15,8 +15,9 @@ from PIL import Image
 import spacil
 from spacil.errors import ConfigError
 from spacil.film import draw
+from spacil.film.record import record
 from spacil.film.render import COLOURS, Film
-from spacil.film.video import open_panels
+from spacil.film.video import open_policies
 
 SMALL = {"seconds": 1.2, "size": (160, 120), "env": "Reacher-v4"}
 
@@ -157,10 +158,12 @@ def test_mistakes_are_named_before_anything_is_drawn(
 
 
 def test_runs_are_called_by_algorithm_and_seed_and_twins_by_folder(finished_run: Path) -> None:
-    twins = open_panels([(None, str(finished_run))] * 2, None, "last").with_demonstrator()
-    assert list(twins.policies)[-2:] == ["gail, seed 0", "gail, seed 0: run"]
-    expert = open_panels([(None, "Hopper-v4")], None, "best").with_demonstrator()
-    assert list(expert.policies) == ["expert of Hopper-v4"]  # it is the demonstrator
+    twins, task = open_policies([str(finished_run)] * 2, None, "last")
+    assert (list(twins), task) == (["gail, seed 0", "gail, seed 0: run"], "Reacher-v4")
+    assert [one.name for one in record(twins, task, 0, 0.1).panels] == ["demonstrator", *twins]
+    expert, task = open_policies("Hopper-v4", None, "best")
+    panels = record(expert, task, 0, 0.1).panels
+    assert [one.name for one in panels] == ["expert of Hopper-v4"]  # it is the demonstrator
 
 
 def test_importing_spacil_imports_no_pillow_and_no_ffmpeg() -> None:

@@ -6,7 +6,7 @@ from countdown import countdown
 
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
-from spacil.envs.vector_env import EnvSpec, VectorEnv
+from spacil.envs.vector_env import VectorEnv
 from spacil.errors import DataError
 from spacil.measuring.evaluate import (
     evaluate,
@@ -15,6 +15,7 @@ from spacil.measuring.evaluate import (
     num_evaluation_envs,
 )
 from spacil.nets.policy import GaussianPolicy
+from spacil.policies.policy import own_policy
 
 
 @pytest.fixture
@@ -97,12 +98,10 @@ def test_fresh_envs_are_closed_also_when_they_are_refused(
         monkeypatch.setattr(env, "close", lambda: closed.append("closed"))
         return env
 
-    def refuse(spec: EnvSpec) -> None:
-        raise DataError(f"{spec.task}: not this one")
-
     monkeypatch.setattr("spacil.measuring.evaluate.make_vector_env", make)
     assert evaluate_afresh(policy, "Countdown-v0", 2, 0, 1, None).num_episodes == 2
     assert closed == ["closed"]
-    with pytest.raises(DataError, match="not this one"):
-        evaluate_afresh(policy, "Countdown-v0", 2, 0, 1, None, refuse)
+    other = own_policy(GaussianPolicy(3, [-1.0], [1.0], (4,)), "other")
+    with pytest.raises(DataError, match="other: 3 state dims"):
+        evaluate_afresh(other, "Countdown-v0", 2, 0, 1, None)
     assert closed == ["closed"] * 2

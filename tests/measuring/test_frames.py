@@ -1,6 +1,5 @@
 """One policy, one frame, one J: whoever measures it."""
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -149,18 +148,6 @@ def test_train_evaluate_and_compare_agree_on_the_demonstrators_j(
     assert trained["smoothness_j"] == compared["smoothness_j"] == BUNDLED_J
     assert trained["smoothness_j_effective"] == compared["smoothness_j_effective"] > 0
     assert trained["action_fluctuation"] == pytest.approx(compared["action_fluctuation"], rel=0.2)
-
-
-def test_a_thinned_run_of_before_has_the_demonstrators_j_too(
-    spacil: Spacil, train: Spacil, tmp_path: Path
-) -> None:
-    run = tmp_path / "run"
-    trained = train("bc", "--run-dir", run, "--demo-every", 5, iterations=1).result["demonstrator"]
-    document = json.loads((run / "run.json").read_text())["inputs"]
-    before = document["demonstrator"] | dict.fromkeys(("smoothness_j", "action_fluctuation"))
-    (run / "inputs.json").write_text(json.dumps(document | {"demonstrator": before}))
-    evaluated = spacil("evaluate", run, "--episodes", 1, "--json").result["demonstrator"]
-    assert evaluated == trained
 
 
 def test_the_demonstrators_j_does_not_stand_beside_a_j_in_another_frame(

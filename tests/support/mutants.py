@@ -38,7 +38,7 @@ ROOMS = (
 )  # fmt: skip
 TESTS = (*ROOMS, "engine", "cloning", "sampling")
 WIDER_TESTS = (
-    "test_agents.py", "cli/measuring", "cli/test_train.py", "diagnosis", "smoothing",
+    "test_agents.py", "cli/test_evaluate.py", "cli/test_smoothness.py", "cli/test_train.py",
     "integration/test_airl.py", "faults/test_training.py", "faults/test_meddled_run_folders.py",
 )  # fmt: skip
 SLOW_TEST_SECONDS = 8.0

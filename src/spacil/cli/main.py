@@ -23,9 +23,9 @@ from spacil.runs.interruption import StoppedBySignal, signals_as_exceptions
 VERBS = {
     "train": ("train", "learn a policy: spacil, gail, airl, trpo or bc"),
     "resume": ("resume", "go on with a run; its folder knows everything else"),
-    "evaluate": ("measuring.evaluate", "return G and smoothness J of a trained policy"),
+    "evaluate": ("evaluate", "return G and smoothness J of a trained policy"),
     "smoothness": (
-        "measuring.smoothness",
+        "smoothness",
         "how smooth any policy is: a run, a torch module, ONNX, a function",
     ),
     "sweep": (
@@ -41,13 +41,13 @@ VERBS = {
         "a page that opens offline: tables, curves, fronts and videos of runs",
     ),
     "smooth": ("smooth", "any policy in, a smooth one out: distilled in closed loop"),
-    "diagnose": ("smoothing.diagnose", "why does my robot shake? findings, evidence, remedies"),
-    "export": ("smoothing.export", "a policy as files for a robot: ONNX, a C header, a self-test"),
+    "diagnose": ("diagnose", "why does my robot shake? findings, evidence, remedies"),
+    "export": ("export", "a policy as files for a robot: ONNX, a C header, a self-test"),
     "video": (
-        "filming.video",
+        "video",
         "policies side by side, their actions beneath: mp4 or GIF",
     ),
-    "watch": ("filming.watch", "a policy in MuJoCo's viewer, where there is a display"),
+    "watch": ("watch", "a policy in MuJoCo's viewer, where there is a display"),
     "demos": ("demos", "demonstrations: collect, import, export, check, show"),
     "experiment": (
         "experiment",

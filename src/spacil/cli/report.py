@@ -136,7 +136,7 @@ def best_runs(runs: "pd.DataFrame") -> "pd.DataFrame":
 
 def _shown(comparison: "Comparison", task: str) -> "tuple[str, list[Clip], list[Chart]]":
     """A film of one task's policies; else their actions as charts, and why; else why."""
-    from spacil.film.video import Panels, make_recording
+    from spacil.film.record import record
     from spacil.policies.open import open_policy
     from spacil.runs.facts import task_to_play
 
@@ -152,7 +152,7 @@ def _shown(comparison: "Comparison", task: str) -> "tuple[str, list[Clip], list[
         return f"No video: {'; '.join(faults) or 'no run has a return'}", [], []
     text = ". ".join(f"Not in the video: {fault}" for fault in faults)
     try:
-        recording = make_recording(Panels(policies, task).with_demonstrator(), _SEED, SECONDS)
+        recording = record(policies, task, _SEED, SECONDS)
     except SpacilError as error:
         return f"No video: {error}", [], []
     try:
@@ -163,10 +163,10 @@ def _shown(comparison: "Comparison", task: str) -> "tuple[str, list[Clip], list[
 
 
 def _clip(recording: "Recording") -> "Clip":
-    from spacil.cli.filming.video import tell
+    from spacil.cli.video import tell
     from spacil.comparison.page import Clip
     from spacil.film.draw import Size
-    from spacil.film.render import Film, check_target, write_film
+    from spacil.film.render import Film, check_target
 
     names = "; ".join(panel.name for panel in recording.panels)
     caption = (
@@ -177,7 +177,7 @@ def _clip(recording: "Recording") -> "Clip":
         path = Path(folder) / "clip.mp4"
         check_target(path)
         film = Film(recording, Size(*_PANEL_SIZE), tell)
-        write_film(film, path, _QUALITY)
+        film.write(path, _QUALITY)
         return Clip(path.read_bytes(), caption, film.frame_size.width, film.frame_size.height)
 
 
@@ -187,9 +187,8 @@ def action_traces(recording: "Recording") -> "list[Chart]":
     import pandas as pd
 
     from spacil.comparison.page import Chart
-    from spacil.film.record import seconds_per_step
 
-    step, charts = seconds_per_step(recording.spec), []
+    step, charts = recording.step_seconds, []
     for k in range(min(recording.spec.num_actions, _MAX_TRACES)):
         traces = {}
         for panel in recording.panels:

@@ -136,18 +136,22 @@ def _or_reason(make: Callable[[], Path]) -> Path | str:
 
 
 def _film(result: "SmoothingResult", teacher: object, task: str) -> Path:
-    from spacil.cli.filming.video import tell
-    from spacil.film.render import check_target, write_film
-    from spacil.film.video import make_film, open_panels
+    from spacil.cli.video import tell
+    from spacil.film.video import make_video
     from spacil.learning.smooth import POLICY_FILE
 
     assert result.run_dir is not None
     path = result.run_dir / "video.mp4"
-    check_target(path)  # refuses early
-    # The student from its file: the frame of the table's J is in there.
-    policies = [("teacher", teacher), ("smooth policy", result.run_dir / POLICY_FILE)]
-    panels, seed = open_panels(policies, task, "best"), result.comparison.seed
-    write_film(make_film(panels, seed, VIDEO_SECONDS, on_frame=tell), path)
+    make_video(
+        # The student from its file: the frame of the table's J is in there.
+        {"teacher": teacher, "smooth policy": result.run_dir / POLICY_FILE},
+        path,
+        env=task,
+        seed=result.comparison.seed,
+        seconds=VIDEO_SECONDS,
+        demonstrator=False,
+        on_frame=tell,
+    )
     return path
 
 

@@ -57,9 +57,7 @@ def _row(
     saved = load_policy(run_dir, which)
     task = task_of(saved, typed)
     frame = choose_frame(None, saved.common_frame, task)
-    evaluation = evaluate_afresh(
-        saved.policy, task, num_episodes, FRESH_SEED, num_threads, frame, check=saved.require_env
-    )
+    evaluation = evaluate_afresh(saved, task, num_episodes, FRESH_SEED, num_threads, frame)
     # J at the demonstrated states and as the paper estimates it, and what the motors feel.
     report = measure_smoothness(
         run_dir,

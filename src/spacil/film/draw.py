@@ -4,12 +4,12 @@ EGL is tried first, then OSMesa, which needs no graphics card; MUJOCO_GL, where 
 before both. OpenGL drivers may crash, hang or print: all of it ends with the child. The same poses
 give the same pictures on the same machine.
 
-The child runs `draw_here`: it reads request.json, model.mjb and poses.npy in a folder, fills
+The child is a plain `python -c`, not one of multiprocessing, which would run the script that asks
+for a film once more. It runs `draw_here`: it reads model.mjb and poses.npy in a folder, fills
 frames.npy, and writes one byte to stdout per frame.
 """
 
 import faulthandler
-import json
 import os
 import subprocess
 import sys
@@ -34,10 +34,6 @@ POSE = (
 )
 """The parts of MuJoCo's state that say where everything is"""
 BACKENDS = ("egl", "osmesa")
-REMEDY = (
-    "on Debian or Ubuntu: apt install libegl1 (or libosmesa6, which needs no graphics driver), "
-    "then run the same command again"
-)
 _PATIENCE = 120.0
 """Seconds without a frame after which the child gives up; the first one loads drivers"""
 _NUM_SAMPLES = 4
@@ -71,14 +67,13 @@ def draw(
     with tempfile.TemporaryDirectory(prefix="spacil-frames-") as name:
         folder = Path(name)
         storage.require_free_space(folder, len(poses) * size.width * size.height * 3)
-        request = [size.width, size.height, is_seen_from_above]
         with storage.os_errors_as(StorageError, "write", folder):
-            (folder / "request.json").write_text(json.dumps(request))
             mujoco.mj_saveModel(model, str(folder / "model.mjb"), None)
             np.save(folder / "poses.npy", poses)
+        request = f"{name!r}, {size.width}, {size.height}, {is_seen_from_above}, {_PATIENCE}"
         faults = []
         for backend in backends():
-            fault = _draw_in_child(folder, backend, on_frame)
+            fault = _draw_in_child(request, folder / "log", backend, on_frame)
             if fault is None:
                 # Read when looked at: a long film does not fit in memory.
                 frames: NDArray[np.uint8] = np.load(
@@ -86,29 +81,33 @@ def draw(
                 )
                 return frames
             faults.append(f"{backend}: {fault}")
-    raise ConfigError(f"there is no OpenGL to draw with ({'; '.join(faults)}); {REMEDY}")
+    raise ConfigError(
+        f"there is no OpenGL to draw with ({'; '.join(faults)}); on Debian or Ubuntu: apt install "
+        "libegl1 (or libosmesa6, which needs no graphics driver), then run the same command again"
+    )
 
 
-def _draw_in_child(folder: Path, backend: str, on_frame: Callable[[int], None]) -> str | None:
+def _draw_in_child(
+    request: str, log: Path, backend: str, on_frame: Callable[[int], None]
+) -> str | None:
     """Return what went wrong, None if nothing did."""
     paths = [os.fspath(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]
-    surroundings = os.environ | {
-        "MUJOCO_GL": backend,
-        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-    }
+    environment = {"MUJOCO_GL": backend, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     if backend in BACKENDS:
-        surroundings["PYOPENGL_PLATFORM"] = backend  # it must agree with MUJOCO_GL
+        environment["PYOPENGL_PLATFORM"] = backend  # it must agree with MUJOCO_GL
     # Armed before mujoco loads a driver, which may hang.
     program = (
         f"import faulthandler; faulthandler.dump_traceback_later({_PATIENCE}, exit=True); "
-        f"from spacil.film import draw; draw.draw_here({os.fspath(folder)!r}, {_PATIENCE})"
+        f"from spacil.film import draw; draw.draw_here({request})"
     )
-    # -P: a numpy.py in the working folder is not numpy.
-    command = [sys.executable, "-P", "-c", program]
     with (
-        (folder / f"{backend}.log").open("w+b") as log,
+        log.open("w+b") as said,
         subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, env=surroundings
+            [sys.executable, "-P", "-c", program],  # -P: numpy.py in the working folder is no numpy
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            env=os.environ | environment,
         ) as child,
     ):
         try:
@@ -120,20 +119,20 @@ def _draw_in_child(folder: Path, backend: str, on_frame: Callable[[int], None]) 
             code = child.wait()
         finally:
             child.kill()
-        if code == 0:
-            return None
-        log.seek(0)
-        lines = log.read().decode(errors="replace").splitlines()
+    if code == 0:
+        return None
+    lines = log.read_text(errors="replace").splitlines()
     if any(line.startswith("Timeout (") for line in lines):
         return "no frame for too long"
     named = [line.strip() for line in lines if "Error" in line.split(":")[0]]
     return shown(named[-1], 120) if named else f"exit code {code}"
 
 
-def draw_here(name: str, patience: float) -> None:
+def draw_here(
+    name: str, width: int, height: int, is_seen_from_above: bool, patience: float
+) -> None:
     """Draw in this process, the child, and end it."""
     folder = Path(name)
-    width, height, is_seen_from_above = json.loads((folder / "request.json").read_text())
     model = mujoco.MjModel.from_binary_path(str(folder / "model.mjb"))
     poses = np.load(folder / "poses.npy", allow_pickle=False)
     model.vis.global_.offwidth = max(model.vis.global_.offwidth, width)
@@ -142,9 +141,8 @@ def draw_here(name: str, patience: float) -> None:
     data, camera = mujoco.MjData(model), mujoco.MjvCamera()
     # In Gymnasium's models "track" follows the body, from 3 m away.
     tracking = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, "track")
-    if tracking < 0:
-        mujoco.mjv_defaultFreeCamera(model, camera)
-    if tracking < 0 and is_seen_from_above:
+    mujoco.mjv_defaultFreeCamera(model, camera)
+    if is_seen_from_above:
         camera.lookat[:] = 0.0
         camera.distance, camera.azimuth, camera.elevation = _DISTANCE_FROM_ABOVE, 90.0, -90.0
     frames = np.lib.format.open_memmap(

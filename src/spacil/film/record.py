@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from spacil.demos.common_frame import CommonFrame
+from spacil.demos.common_frame import CommonFrame, bundled_frame
 from spacil.envs.episodes import Trajectory, WaveStep, play_wave
 from spacil.envs.gymnasium_env import GymnasiumVectorEnv
 from spacil.envs.mujoco_model import load_model
@@ -26,11 +26,15 @@ from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, VectorEnv
 from spacil.errors import ConfigError
 from spacil.film.draw import POSE
 from spacil.measuring.frames import mean_j
+from spacil.policies.file import bundled_experts
+from spacil.policies.open import load_expert
 from spacil.policies.policy import Policy
 from spacil.smoothness.action_signal import action_fluctuation, mean_of_known
 
 DEFAULT_STEP_SECONDS = 1 / 30
 """Seconds per step of an env that does not say"""
+DEMONSTRATOR = "demonstrator"
+MAX_SECONDS, MAX_PANELS = 300.0, 6
 _MAX_RATE = 32
 """Frames per second, at most: a step of the env may be left out, time is never stretched"""
 _MAX_EPISODES = 100
@@ -48,13 +52,6 @@ class Clip:
 
     def __len__(self) -> int:
         return len(self.trajectory)
-
-    def first_steps(self, num_steps: int) -> "Clip":
-        if len(self) <= num_steps:
-            return self
-        whole = self.trajectory
-        cut = (whole.states[:num_steps], whole.actions[:num_steps], whole.rewards[:num_steps])
-        return Clip(Trajectory(*cut), self.poses[:num_steps], is_whole=False)
 
 
 @dataclass(frozen=True)
@@ -85,26 +82,17 @@ class Recording:
     is_seen_from_above: bool = False
 
     @property
-    def num_episodes(self) -> int:
-        return len(self.panels[0].clips)
-
-    def episode_length(self, index: int) -> int:
-        """Count the steps until the last policy has ended."""
-        return max(len(panel.clips[index]) for panel in self.panels)
+    def step_seconds(self) -> float:
+        return self.spec.dt or DEFAULT_STEP_SECONDS
 
     @property
     def steps_per_frame(self) -> int:
-        return max(1, math.ceil(1 / (_MAX_RATE * seconds_per_step(self.spec)) - 1e-9))
+        return max(1, math.ceil(1 / (_MAX_RATE * self.step_seconds) - 1e-9))
 
     @property
     def rate(self) -> Fraction:
         """Frames per second, so that a second of film is a second of simulated time."""
-        step_seconds = seconds_per_step(self.spec)
-        return 1 / Fraction(self.steps_per_frame * step_seconds).limit_denominator(10_000)
-
-
-def seconds_per_step(spec: EnvSpec) -> float:
-    return spec.dt or DEFAULT_STEP_SECONDS
+        return 1 / Fraction(self.steps_per_frame * self.step_seconds).limit_denominator(10_000)
 
 
 @dataclass(frozen=True)
@@ -118,60 +106,77 @@ class PoseReader:
     is_seen_from_above: bool = False
 
 
-def pose_reader(env: VectorEnv) -> PoseReader:
-    """Find model and data of a MuJoCo env, ours or Gymnasium's; refuse other simulators."""
-    if isinstance(env, ThreadedMujocoEnv):
-        task = built_in_task(env.spec)
-        assert task is not None
-        # None of the built-in models has a mocap body: qpos is the whole pose.
-        return PoseReader(
-            load_model(task),
-            lambda: env.positions_and_velocities()[0][0],
-            task.is_seen_from_above,
-        )
-    inner: Any = env.envs[0].unwrapped if isinstance(env, GymnasiumVectorEnv) else None
-    model, data = getattr(inner, "model", None), getattr(inner, "data", None)
-    if not (isinstance(model, mujoco.MjModel) and isinstance(data, mujoco.MjData)):
-        raise ConfigError(
-            f"{env.spec.task} cannot be drawn: it has no MuJoCo model and data "
-            "(env.unwrapped.model, .data), and other simulators draw themselves: "
-            "gymnasium.make(..., render_mode='human')"
-        )
-
-    def read() -> FloatArray:
-        pose = np.empty(mujoco.mj_stateSize(inner.model, POSE))
-        mujoco.mj_getState(inner.model, inner.data, pose, POSE)
-        return pose
-
-    return PoseReader(model, read)
-
-
 @contextlib.contextmanager
 def drawable_env(env_source: Any, seed: int) -> Iterator[tuple[VectorEnv, PoseReader]]:
-    """Open one env for all policies, with the stream of `spacil evaluate`."""
+    """Open one env for all policies, with the stream of `spacil evaluate`.
+
+    It simulates with MuJoCo, ours or Gymnasium's; other simulators are refused.
+    """
     with contextlib.closing(make_vector_env(env_source, 1, ResetSeeds(seed, "evaluate"))) as env:
-        yield env, pose_reader(env)
+        if isinstance(env, ThreadedMujocoEnv):
+            task = built_in_task(env.spec)
+            assert task is not None
+            # None of the built-in models has a mocap body: qpos is the whole pose.
+            positions, is_above = env.positions_and_velocities, task.is_seen_from_above
+            yield env, PoseReader(load_model(task), lambda: positions()[0][0], is_above)
+            return
+        inner: Any = env.envs[0].unwrapped if isinstance(env, GymnasiumVectorEnv) else None
+        model, data = getattr(inner, "model", None), getattr(inner, "data", None)
+        if not (isinstance(model, mujoco.MjModel) and isinstance(data, mujoco.MjData)):
+            raise ConfigError(
+                f"{env.spec.task} cannot be drawn: it has no MuJoCo model and data "
+                "(env.unwrapped.model, .data), and other simulators draw themselves: "
+                "gymnasium.make(..., render_mode='human')"
+            )
+
+        def read() -> FloatArray:
+            pose = np.empty(mujoco.mj_stateSize(inner.model, POSE))
+            mujoco.mj_getState(inner.model, inner.data, pose, POSE)
+            return pose
+
+        yield env, PoseReader(model, read)
 
 
 def record(
     policies: Mapping[str, Policy],
     env_source: Any,
-    frame: CommonFrame | None,
     seed: int,
     seconds: float,
+    demonstrator: bool = True,
 ) -> Recording:
-    """Play every policy in one env, in turn, from the same starts. Needs no OpenGL."""
+    """Play every policy in one env, in turn, from the same starts. Needs no OpenGL.
+
+    J is measured in the frame of the first policy that has one, so that it compares. The bundled
+    `demonstrator` comes first, unless it is shown already or the policies had another teacher.
+    """
+    if not 0 < seconds <= MAX_SECONDS:
+        raise ConfigError(
+            f"--seconds is {seconds:g}, expected more than 0 and at most {MAX_SECONDS:g}"
+        )
+    task = env_source if isinstance(env_source, str) else None
+    kept = [policy.common_frame for policy in policies.values() if policy.common_frame is not None]
+    bundled = bundled_frame(task)
+    frame = kept[0] if kept else bundled
+    if demonstrator and task in bundled_experts() and bundled is not None and frame is not None:
+        is_shown = any(policy.name == task for policy in policies.values())
+        if frame.is_same_as(bundled) and not is_shown:
+            policies = {DEMONSTRATOR: load_expert(str(task)), **policies}
+    if len(policies) > MAX_PANELS:
+        raise ConfigError(f"{len(policies)} policies, expected at most {MAX_PANELS}")
     with drawable_env(env_source, seed) as (env, reader):
-        for source in policies.values():
-            source.require_widths(env.spec.num_states, env.spec.num_actions, env.spec.task)
+        for policy in policies.values():
+            policy.require_env(env.spec)
         if frame is not None and frame.num_states != env.spec.num_states:
             frame = None  # an env under a task's name may have been wrapped
-        num_left = max(1, round(seconds / seconds_per_step(env.spec)))
+        num_left = max(1, round(seconds / (env.spec.dt or DEFAULT_STEP_SECONDS)))
         clips: dict[str, list[Clip]] = {name: [] for name in policies}
         for episode in range(_MAX_EPISODES):
-            played = {name: _play(p, env, reader, episode) for name, p in policies.items()}
+            played = {
+                name: _play(policy, env, reader, episode, num_left)
+                for name, policy in policies.items()
+            }
             for name, clip in played.items():
-                clips[name].append(clip.first_steps(num_left))
+                clips[name].append(clip)
             num_left -= max(map(len, played.values()))
             if num_left <= 0:
                 break
@@ -179,33 +184,30 @@ def record(
         return Recording(env.spec, seed, panels, frame, reader.model, reader.is_seen_from_above)
 
 
-def _play(source: Policy, env: VectorEnv, reader: PoseReader, episode: int) -> Clip:
+def _play(policy: Policy, env: VectorEnv, reader: PoseReader, episode: int, most: int) -> Clip:
+    """A whole episode, of which at most so many steps are kept."""
     poses: list[FloatArray] = []
-    steps: list[tuple[Tensor, Tensor, float]] = []
+    steps: list[tuple[Tensor, Tensor, Tensor]] = []
 
     def act(states: Tensor) -> Tensor:
         poses.append(reader.read())
-        return source.mean(states.to(source.dtype)).detach()
+        return policy.act(states)
 
     def keep(step: WaveStep) -> None:
-        reward = float(step.outcome.rewards[0])
+        reward = step.outcome.rewards[0].to(torch.float64, copy=True)
         steps.append((step.states[0], step.executed_actions[0], reward))
 
     play_wave(env, act, env.reset(episode), 1, keep)
-    states, actions, rewards = zip(*steps, strict=True)
-    rewards_of_steps = torch.tensor(rewards, dtype=torch.float64)
-    trajectory = Trajectory(torch.stack(states), torch.stack(actions), rewards_of_steps)
-    return Clip(trajectory, np.stack(poses), is_whole=True)
+    columns = [torch.stack(column) for column in zip(*steps[:most], strict=True)]
+    return Clip(Trajectory(*columns), np.stack(poses[:most]), is_whole=len(steps) <= most)
 
 
-def _panel(name: str, source: Policy, clips: list[Clip], frame: CommonFrame | None) -> Panel:
-    j = None
-    if frame is not None:
-        j = mean_j(source, torch.cat([clip.trajectory.states for clip in clips]), frame)
+def _panel(name: str, policy: Policy, clips: list[Clip], frame: CommonFrame | None) -> Panel:
+    states = torch.cat([clip.trajectory.states for clip in clips])
     return Panel(
         name=name,
         clips=tuple(clips),
         total_return=float(np.mean([clip.trajectory.total_return for clip in clips])),
-        smoothness_j=j,
+        smoothness_j=None if frame is None else mean_j(policy, states, frame),
         action_change=mean_of_known([action_fluctuation(c.trajectory.actions) for c in clips]),
     )

@@ -5,12 +5,11 @@ that action: a policy that shakes fills its lanes, a smooth one draws lines.
 """
 
 import functools
-import io
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import matplotlib
 import numpy as np
@@ -20,7 +19,7 @@ from PIL import Image, ImageDraw, ImageFont
 from spacil import storage
 from spacil.errors import ConfigError, StorageError
 from spacil.film.draw import Size, draw
-from spacil.film.record import Panel, Recording, seconds_per_step
+from spacil.film.record import Panel, Recording
 
 Picture = NDArray[np.uint8]
 """One picture [H, W, 3]"""
@@ -42,14 +41,13 @@ _MAX_GIF_RATE = 20
 """Viewers show faster ones slowly"""
 
 
-@dataclass(frozen=True)
-class Moment:
+class Moment(NamedTuple):
     """What one frame shows."""
 
     episode: int
     step: int
-    """The step of the episode; a policy's own episode may be over by then"""
-    is_last: bool
+    """Step of the episode; a policy's own episode may be over by then"""
+    is_last: bool = False
     """Whether the film has come to its end, where the numbers stand"""
 
 
@@ -60,31 +58,53 @@ class Film:
         self,
         recording: Recording,
         size: Size | None = None,
-        on_frame: OnFrame = lambda num_drawn, num_wanted: None,
+        on_frame: OnFrame | None = lambda num_drawn, num_wanted: None,
     ) -> None:
-        """Draw. Needs OpenGL."""
-        self.recording = recording
-        self.rate = recording.rate
-        self._layout = Layout(recording, size or Size())
-        self.frame_size = self._layout.frame_size
-        self.moments = [
-            Moment(episode, step, is_last=False)
-            for episode in range(recording.num_episodes)
-            for step in range(0, recording.episode_length(episode), recording.steps_per_frame)
+        """Lay out and draw, which needs OpenGL; with `on_frame` None nothing is drawn."""
+        self.recording, self.rate, spec = recording, recording.rate, recording.spec
+        self._size = size = size or Size()
+        clips = [clip for panel in recording.panels for clip in panel.clips]
+        self.steps_in_trace = max(2, min(max(map(len, clips)), MAX_STEPS_IN_TRACE))
+        seconds = self.steps_in_trace * recording.step_seconds
+        self._caption = f"{spec.task}, seed {recording.seed}. Actions of the last {seconds:.2g} s"
+        actions = np.concatenate([clip.trajectory.actions.numpy() for clip in clips])
+        is_bounded = np.isfinite(spec.action_low) & np.isfinite(spec.action_high)
+        low = np.where(is_bounded, spec.action_low, actions.min(axis=0))
+        high = np.where(is_bounded, spec.action_high, actions.max(axis=0))
+        self._low, self._high = low - (high <= low), high + (high <= low)
+        self._num_lanes = min(spec.num_actions, MAX_LANES)
+        lanes_height = self._num_lanes * (_LANE_HEIGHT + _GAP) + _GAP
+        width = len(recording.panels) * (size.width + _MARGIN) - _MARGIN
+        height = _HEADER + size.height + lanes_height + _FOOTER
+        # H.264 with subsampled colour has no odd sizes.
+        self.frame_size = Size(width + width % 2, height + height % 2)
+        lengths = [
+            max(map(len, episode))
+            for episode in zip(*(p.clips for p in recording.panels), strict=True)
         ]
-        end = recording.num_episodes - 1
-        last = Moment(end, recording.episode_length(end) - 1, is_last=True)
+        self.moments = [
+            Moment(episode, step)
+            for episode, length in enumerate(lengths)
+            for step in range(0, length, recording.steps_per_frame)
+        ]
+        last = Moment(len(lengths) - 1, lengths[-1] - 1, is_last=True)
         self.moments += [last] * round(_HELD_SECONDS * self.rate)
+        if on_frame is not None:
+            self._draw(on_frame)
+
+    def _draw(self, on_frame: OnFrame) -> None:
+        """Draw every pose that some frame shows."""
+        recording = self.recording
         poses = {
-            place: recording.panels[place[0]].clips[place[1]].poses[place[2]]
+            (i, episode, step): recording.panels[i].clips[episode].poses[step]
             for moment in self.moments
-            for place in self._places(moment)
+            for i, episode, step in self._places(moment)
         }
         self._rows = {place: row for row, place in enumerate(poses)}
         self.pictures = draw(
             recording.model,
             np.stack(list(poses.values())),
-            size or Size(),
+            self._size,
             recording.is_seen_from_above,
             lambda num_drawn: on_frame(num_drawn, len(poses)),
         )
@@ -104,7 +124,7 @@ class Film:
         for moment in self.moments[first:]:
             if before is None or before[0] != moment:
                 pictures = [self.pictures[self._rows[place]] for place in self._places(moment)]
-                before = moment, self._layout.frame(pictures, moment)
+                before = moment, self.compose(pictures, moment)
             yield before[1]
 
     def still(self) -> Picture:
@@ -116,32 +136,8 @@ class Film:
         clips = [panel.clips[moment.episode] for panel in self.panels]
         return [(i, moment.episode, min(moment.step, len(c) - 1)) for i, c in enumerate(clips)]
 
-
-class Layout:
-    """Where everything stands in a frame."""
-
-    def __init__(self, recording: Recording, size: Size) -> None:
-        self._recording, self._size, spec = recording, size, recording.spec
-        self._num_lanes = min(spec.num_actions, MAX_LANES)
-        longest = max(len(clip) for panel in recording.panels for clip in panel.clips)
-        self.steps_in_trace = max(2, min(longest, MAX_STEPS_IN_TRACE))
-        seconds = self.steps_in_trace * seconds_per_step(spec)
-        self._caption = f"{spec.task}, seed {recording.seed}. Actions of the last {seconds:.2g} s"
-        actions = np.concatenate(
-            [c.trajectory.actions.numpy() for panel in recording.panels for c in panel.clips]
-        )
-        is_bounded = np.isfinite(spec.action_low) & np.isfinite(spec.action_high)
-        low = np.where(is_bounded, spec.action_low, actions.min(axis=0))
-        high = np.where(is_bounded, spec.action_high, actions.max(axis=0))
-        self._low, self._high = low - (high <= low), high + (high <= low)
-        lanes_height = self._num_lanes * (_LANE_HEIGHT + _GAP) + _GAP
-        width = len(recording.panels) * (size.width + _MARGIN) - _MARGIN
-        height = _HEADER + size.height + lanes_height + _FOOTER
-        # H.264 with subsampled colour has no odd sizes.
-        self.frame_size = Size(width + width % 2, height + height % 2)
-
-    def frame(self, pictures: list[Picture], moment: Moment) -> Picture:
-        """Compose one frame; `pictures` holds one per panel."""
+    def compose(self, pictures: list[Picture], moment: Moment) -> Picture:
+        """Put one frame together; `pictures` holds one per panel."""
         canvas = Image.new("RGB", (self.frame_size.width, self.frame_size.height), _PAPER)
         for i, picture in enumerate(pictures):
             self._draw_panel(canvas, i, picture, moment)
@@ -150,7 +146,7 @@ class Layout:
         return np.asarray(canvas)
 
     def _draw_panel(self, canvas: Image.Image, i: int, picture: Picture, moment: Moment) -> None:
-        panel, colour = self._recording.panels[i], COLOURS[i % len(COLOURS)]
+        panel, colour = self.panels[i], COLOURS[i % len(COLOURS)]
         left, clip = i * (self._size.width + _MARGIN), panel.clips[moment.episode]
         is_over = moment.step >= len(clip) and clip.is_whole
         scene = Image.fromarray(np.ascontiguousarray(picture))
@@ -198,15 +194,59 @@ class Layout:
                 pen.line(line, fill=colour, width=round(1.4 * scale), joint="curve")
         return sheet.reduce(scale)
 
+    def write(self, path: Path, quality: int = 23) -> None:
+        """Write all of it or nothing; the same frames give the same bytes with the same encoder.
+
+        `quality` is x264's: 18 looks like the frames, 30 is small.
+        """
+        scratch = path.with_name(f".{path.stem}.part{path.suffix}")
+        try:
+            with storage.os_errors_as(StorageError, "write", path):
+                if path.suffix.lower() == ".mp4":
+                    self._write_mp4(scratch, quality)
+                else:
+                    self._write_gif(scratch)
+                scratch.replace(path)
+        finally:
+            scratch.unlink(missing_ok=True)
+
+    def _write_mp4(self, path: Path, quality: int) -> None:
+        import imageio_ffmpeg
+
+        writer = imageio_ffmpeg.write_frames(
+            path,
+            (self.frame_size.width, self.frame_size.height),
+            fps=self.rate,
+            quality=None,
+            # Browsers play no other colour layout; the index first, so that it starts at once.
+            pix_fmt_out="yuv420p",
+            macro_block_size=2,
+            output_params=[
+                *("-preset", "medium", "-crf", str(quality), "-movflags", "+faststart"),
+                *("-map_metadata", "-1", "-fflags", "+bitexact", "-flags:v", "+bitexact"),
+            ],
+        )
+        writer.send(None)
+        for frame in self.frames():
+            writer.send(np.ascontiguousarray(frame))
+        writer.close()
+
+    def _write_gif(self, path: Path) -> None:
+        """Keep every frame, or every second one and so on; a GIF's clock counts hundredths."""
+        every = -(-self.rate // _MAX_GIF_RATE)
+        duration = max(2, round(100 * Fraction(every) / self.rate)) * 10
+        first, *rest = (
+            Image.fromarray(frame).quantize(128, dither=Image.Dither.NONE)
+            for frame in islice(self.frames(), 0, None, int(every))
+        )
+        first.save(path, "GIF", save_all=True, append_images=rest, duration=duration, loop=0)
+
 
 @functools.cache
 def _font(size: int) -> ImageFont.FreeTypeFont:
     """Load the font that matplotlib brings along: the same letters on every machine."""
     folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
     return ImageFont.truetype(str(folder / "DejaVuSans.ttf"), size)
-
-
-# --- files
 
 
 def check_target(path: Path) -> None:
@@ -225,53 +265,3 @@ def check_target(path: Path) -> None:
                 "writing mp4 needs imageio-ffmpeg: pip install 'spacil[video]', or choose a name "
                 "that ends in .gif"
             ) from None
-
-
-def write_film(film: Film, path: Path, quality: int = 23) -> None:
-    """Write all of it or nothing; the same frames give the same bytes with the same encoder.
-
-    `quality` is x264's: 18 looks like the frames, 30 is small.
-    """
-    scratch = path.with_name(f".{path.stem}.part{path.suffix}")
-    try:
-        with storage.os_errors_as(StorageError, "write", path):
-            (_write_mp4 if path.suffix.lower() == ".mp4" else _write_gif)(film, scratch, quality)
-            scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
-
-
-def _write_mp4(film: Film, path: Path, quality: int) -> None:
-    import imageio_ffmpeg
-
-    size = film.frame_size
-    writer = imageio_ffmpeg.write_frames(
-        path,
-        (size.width, size.height),
-        fps=film.rate,
-        quality=None,
-        # Browsers play no other colour layout; the index first, so that it starts at once.
-        pix_fmt_out="yuv420p",
-        macro_block_size=2,
-        output_params=[
-            *("-preset", "medium", "-crf", str(quality), "-movflags", "+faststart"),
-            *("-map_metadata", "-1", "-fflags", "+bitexact", "-flags:v", "+bitexact"),
-        ],
-    )
-    writer.send(None)
-    for frame in film.frames():
-        writer.send(np.ascontiguousarray(frame))
-    writer.close()
-
-
-def _write_gif(film: Film, path: Path, quality: int) -> None:
-    """Keep every frame, or every second one and so on; a GIF's clock counts hundredths of one."""
-    every = -(-film.rate // _MAX_GIF_RATE)
-    duration = max(2, round(100 * Fraction(every) / film.rate)) * 10
-    first, *rest = (
-        Image.fromarray(frame).quantize(128, dither=Image.Dither.NONE)
-        for frame in islice(film.frames(), 0, None, int(every))
-    )
-    content = io.BytesIO()
-    first.save(content, "GIF", save_all=True, append_images=rest, duration=duration, loop=0)
-    path.write_bytes(content.getvalue())

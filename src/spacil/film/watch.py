@@ -9,24 +9,22 @@ from typing import Any
 
 from torch import Tensor
 
-from spacil.envs.episodes import WaveStep, play_wave
+from spacil.envs.episodes import play_wave
 from spacil.errors import ConfigError
 from spacil.film.draw import POSE
-from spacil.film.record import drawable_env, seconds_per_step
+from spacil.film.record import DEFAULT_STEP_SECONDS, drawable_env
 from spacil.policies.policy import Policy
-
-_REMEDY = "`spacil video` draws the same into a file and needs none"
 
 
 class _WindowClosedError(Exception):
     """Ends the episode that was running. Internal."""
 
 
-def watch(source: Policy, env_source: Any, seed: int, speed: float = 1.0) -> int:
+def watch(policy: Policy, env_source: Any, seed: int, speed: float = 1.0) -> int:
     """Show the policy; return how many episodes were played to their end."""
     with drawable_env(env_source, seed) as (env, reader):
-        source.require_widths(env.spec.num_states, env.spec.num_actions, env.spec.task)
-        step_seconds = seconds_per_step(env.spec) / speed
+        policy.require_env(env.spec)
+        step_seconds = (env.spec.dt or DEFAULT_STEP_SECONDS) / speed
         require_display()
         import mujoco.viewer
 
@@ -52,13 +50,11 @@ def watch(source: Policy, env_source: Any, seed: int, speed: float = 1.0) -> int
                     raise _WindowClosedError
                 due = max(due + step_seconds, time.monotonic() - step_seconds)
                 time.sleep(max(0.0, due - time.monotonic()))
-                return source.mean(states.to(source.dtype)).detach()
-
-            def ignore(step: WaveStep) -> None: ...
+                return policy.act(states)
 
             for episode in itertools.count():
                 try:
-                    play_wave(env, act, env.reset(episode), 1, ignore)
+                    play_wave(env, act, env.reset(episode), 1, lambda step: None)
                 except _WindowClosedError:
                     return episode
     raise AssertionError("unreachable")
@@ -66,12 +62,13 @@ def watch(source: Policy, env_source: Any, seed: int, speed: float = 1.0) -> int
 
 def require_display() -> None:
     """Refuse in words: MuJoCo's viewer waits forever for a window that cannot open."""
+    remedy = "`spacil video` draws the same into a file and needs none"
     is_linux = sys.platform.startswith("linux")
     if is_linux and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        raise ConfigError(f"there is no display to open a window on; {_REMEDY}")
+        raise ConfigError(f"there is no display to open a window on; {remedy}")
     import glfw
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if not glfw.init():
-            raise ConfigError(f"the display refused to open a window; {_REMEDY}")
+            raise ConfigError(f"the display refused to open a window; {remedy}")

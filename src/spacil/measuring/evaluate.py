@@ -1,7 +1,7 @@
 """How good and how smooth a policy is, on an env of its own, with mean actions."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -14,7 +14,7 @@ from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.episodes import DEFAULT_EPISODE_LIMIT, EpisodeTotals, play_for_totals
 from spacil.envs.registry import make_vector_env
-from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, VectorEnv
+from spacil.envs.vector_env import FloatArray, ResetSeeds, VectorEnv
 from spacil.measuring.frames import local_j
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.policy import Policy
@@ -159,17 +159,14 @@ def evaluate_afresh(
     env_source: Any,
     num_episodes: int,
     seed: int,
-    num_threads: int,
+    num_threads: int | None,
     common_frame: CommonFrame | None,
-    check: Callable[[EnvSpec], None] = lambda spec: None,
 ) -> Evaluation:
-    """`evaluate` on new envs, from start states that no training run uses.
-
-    `check` may refuse the env before the first step.
-    """
+    """`evaluate` on new envs, from start states that no training run uses."""
     num_episodes = whole_number("episodes", num_episodes)
     with evaluation_env(env_source, num_episodes, seed, num_threads) as env:
-        check(env.spec)
+        if isinstance(policy, Policy):
+            policy.require_env(env.spec)
         return evaluate(policy, env, 0, num_episodes, common_frame)
 
 

@@ -219,6 +219,8 @@ def load_states(path: Path) -> FixedStates:
         demos = load_demos(path)
         require_finite(demos)
         return demos.states, demos.source
+    if not path.is_file():
+        raise DataError(f"{path}: there is no such file; check the path")
     arrays, notes = read_foreign(read_arrays, path)
     array = next((arrays[name] for name in _NAMES_OF_STATES if name in arrays), None)
     if array is None:

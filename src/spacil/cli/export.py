@@ -2,52 +2,39 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from spacil.cli.arguments import parse
-from spacil.cli.output import JsonTarget, identity, show
+from spacil.cli.arguments import Json, PolicySource
+from spacil.cli.output import identity, show
 
 if TYPE_CHECKING:
-    from spacil.export.checks import Checked
     from spacil.export.export import ExportResult
 
 
-@dataclass(frozen=True)
-class ExportArguments:
-    policy: Annotated[str, tyro.conf.Positional]
-    """A run folder, a saved agent, a checkpoint folder, a policy file, or a task's name for its
-    bundled expert. Any other policy: make it one of ours with `spacil smooth` first."""
+@dataclass(frozen=True, kw_only=True)
+class Arguments(PolicySource, Json):
+    """A policy as files for a robot: ONNX with everything inside, a C header without dependencies,
+    facts and a golden file, compared with Python before they are handed out."""
+
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """Folder to write: policy.onnx, policy.h, policy.json and golden.json."""
-    task: str | None = None
-    """Play here to measure J; by default the task the policy was trained on."""
     episodes: int = 10
-    """Whole episodes to measure J on; 0 leaves J, return and dt out."""
+    """Number of whole episodes to measure J on; 0 leaves J, return and dt out."""
     num_checked: int = 10_000
-    """States on which ONNX Runtime and compiled C are compared with `predict`."""
+    """Number of states on which ONNX Runtime and compiled C are compared with `predict`."""
     seed: int = 0
-    """Of the start states; no training run uses them."""
-    which: Literal["best", "last"] = "best"
-    """Which policy of a run folder."""
+    """Seed of the start states; no training run uses them."""
     overwrite: bool = False
     """Replace an earlier export in --out."""
-    json: JsonTarget = None
 
 
-def run(arguments: list[str]) -> int:
-    parsed = parse(
-        ExportArguments,
-        arguments,
-        "spacil export",
-        "A policy as files for a robot: ONNX with everything inside, a C header without "
-        "dependencies, facts and a golden file, compared with Python before they are handed out.",
-    )
+def run(parsed: Arguments) -> int:
     from spacil.export.export import export_policy
 
     result = export_policy(
-        parsed.policy,
+        parsed.source,
         parsed.out,
         parsed.task,
         which=parsed.which,
@@ -68,21 +55,19 @@ def _print(result: "ExportResult") -> None:
     if "not_measured" in facts:
         print(facts["not_measured"])
     else:
-        rate = facts.get("control_rate_hz")
-        j = facts.get("smoothness_j")
+        rate, j = facts.get("control_rate_hz"), facts.get("smoothness_j")
         print(
             f"J {'unknown' if j is None else f'{j:.3g}'}, return {facts['average_return']:.1f} "
             f"over {facts['num_episodes']} episodes; made for "
             f"{'an unknown rate' if rate is None else f'{rate:g} actions per second'}"
         )
     for check in result.checks[1:]:
-        print(f"parity, {check.form}: {_parity(check)}")
+        difference = check.largest_difference
+        print(
+            f"parity, {check.form}: not checked, {check.reason}"
+            if difference is None
+            else f"parity, {check.form}: {difference:.2g} at most, {check.num_states:,} states"
+        )
     times = [f"{c.form} {c.latency.median:.1f} us" for c in result.checks if c.latency is not None]
     print(f"latency, one state, median: {', '.join(times)}")
     print("\n".join(f"written: {result.folder / name}" for name in result.as_document()["files"]))
-
-
-def _parity(check: "Checked") -> str:
-    if check.largest_difference is None:
-        return f"not checked, {check.reason}"
-    return f"{check.largest_difference:.2g} at most, {check.num_states:,} states"

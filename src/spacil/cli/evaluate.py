@@ -1,0 +1,102 @@
+"""`spacil evaluate RUN|POLICY`: return G and smoothness J, on fresh seeds."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spacil.cli.arguments import Episodes, Json, PolicySource
+from spacil.cli.output import identity, print_table, show
+from spacil.plain_text import shown
+from spacil.smoothness.metric_names import METRICS
+
+if TYPE_CHECKING:
+    from spacil.demos.common_frame import CommonFrame
+    from spacil.measuring.frames import FrameFacts
+    from spacil.policies.policy import Policy
+    from spacil.runs.facts import DemonstratorRow
+
+_ROWS = (
+    *("average_return", "return_std", "return_low", "return_high", "mean_length", "smoothness_j"),
+    *("smoothness_j_effective", "smoothness_j_own", "smoothness_j_raw", "action_fluctuation"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments(PolicySource, Episodes, Json):
+    """Return G and smoothness J of a trained policy, with mean actions and fresh seeds."""
+
+    demos: str | None = None
+    """Demonstrations that define the common frame of J; by default the frame kept with the
+    policy, else the task's bundled ones."""
+
+
+def run(parsed: Arguments) -> int:
+    from spacil.demos.file import load_demos
+    from spacil.measuring.evaluate import evaluate_afresh
+    from spacil.measuring.frames import choose_frame, frame_facts
+    from spacil.policies.open import load_policy
+    from spacil.policies.policy import task_of
+
+    policy = load_policy(parsed.source, parsed.which)
+    task = parsed.task or task_of(policy)
+    demos = None if parsed.demos is None else load_demos(parsed.demos)
+    if demos is not None:
+        policy.require_widths(demos.num_states, demos.num_actions, demos.source)
+    frame = choose_frame(demos, policy.common_frame, task)
+    result = evaluate_afresh(policy, task, parsed.episodes, parsed.seed, None, frame)
+    facts = frame_facts(frame, policy.policy.normalizer.scale)
+    # Where nobody showed it anything there is no demonstrator.
+    beside = demonstrator_of(policy, task, frame) if task == policy.task else None
+    document = identity(
+        task=task, algorithm=policy.provenance.get("algorithm"), seed=parsed.seed
+    ) | {
+        "source": parsed.source,
+        "provenance": dict(policy.provenance),
+        "common_frame": None if facts is None else asdict(facts),
+        "demonstrator": None if beside is None else dict(beside),
+        **asdict(result),
+    }
+    show(document, parsed.json, lambda: _print(document, facts))
+    return 0
+
+
+def demonstrator_of(
+    policy: "Policy", task: str, frame: "CommonFrame | None"
+) -> "DemonstratorRow | None":
+    """The demonstrator's own numbers, as the policy's run keeps them; else the bundled one's.
+
+    `frame`: the one that the policy is measured in; J in another one is left out.
+    """
+    from spacil.demos.common_frame import IN_THE_COMMON_FRAME, bundled_frame, demonstrator_row
+    from spacil.demos.file import load_demos
+    from spacil.runs.facts import inputs_of
+
+    kept, bundled, known = policy.common_frame, bundled_frame(task), None
+    inputs = None if policy.path is None else inputs_of(Path(policy.path))
+    # Where nothing says which demonstrations it had, it is taken to have had the bundled ones.
+    if bundled is not None and (inputs is None if kept is None else kept.is_same_as(bundled)):
+        known = demonstrator_row(load_demos(task), frame, task)
+    remembered = None if inputs is None else inputs.demonstrator
+    if remembered is None:
+        return known
+    if kept is None or frame is None or not kept.is_same_as(frame):
+        return {**remembered, **dict.fromkeys(IN_THE_COMMON_FRAME)}
+    return remembered
+
+
+def _print(document: dict[str, Any], facts: "FrameFacts | None") -> None:
+    num_episodes = document["num_episodes"]
+    noun = "episode" if num_episodes == 1 else "episodes"
+    print(f"{shown(document['task'])}: {num_episodes} {noun}, seed {document['seed']}")
+    if num_episodes == 1:  # which says nothing about the spread of others
+        document = {**document, **dict.fromkeys(("return_std", "return_low", "return_high"))}
+    columns: list[dict[str, Any]] = [document]
+    if document["demonstrator"] is not None:
+        columns.append(document["demonstrator"])
+    rows = [[METRICS[key].label, *(column.get(key) for column in columns)] for key in _ROWS]
+    print_table(["", "policy", "demonstrator"][: 1 + len(columns)], rows)
+    print(
+        "no common frame: pass --demos to compare policies of this task"
+        if facts is None
+        else f"common frame: {facts}"
+    )

@@ -1,0 +1,127 @@
+"""`spacil video RUN|POLICY... -o clip.mp4`: policies side by side, their actions beneath."""
+
+import io
+import re
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from spacil.cli.arguments import Output
+from spacil.cli.output import identity, print_table, show
+from spacil.errors import ConfigError, StorageError
+
+if TYPE_CHECKING:
+    from spacil.film.render import Film
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments(Output):
+    """Policies side by side from the same start, their actions running beneath.
+
+    Needs no display.
+    """
+
+    sources: Annotated[tuple[str, ...], tyro.conf.Positional]
+    """Run folders, policy or .onnx files, a task's name for its bundled expert, or module:name of
+    a torch module, a Stable-Baselines3 model or a function from states to actions."""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("clip.mp4")
+    """File to write: .mp4 (H.264, as browsers play it; needs spacil[video]) or .gif."""
+    task: str | None = None
+    """Task name, or any Gymnasium id whose env simulates with MuJoCo; by default the task the
+    policies are from, where they say."""
+    seed: int = 0
+    """Seed of the start states: those of `spacil evaluate`, the same for every policy."""
+    seconds: float = 8.0
+    """Seconds of simulated time; the film runs in real time, with several episodes if they are
+    short."""
+    size: str = "320x240"
+    """Width and height of one panel, in pixels."""
+    demonstrator: bool = True
+    """Show the bundled expert of the task too, where the policies learned from it."""
+    which: Literal["best", "last"] = "best"
+    """Which policy of a run folder."""
+    still: Path | None = None
+    """Write the last frame, with the numbers, as a PNG too."""
+
+
+def run(parsed: Arguments) -> int:
+    from PIL import Image
+
+    from spacil import storage
+    from spacil.film.video import make_video
+
+    size = re.fullmatch(r"(\d{1,5})x(\d{1,5})", parsed.size)
+    if size is None:
+        raise ConfigError(f"--size is {parsed.size!r}, expected WIDTHxHEIGHT, e.g. 320x240")
+    still = parsed.still
+    if still is not None and still.suffix.lower() != ".png":
+        raise ConfigError(f"{still}: expected a file name that ends in .png")
+    if still is not None and not still.absolute().parent.is_dir():
+        raise StorageError(f"cannot write {str(still)!r}: create its folder first")
+    film = make_video(
+        parsed.sources,
+        parsed.out,
+        env=parsed.task,
+        seed=parsed.seed,
+        seconds=parsed.seconds,
+        size=(int(size[1]), int(size[2])),
+        demonstrator=parsed.demonstrator,
+        which=parsed.which,
+        on_frame=(lambda num_drawn, num_wanted: None) if parsed.quiet else tell,
+    )
+    if still is not None:
+        content = io.BytesIO()
+        Image.fromarray(film.still()).save(content, "PNG", optimize=True)
+        storage.replace_file(still, content.getvalue())
+    frame, task = film.recording.frame, film.recording.spec.task
+    panels = [
+        {
+            "name": panel.name,
+            "num_episodes": len(panel.clips),
+            "num_steps": sum(map(len, panel.clips)),
+            "average_return": panel.total_return,
+            "smoothness_j": panel.smoothness_j,
+            "action_fluctuation": panel.action_change,
+        }
+        for panel in film.panels
+    ]
+    document = identity(task=task, seed=parsed.seed) | {
+        "video": str(parsed.out),
+        "num_frames": film.num_frames,
+        "frames_per_second": float(film.rate),
+        "size": asdict(film.frame_size),
+        "common_frame": None if frame is None else frame.source,
+        "panels": panels,
+    }
+    show(document, parsed.json, lambda: _print(film, panels, parsed))
+    return 0
+
+
+def tell(num_drawn: int, num_wanted: int) -> None:
+    """One line on a terminal, overwritten; nothing elsewhere."""
+    if sys.stderr.isatty():
+        end = "\n" if num_drawn == num_wanted else ""
+        print(f"\rdrawing {num_drawn} of {num_wanted}", end=end, file=sys.stderr, flush=True)
+
+
+def _print(film: "Film", panels: list[dict[str, Any]], parsed: Arguments) -> None:
+    print(f"{film.recording.spec.task}, seed {parsed.seed}, as far as the film shows it")
+    columns = {
+        "": "name",
+        "return": "average_return",
+        "J": "smoothness_j",
+        "E|da|": "action_fluctuation",
+        "steps": "num_steps",
+        "episodes": "num_episodes",
+    }
+    print_table([*columns], [[panel[key] for key in columns.values()] for panel in panels])
+    size = film.frame_size
+    print(
+        f"video: {parsed.out} ({film.num_frames / film.rate:.1f} s, {size.width}x{size.height}, "
+        f"{float(film.rate):.4g} frames per second)"
+    )
+    if parsed.still is not None:
+        print(f"picture: {parsed.still}")
