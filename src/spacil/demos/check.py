@@ -71,7 +71,7 @@ def check_demonstrations(
     *,
     allow_env_mismatch: bool = False,
 ) -> DemoReport:
-    """The report on demonstrations for the task `spec`, or on their own.
+    """Report on demonstrations for the task `spec`, or on their own.
 
     `reset_states` [K, S], some tens of starts of the task, help to tell another task's states.
     """
@@ -132,7 +132,7 @@ def demos_for_training(
 
 
 def report_lines(report: DemoReport) -> list[str]:
-    """The report as plain text."""
+    """Format the report as plain text."""
     task = shown(report.task or "an unnamed task")
     lines = [
         f"{report.source}: {count(report.num_episodes, 'episode')}, "

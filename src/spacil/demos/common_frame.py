@@ -19,9 +19,9 @@ from spacil.nets.normalizer import STD_FLOOR
 from spacil.storage import content_hash
 
 FRAME_PREFIX = "frame."
-"""Of the frame's tensors among those of a checkpoint or a policy file"""
+"""Prefix of the frame's tensors in a checkpoint or a policy file."""
 FRAME_KEY = "common_frame"
-"""Of the frame among the entries of their documents"""
+"""Key of the frame in their documents."""
 
 _STD = f"{FRAME_PREFIX}std"
 _MAX_SOURCE_LENGTH = 200
@@ -44,9 +44,9 @@ class CommonFrame:
     """Standard deviations of demonstrated states, and where they are from."""
 
     std: Tensor
-    """[S] float64, raw units"""
+    """[S] float64, in raw units."""
     source: str
-    """In words, without a path: equal runs in different folders keep equal frames"""
+    """Words without a path: equal runs in different folders keep equal frames."""
 
     def __post_init__(self) -> None:
         is_vector = self.std.ndim == 1 and self.std.dtype == torch.float64
@@ -58,7 +58,7 @@ class CommonFrame:
 
     @classmethod
     def of(cls, demos: Demonstrations, source: str | None = None) -> "CommonFrame":
-        """That of demonstrations as given, without the episodes that are not finite."""
+        """Measure the finite episodes of demonstrations as they were given."""
         task = demos.metadata.task or "an unnamed task"
         words = f"{demos.num_episodes} episodes, hash {demos.content_hash[:8]}"
         std = demos.without_nonfinite_episodes().state_std
@@ -84,24 +84,24 @@ class CommonFrame:
 
     @property
     def content_hash(self) -> str:
-        """Of the numbers alone."""
+        """Hash of the numbers alone."""
         return content_hash({"std": self.std}, {})
 
     def is_same_as(self, other: "CommonFrame") -> bool:
-        """Up to rounding, which differs between machines."""
+        """Compare up to rounding, which differs between machines."""
         is_same_size = self.num_states == other.num_states
         return is_same_size and torch.allclose(self.std, other.std, rtol=1e-9, atol=0)
 
 
 def bundled_frame(task: str | None) -> CommonFrame | None:
-    """That of the demonstrations bundled with a task; None for a task without any."""
+    """Return the frame of the demonstrations bundled with a task; None without any."""
     if task not in bundled_demos():
         return None
     return CommonFrame.of(load_demos(str(task)), f"bundled demonstrations of {task}")
 
 
 def recorded_evaluation(demos: Demonstrations, frame: CommonFrame) -> Mapping[str, Any]:
-    """The demonstrator's own evaluation as its file keeps it, if its J is one of this frame.
+    """Return the demonstrator's own evaluation from its file, if its J is one of this frame.
 
     It was measured in the frame of the whole file, so it says nothing about edited
     demonstrations or in the frame of others: empty then.
@@ -116,10 +116,10 @@ def recorded_evaluation(demos: Demonstrations, frame: CommonFrame) -> Mapping[st
 def demonstrator_row(
     demos: Demonstrations | None, frame: CommonFrame | None, task: str
 ) -> dict[str, float | None] | None:
-    """Return and smoothness, beside a run on these demonstrations in this common frame.
+    """Collect the demonstrator's numbers, in the frame of a run that learned from it.
 
-    Whoever is shown in part, thinned or under noise stays as smooth as before: J is the one of the
-    whole record, where that is known and its J is in this frame. None: not known.
+    A demonstrator that is shown in part, thinned or under noise stays as smooth as before: J is the
+    one of the whole record, where that is known and in this frame. None: not known.
     """
     if demos is None or frame is None or demos.returns is None:
         return None
@@ -139,19 +139,19 @@ def demonstrator_row(
 
 
 def frame_tensors(frame: CommonFrame | None) -> dict[str, Tensor]:
-    """What a file keeps among its tensors."""
+    """Tensors that a file keeps."""
     return {} if frame is None else {_STD: frame.std.cpu().contiguous()}
 
 
 def frame_document(frame: CommonFrame | None) -> dict[str, str] | None:
-    """What a file keeps in its document, under `FRAME_KEY`."""
+    """Entry that a file keeps in its document, under `FRAME_KEY`."""
     return None if frame is None else {"source": frame.source, "hash": frame.content_hash}
 
 
 def read_frame(
     tensors: Mapping[str, Tensor], document: Mapping[str, Any], file: object
 ) -> CommonFrame | None:
-    """The frame among a file's tensors and entries; None in files from before there was one."""
+    """Find the frame among a file's tensors and entries; None where it has none."""
     std, entry = tensors.get(_STD), document.get(FRAME_KEY)
     if std is None and entry is None:
         return None
@@ -165,11 +165,11 @@ def read_frame(
 
 
 def _printable(words: str) -> str:
-    """Names come from files: no line breaks, no terminal escapes, no end of it."""
+    """Replace line breaks and terminal escapes, which a name may hold, and shorten it."""
     plain = "".join(letter if letter.isprintable() else "?" for letter in words)
     return plain[:_MAX_SOURCE_LENGTH]
 
 
 def without_frame(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The other tensors of a file."""
+    """Leave out the frame's tensors."""
     return {name: value for name, value in tensors.items() if not name.startswith(FRAME_PREFIX)}

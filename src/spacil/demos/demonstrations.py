@@ -70,7 +70,7 @@ class Demonstrations:
         metadata: DemoMetadata | None = None,
         source: str = "demonstrations",
     ) -> "Demonstrations":
-        """A record from one array per episode: as many observations as actions, or one more.
+        """Make a record of one array per episode: as many observations as actions, or one more.
 
         `executed_actions` are those the env was given; `actions` the expert's unclipped ones,
         where known; `next_observations` with `next_is_terminal` what followed thinned steps.
@@ -96,7 +96,7 @@ class Demonstrations:
     def from_tensors(
         cls, tensors: Mapping[str, Any], metadata: DemoMetadata, source: str
     ) -> "Demonstrations":
-        """A record from flat arrays or tensors, as `tensors` returns them."""
+        """Make a record of flat arrays or tensors, as `tensors` returns them."""
         unknown = sorted(tensors.keys() - FIELDS.keys() - {"episode_lengths"})
         missing = {"observations", "executed_actions", "episode_lengths"} - tensors.keys()
         if unknown or missing:
@@ -131,7 +131,7 @@ class Demonstrations:
 
     @classmethod
     def concatenate(cls, parts: Sequence["Demonstrations"]) -> "Demonstrations":
-        """The episodes of all parts in order; the parts must come from one env.
+        """Put the episodes of all parts in a row; the parts must come from one env.
 
         Optional tensors stay when every part has them; what is left out is recorded.
         """
@@ -269,14 +269,14 @@ class Demonstrations:
         return float((totals[is_long] / (lengths[is_long] - 1)).mean())
 
     def tensors(self) -> dict[str, Tensor]:
-        """The flat tensors that are there, by field name, as files hold them."""
+        """Return the flat tensors that are there, by field name, as files hold them."""
         flags = {"terminations": self.terminations, "truncations": self.truncations}
         flat = {name: self._flat(name) for name in FIELDS if name not in flags}
         flat |= {**flags, "episode_lengths": self.episode_lengths}
         return {name: tensor for name, tensor in flat.items() if tensor is not None}
 
     def expert_batch(self, which: ActionKind) -> ExpertBatch:
-        """All steps, with raw or executed actions; never one for the other."""
+        """Return all steps, with raw or executed actions; never one for the other."""
         if which not in get_args(ActionKind):
             raise ConfigError(f"no action kind '{which}'; choose raw or executed")
         actions = self.executed_actions if which == "executed" else self.actions
@@ -292,7 +292,7 @@ class Demonstrations:
     # --- parts and variations of it
 
     def first(self, num_episodes: int, start: int = 0) -> "Demonstrations":
-        """So many episodes from episode `start` on; more than there are is refused."""
+        """Keep so many episodes from episode `start` on; more than there are is refused."""
         if num_episodes < 1:
             raise ConfigError(f"cannot keep {num_episodes} episodes; ask for 1 or more")
         if start < 0:
@@ -311,7 +311,7 @@ class Demonstrations:
         return replace(self, episodes=chosen, metadata=metadata)
 
     def subsample(self, every: int, offset: int = 0) -> "Demonstrations":
-        """Every n-th step of each episode, from step `offset`; returns and ends are kept.
+        """Keep every n-th step of each episode, from step `offset`; returns and ends are kept.
 
         Fewer and less similar steps from the same episodes, as in the GAIL paper's experiments.
         What followed each kept step is kept beside it.
@@ -331,7 +331,7 @@ class Demonstrations:
         return replace(self, episodes=thinned, metadata=metadata)
 
     def without_nonfinite_episodes(self) -> "Demonstrations":
-        """The episodes whose observations and actions are all finite; the rest is recorded."""
+        """Keep the episodes whose observations and actions are all finite; record the others."""
         is_bad = [not episode.is_finite() for episode in self.episodes]
         if not any(is_bad):
             return self
@@ -341,7 +341,7 @@ class Demonstrations:
         return replace(self, episodes=kept, metadata=metadata)
 
     def without(self, names: Iterable[str]) -> "Demonstrations":
-        """The record without some optional tensors."""
+        """Leave out some optional tensors."""
         left_out = [name for name in names if self._flat(name) is not None]
         if not left_out:
             return self
@@ -350,7 +350,7 @@ class Demonstrations:
         return replace(self, episodes=episodes, metadata=metadata)
 
     def with_observation_noise(self, noise: float, seed: int) -> "Demonstrations":
-        """Gaussian noise on every observation, `noise` standard deviations of its column.
+        """Add Gaussian noise to every observation, `noise` standard deviations of its column.
 
         Actions stay those taken in the undisturbed state, as a sensor would see it. The successors
         of a thinned record are observations of their own, with draws of their own.
@@ -377,7 +377,7 @@ class Demonstrations:
         )
 
     def _flat(self, name: str) -> Tensor | None:
-        """The tensors of one field, all episodes in a row; one row each of a start state."""
+        """Join one field of all episodes; a start state gives one row each."""
         parts = [getattr(episode, name) for episode in self.episodes]
         if parts[0] is None:
             return None

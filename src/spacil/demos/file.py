@@ -68,7 +68,7 @@ FORMATS = {
 
 
 def load_demos(source: str | Path) -> Demonstrations:
-    """Demonstrations from anywhere: a file or folder of any format, `minari:ID`, or a task's name.
+    """Load demonstrations: a file or folder of any format, `minari:ID`, or a task's name.
 
     `load_demos("Hopper-v4")` loads the bundled ones of a task.
     """
@@ -126,7 +126,7 @@ def save_demos(demos: Demonstrations, target: str | Path, form: str | None = Non
 
 
 def left_out(demos: Demonstrations, form: str) -> list[str]:
-    """The tensors of a record that a format has no place for."""
+    """Name the tensors of a record that a format has no place for."""
     names = () if form == "native" else FORMATS[form].leaves_out
     return [name for name in names if name in demos.tensors()]
 
@@ -159,12 +159,12 @@ def require_savable(target: str | Path, form: str | None = None) -> str:
 
 
 def bundled_demos() -> dict[str, Traversable]:
-    """The packaged demonstrations by task name."""
+    """Packaged demonstrations by task name."""
     return bundled_files(NATIVE_SUFFIX)
 
 
 def bundled_files(suffix: str) -> dict[str, Traversable]:
-    """The packaged files whose name is a task's and this suffix, by task name."""
+    """Packaged files whose name is a task's and this suffix, by task name."""
     assets = files("spacil") / "demos" / "assets"
     if not assets.is_dir():
         return {}

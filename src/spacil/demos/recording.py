@@ -33,7 +33,7 @@ def record_demonstrations(
     provenance: Mapping[str, Any],
     on_progress: OnProgress | None = None,
 ) -> Demonstrations:
-    """Whole episodes of `act`: wave 0 of every env in env order, then wave 1, and so on.
+    """Record whole episodes of `act`: wave 0 of every env in env order, then wave 1, and so on.
 
     The env executes the action clipped to its bounds; both forms are stored. The record depends
     on the env's seeds, its number of envs and `act` alone.
