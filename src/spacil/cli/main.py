@@ -200,7 +200,7 @@ def _log_on_stderr() -> Iterator[None]:
     Not everything: the simulator's remarks on its model files belong in a log, not on a terminal.
     """
     library = logging.getLogger("spacil")
-    rooms = [logging.getLogger(f"spacil.{room}") for room in ("training", "runs", "engine")]
+    rooms = [logging.getLogger(f"spacil.{room}") for room in ("learning", "runs", "engine")]
     handler = logging.StreamHandler()
     handler.setFormatter(_PrintableFormatter("spacil: %(message)s"))
     former_levels = [room.level for room in rooms]

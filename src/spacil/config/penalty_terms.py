@@ -173,16 +173,16 @@ def parse_term(word: str) -> WeightedTerm:
     """The term in `NAME[=WEIGHT][:argument=value...]`."""
     head, *rest = word.split(":")
     name, separator, text = head.partition("=")
-    if name not in POLICY_PENALTIES:
+    kind = POLICY_PENALTIES.get(name)
+    if kind is None:
         raise ConfigError(
             f"--penalty {word}: there is no penalty {name!r}; there are "
             f"{', '.join(POLICY_PENALTIES)}. A function of your own is passed from Python, "
             "penalty={my_function: 0.1}; before a run with one is loaded or resumed, call "
             "spacil.register_penalty(my_function)"
         )
-    kind = POLICY_PENALTIES[name]
-    weight = _number(text) if separator else kind.default_weight
-    if weight is None:
+    weight = _value_of(text, 0.0) if separator else kind.default_weight
+    if not isinstance(weight, float):
         raise ConfigError(f"--penalty {word}: expected NAME=WEIGHT with a weight of 0 or more")
     given = parse_arguments(rest, {**kind.arguments, **_SIGMA}, f"--penalty {word}")
     return WeightedTerm(name, weight, given)
@@ -192,24 +192,17 @@ def parse_arguments(
     words: Sequence[str], known: Arguments, where: str
 ) -> tuple[tuple[str, float | str], ...]:
     """The arguments in `key=value` words that differ from their defaults, in the table's order."""
-    given: dict[str, float | str] = {}
+    given, usual = {}, all_arguments(known)
     for word in words:
         key, _, text = word.partition("=")
         if key not in known:
             close = difflib.get_close_matches(key, known, n=1) or known
             raise ConfigError(f"{where}: no argument {key!r} here; it takes {', '.join(close)}")
-        default, number = known[key], _number(text)
-        if isinstance(default, tuple):
-            if text not in default:
-                raise ConfigError(f"{where}: {key} is {text!r}, expected {', '.join(default)}")
-            given[key] = text
-        elif number is None or (number == 0 and key not in ("temporal", "spatial")):
-            raise ConfigError(f"{where}: {key} is {text!r}, expected a number above 0")
-        elif isinstance(default, int) and number % 1:
-            raise ConfigError(f"{where}: {key} is {text!r}, expected a whole number")
-        else:
-            given[key] = type(default)(number)
-    usual = all_arguments(known)
+        default, given[key] = known[key], _value_of(text, known[key])
+        if given[key] is None or (given[key] == 0 and key not in ("temporal", "spatial")):
+            number = f"a {'whole ' * isinstance(default, int)}number above 0"
+            expected = ", ".join(default) if isinstance(default, tuple) else number
+            raise ConfigError(f"{where}: {key} is {text!r}, expected {expected}")
     return tuple((key, given[key]) for key in known if given.get(key, usual[key]) != usual[key])
 
 
@@ -221,13 +214,16 @@ def all_arguments(
     return usual | dict(given)
 
 
-def _number(text: str) -> float | None:
-    """A finite number of 0 or more; None for anything else."""
+def _value_of(text: str, default: float | tuple[str, ...]) -> Any:
+    """A word of the default's, or a finite number of 0 or more of its type; None for others."""
+    if isinstance(default, tuple):
+        return text if text in default else None
     try:
         number = float(text)
     except ValueError:
         return None
-    return number if 0 <= number < math.inf else None
+    fits = 0 <= number < math.inf and number == type(default)(number)
+    return type(default)(number) if fits else None
 
 
 def words_of(penalty: object) -> tuple[str, ...]:
@@ -236,28 +232,23 @@ def words_of(penalty: object) -> tuple[str, ...]:
     A mapping of names (or functions of your own) to weights, or words as on the command line. A
     function becomes a row of the table under its own name, for this process.
     """
-    if isinstance(penalty, Mapping):
-        return tuple(_word(term, weight) for term, weight in penalty.items())
     if isinstance(penalty, str):
         return tuple(penalty.split())
     if isinstance(penalty, list | tuple):
         return tuple(penalty)
-    raise ConfigError(
-        f'penalty is {penalty!r}, expected a mapping such as {{"exact": 0.1, "cats": 1}}'
-    )
-
-
-def _word(term: object, weight: object) -> str:
-    """`caps=1.0:noise=0.3` of `"caps:noise=0.3"` or of a function, and a weight of any type."""
-    if not isinstance(term, str):
-        if not callable(term):
+    if not isinstance(penalty, Mapping):
+        raise ConfigError(
+            f'penalty is {penalty!r}, expected a mapping such as {{"exact": 0.1, "cats": 1}}'
+        )
+    words = []
+    for term, weight in penalty.items():
+        if not isinstance(term, str) and not callable(term):
             raise ConfigError(f"penalty {term!r}: expected a name or a function")
-        term = register_penalty(term)
-    # numpy's numbers write their type beside their value
-    is_number = isinstance(weight, numbers.Real) and not isinstance(weight, bool)
-    text = repr(float(weight)) if is_number else str(weight)  # type: ignore[arg-type]  # is_number
-    name, *arguments = term.split(":")
-    return ":".join([f"{name}={text}", *arguments])
+        name, *arguments = (term if isinstance(term, str) else register_penalty(term)).split(":")
+        # numpy's numbers write their type beside their value
+        is_number = isinstance(weight, numbers.Real) and not isinstance(weight, bool)
+        words.append(":".join([f"{name}={float(weight) if is_number else weight}", *arguments]))
+    return tuple(words)
 
 
 def register_penalty(function: Callable[..., Any], name: str | None = None) -> str:
@@ -279,7 +270,8 @@ def register_penalty(function: Callable[..., Any], name: str | None = None) -> s
             f"a penalty named {name!r} exists already: give your function another name"
         )
     parameters = inspect.signature(function).parameters
-    reads_weights = _is_keyword_only(parameters.get("weights"))
+    by_name = parameters.get("weights")
+    reads_weights = by_name is not None and by_name.kind is by_name.KEYWORD_ONLY
     num_parameters = len(parameters) - reads_weights
     if num_parameters not in (2, 3):
         raise ConfigError(
@@ -291,7 +283,3 @@ def register_penalty(function: Callable[..., Any], name: str | None = None) -> s
         1.0, "a function of your own", function, rows, reads_weights=reads_weights
     )
     return name
-
-
-def _is_keyword_only(parameter: inspect.Parameter | None) -> bool:
-    return parameter is not None and parameter.kind is inspect.Parameter.KEYWORD_ONLY
