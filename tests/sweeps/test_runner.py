@@ -29,9 +29,6 @@ class OneByOne:
     active: list[PlannedRun] = field(default_factory=list)
     over: list[tuple[PlannedRun, Ending]] = field(default_factory=list)
 
-    def has_room(self) -> bool:
-        return not self.active
-
     def start(self, run: PlannedRun) -> None:
         self.starts.append(run)
         self.over.append((run, self.attempt(run, self.starts.count(run))))

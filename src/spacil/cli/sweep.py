@@ -23,15 +23,14 @@ if TYPE_CHECKING:
     from spacil.sweeps.folder import RunState, SweepFolder
     from spacil.sweeps.plan import Grid, PlannedRun
 
-_ABOUT = (
-    "Run every combination of algorithms, tasks, settings and seeds, each in a run folder of its "
-    "own. The same command goes on where it stopped; finished runs are never computed again."
-)
-_ABOUT_STATUS = "How far a sweep is, read from its folders alone, from any machine."
-
 
 @dataclass(frozen=True)
 class SweepArguments:
+    """Run every combination of algorithms, tasks, settings and seeds, each in a run folder.
+
+    The same command goes on where it stopped; finished runs are never computed again.
+    """
+
     plan: Annotated[Path | None, tyro.conf.Positional] = None
     """A plan in a JSON or TOML file (algorithms, tasks, seeds, set; or several under grids); or
     `status`."""
@@ -76,17 +75,23 @@ class SweepArguments:
 
 @dataclass(frozen=True)
 class StatusArguments:
+    """Show how far a sweep is, read from its folders alone, from any machine."""
+
     folder: Annotated[Path, tyro.conf.Positional]
     """Folder of the sweep."""
     json: JsonTarget = None
 
 
 def run(arguments: list[str]) -> int:
-    if arguments[:1] == ["status"]:
-        return _status(parse(StatusArguments, arguments[1:], "spacil sweep status", _ABOUT_STATUS))
-    parsed = parse(SweepArguments, arguments, "spacil sweep", _ABOUT)
     from spacil.sweeps.folder import open_sweep, read_sweep, sweep_with
+
+    if arguments[:1] == ["status"]:
+        wanted = parse(StatusArguments, arguments[1:], "spacil sweep status")
+        sweep = read_sweep(wanted.folder)
+        return show_states(sweep, sweep.runs(), wanted.json, jobs=None)
+    parsed = parse(SweepArguments, arguments, "spacil sweep")
     from spacil.sweeps.plan import planned_runs, share
+    from spacil.sweeps.runner import refuse_missing_inputs
     from spacil.user_code import task_named_in_file
 
     if parsed.out is None:
@@ -98,7 +103,10 @@ def run(arguments: list[str]) -> int:
     if not parsed.tasks:  # then a file names them; a list of the folder's runs imports nothing
         for run in planned or ([] if parsed.list else read_sweep(parsed.out).runs()):
             task_named_in_file(run.task, parsed.plan or parsed.out, parsed.task)
-    _refuse_missing_inputs(planned, sweep_with(parsed.out, grids, parsed.fresh_episodes))
+    # Finished runs read nothing any more, so their demonstrations may be gone.
+    states = sweep_with(parsed.out, grids, parsed.fresh_episodes).states(planned)
+    unfinished = [run for run in planned if states[run].state != "finished"]
+    refuse_missing_inputs(unfinished, parsed.out)
     if not parsed.list:
         sweep = open_sweep(parsed.out, grids, parsed.fresh_episodes)
     else:
@@ -133,23 +141,8 @@ def _refuse_engine(parsed: SweepArguments) -> None:
         resolve_device(parsed.device)
 
 
-def _refuse_missing_inputs(planned: "Sequence[PlannedRun]", sweep: "SweepFolder") -> None:
-    """Finished runs read nothing any more, so their demonstrations may be gone."""
-    from spacil.sweeps.inputs import refuse_missing_inputs
-
-    states = sweep.states(planned)
-    refuse_missing_inputs([r for r in planned if states[r].state != "finished"], sweep.path)
-
-
-def _status(parsed: StatusArguments) -> int:
-    from spacil.sweeps.folder import read_sweep
-
-    sweep = read_sweep(parsed.folder)
-    return show_states(sweep, sweep.runs(), parsed.json, jobs=None)
-
-
 def _run(sweep: "SweepFolder", runs: "Sequence[PlannedRun]", parsed: SweepArguments) -> int:
-    from spacil.cli.overview import Overview
+    from spacil.cli.overview import Overview, summary_line
     from spacil.sweeps.runner import run_sweep
 
     with (
@@ -157,8 +150,16 @@ def _run(sweep: "SweepFolder", runs: "Sequence[PlannedRun]", parsed: SweepArgume
         Overview(sweep, runs, engine.capacity, is_live=sys.stderr.isatty()) as overview,
     ):
         outcome = run_sweep(sweep, runs, engine, overview.report, overview.refresh)
-    document = _document(sweep, outcome.states)
-    show(document, parsed.json, lambda: _print_ending(outcome.states, sweep))
+
+    def print_ending() -> None:
+        print(summary_line(outcome.states, 0))
+        for run, state in outcome.states.items():
+            if state.state == "failed":
+                print(f"  failed: {run.name}: {state.reason}")
+                print(f"          log: {sweep.log(run)}")
+        print(f"sweep folder: {sweep.path}")
+
+    show(_document(sweep, outcome.states), parsed.json, print_ending)
     if outcome.signal_code:
         print("interrupted; the same command goes on", file=sys.stderr)
     return outcome.exit_code
@@ -166,7 +167,7 @@ def _run(sweep: "SweepFolder", runs: "Sequence[PlannedRun]", parsed: SweepArgume
 
 @contextlib.contextmanager
 def _engine(sweep: "SweepFolder", parsed: SweepArguments) -> "Iterator[Engine]":
-    from spacil.sweeps.engine import JobOptions
+    from spacil.sweeps.engine import JobOptions, LocalEngine
 
     options = JobOptions(parsed.jobs, parsed.threads_per_job, parsed.device)
     if parsed.engine == "ray":
@@ -175,9 +176,7 @@ def _engine(sweep: "SweepFolder", parsed: SweepArguments) -> "Iterator[Engine]":
         with ray_engine(sweep, options, parsed.ray_address, parsed.lost_after) as engine:
             yield engine
         return
-    from spacil.sweeps.local import local_engine
-
-    yield local_engine(sweep, options)
+    yield LocalEngine(sweep, options)
 
 
 def _grids(parsed: SweepArguments) -> "list[Grid]":
@@ -292,14 +291,3 @@ def _document(sweep: "SweepFolder", states: "Mapping[PlannedRun, RunState]") -> 
             for run, state in states.items()
         ],
     }
-
-
-def _print_ending(states: "Mapping[PlannedRun, RunState]", sweep: "SweepFolder") -> None:
-    from spacil.cli.overview import summary_line
-
-    print(summary_line(states, 0))
-    for run, state in states.items():
-        if state.state == "failed":
-            print(f"  failed: {run.name}: {state.reason}")
-            print(f"          log: {sweep.log(run)}")
-    print(f"sweep folder: {sweep.path}")

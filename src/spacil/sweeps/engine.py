@@ -1,4 +1,4 @@
-"""The seam for engines: where the processes of a sweep's runs are started.
+"""Engines: where the processes of a sweep's runs are started.
 
 Each holds one end of a pipe as its stdin. That pipe ends with the process at the other end, however
 that ends, and the run then saves and stops (`cli/job.py`).
@@ -6,12 +6,14 @@ that ends, and the run then saves and stops (`cli/job.py`).
 
 import os
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from spacil import storage
+from spacil.config.settings import num_cores
 from spacil.errors import RunDirError
 from spacil.runs.folder import make_folder
 from spacil.sweeps.folder import SweepFolder
@@ -55,10 +57,6 @@ class Engine(Protocol):
         """The runs that it computes now"""
         ...
 
-    def has_room(self) -> bool:
-        """Whether one more run can start now."""
-        ...
-
     def start(self, run: PlannedRun) -> None: ...
 
     def ended(self) -> list[tuple[PlannedRun, Ending]]:
@@ -74,7 +72,45 @@ class Engine(Protocol):
         ...
 
 
-def spawn(command: Sequence[str], log: Path, num_threads: int) -> "subprocess.Popen[bytes]":
+class LocalEngine:
+    """The engine of one machine: each run in a process of its own, a few at a time.
+
+    With `jobs` 0: one process per core, or a single one where they share a GPU.
+    """
+
+    most_attempts = 2
+
+    def __init__(self, sweep: SweepFolder, options: JobOptions) -> None:
+        self.sweep, self.options = sweep, options
+        self.capacity = options.jobs or (num_cores() if options.device == "cpu" else 1)
+        self._processes: dict[PlannedRun, subprocess.Popen[bytes]] = {}
+
+    @property
+    def active(self) -> list[PlannedRun]:
+        return list(self._processes)
+
+    def start(self, run: PlannedRun) -> None:
+        command = [sys.executable, "-m", *job_words(self.sweep, run, self.options)]
+        log = self.sweep.log(run)
+        self._processes[run] = spawn(command, log, self.options.threads_per_job)
+
+    def ended(self) -> list[tuple[PlannedRun, Ending]]:
+        over = [run for run, process in self._processes.items() if process.poll() is not None]
+        return [(run, Ending(wait_for(self._processes.pop(run)))) for run in over]
+
+    def takes_over(self, run: PlannedRun) -> bool:
+        """Never: on one machine the lock of a dead process is free, and a stopped one may go on."""
+        return False
+
+    def stop(self, signal_number: int) -> None:
+        for process in self._processes.values():
+            process.send_signal(signal_number)
+        for process in self._processes.values():
+            wait_for(process)
+        self._processes.clear()
+
+
+def spawn(command: Sequence[str], log: Path, num_threads: int) -> subprocess.Popen[bytes]:
     """Start a command in a session of its own: Ctrl-C reaches it through this process, once."""
     make_folder(log.parent)
     environment = os.environ | {"OMP_NUM_THREADS": str(num_threads)}
@@ -89,7 +125,7 @@ def spawn(command: Sequence[str], log: Path, num_threads: int) -> "subprocess.Po
         )
 
 
-def wait_for(process: "subprocess.Popen[bytes]") -> int:
+def wait_for(process: subprocess.Popen[bytes]) -> int:
     """Its exit code, with this side's end of the pipe closed."""
     code = process.wait()
     assert process.stdin is not None

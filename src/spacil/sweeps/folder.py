@@ -113,7 +113,7 @@ class SweepFolder:
     def _state(self, run: PlannedRun) -> RunState:
         run_dir = self.run_dir(run)
         progress = _progress(run_dir / "metrics.jsonl") | {"iterations": _iterations(run)}
-        facts, failure = self._facts(run), _document(self.failure(run))
+        facts, failure = self._facts(run), self._failure(run)
         is_trained = facts is not None and facts.status == "finished"
         if facts is not None and is_trained and has_fresh(facts.fresh, self.fresh_episodes):
             return RunState("finished", **progress)
@@ -131,6 +131,11 @@ class SweepFolder:
         state = "failed" if facts.status == "failed" else "interrupted"
         return RunState(state, reason=facts.reason, **progress)
 
+    def _failure(self, run: PlannedRun) -> dict[str, Any]:
+        path = self.failure(run)
+        document = storage.read_json(path) if path.is_file() else {}
+        return document if isinstance(document, dict) else {}
+
     def _facts(self, run: PlannedRun) -> RunFacts | None:
         run_dir = self.run_dir(run)
         return read_run(run_dir) if (run_dir / RUN_FILE).is_file() else None
@@ -147,11 +152,18 @@ def open_sweep(path: Path, grids: Sequence[Grid], fresh_episodes: int | None = N
         if not grids:
             raise RunDirError(f"{str(path)!r} holds no sweep ({PLAN} is missing)")
         make_folder(path)
-        _refuse_other_folder(path)
+        with storage.os_errors_as(RunDirError, "list", path):
+            names = {entry.name for entry in path.iterdir()} - {PLAN_LOCK, DEMONSTRATIONS}
+        if any(not storage.is_leftover(name) for name in names):
+            raise RunDirError(f"{str(path)!r} is not empty and holds no sweep: choose another -o")
     with storage.os_errors_as(RunDirError, "lock", path / PLAN_LOCK):
         lock = os.open(path / PLAN_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
-        _wait_for(lock, path)
+        deadline = time.monotonic() + _LOCK_SECONDS
+        while not storage.try_lock(lock):
+            if time.monotonic() > deadline:
+                raise RunDirError(f"{str(path / PLAN_LOCK)!r} is held by another process")
+            time.sleep(0.05)
         sweep = sweep_with(path, grids, fresh_episodes)
         document = {
             "format": FORMAT,
@@ -197,27 +209,22 @@ def seconds_left(states: Mapping[PlannedRun, RunState], jobs: int) -> float | No
     A run that has not started is taken to be as fast as the others of its algorithm and task, or
     of its task, or as all.
     """
-    open_runs = {run: s for run, s in states.items() if s.state not in ("finished", "failed")}
+    paces = {r: s.seconds_per_iteration for r, s in states.items() if s.seconds_per_iteration}
     left = []
-    for run, state in open_runs.items():
-        pace = state.seconds_per_iteration or _pace_like(run, states)
-        if pace is None:
+    for run, state in states.items():
+        if state.state in ("finished", "failed"):
+            continue
+        if not paces:
             return None
-        left.append(pace * max(state.iterations - state.iteration, 0))
+
+        def kinship(other: PlannedRun, run: PlannedRun = run) -> tuple[bool, ...]:
+            is_of_task = other.task == run.task
+            return other == run, is_of_task and other.algorithm == run.algorithm, is_of_task
+
+        nearest = max(map(kinship, paces))
+        alike = [pace for other, pace in paces.items() if kinship(other) == nearest]
+        left.append(sum(alike) / len(alike) * max(state.iterations - state.iteration, 0))
     return max(sum(left) / max(jobs, 1), max(left, default=0.0))
-
-
-def _pace_like(run: PlannedRun, states: Mapping[PlannedRun, RunState]) -> float | None:
-    known = [(o, s.seconds_per_iteration) for o, s in states.items() if s.seconds_per_iteration]
-    for is_alike in (
-        lambda other: (other.algorithm, other.task) == (run.algorithm, run.task),
-        lambda other: other.task == run.task,
-        lambda other: True,
-    ):
-        paces = [pace for other, pace in known if is_alike(other)]
-        if paces:
-            return sum(paces) / len(paces)
-    return None
 
 
 @functools.cache
@@ -253,14 +260,6 @@ def _progress(metrics: Path) -> dict[str, Any]:
     }
 
 
-def _document(path: Path) -> dict[str, Any]:
-    """A small JSON file that may not be there yet."""
-    if not path.is_file():
-        return {}
-    document = storage.read_json(path)
-    return document if isinstance(document, dict) else {}
-
-
 def _status_in(facts: RunFacts | None) -> list[str]:
     return [] if facts is None else [facts.status, facts.reason, facts.updated]
 
@@ -278,18 +277,3 @@ def _owner(run_dir: Path) -> tuple[str, str, bool]:
 
 def _flat(run: PlannedRun) -> str:
     return run.name.replace("/", "--")
-
-
-def _wait_for(lock: int, path: Path) -> None:
-    deadline = time.monotonic() + _LOCK_SECONDS
-    while not storage.try_lock(lock):
-        if time.monotonic() > deadline:
-            raise RunDirError(f"{str(path / PLAN_LOCK)!r} is held by another process: try again")
-        time.sleep(0.05)
-
-
-def _refuse_other_folder(path: Path) -> None:
-    with storage.os_errors_as(RunDirError, "list", path):
-        names = {entry.name for entry in path.iterdir()} - {PLAN_LOCK, DEMONSTRATIONS}
-    if any(not storage.is_leftover(name) for name in names):
-        raise RunDirError(f"{str(path)!r} is not empty and holds no sweep: choose another -o")

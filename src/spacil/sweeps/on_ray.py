@@ -123,9 +123,6 @@ class RayEngine:
     def active(self) -> list[PlannedRun]:
         return list(self._tasks)
 
-    def has_room(self) -> bool:
-        return len(self._tasks) < self.capacity
-
     def start(self, run: PlannedRun) -> None:
         self._lost.pop(run, None)
         task = self._ray.remote(_run_process).options(**self._asks)

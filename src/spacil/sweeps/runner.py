@@ -3,10 +3,11 @@
 Before a run starts, its folder is asked: finished runs are never computed again, and a run that
 another process holds is waited for, and taken over should that process die. The lock of the run
 folder decides, so several sweeps may share one folder. Where processes are started is the engine's
-business (`local.py`, `on_ray.py`). A process that an engine started ends with it: it saves
+business (`engine.py`, `on_ray.py`). A process that an engine started ends with it: it saves
 and stops when its parent is gone, even when that was killed.
 """
 
+import contextlib
 import signal
 import time
 from collections import deque
@@ -14,12 +15,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from spacil.config.algorithms import ALGORITHMS
+from spacil.envs.registry import require_task
 from spacil.errors import RunDirError
+from spacil.learning.intake import found_demonstrations
 from spacil.runs.interruption import EXIT_CODES, Interruption
 from spacil.runs.lock import is_held
 from spacil.sweeps.engine import Ending, Engine
 from spacil.sweeps.folder import RunState, SweepFolder
-from spacil.sweeps.plan import PlannedRun
+from spacil.sweeps.plan import SWEEP_FOLDER, PlannedRun, words_of
 
 SWEEP_PARTIAL = 3
 """Exit code of a sweep that ended while some of its runs failed or were stopped"""
@@ -106,7 +110,7 @@ class _Runner:
             if now >= when:
                 del self.elsewhere[run]
                 self.queue.appendleft(run)
-        while self.queue and self.engine.has_room():
+        while self.queue and len(self.engine.active) < self.engine.capacity:
             self._start(self.queue.popleft())
 
     def _start(self, run: PlannedRun) -> None:
@@ -166,12 +170,28 @@ def _reason(ending: Ending, log: Path) -> str:
     """The run's own last words, or how it ended where it left none."""
     if ending.words or ending.code is None or ending.code < 0:
         return _said(ending)
-    try:
+    lines = []
+    with contextlib.suppress(OSError):
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-50:]
-    except OSError:
-        lines = []
-    said = [line for line in lines if line.startswith("spacil: ")] or [
-        x for x in lines if x.strip()
-    ]
-    words = said[-1].removeprefix("spacil: ") if said and ending.code > 0 else ""
+    said = [line for line in lines if line.startswith("spacil: ")] or [*filter(str.strip, lines)]
+    words = said[-1].removeprefix("spacil: ") if said and ending.code else ""
     return f"{_said(ending)}: {words}" if words else _said(ending)
+
+
+def refuse_missing_inputs(runs: Sequence[PlannedRun], sweep_dir: Path) -> None:
+    """Refuse what `spacil train` would: a task or demonstrations that are not there.
+
+    A file in the sweep's own folder may come later.
+    """
+    for task in dict.fromkeys(run.task for run in runs):
+        require_task(task)
+    seen = set()
+    for run in runs:
+        words = tuple(words_of(dict(run.choices).get("demos", ())))
+        if not ALGORITHMS[run.algorithm].needs_demonstrations or (run.task, words) in seen:
+            continue
+        seen.add((run.task, words))
+        files = [(word, word.replace(SWEEP_FOLDER, str(sweep_dir))) for word in words]
+        sources = [file for word, file in files if word == file or Path(file).exists()]
+        if sources or not words:
+            found_demonstrations(run.config(), run.task, sources)
