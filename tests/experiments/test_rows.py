@@ -1,5 +1,6 @@
 """Rows from the runs of a sweep, and cells from rows."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,8 @@ import pytest
 from generated_runs import write_run
 
 import curves
+import mixing
+import pages
 import recipe
 import returns
 import rows
@@ -178,3 +181,21 @@ def test_each_tier_is_a_table_with_ratios_to_its_own_baseline() -> None:
         "Hopper-v4, whole",
         "Hopper-v4, ablation-whole",
     ]
+
+
+def test_a_script_writes_document_page_and_figure_from_the_runs_of_its_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_sweep(tmp_path, [Grid(("gail",), (TASK,), (0,))], fresh_episodes=0)
+    for run in plan_named("mixing")[:-1]:
+        write_run(tmp_path / run.name, run.algorithm, run.task, run.seed)
+    results = tmp_path / "results"
+    monkeypatch.setattr("sys.argv", ["mixing.py", str(tmp_path), "--results", str(results)])
+    pages.main("mixing", mixing.page_of, rows.collector("mixing", mixing.places, lambda _: "last"))
+    document = json.loads((results / "mixing.json").read_text())
+    assert (document["num_runs"], len(document["runs"])) == (11, 11)
+    assert document["command"] == f"python mixing.py {tmp_path} --results {results}"
+    page = (results / "mixing.md").read_text()
+    assert "| Hopper-v4 | interpolate | 3 | 2890 (2890 to 2890) |" in page
+    assert "seed2: waiting" in page.split("## Missing")[1]
+    assert (results / "mixing.png").is_file()
