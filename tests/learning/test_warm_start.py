@@ -9,9 +9,8 @@ import torch
 from tiny_runs import plain_config
 
 from spacil.config.defaults import default_config
-from spacil.config.flat import with_settings, with_user_settings
+from spacil.config.flat import with_settings
 from spacil.demos.file import load_demos
-from spacil.errors import ConfigError
 from spacil.learning import loop
 from spacil.learning.cloning import WARM_START_FRACTION, clone, cloning_config, start_from_clone
 from spacil.learning.on_policy import OnPolicy
@@ -137,7 +136,9 @@ def test_a_run_goes_on_bit_for_bit_and_does_not_clone_again(
     new_learner: NewLearner, done: int
 ) -> None:
     whole, stopped, resumed = new_learner(), new_learner(), new_learner()
-    loop.train(whole, lambda metrics: None)
+    first: list[dict[str, Any]] = []
+    loop.train(whole, first.append)
+    assert [row.get("seconds_warm_start", 0) > 0 for row in first] == [True, False, False, False]
     loop.train(stopped, lambda metrics: metrics["iteration"] < done)
     resumed.state.restore(stopped.state.tensors(), stopped.state.document())
     rows: list[dict[str, Any]] = []
@@ -145,13 +146,6 @@ def test_a_run_goes_on_bit_for_bit_and_does_not_clone_again(
     assert is_same(parameters(resumed, ""), parameters(whole, ""))
     assert [row["iteration"] for row in rows] == list(range(done + 1, 5))
     assert not any("seconds_warm_start" in row for row in rows)
-
-
-def test_the_time_of_cloning_is_told_with_the_first_iteration(new_learner: NewLearner) -> None:
-    learner, rows = new_learner(), list[dict[str, Any]]()
-    loop.train(learner, rows.append)
-    assert ["seconds_warm_start" in row for row in rows] == [True, False, False, False]
-    assert rows[0]["seconds_warm_start"] > 0
 
 
 def test_cloning_has_a_fraction_of_the_runs_penalties_and_no_target() -> None:
@@ -174,19 +168,6 @@ def test_a_target_moves_no_weight_while_the_policy_waits(new_learner: NewLearner
     learner = new_learner(smoothness_target=0.5, evaluation_interval=100)
     weights = [learner.iterate()["lambda_policy"] for _ in range(WAIT + 2)]
     assert weights[0] == weights[1] == weights[2] != weights[3]
-
-
-@pytest.mark.parametrize("algorithm", ["trpo", "bc"])
-def test_only_imitation_with_an_adversary_starts_from_a_clone(algorithm: Any) -> None:
-    expected = f"--warm-start-epochs: {algorithm} has no such setting; it is for spacil, gail, airl"
-    with pytest.raises(ConfigError, match=expected):
-        with_user_settings(default_config(algorithm, TASK), {"warm_start_epochs": 3})
-
-
-@pytest.mark.parametrize("name", ["warm_start_epochs", "warm_start_iterations"])
-def test_negative_numbers_are_refused(name: str) -> None:
-    with pytest.raises(ConfigError, match="expected 0 or more"):
-        with_settings(default_config("gail", TASK), {name: -1})
 
 
 def test_a_wait_without_a_clone_is_no_wait(new_learner: NewLearner) -> None:

@@ -35,7 +35,7 @@ REQUIRED_SHARE = 0.98
 """Share of the teacher's return above random actions that must be kept, by default."""
 TARGET_TOLERANCE = 1.02
 """Factor above a target that still meets it: two evaluations differ by as much."""
-FIRST_JUDGED_ROUND = 4
+FIRST_MATURE_ROUND = 4
 """Round before which a student falls because it is young, whatever the weights."""
 
 SHARE_STILL_RISING = 0.005
@@ -124,7 +124,7 @@ class ReturnGoal:
         )
 
     def first_searches(self) -> PenaltySearches:
-        """The searches of a new run: without a wish weights grow no further than given."""
+        """The searches of a new run: weights grow beyond those given only towards a target."""
         is_open = self.wants_smoothest or self.target_j or self.target_change
         return PenaltySearches.starting() if is_open else PenaltySearches.starting(highest=1.0)
 
@@ -157,7 +157,7 @@ class ReturnGoal:
     ) -> PenaltySearches:
         """Update the searches from an evaluation; `former` is the one before."""
         exact, cats = searches.exact, searches.cats
-        if new.iteration < FIRST_JUDGED_ROUND or new.share is None:
+        if new.iteration < FIRST_MATURE_ROUND or new.share is None:
             return searches
         if not self.keeps(new.share):
             before = None if former is None else former.share
@@ -223,7 +223,7 @@ class ScoreGoal:
         room = min(max(room, -1.0), 1.0)
         exact, cats = searches.exact, searches.cats
         if room < 0:
-            is_young = new.iteration < FIRST_JUDGED_ROUND
+            is_young = new.iteration < FIRST_MATURE_ROUND
             before = math.inf if former is None else former.score - former.chance
             is_sudden = new.chance > 0 and former is not None and former.chance == 0
             if is_young or is_sudden or score < SCORE_STILL_FALLING * before:
