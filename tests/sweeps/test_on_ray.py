@@ -85,7 +85,7 @@ def start() -> Iterator[Start]:
         process.wait()
 
 
-def wait_until(is_so: Callable[[], bool], seconds: float = 200) -> None:
+def wait_until(is_so: Callable[[], bool], seconds: float = 400) -> None:
     deadline = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < deadline, "waited in vain"

@@ -71,32 +71,46 @@ class PlainProgress:
     def close(self) -> None: ...
 
 
-class LiveProgress:
-    """A bar and the newest figures, redrawn in place."""
+class RedrawnProgress:
+    """The newest figures, redrawn in place: a live table on a terminal, a cell in a notebook."""
+
+    def __init__(self, num_iterations: int) -> None:
+        self._num_iterations = num_iterations
+        self._pace = _Pace(num_iterations)
+        self._evaluated: Metrics = {}
+
+    def update(self, metrics: Metrics) -> None:
+        if metrics.get("average_return") is not None:
+            self._evaluated = metrics
+        shown = {**self._evaluated, **{k: v for k, v in metrics.items() if v is not None}}
+        self._draw(metrics["iteration"], _cells(shown, *self._pace.summary(metrics)))
+
+    def _draw(self, num_done: int, cells: list[tuple[str, str]]) -> None:
+        raise NotImplementedError
+
+    def close(self) -> None: ...
+
+
+class LiveProgress(RedrawnProgress):
+    """A bar and a table on a terminal."""
 
     def __init__(self, num_iterations: int) -> None:
         from rich.console import Console
         from rich.live import Live
 
-        self._num_iterations = num_iterations
-        self._pace = _Pace(num_iterations)
-        self._evaluated: Metrics = {}
+        super().__init__(num_iterations)
         self._live = Live(console=Console(stderr=True), refresh_per_second=8, transient=False)
 
-    def update(self, metrics: Metrics) -> None:
+    def _draw(self, num_done: int, cells: list[tuple[str, str]]) -> None:
         from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.table import Table
 
-        if metrics.get("average_return") is not None:
-            self._evaluated = metrics
-        rate, left = self._pace.summary(metrics)
         table = Table.grid(padding=(0, 3))
-        shown = {**self._evaluated, **{k: v for k, v in metrics.items() if v is not None}}
-        for name, text in _cells(shown, rate, left):
+        for name, text in cells:
             table.add_row(f"[dim]{name}[/dim]", text)
-        bar = ProgressBar(total=self._num_iterations, completed=metrics["iteration"], width=48)
-        header = f"iteration {metrics['iteration']} of {self._num_iterations}"
+        bar = ProgressBar(total=self._num_iterations, completed=num_done, width=48)
+        header = f"iteration {num_done} of {self._num_iterations}"
         # The terminal may be gone, and the run does not need one.
         with contextlib.suppress(OSError):
             # Not earlier: it takes over the terminal, and a run may still be refused.
@@ -108,37 +122,27 @@ class LiveProgress:
             self._live.stop()
 
 
-class NotebookProgress:
-    """The newest figures in one output cell, replaced in place."""
+class NotebookProgress(RedrawnProgress):
+    """One output cell of a notebook."""
 
-    def __init__(self, num_iterations: int) -> None:
-        self._num_iterations = num_iterations
-        self._pace = _Pace(num_iterations)
-        self._evaluated: Metrics = {}
-        self._cell: Any = None
+    _cell: Any = None
 
-    def update(self, metrics: Metrics) -> None:
+    def _draw(self, num_done: int, cells: list[tuple[str, str]]) -> None:
         from IPython.display import HTML, display
 
-        if metrics.get("average_return") is not None:
-            self._evaluated = metrics
-        shown = {**self._evaluated, **{k: v for k, v in metrics.items() if v is not None}}
-        cells = _cells(shown, *self._pace.summary(metrics))
         rows = "".join(
             f"<tr><td>{html.escape(name)}</td><td>{html.escape(text)}</td></tr>"
             for name, text in cells
         )
-        done, total = metrics["iteration"], self._num_iterations
+        total = self._num_iterations
         picture = HTML(
-            f"<progress value={done} max={total}></progress> iteration {done} of {total}"
+            f"<progress value={num_done} max={total}></progress> iteration {num_done} of {total}"
             f"<table>{rows}</table>"
         )
         if self._cell is None:
             self._cell = display(picture, display_id=True)
         else:
             self._cell.update(picture)
-
-    def close(self) -> None: ...
 
 
 def is_notebook() -> bool:
