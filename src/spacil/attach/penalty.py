@@ -10,7 +10,7 @@ the controller of the smoothness target in training (`learning/weight_search.py`
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -79,7 +79,8 @@ class AttachedPenalty:
         states = self._states() if callable(self._states) else self._states
         if self.weight == 0 or states is None or len(states) == 0:
             return
-        parameters = list(_parameters(optimizer))
+        groups = (group["params"] for group in optimizer.param_groups)
+        parameters = [p for group in groups for p in group if p.requires_grad]
         with torch.enable_grad():
             squared = _squared_constants(self._mean_action, _checked(states))
             if not squared.requires_grad:
@@ -158,11 +159,6 @@ def _squared_constants(mean_action: BatchFunction, states: Tensor) -> Tensor:
     """sigma_max^2 at each state [B], with a graph."""
     worst = top_left_vector(batch_jacobian(mean_action, states))
     return squared_slopes(mean_action, states, worst.unsqueeze(0))[0]
-
-
-def _parameters(optimizer: Optimizer) -> Iterator[Tensor]:
-    for group in optimizer.param_groups:
-        yield from (parameter for parameter in group["params"] if parameter.requires_grad)
 
 
 def _checked(states: object) -> Tensor:

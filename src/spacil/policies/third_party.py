@@ -31,7 +31,8 @@ def from_module(module: nn.Module) -> Policy:
     """A torch module that maps raw observations [B, S] to mean actions [B, A]."""
     name = type(module).__name__
     frozen = _frozen_copy(module, name)
-    dtype = _dtype_of(frozen)
+    floats = (p.dtype for p in frozen.parameters() if p.dtype.is_floating_point)
+    dtype = next(floats, torch.float32)
     weights = certifiable_weights(frozen)
     return Policy(
         name=name,
@@ -214,11 +215,6 @@ def _frozen_copy(module: nn.Module, name: str) -> nn.Module:
             "pass a function that calls it instead"
         ) from error
     return frozen.cpu().eval().requires_grad_(False)
-
-
-def _dtype_of(module: nn.Module) -> torch.dtype:
-    floats = (p.dtype for p in module.parameters() if p.dtype.is_floating_point)
-    return next(floats, torch.float32)
 
 
 def _as_tensor(actions: object) -> object:
