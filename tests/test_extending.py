@@ -73,6 +73,8 @@ class Copy:
         if how == " (new)":
             assert not target.exists()
             target.write_text(text)
+        elif how == ": one more class":
+            target.write_text(f"{target.read_text()}\n\n{text}")
         elif how == ": one more import":
             _insert_import(target, text)
         else:

@@ -153,7 +153,7 @@ def as_markdown(docstring: str) -> str:
 def commands_page() -> str:
     """What each verb's --help says."""
     parts = ["# Commands", "```text\n" + command_line.USAGE + "\n```"]
-    for verb, (_, summary) in command_line.VERBS.items():
+    for verb, summary in command_line.VERBS.items():
         parts += [f"## spacil {verb}", f"{summary[0].upper()}{summary[1:]}."]
         parts.append(f"```text\n{_help_of(verb)}\n```")
     return "\n\n".join(parts) + "\n"

@@ -20,7 +20,7 @@ Spacil = Callable[..., Any]
 def test_help_names_every_verb(spacil: Spacil, arguments: list[str]) -> None:
     shown = spacil(*arguments)
     assert (shown.code, shown.err) == (0, "")
-    for verb, (_, summary) in VERBS.items():
+    for verb, summary in VERBS.items():
         assert f"  {verb:<10} {summary}\n" in shown.out
 
 

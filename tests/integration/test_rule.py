@@ -148,7 +148,7 @@ def test_epochs_take_the_place_of_steps() -> None:
 
 def test_a_search_and_a_target_are_refused_together() -> None:
     both = {"smoothness_target": 0.4, "penalty_weight": "auto"}
-    with pytest.raises(ConfigError, match="one of the two finds the weight"):
+    with pytest.raises(ConfigError, match="and so does --smoothness-target"):
         with_user_settings(default_config("spacil", TASK), both)
 
 

@@ -27,8 +27,8 @@ def run(parsed: Arguments) -> int:
     from spacil.config.defaults import default_config
 
     verbs: list[Any] = []
-    for verb, (home, _) in VERBS.items():
-        kind: Any = getattr(importlib.import_module(f"spacil.cli.{home}"), "Arguments", None)
+    for verb in VERBS:
+        kind: Any = getattr(importlib.import_module(f"spacil.cli.{verb}"), "Arguments", None)
         if verb == "train":
             trained = [name for name, row in ALGORITHMS.items() if row.verb == "train"]
             kind = _either(

@@ -21,46 +21,25 @@ from spacil.plain_text import printable
 from spacil.runs.interruption import StoppedBySignal, signals_as_exceptions
 
 VERBS = {
-    "train": ("train", "learn a policy: spacil, gail, airl, trpo or bc"),
-    "resume": ("resume", "go on with a run; its folder knows everything else"),
-    "evaluate": ("evaluate", "return G and smoothness J of a trained policy"),
-    "smoothness": (
-        "smoothness",
-        "how smooth any policy is: a run, a torch module, ONNX, a function",
-    ),
-    "sweep": (
-        "sweep",
-        "every combination of algorithms, tasks, settings and seeds; goes on where it stopped",
-    ),
-    "compare": (
-        "compare",
-        "runs side by side, over seeds, with intervals and the paper's numbers",
-    ),
-    "report": (
-        "report",
-        "a page that opens offline: tables, curves, fronts and videos of runs",
-    ),
-    "smooth": ("smooth", "any policy in, a smooth one out: distilled in closed loop"),
-    "diagnose": ("diagnose", "why does my robot shake? findings, evidence, remedies"),
-    "export": ("export", "a policy as files for a robot: ONNX, a C header, a self-test"),
-    "video": (
-        "video",
-        "policies side by side, their actions beneath: mp4 or GIF",
-    ),
-    "watch": ("watch", "a policy in MuJoCo's viewer, where there is a display"),
-    "demos": ("demos", "demonstrations: collect, import, export, check, show"),
-    "experiment": (
-        "experiment",
-        "an experiment of an installed package; the paper's are in experiments/",
-    ),
-    "tasks": ("tasks", "the built-in tasks, with sizes and the paper's settings"),
-    "doctor": (
-        "doctor",
-        "is this machine fit to train on? versions, cores, disk, GPU, and a short self-test",
-    ),
-    "completion": ("completion", "a script that completes the command in your shell"),
+    "train": "learn a policy: spacil, gail, airl, trpo or bc",
+    "resume": "go on with a run; its folder knows everything else",
+    "evaluate": "return G and smoothness J of a trained policy",
+    "smoothness": "how smooth any policy is: a run, a torch module, ONNX, a function",
+    "sweep": "every combination of algorithms, tasks, settings and seeds; goes on where it stopped",
+    "compare": "runs side by side, over seeds, with intervals and the paper's numbers",
+    "report": "a page that opens offline: tables, curves, fronts and videos of runs",
+    "smooth": "any policy in, a smooth one out: distilled in closed loop",
+    "diagnose": "why does my robot shake? findings, evidence, remedies",
+    "export": "a policy as files for a robot: ONNX, a C header, a self-test",
+    "video": "policies side by side, their actions beneath: mp4 or GIF",
+    "watch": "a policy in MuJoCo's viewer, where there is a display",
+    "demos": "demonstrations: collect, import, export, check, show",
+    "experiment": "an experiment of an installed package; the paper's are in experiments/",
+    "tasks": "the built-in tasks, with sizes and the paper's settings",
+    "doctor": "is this machine fit to train on? versions, cores, disk, GPU, and a short self-test",
+    "completion": "a script that completes the command in your shell",
 }
-"""Verb -> its module below `spacil.cli` (class `Arguments`, function `run`), and its summary."""
+"""Verb, which is a module here (class `Arguments`, function `run`) -> its summary."""
 
 USAGE = "\n".join(
     [
@@ -68,7 +47,7 @@ USAGE = "\n".join(
         "",
         "Learn smooth controllers from demonstrations, and measure how smooth any controller is.",
         "",
-        *(f"  {verb:<10} {summary}" for verb, (_, summary) in VERBS.items()),
+        *(f"  {verb:<10} {summary}" for verb, summary in VERBS.items()),
         "",
         "  --version  print the version",
         "  --debug    show the traceback of an error (any verb)",
@@ -123,7 +102,7 @@ def run(arguments: list[str]) -> int:
     from spacil.cli.arguments import ArgumentsEnd, parse
 
     try:
-        module = importlib.import_module(f"spacil.cli.{VERBS[verb][0]}")
+        module = importlib.import_module(f"spacil.cli.{verb}")
         flags: Any = getattr(module, "Arguments", None)  # none: the module reads its own words
         if flags is not None and not isinstance(flags, type):  # a union: verbs of its own
             rest = rest or ["--help"]

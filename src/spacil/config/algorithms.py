@@ -35,6 +35,7 @@ from spacil.config.settings import (
     WarmStartConfig,
     WishConfig,
 )
+from spacil.config.train_config import ALGORITHMS as ALGORITHMS
 from spacil.config.train_config import TrainConfig
 
 Preset = Literal["none", "fast", "gail-like", "plain", "paper-mean", "paper-sum"]
@@ -102,24 +103,6 @@ class AdversarialConfig(OnPolicyConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GAILConfig(AdversarialConfig):
-    algorithm = "gail"
-    summary = (
-        "Learn from demonstrations against a discriminator; with a policy penalty it is spacil."
-    )
-    adversary = "spacil.learning.gail:GailAdversary"
-    presets = {"none": {}, "fast": _FAST_IMITATION, "paper-mean": {}, "paper-sum": {}}
-
-    discriminator: GAILDiscriminatorConfig = GAILDiscriminatorConfig()
-    cost_penalty: CostPenaltyConfig = CostPenaltyConfig()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        form = self.cost_penalty.form
-        require(form in ("gp", "r1"), "cost_penalty_form", form, "gp or r1; others are spacil's")
-
-
-@dataclass(frozen=True, kw_only=True)
 class SPaCILConfig(AdversarialConfig):
     algorithm = "spacil"
     summary = "Learn a smooth policy from demonstrations: GAIL with penalties on policy and cost."
@@ -138,6 +121,24 @@ class SPaCILConfig(AdversarialConfig):
     policy_penalty: ScheduledPenaltyConfig = ScheduledPenaltyConfig(("exact=0.03",))
     cost_penalty: CostPenaltyConfig = CostPenaltyConfig(0.01, cost_penalty_form="response")
     wish: TrainingWishConfig = TrainingWishConfig()
+
+
+@dataclass(frozen=True, kw_only=True)
+class GAILConfig(AdversarialConfig):
+    algorithm = "gail"
+    summary = (
+        "Learn from demonstrations against a discriminator; with a policy penalty it is spacil."
+    )
+    adversary = "spacil.learning.gail:GailAdversary"
+    presets = {"none": {}, "fast": _FAST_IMITATION, "paper-mean": {}, "paper-sum": {}}
+
+    discriminator: GAILDiscriminatorConfig = GAILDiscriminatorConfig()
+    cost_penalty: CostPenaltyConfig = CostPenaltyConfig()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        form = self.cost_penalty.form
+        require(form in ("gp", "r1"), "cost_penalty_form", form, "gp or r1; others are spacil's")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,12 +201,6 @@ class SmoothConfig(TrainConfig):
     sampling: SamplingConfig = SamplingConfig(4_000, 20)
     nets: NetsConfig = NetsConfig((128, 128))
     evaluation: EvaluationConfig = EvaluationConfig(1, 15_000)
-
-
-ALGORITHMS: Mapping[str, type[TrainConfig]] = {
-    config.algorithm: config
-    for config in (SPaCILConfig, GAILConfig, AIRLConfig, TRPOConfig, BCConfig, SmoothConfig)
-}
 
 
 def from_table(path: str) -> Any:

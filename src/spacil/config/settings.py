@@ -22,7 +22,7 @@ from spacil.config.penalty_terms import (
 )
 from spacil.errors import ConfigError
 
-Finite = Annotated[float, "finite"]
+Finite = Annotated[float, "a finite number"]
 Positive = Annotated[float, "above 0"]
 NonNegative = Annotated[float, "0 or more"]
 OpenFraction = Annotated[float, "in (0, 1)"]
@@ -34,7 +34,7 @@ Count = Annotated[int, "1 or more"]
 Widths = Annotated[tuple[int, ...], "one or more positive widths"]
 
 _IS_IN_RANGE: Mapping[str, Callable[[Any], bool]] = {
-    "finite": lambda value: True,
+    "a finite number": lambda value: True,
     "above 0": lambda value: value > 0,
     "0 or more": lambda value: value >= 0,
     "in (0, 1)": lambda value: 0 < value < 1,
@@ -62,8 +62,9 @@ class Group:
         kind: Any = type(self)
         for name, expectation in _ranges_of(kind).items():
             value = getattr(self, name)
-            is_number = not isinstance(value, float) or math.isfinite(value)
-            require(is_number and _IS_IN_RANGE[expectation](value), name, value, expectation)
+            is_finite = not isinstance(value, float) or math.isfinite(value)
+            require(is_finite, name, value, "a finite number")
+            require(_IS_IN_RANGE[expectation](value), name, value, expectation)
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,9 @@ from spacil.config.settings import (
 )
 from spacil.errors import ConfigError
 
+ALGORITHMS: dict[str, type["TrainConfig"]] = {}
+"""Name of each algorithm -> its config; those of the package are in `algorithms.py`"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
@@ -73,6 +76,10 @@ class TrainConfig:
     airl = AIRLRewardConfig()
     bc = CloningConfig()
     distil = DistilConfig()
+
+    def __init_subclass__(cls) -> None:
+        if "algorithm" in vars(cls):
+            ALGORITHMS[cls.algorithm] = cls
 
     def __post_init__(self) -> None:
         """Refuse settings that contradict each other."""
