@@ -186,7 +186,7 @@ def test_a_typed_name_is_called_only_if_it_makes_an_env(
 ) -> None:
     more = "from json import dumps\nfrom time import time\nANumber = 3\ncart = Cart()\n"
     (tmp_path / "my_cart.py").write_text(SOURCE + more)
-    with pytest.raises(ConfigError, match=f"{name}: is a {what}.* expected a subclass of gymnas"):
+    with pytest.raises(ConfigError, match=f"{name}: is a {what}.*expected .* a subclass of gymnas"):
         library.TRPO(name)
 
 

@@ -326,16 +326,13 @@ def _own_factory(name: str) -> EnvFactory:
     if is_class_of_envs or is_own_function:
         found: EnvFactory = maker
         return found
-    if maker is not None:
-        raise ConfigError(
-            f"{name}: is a {type(maker).__name__} of {shown(home)}, and is not called: expected a "
-            f"subclass of gymnasium.Env, or a function that {module.__name__} itself defines and "
-            "that returns an env"
-        )
-    close = _close_to(wanted, [*gymnasium.registry, *vars(module)])
+    what, hint = f"is a {type(maker).__name__} of {shown(home)}, and is not called", ""
+    if maker is None:
+        close = _close_to(wanted, [*gymnasium.registry, *vars(module)])
+        what, hint = "is not there", f": did you mean {close}?" if close else ""
     raise ConfigError(
-        f"{name}: {module.__name__} registers no env {wanted!r} and has no function or class of "
-        f"that name{f': did you mean {close}?' if close else ''}"
+        f"{name}: {what}; expected an id that {module.__name__} registers, a subclass of "
+        f"gymnasium.Env, or a function of its own that returns an env{hint}"
     )
 
 

@@ -154,7 +154,8 @@ class NativeBatch:
         self._reset, self._apply = library.mjb_reset, library.mjb_apply
         self._rne_post_constraint = ctypes.cast(library.mj_rnePostConstraint, _POINTER)
 
-        self.state: FloatArray = self._rows(library.mjb_state(address), library.mjb_nstate(address))
+        size = library.mjb_nstate(address)
+        self.state: FloatArray = self._array(library.mjb_state(address), size)
         """[N, mjSTATE_INTEGRATION], everything the next step depends on"""
         self.qpos = self._component(mujoco.mjtState.mjSTATE_QPOS)
         self.qvel = self._component(mujoco.mjtState.mjSTATE_QVEL)
@@ -162,9 +163,9 @@ class NativeBatch:
         self.derived = {name: self._derived_field(name) for name in derived_fields}
         """Each [N, size of the MjData field]"""
         # Per simulation and kind of warning: (information, number of times).
-        shape = (num_sims, int(mujoco.mjtWarning.mjNWARNING), 2)
-        self._warnings = self._array(library.mjb_warning(address), shape, np.int32)
-        self._status = self._array(library.mjb_status(address), (num_sims,), np.int32)
+        shape = (int(mujoco.mjtWarning.mjNWARNING), 2)
+        self._warnings = self._array(library.mjb_warning(address), *shape, dtype=np.int32)
+        self._status = self._array(library.mjb_status(address), dtype=np.int32)
 
     def step(self, num_substeps: int, ids: IdArray | None = None) -> None:
         """`num_substeps` calls of mj_step; derived fields lag one substep, as they do there."""
@@ -214,13 +215,13 @@ class NativeBatch:
     def _derived_field(self, name: str) -> FloatArray:
         size = ctypes.c_int()
         start = _library().mjb_output(self._handle.address, name.encode(), ctypes.byref(size), None)
-        return self._rows(start, size.value)
+        return self._array(start, size.value)
 
-    def _rows(self, address: int, width: int) -> FloatArray:
-        return self._array(address, (self._num_sims, width), mujoco.MJTNUM_DTYPE)
-
-    def _array(self, address: int, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-        return np.asarray(_Memory(self._handle, address, shape, dtype))
+    def _array(
+        self, address: int, *shape: int, dtype: DTypeLike = mujoco.MJTNUM_DTYPE
+    ) -> NDArray[Any]:
+        """A live view of native memory, [N, ...]."""
+        return np.asarray(_Memory(self._handle, address, (self._num_sims, *shape), dtype))
 
 
 def _selection(ids: IdArray | None) -> tuple[Any, int]:
