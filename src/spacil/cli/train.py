@@ -23,7 +23,6 @@ from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError, StorageError
 
 SHOWN = {
-    "short": 1,
     "policy_penalty": 2,
     "wish": 6,
     "cost_penalty": 3,
@@ -76,9 +75,9 @@ class ImitationArguments(TrainArguments):
     choice: DemoChoice = DemoChoice()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ShortForm:
-    """The penalty in short."""
+    """Flag of an algorithm that has a policy penalty."""
 
     lambda_policy: float | None = None
     """Short for --penalty exact=W: the weight of the policy penalty (lambda_1)."""
@@ -104,7 +103,13 @@ def config_of_words(arguments: list[str]) -> tuple[TrainConfig, Any]:
     file = {} if path is None else _read_config(Path(path))
     is_named = path is None or not arguments[0].startswith("-")
     typed, rest = (arguments[0], arguments[1:]) if is_named else (None, arguments)
-    algorithm = _chosen_algorithm(typed, file.pop("algorithm", None), path)
+    in_file = file.pop("algorithm", None)
+    if typed is not None and in_file not in (None, typed):
+        raise ConfigError(f"train {typed}: --config {path} is of {in_file}, another algorithm")
+    algorithm = typed or in_file
+    trained = [name for name, row in ALGORITHMS.items() if row.verb == "train"]
+    if algorithm not in trained:
+        raise ConfigError(f"train {algorithm!r}: expected one of {', '.join(trained)}")
     typed_task, wants_help = value_of("--task", rest), {"-h", "--help", "--help-all"} & {*rest}
     task = file.pop("task", None) if typed_task is None else typed_task
     preset = value_of("--preset", rest) or file.pop("preset", None) or "none"
@@ -146,7 +151,7 @@ def config_of_words(arguments: list[str]) -> tuple[TrainConfig, Any]:
         name: getattr(getattr(parsed, groups[name]), name) for name in given & groups.keys()
     }
     if SHORT_FORM in given:
-        settings[SHORT_FORM] = parsed.short.lambda_policy
+        settings[SHORT_FORM] = parsed.lambda_policy
     return with_user_settings(config, settings), parsed
 
 
@@ -164,15 +169,14 @@ def flags_of(
         for group in {**SHOWN, **dict.fromkeys(homes.values())}
         if group in homes.values()
     }
-    if "penalty" in homes:
-        groups = {"short": ShortForm(), **groups}
     if is_short:
         groups = {
             name: _with_few_shown(group, SHOWN.get(name, 0)) for name, group in groups.items()
         }
-    base = ImitationArguments if config.needs_demonstrations else TrainArguments
+    bases: list[type] = [ImitationArguments if config.needs_demonstrations else TrainArguments]
+    bases += [ShortForm] if "penalty" in homes else []
     members = [(name, type(group), field(default=group)) for name, group in groups.items()]
-    kind = make_dataclass("Flags", members, bases=(base,), frozen=True, kw_only=True)
+    kind = make_dataclass("Flags", members, bases=tuple(bases), frozen=True, kw_only=True)
     return kind(task=task, **inputs)
 
 
@@ -222,17 +226,6 @@ def _read_config(path: Path) -> dict[str, Any]:
         if not isinstance(document.get(key), str | None):
             raise ConfigError(f"--config {path}: {key} is {document[key]!r}, expected a name")
     return document
-
-
-def _chosen_algorithm(typed: str | None, in_file: str | None, path: str | None) -> str:
-    """Of the command line or the file, which must agree where both name one."""
-    if typed is not None and in_file not in (None, typed):
-        raise ConfigError(f"train {typed}: --config {path} is of {in_file}, another algorithm")
-    algorithm = typed or in_file
-    trained = [name for name, row in ALGORITHMS.items() if row.verb == "train"]
-    if algorithm is None or algorithm not in trained:
-        raise ConfigError(f"train {algorithm!r}: expected one of {', '.join(trained)}")
-    return algorithm
 
 
 def _inputs_beside(path: Path, *, has_sources: bool) -> dict[str, Any]:
