@@ -154,6 +154,14 @@ def replace_file(path: Path, content: bytes, confirm: Callable[[], object] | Non
     sync_folder(path.parent)
 
 
+def require_free(path: str | Path, *, overwrite: bool) -> None:
+    """Refuse to write over what is there already, a link to nothing included."""
+    if not overwrite and os.path.lexists(path):
+        raise StorageError(
+            f"{str(path)!r} exists already: --overwrite replaces it, another name leaves it alone"
+        )
+
+
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder survive a power loss."""
     with os_errors_as(StorageError, "write", folder):

@@ -77,6 +77,20 @@ def test_a_file_in_the_way_of_the_folder_is_named_before_anything_is_shown(
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
+@pytest.mark.parametrize(("verb", "name"), [("compare", "front.png"), ("report", "page.html")])
+def test_what_is_there_is_replaced_only_if_asked_for(
+    spacil: Spacil, runs: Path, tmp_path: Path, verb: str, name: str
+) -> None:
+    (tmp_path / name).write_text("mine")
+    target = tmp_path if verb == "compare" else tmp_path / name
+    refused = spacil(verb, runs, "-o", target)
+    assert (refused.code, refused.out) == (StorageError.exit_code, "")
+    assert f"{name}' exists already: --overwrite replaces it" in refused.err
+    assert (tmp_path / name).read_text() == "mine"
+    assert spacil(verb, runs, "-o", target, "--overwrite").code == 0
+    assert (tmp_path / name).read_bytes() != b"mine"
+
+
 @pytest.mark.parametrize("command", ["compare", "report"])
 def test_a_file_in_place_of_a_run_is_called_one(
     spacil: Spacil, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch

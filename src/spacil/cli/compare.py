@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 EXIT_INCOMPLETE = 3
 """Exit code where some runs are missing, unfinished or damaged; the table holds the others"""
 
+FORMS = {"markdown": "md", "csv": "csv", "latex": "tex"}
+WRITTEN = (
+    *(f"comparison.{suffix}" for suffix in ("json", *FORMS.values())),
+    *(f"{figure}.{kind}" for figure in ("curves", "front", "aggregate") for kind in ("png", "svg")),
+)
+"""Files in the folder of `-o`"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
@@ -50,6 +57,8 @@ class Arguments(Compared):
     """What is printed."""
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
     """Folder for all formats, and for the figures as PNG and SVG."""
+    overwrite: bool = False
+    """Replace what an earlier comparison wrote into --out."""
 
 
 def run(parsed: Arguments) -> int:
@@ -57,6 +66,8 @@ def run(parsed: Arguments) -> int:
         present = next((one for one in (parsed.out, *parsed.out.parents) if one.exists()), None)
         if present is not None and not present.is_dir():
             raise StorageError(f"-o {parsed.out}: {str(present)!r} is a file, expected a folder")
+        for name in WRITTEN:
+            storage.require_free(parsed.out / name, overwrite=parsed.overwrite)
     comparison = parsed.compare()
     document = storage.without_non_finite(identity() | comparison.document())
     if parsed.format == "json":
@@ -79,7 +90,7 @@ def _write(comparison: "Comparison", document: object, folder: Path) -> list[Pat
     make_folder(folder)
     written = [folder / "comparison.json"]
     storage.write_json(written[0], document)
-    for form, suffix in {"markdown": "md", "csv": "csv", "latex": "tex"}.items():
+    for form, suffix in FORMS.items():
         written.append(folder / f"comparison.{suffix}")
         storage.replace_file(written[-1], comparison.rendered(form).encode())
     returns = {task: found.average_return for task, found in comparison.demonstrators.items()}

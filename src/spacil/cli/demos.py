@@ -1,6 +1,5 @@
 """`spacil demos {collect,import,export,check,show}`: demonstrations from and to any format."""
 
-import os
 import sys
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ import tyro
 from spacil.cli.arguments import Json, PolicySource
 from spacil.cli.output import identity, show
 from spacil.config.checks import whole_number
-from spacil.errors import ConfigError, DataError, SpacilError, StorageError
+from spacil.errors import ConfigError, DataError, SpacilError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -37,13 +36,11 @@ class Written(Json):
 
     def require_writable(self, out: str, form: str | None = None) -> str:
         """Return the format of OUT; hours of recording must not end in a refusal."""
+        from spacil import storage
         from spacil.demos.file import require_savable
 
         name = require_savable(out, form)
-        if not self.overwrite and os.path.lexists(out):
-            raise StorageError(
-                f"{out!r} exists already: --overwrite replaces it, another name leaves it alone"
-            )
+        storage.require_free(out, overwrite=self.overwrite)
         return name
 
 

@@ -34,8 +34,8 @@ def _run(run_dir: Path, words: list[str], num_episodes: int, num_threads: int) -
     if num_episodes == 0:
         return 0
     try:
-        from spacil.comparison.fresh_episodes import add_fresh_episodes
         from spacil.engine.torch_threads import torch_threads
+        from spacil.sweeps.fresh_episodes import add_fresh_episodes
 
         with torch_threads(num_threads):
             typed = [task] if (task := value_of("--task", words)) else []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from spacil import storage
 from spacil.cli.compare import EXIT_INCOMPLETE, Compared
 from spacil.errors import ConfigError, SpacilError, StorageError
 
@@ -34,6 +35,8 @@ class Arguments(Compared):
 
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("report.html")
     """The page to write: a name that ends in .html."""
+    overwrite: bool = False
+    """Replace the page if it exists."""
     title: str = "Runs compared"
     """Heading of the page."""
     videos: bool = True
@@ -46,6 +49,7 @@ def run(parsed: Arguments) -> int:
         raise ConfigError(f"-o {parsed.out}: expected a file name that ends in .html")
     if not parsed.out.parent.is_dir():
         raise StorageError(f"cannot write {str(parsed.out)!r}: create its folder first")
+    storage.require_free(parsed.out, overwrite=parsed.overwrite)
     comparison = parsed.compare()
     from spacil.comparison.page import write_page
 

@@ -261,10 +261,8 @@ def _require_place(folder: Path, *, overwrite: bool) -> None:
             f"{str(folder)!r} holds other files than an export of spacil's, so it is left alone: "
             "name a new folder"
         )
-    if names and not overwrite:
-        raise StorageError(
-            f"{str(folder)!r} exists already: --overwrite replaces it, another name leaves it alone"
-        )
+    if names:
+        storage.require_free(folder, overwrite=overwrite)
 
 
 def _is_export(path: Path) -> bool:
