@@ -58,8 +58,9 @@ def test_the_config_of_a_run_brings_its_demonstrations_and_flags_win(
     own = ("--demos", "Reacher-v4", "--num-demos", 2, "--no-drop-nonfinite")
     assert spacil(*command, "--run-dir", tmp_path / "c", *own).code == 0
     chosen = demonstrations_in(tmp_path / "c")
-    assert (chosen["sources"], chosen["num_demos"]) == (["Reacher-v4"], 2)
-    assert (chosen["demo_every"], chosen["drop_nonfinite"]) == (2, False)
+    assert (chosen["sources"], chosen["choice"]["num_demos"]) == (["Reacher-v4"], 2)
+    choice = chosen["choice"]
+    assert (choice["demo_every"], choice["drop_nonfinite"]) == (2, False)
 
 
 def test_demonstrations_that_are_not_found_again_are_asked_for(

@@ -47,36 +47,27 @@ def check_target(target: Path | None) -> None:
     """Refuse a file that cannot be written, before the work and not after it."""
     if target is None or target == STDOUT:
         return
-    if target.is_dir():
-        raise StorageError(f"cannot write --json {str(target)!r}: it is a folder, name a file")
-    if not target.parent.is_dir():
-        raise StorageError(
-            f"cannot write --json {str(target)!r}: there is no folder {str(target.parent)!r}, "
-            "create it first"
-        )
-    if not os.path.lexists(target):
-        return
-    if not target.is_file():
-        raise StorageError(
-            f"cannot write --json {str(target)!r}: it is no regular file; --json - prints"
-        )
-    if not _is_result(target):
-        raise StorageError(
-            f"cannot write --json {str(target)!r}: it exists and is no result of spacil, so it is "
-            "not overwritten; choose another name (a bare --json before a file name takes that "
-            "name: write --json -)"
-        )
-
-
-def _is_result(path: Path) -> bool:
-    """Whether a file is a document that `show` wrote."""
     from spacil import storage
 
-    try:
-        document = storage.read_json(path)
-    except StorageError:
-        return False
-    return isinstance(document, dict) and "spacil_version" in document
+    fault = None
+    if target.is_dir():
+        fault = "it is a folder, name a file"
+    elif not target.parent.is_dir():
+        fault = f"there is no folder {str(target.parent)!r}, create it first"
+    elif os.path.lexists(target) and not target.is_file():
+        fault = "it is no regular file; --json - prints"
+    elif target.is_file():
+        try:
+            document = storage.read_json(target)
+        except StorageError:
+            document = None
+        if not isinstance(document, dict) or "spacil_version" not in document:
+            fault = (
+                "it exists and is no result of spacil, so it is not overwritten; choose another "
+                "name (a bare --json before a file name takes that name: write --json -)"
+            )
+    if fault is not None:
+        raise StorageError(f"cannot write --json {str(target)!r}: {fault}")
 
 
 def identity(**fields: Any) -> dict[str, Any]:
