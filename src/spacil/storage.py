@@ -72,7 +72,8 @@ def describe(error: OSError, action: str, path: Path, num_bytes: int | None = No
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         reason = f"the disk is full{needed}; free some space and run the command again"
     elif error.errno == errno.EFBIG:
-        reason = f"the file exceeds the limit of this system{needed}; see `ulimit -f`"
+        size = "" if num_bytes is None else f" of {num_bytes:,} bytes"
+        reason = f"a file{size} exceeds the limit of this system; see `ulimit -f`"
     else:
         other = f"{error.strerror or error}; check the disk and run the command again"
         reason = _REASONS.get(error.errno or 0, other)
@@ -109,8 +110,10 @@ def open_descriptor(path: Path, flags: int) -> int:
         os.close(descriptor)
 
 
-def read_bytes(path: Path, max_bytes: int, *, follow_symlinks: bool = True) -> bytearray:
-    """Read a regular file of at most `max_bytes`; the size is checked first."""
+def read_bytes(
+    path: Path, max_bytes: int, *, follow_symlinks: bool = True, cut: int | None = None
+) -> bytearray:
+    """Read a regular file of at most `max_bytes`, or its first `cut` bytes; its size is checked."""
     # O_NONBLOCK: a named pipe would block the open, before its kind can be seen and refused.
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
     try:
@@ -123,7 +126,7 @@ def read_bytes(path: Path, max_bytes: int, *, follow_symlinks: bool = True) -> b
                 raise DamagedFileError(
                     f"{str(path)!r} has {status.st_size:,} bytes, expected at most {max_bytes:,}"
                 )
-            content = bytearray(status.st_size)
+            content = bytearray(min(status.st_size, cut or status.st_size))
             if file.readinto(content) != len(content):
                 raise DamagedFileError(f"{str(path)!r} became shorter while it was being read")
             return content
@@ -334,20 +337,25 @@ def load_sealed(path: Path, form: str, version: int) -> Sealed:
     The caller checks that the document has the keys it needs.
     """
     noun = form.removeprefix("spacil-")
-    content = bytearray()
+    head, content, document = b"", b"", None
     try:
-        content = read_bytes(path, MAX_TENSOR_BYTES)
+        # The header first: of a file of another kind nothing else is read.
+        head = bytes(read_bytes(path, MAX_TENSOR_BYTES, cut=8 + MAX_JSON_BYTES))
+        document = _document_in(head, path)
+        if isinstance(document, dict) and document.get("format") == form:
+            content = bytes(read_bytes(path, MAX_TENSOR_BYTES))
+            document = _document_in(content, path)  # the file may have been replaced meanwhile
         # The clones lie in torch's own aligned memory: at another alignment a matrix product may
         # sum in another order, and a resumed run would no longer repeat bit for bit.
-        loaded = safetensors.torch.load(bytes(content))
+        loaded = safetensors.torch.load(content) if content else {}
         tensors = {name: tensor.clone() for name, tensor in loaded.items()}
-        header = parse_json(content[8 : 8 + int.from_bytes(content[:8], "little")], path)
-        text = header.get("__metadata__", {}).get(_METADATA_KEY)
-        document = None if text is None else parse_json(text.encode(), path)
-    except (DamagedFileError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as e:
+    except (
+        *(DamagedFileError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError),
+        AttributeError,
+    ) as e:
         # A safetensors file begins with the length of its header, which may look like any of these.
-        is_safetensors = content[8:9] == b"{"
-        kinds = [kind for magic, kind in _OTHER_KINDS.items() if content.startswith(magic)]
+        is_safetensors = head[8:9] == b"{"
+        kinds = [kind for magic, kind in _OTHER_KINDS.items() if head.startswith(magic)]
         known = kinds and not is_safetensors
         reason = f"it looks like {kinds[0]}" if known else f"damaged, or of another kind: {e}"
         raise DataError(f"{path}: not a {noun} file; {reason}") from None
@@ -367,3 +375,10 @@ def load_sealed(path: Path, form: str, version: int) -> Sealed:
             "download or create it again"
         )
     return Sealed(tensors, document, notes, stored)
+
+
+def _document_in(content: bytes, path: Path) -> Any:
+    """Read the document in the header of a safetensors file; None where there is none."""
+    header = parse_json(content[8 : 8 + int.from_bytes(content[:8], "little")], path)
+    text = header.get("__metadata__", {}).get(_METADATA_KEY)
+    return None if text is None else parse_json(text.encode(), path)

@@ -388,7 +388,7 @@ def test_when_the_disk_takes_no_more_the_old_checkpoint_and_best_stay(tmp_path: 
     before = names_in(tmp_path)
     with (
         file_size_limit(64),
-        pytest.raises(StorageError, match=r"cannot write .*iter-000002.*bytes needed"),
+        pytest.raises(StorageError, match=r"cannot write .*iter-000002.*bytes exceeds"),
     ):
         write_at(tmp_path, 2, best=True)
     assert names_in(tmp_path) == before
