@@ -22,42 +22,28 @@ _STANDARD_INPUT = 0
 def main(arguments: list[str]) -> int:
     num_episodes, num_threads, *words = arguments
     threading.Thread(target=_stop_with_the_sweep, daemon=True).start()
+    from spacil.runs.facts import RUN_FILE, read_run
+
     run_dir = Path(value_of("--run-dir", words) or "")
-    return _run(run_dir, words, int(num_episodes), int(num_threads))
-
-
-def _run(run_dir: Path, words: list[str], num_episodes: int, num_threads: int) -> int:
-    if not _is_trained(run_dir):
-        code = _train(words)
-        if code:
-            return code
-    if num_episodes == 0:
+    if not (run_dir / RUN_FILE).is_file() or read_run(run_dir).status != "finished":
+        try:
+            spacil.main([*words, "--quiet"])
+        except SystemExit as ending:
+            if ending.code:
+                return int(ending.code)
+    if int(num_episodes) == 0:
         return 0
     try:
         from spacil.engine.torch_threads import torch_threads
         from spacil.sweeps.fresh_episodes import add_fresh_episodes
 
-        with torch_threads(num_threads):
+        with torch_threads(int(num_threads)):
             typed = [task] if (task := value_of("--task", words)) else []
-            add_fresh_episodes(run_dir, num_episodes, num_threads, typed)
+            add_fresh_episodes(run_dir, int(num_episodes), int(num_threads), typed)
     except SpacilError as error:
         print(f"spacil: fresh episodes: {error}", file=sys.stderr)
         return error.exit_code
     return 0
-
-
-def _train(words: list[str]) -> int:
-    try:
-        spacil.main([*words, "--quiet"])
-    except SystemExit as ending:
-        return int(ending.code or 0)
-    return 0
-
-
-def _is_trained(run_dir: Path) -> bool:
-    from spacil.runs.facts import RUN_FILE, read_run
-
-    return (run_dir / RUN_FILE).is_file() and read_run(run_dir).status == "finished"
 
 
 def _stop_with_the_sweep() -> None:
