@@ -23,7 +23,7 @@ def read(path: Path) -> tuple[Arrays, dict[str, Any]]:
             while True:
                 pass
         case "hang":
-            time.sleep(60)
+            time.sleep(600)
         case "greed":
             np.ones(2**36)
         case "text":
@@ -81,7 +81,7 @@ def test_what_goes_wrong_is_a_refusal_that_names_the_file(
     on_path: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, message: str
 ) -> None:
     monkeypatch.setattr(foreign, "_SECONDS", 0.2)
-    monkeypatch.setattr(foreign, "_PATIENCE", 1.0)
+    monkeypatch.setattr(foreign, "_PATIENCE", 1.0 if name == "hang" else 100.0)
     with pytest.raises(DataError, match=rf"{name}: .*{message}"):
         read_foreign(read, _file(tmp_path, name))
 

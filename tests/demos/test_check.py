@@ -24,7 +24,7 @@ from spacil.demos.file import load_demos, save_demos
 from spacil.demos.findings import Finding
 from spacil.demos.metadata import DemoMetadata
 from spacil.envs.vector_env import EnvSpec, FloatArray
-from spacil.errors import ConfigError, DataError
+from spacil.errors import DataError
 
 MakeDemos = Callable[..., Demonstrations]
 
@@ -263,14 +263,6 @@ def test_cut_starts_of_half_the_episodes_do_not_warn(
     for index in (0, 1):
         demos.episodes[index].observations[0] += 50.0
     assert _checks(check_demonstrations(demos, toy_spec, resets)) == []
-
-
-def test_resets_of_another_size_are_the_callers_mistake(
-    make_demos: MakeDemos, toy_spec: EnvSpec
-) -> None:
-    for shape in ((5, 4), (1, 3), (3,)):
-        with pytest.raises(ConfigError, match="reset_states have shape"):
-            check_demonstrations(make_demos(), toy_spec, np.zeros(shape))
 
 
 # --- row 5: bounds, normalised states -----------------------------------------------------------

@@ -9,7 +9,7 @@ from demo_edits import with_tensors
 
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import bundled_demos, load_demos
-from spacil.demos.findings import Subject, find
+from spacil.demos.findings import Subject, find, jerky_actions, odd_episode
 
 
 def _demos(actions: list[Any], returns: list[float] | None = None) -> Demonstrations:
@@ -30,7 +30,7 @@ def _demos_in(states: list[list[float]], times: int = 20) -> Demonstrations:
     return Demonstrations.from_arrays(observations, [np.zeros((len(c), 1)) for c in columns])
 
 
-VARIATION = ("low_return", "short_episode", "other_states", "jerky_actions")
+VARIATION = (odd_episode, jerky_actions)
 
 
 def _checks(demos: Demonstrations) -> list[tuple[str, int | None]]:

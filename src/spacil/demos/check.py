@@ -9,13 +9,13 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from spacil.config.settings import DemoChoice
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.findings import Finding, Subject, count, find, require_usable
 from spacil.envs.vector_env import EnvSpec, FloatArray
-from spacil.errors import ConfigError
 from spacil.plain_text import MAX_MESSAGE, shown
 
 
@@ -50,12 +50,8 @@ class DemoReport:
     findings: tuple[Finding, ...]
 
     @property
-    def errors(self) -> tuple[Finding, ...]:
-        return tuple(finding for finding in self.findings if finding.severity == "error")
-
-    @property
     def is_usable(self) -> bool:
-        return not self.errors
+        return all(finding.severity != "error" for finding in self.findings)
 
     def as_dict(self) -> dict[str, Any]:
         """JSON with stable keys."""
@@ -75,17 +71,11 @@ def check_demonstrations(
 
     `reset_states` [K, S], some tens of starts of the task, help to tell another task's states.
     """
-    if reset_states is not None and spec is not None:
-        shape = reset_states.shape
-        if len(shape) != 2 or shape[1] != spec.num_states or shape[0] < 2:
-            raise ConfigError(
-                f"reset_states have shape {shape}, expected two or more starts of {spec.task}, "
-                f"[K, {spec.num_states}]"
-            )
     if spec is None or spec.num_states != demos.num_states:
         reset_states = None  # nothing to compare column by column
     subject = Subject(demos, spec, reset_states, allow_env_mismatch)
-    lengths, returns = demos.episode_lengths, demos.returns
+    lengths = demos.episode_lengths
+    returns = torch.full((1,), torch.nan) if demos.returns is None else demos.returns
     return DemoReport(
         source=demos.source,
         task=demos.metadata.task,
@@ -96,10 +86,10 @@ def check_demonstrations(
         num_actions=demos.num_actions,
         has_raw_actions=demos.actions is not None,
         has_start_states=demos.episodes[0].initial_qpos is not None,
-        average_return=None if returns is None else _finite_or_none(returns.mean()),
-        return_std=None if returns is None else _finite_or_none(returns.std(correction=0)),
-        return_min=None if returns is None else _finite_or_none(returns.min()),
-        return_max=None if returns is None else _finite_or_none(returns.max()),
+        average_return=_finite_or_none(returns.mean()),
+        return_std=_finite_or_none(returns.std(correction=0)),
+        return_min=_finite_or_none(returns.min()),
+        return_max=_finite_or_none(returns.max()),
         average_length=float(lengths.double().mean()),
         length_min=int(lengths.min()),
         length_max=int(lengths.max()),
@@ -160,10 +150,8 @@ def report_lines(report: DemoReport) -> list[str]:
         f"  {finding.severity}: {shown(finding.message, MAX_MESSAGE)}"
         for finding in report.findings
     ]
-    lines.append(
-        "usable" if report.is_usable else f"not usable: {count(len(report.errors), 'error')}"
-    )
-    return lines
+    num_errors = sum(finding.severity == "error" for finding in report.findings)
+    return [*lines, f"not usable: {count(num_errors, 'error')}" if num_errors else "usable"]
 
 
 def _finite_or_none(value: Tensor | float | None) -> float | None:

@@ -1,13 +1,13 @@
-"""What can be wrong with demonstrations: a table of checks: severity, message, predicate.
+"""What can be wrong with demonstrations: one function a check, listed in `CHECKS`.
 
 Errors make demonstrations unusable; warnings are for what may be right but often is not; notes
 inform. Statistics alone never refuse: they warn, and two independent signs together are an error.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from spacil.demos.metadata import plain_json
 from spacil.envs.vector_env import EnvSpec, FloatArray, dims_misfits
 from spacil.errors import DataError
 from spacil.nets.normalizer import STD_FLOOR
+from spacil.plain_text import shown
 
 Severity = Literal["error", "warning", "note"]
 
@@ -112,101 +113,71 @@ class Subject:
         return self.mean_action_change / spread if spread > 0 else None
 
 
-Found = Iterator[dict[str, Any]]
-Predicate = Callable[[Subject], Found]
-"""Yields values for the message for each finding, with its episode, step and column."""
-CHECKS: dict[str, tuple[Severity, str, Predicate]] = {}
-"""Kind of finding -> severity, format string of its message, predicate; in the order of the report.
-
-A predicate that yields a `severity` has the last word on it.
-"""
+Found = Iterator[Finding]
 
 
-def _check(severity: Severity, message: str) -> Callable[[Predicate], Predicate]:
-    """Enter a predicate into the table, under its name."""
-
-    def enter(predicate: Predicate) -> Predicate:
-        CHECKS[predicate.__name__] = (severity, message, predicate)
-        return predicate
-
-    return enter
-
-
-@_check("warning", "{number} only; the result will depend on luck, bring {few} or more")
 def few_episodes(it: Subject) -> Found:
     if it.demos.num_episodes < FEW_EPISODES:
-        yield {"number": count(it.demos.num_episodes, "episode"), "few": FEW_EPISODES}
+        number = count(it.demos.num_episodes, "episode")
+        advice = f"the result will depend on luck, bring {FEW_EPISODES} or more"
+        yield Finding("warning", "few_episodes", f"{number} only; {advice}")
 
 
-@_check("error", "{episodes} without a single step; remove them")
-def empty_episode(it: Subject) -> Found:
-    yield from _named([i for i, episode in enumerate(it.demos.episodes) if len(episode) == 0])
-
-
-@_check("note", "{episodes} neither terminated nor truncated at the end; treated as cut off")
-def unflagged_end(it: Subject) -> Found:
-    has_end = [e.is_terminated or e.is_truncated or len(e) == 0 for e in it.demos.episodes]
-    yield from _named([index for index, known in enumerate(has_end) if not known])
-
-
-@_check(
-    "warning",
-    "{episodes} repeat an earlier episode exactly, so there are {different} different "
-    "demonstrations; remove the copies",
-)
-def duplicate_episode(it: Subject) -> Found:
+def episodes_in_number(it: Subject) -> Found:
+    """Whole episodes: empty ones, ones without an end, copies."""
+    episodes = it.demos.episodes
+    if empty := [i for i, episode in enumerate(episodes) if len(episode) == 0]:
+        message = f"{_named(empty)} without a single step; remove them"
+        yield Finding("error", "empty_episode", message, empty[0])
+    has_end = [e.is_terminated or e.is_truncated or len(e) == 0 for e in episodes]
+    if open_ones := [index for index, known in enumerate(has_end) if not known]:
+        message = "neither terminated nor truncated at the end; treated as cut off"
+        yield Finding("note", "unflagged_end", f"{_named(open_ones)} {message}", open_ones[0])
     seen: dict[bytes, int] = {}
-    rows = [(e.observations, e.executed_actions) for e in it.demos.episodes]
-    contents = [b"".join(x.numpy().tobytes() for x in tensors) for tensors in rows]
-    copies = [i for i, content in enumerate(contents) if seen.setdefault(content, i) != i]
-    for named in _named(copies):
-        yield {**named, "different": len(seen)}
+    contents = [
+        e.observations.numpy().tobytes() + e.executed_actions.numpy().tobytes() for e in episodes
+    ]
+    if copies := [i for i, content in enumerate(contents) if seen.setdefault(content, i) != i]:
+        message = (
+            f"{_named(copies)} repeat an earlier episode exactly, so there are {len(seen)} "
+            "different demonstrations; remove the copies"
+        )
+        yield Finding("warning", "duplicate_episode", message, copies[0])
 
 
-@_check(
-    "warning",
-    "{number} only; a discriminator can learn so few by heart, and its reward then says little. "
-    "Use more trajectories, or more steps of each",
-)
 def few_pairs(it: Subject) -> Found:
     if 0 < it.demos.num_steps <= FEW_PAIRS:
-        yield {"number": count(it.demos.num_steps, "state-action pair")}
+        message = (
+            f"{count(it.demos.num_steps, 'state-action pair')} only; a discriminator can learn so "
+            "few by heart. Use more trajectories, or more steps of each"
+        )
+        yield Finding("warning", "few_pairs", message)
 
 
-@_check(
-    "error",
-    "no state dim varies by more than {floor:g} (standard deviations up to {largest:.3g}), and "
-    "dims that vary less are masked: a policy would see nothing. Rescale the observations, of "
-    "demonstrations and env alike",
-)
-def no_live_state(it: Subject) -> Found:
-    if it.demos.num_steps and bool((it.demos.state_std <= STD_FLOOR).all()):
-        yield {"floor": STD_FLOOR, "largest": float(it.demos.state_std.max())}
-
-
-@_check(
-    "warning",
-    "state {dims} vary, with a standard deviation of at most {floor:g}, and are masked: neither "
-    "policy nor J sees them. If they matter, rescale them, in demonstrations and env alike",
-)
-def small_scale(it: Subject) -> Found:
+def live_states(it: Subject) -> Found:
     """Dims that vary too little to be read, beyond rounding in float32."""
-    if it.demos.num_steps == 0 or any(no_live_state(it)):
+    if it.demos.num_steps == 0:
         return
     std = it.demos.state_std
     is_small = (std <= STD_FLOOR) & (std > 1e-7 * (1 + it.demos.state_mean.abs()))
-    if dims := torch.nonzero(is_small).flatten().tolist():
-        shown = ", ".join(f"{dim} ({float(std[dim]):.2g})" for dim in dims[:8])
-        more = f", ... ({len(dims)} in all)" if len(dims) > 8 else ""
-        noun = "dim" if len(dims) == 1 else "dims"
-        yield {"dims": f"{noun} {shown}{more}", "floor": STD_FLOOR, "column": dims[0]}
+    small = torch.nonzero(is_small).flatten().tolist()
+    if bool((std <= STD_FLOOR).all()):
+        message = (
+            f"no state dim varies by more than {STD_FLOOR:g} (standard deviations up to "
+            f"{float(std.max()):.3g}), and dims that vary less are masked: a policy would see "
+            "nothing. Rescale the observations, of demonstrations and env alike"
+        )
+        yield Finding("error", "no_live_state", message)
+    elif small:
+        shown = [f"{dim} ({float(std[dim]):.2g})" for dim in small]
+        message = (
+            f"state {_listed('dim', shown)} vary, with a standard deviation of at most "
+            f"{STD_FLOOR:g}, and are masked: neither policy nor J sees them. If they matter, "
+            "rescale them, in demonstrations and env alike"
+        )
+        yield Finding("warning", "small_scale", message, column=small[0])
 
 
-@_check(
-    "error",
-    "{number} in {name}, first {value} at episode {episode}, step {step}, column {column}: "
-    "{remedy}",
-)
 def non_finite(it: Subject) -> Found:
     """NaN and infinities; in float32, which networks read: a double may be too large."""
     for name in ("observations", "executed_actions", "actions", "next_observations", "rewards"):
@@ -219,202 +190,143 @@ def non_finite(it: Subject) -> Found:
         if total := sum(map(len, places)):
             episode = next(index for index, found in enumerate(places) if len(found))
             step, column = places[episode][0].tolist()
+            value = float(tables[episode][step, column])
             remedy = "repair the source, or drop whole episodes with --drop-nonfinite"
-            yield {
-                "episode": episode,
-                "step": step,
-                "column": column,
-                "name": name,
-                "value": float(tables[episode][step, column]),
-                "number": count(total, "non-finite value"),
-                "severity": "error" if is_read else "warning",
-                "remedy": remedy if is_read else "returns are not known",
-            }
+            message = (
+                f"{count(total, 'non-finite value')} in {name}, first {value} at episode "
+                f"{episode}, step {step}, column {column}: "
+                f"{remedy if is_read else 'returns are not known'}"
+            )
+            severity: Severity = "error" if is_read else "warning"
+            yield Finding(severity, "non_finite", message, episode, step, column)
 
 
-@_check(
-    "warning",
-    "episode {episode} has return {value:.2f}, half of all have {median:.2f} or more: a failed "
-    "demonstration? Imitation copies it too",
-)
-def low_return(it: Subject) -> Found:
-    returns = it.demos.returns
-    if returns is None or it.demos.num_episodes < MANY_EPISODES or not returns.isfinite().all():
+def odd_episode(it: Subject) -> Found:
+    """An episode of a lower return than the others, a shorter one, or one elsewhere."""
+    demos, returns, lengths = it.demos, it.demos.returns, it.demos.episode_lengths
+    if demos.num_episodes < MANY_EPISODES:
         return
-    median = returns.median()
-    gaps = median - returns
-    # Far below in units of the return itself and of the usual spread.
-    limit = torch.maximum(0.5 * median.abs(), 10 * gaps.abs().median())
-    episode = int(gaps.argmax())
-    if gaps[episode] > limit:
-        yield {"episode": episode, "value": float(returns[episode]), "median": float(median)}
-
-
-@_check(
-    "warning",
-    "episode {episode} has {steps} steps, half of all have {median} or more: an early fall, or a "
-    "cut?",
-)
-def short_episode(it: Subject) -> Found:
-    lengths = it.demos.episode_lengths
-    shortest, median = int(lengths.min()), int(lengths.median())
-    if it.demos.num_episodes >= MANY_EPISODES and 4 * shortest < median:
-        yield {"episode": int(lengths.argmin()), "steps": shortest, "median": median}
-
-
-@_check(
-    "warning",
-    "episode {episode} is elsewhere than the others, {distance:.2f} standard deviations from their "
-    "usual mean state, half of all are within {usual:.2f}: a failed demonstration? Imitation "
-    "copies it too",
-)
-def other_states(it: Subject) -> Found:
-    """An episode that spent its time in other states than the others; needs no reward."""
-    demos = it.demos
-    if demos.num_episodes < MANY_EPISODES or demos.num_steps < MANY_STEPS:
+    told = set[int]()
+    if returns is not None and bool(returns.isfinite().all()):
+        median = returns.median()
+        gaps = median - returns
+        # Far below in units of the return itself and of the usual spread.
+        limit = torch.maximum(0.5 * median.abs(), 10 * gaps.abs().median())
+        episode = int(gaps.argmax())
+        if gaps[episode] > limit:
+            message = (
+                f"episode {episode} has return {float(returns[episode]):.2f}, half of all have "
+                f"{float(median):.2f} or more: a failed demonstration? Imitation copies it too"
+            )
+            yield Finding("warning", "low_return", message, episode)
+            told.add(episode)
+    episode, steps, usual_steps = int(lengths.argmin()), int(lengths.min()), int(lengths.median())
+    if 4 * steps < usual_steps:
+        message = (
+            f"episode {episode} has {steps} steps, half of all have {usual_steps} or more: an "
+            "early fall, or a cut?"
+        )
+        yield Finding("warning", "short_episode", message, episode)
+        told.add(episode)
+    if demos.num_steps < MANY_STEPS:
         return
     # [E] how far each mean state is from the median episode's: RMS over dims, in std.
     states = demos.states.double()
     sums = states.new_zeros(demos.num_episodes, demos.num_states)
-    means = sums.index_add(0, demos.episode_of_step, states) / demos.episode_lengths.unsqueeze(1)
+    means = sums.index_add(0, demos.episode_of_step, states) / lengths.unsqueeze(1)
     std = states.std(dim=0, correction=0)
     varies = std > 1e-2  # a dim that varies less says nothing about where an episode was
-    gaps = (means - means.median(dim=0).values)[:, varies] / std[varies]
-    distances = gaps.square().mean(dim=1).sqrt()
+    distances = (means - means.median(dim=0).values)[:, varies] / std[varies]
+    distances = distances.square().mean(dim=1).sqrt()
     episode, usual = int(distances.argmax()), float(distances.median())
-    is_far = bool(distances.isfinite().all()) and (
-        float(distances[episode]) > max(TIMES_MEDIAN * usual, ELSEWHERE)
-    )
-    known = {found["episode"] for check in (low_return, short_episode) for found in check(it)}
-    if is_far and episode not in known:
-        yield {"episode": episode, "distance": float(distances[episode]), "usual": usual}
+    is_far = float(distances[episode]) > max(TIMES_MEDIAN * usual, ELSEWHERE)
+    if is_far and episode not in told and bool(distances.isfinite().all()):
+        message = (
+            f"episode {episode} is elsewhere than the others, {float(distances[episode]):.2f} "
+            f"standard deviations from their usual mean state, half of all are within {usual:.2f}: "
+            "a failed demonstration? Imitation copies it too"
+        )
+        yield Finding("warning", "other_states", message, episode)
 
 
-@_check(
-    "warning",
-    "actions differ from one step to the next {relative:.2f} times as much as any two steps do: "
-    "sampled actions instead of mean ones, or steps out of order?",
-)
 def jerky_actions(it: Subject) -> Found:
-    if it.demos.num_steps >= MANY_STEPS and (it.relative_action_change or 0) > JERKY:
-        yield {"relative": it.relative_action_change}
+    relative = it.relative_action_change or 0.0
+    if it.demos.num_steps >= MANY_STEPS and relative > JERKY:
+        message = (
+            f"actions differ from one step to the next {relative:.2f} times as much as any two "
+            "steps do: sampled actions instead of mean ones, or steps out of order?"
+        )
+        yield Finding("warning", "jerky_actions", message)
 
 
-@_check("error", "{misfit}")
-def state_dims(it: Subject) -> Found:
-    yield from _misfits(it, "state")
-
-
-@_check("error", "{misfit}")
-def action_dims(it: Subject) -> Found:
-    yield from _misfits(it, "action")
-
-
-def _misfits(it: Subject, noun: str) -> Found:
-    if it.spec is not None:
-        found = (it.demos.num_states, it.demos.num_actions)
-        misfits = dims_misfits(found, (it.spec.num_states, it.spec.num_actions), it.spec.task)
-        if noun in misfits:
-            yield {"misfit": misfits[noun]}
-
-
-@_check(
-    "warning",
-    "episode {episode} has {steps} steps, {task} ends after {horizon}: another time limit, or two "
-    "episodes joined?",
-)
-def longer_than_horizon(it: Subject) -> Found:
-    lengths, horizon = it.demos.episode_lengths, it.spec.horizon if it.spec else None
+def sizes(it: Subject) -> Found:
+    if it.spec is None:
+        return
+    ours, theirs = (it.demos.num_states, it.demos.num_actions), it.spec
+    misfits = dims_misfits(ours, (theirs.num_states, theirs.num_actions), theirs.task)
+    for noun, misfit in misfits.items():
+        yield Finding("error", f"{noun}_dims", misfit)
+    lengths, horizon = it.demos.episode_lengths, theirs.horizon
     if horizon is not None and int(lengths.max()) > horizon:
-        yield {"episode": int(lengths.argmax()), "steps": int(lengths.max()), "horizon": horizon}
+        message = (
+            f"episode {int(lengths.argmax())} has {int(lengths.max())} steps, {theirs.task} ends "
+            f"after {horizon}: another time limit, or two episodes joined?"
+        )
+        yield Finding("warning", "longer_than_horizon", message, int(lengths.argmax()))
 
 
-@_check("error", "recorded in another env ({differences}): {remedy}")
-def env_mismatch(it: Subject) -> Found:
-    stored, expected, compared = _identities(it)
+def other_env(it: Subject) -> Found:
+    """What the record says about its env differs from what the env says, or it says nothing."""
+    if it.spec is None:
+        return
+    stored = {"task": it.demos.metadata.task, **(it.demos.metadata.env_fingerprint or {})}
+    expected = {"task": it.spec.task, **plain_json("env_fingerprint", it.spec.fingerprint)}
+    compared = {key for key in expected if None not in (stored.get(key), expected[key])}
+    if "gymnasium_id" in compared:  # a task's name counts where the id is not known
+        compared.discard("task")
     differences = [
-        f"{key} {_short(stored[key])} there, {_short(expected[key])} here"
+        f"{key} {shown(repr(stored[key]), 40)} there, {shown(repr(expected[key]), 40)} here"
         for key in sorted(compared)
         if stored[key] != expected[key]
     ]
     if differences:
         is_allowed = it.allow_env_mismatch
-        yield {
-            "differences": "; ".join(differences),
-            "severity": "warning" if is_allowed else "error",
-            "remedy": "used as asked"
-            if is_allowed
-            else "wrong --task? If not, --allow-env-mismatch",
-        }
+        remedy = "used as asked" if is_allowed else "wrong --task? If not, --allow-env-mismatch"
+        message = f"recorded in another env ({'; '.join(differences)}): {remedy}"
+        yield Finding("warning" if is_allowed else "error", "env_mismatch", message)
+    elif not compared & {"task", "gymnasium_id"}:
+        message = f"does not say which env it is from; make sure it is {it.spec.task}"
+        yield Finding("warning", "unknown_env", message)
 
 
-@_check("warning", "does not say which env it is from; make sure it is {task}")
-def unknown_env(it: Subject) -> Found:
-    if it.spec and not any(env_mismatch(it)) and not _identities(it)[2] & {"task", "gymnasium_id"}:
-        yield {}
-
-
-def _identities(it: Subject) -> tuple[dict[str, Any], dict[str, Any], set[str]]:
-    """What the record says about its env, what the env says, and the keys both know."""
-    if it.spec is None:
-        return {}, {}, set()
-    stored = {"task": it.demos.metadata.task, **(it.demos.metadata.env_fingerprint or {})}
-    expected = {"task": it.spec.task, **plain_json("env_fingerprint", it.spec.fingerprint)}
-    compared = {key for key in expected if None not in (stored.get(key), expected[key])}
-    # A task's name counts where the id is not known.
-    return stored, expected, compared - ({"task"} if "gymnasium_id" in compared else set())
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:36]} ..."
-
-
-@_check(
-    "warning",
-    "{fraction:.1%} of the action entries are outside {task}'s bounds, first {value:.4g} at "
-    "episode {episode}, step {step}, column {column}: {remedy}",
-)
-def actions_out_of_bounds(it: Subject) -> Found:
-    if it.out_of_bounds is None or not it.fraction_out_of_bounds:
-        return
-    row, column = torch.nonzero(it.out_of_bounds)[0].tolist()
-    is_error = it.fraction_out_of_bounds > MOSTLY
-    yield {
-        "episode": int(it.demos.episode_of_step[row]),
-        "step": int(it.demos.step_in_episode[row]),
-        "column": column,
-        "fraction": it.fraction_out_of_bounds,
-        "value": float(it.demos.executed_actions[row, column]),
-        "severity": "error" if is_error else "warning",
-        "remedy": "other units, or another task?"
-        if is_error
-        else "store the clipped actions as executed_actions, the others as actions",
-    }
-
-
-@_check(
-    "warning",
-    "{fraction:.0%} of the action entries lie on {task}'s bounds, and what the expert asked for "
-    "beyond them is not known: a clone learns to stop at the bound. Store the unclipped actions "
-    "too, where you have them",
-)
-def clipped_actions(it: Subject) -> Found:
+def actions_at_bounds(it: Subject) -> Found:
+    """Actions beyond the env's bounds, and those that were clipped to them."""
     executed, raw = it.demos.executed_actions, it.demos.actions
     if it.out_of_bounds is None or it.spec is None or it.demos.num_steps == 0:
         return
+    if fraction := it.fraction_out_of_bounds:
+        row, column = torch.nonzero(it.out_of_bounds)[0].tolist()
+        episode, step = int(it.demos.episode_of_step[row]), int(it.demos.step_in_episode[row])
+        is_error = fraction > MOSTLY
+        remedy = "store the clipped actions as executed_actions, the others as actions"
+        message = (
+            f"{fraction:.1%} of the action entries are outside {it.spec.task}'s bounds, first "
+            f"{float(executed[row, column]):.4g} at episode {episode}, step {step}, column "
+            f"{column}: {'other units, or another task?' if is_error else remedy}"
+        )
+        severity: Severity = "error" if is_error else "warning"
+        yield Finding(severity, "actions_out_of_bounds", message, episode, step, column)
     low, high = torch.from_numpy(it.spec.action_low), torch.from_numpy(it.spec.action_high)
     fraction = float(((executed <= low) | (executed >= high)).double().mean())
     if fraction > OFTEN and (raw is None or torch.equal(raw, executed)):
-        yield {"fraction": fraction}
+        message = (
+            f"{fraction:.0%} of the action entries lie on {it.spec.task}'s bounds, and what the "
+            "expert asked for beyond them is not known: a clone learns to stop at the bound. "
+            "Store the unclipped actions too, where you have them"
+        )
+        yield Finding("warning", "clipped_actions", message)
 
 
-@_check(
-    "warning",
-    "{outside} of {all} episodes do not begin like {task} (column {column} is {value:.4g} in "
-    "episode {episode}, resets give {low:.4g} to {high:.4g}): another task, scaled states, cut "
-    "starts?",
-)
 def strange_starts(it: Subject) -> Found:
     """Episodes begin like resets, unless they come from another task, were cut, or were scaled."""
     if it.reset_states is None or it.demos.is_thinned:
@@ -428,23 +340,15 @@ def strange_starts(it: Subject) -> Found:
     if 2 * len(outside) > it.demos.num_episodes:
         episode = int(outside[0])
         column = int(excess[episode].argmax())
-        yield {
-            "episode": episode,
-            "step": 0,
-            "column": column,
-            "outside": len(outside),
-            "all": it.demos.num_episodes,
-            "value": starts[episode, column],
-            "low": low[column],
-            "high": high[column],
-        }
+        message = (
+            f"{len(outside)} of {it.demos.num_episodes} episodes do not begin like "
+            f"{it.spec.task if it.spec else 'the task'} (column {column} is "
+            f"{starts[episode, column]:.4g} in episode {episode}, resets give {low[column]:.4g} to "
+            f"{high[column]:.4g}): another task, scaled states, cut starts?"
+        )
+        yield Finding("warning", "strange_starts", message, episode, 0, column)
 
 
-@_check(
-    "warning",
-    "every state column has mean 0 and standard deviation 1, so the states look normalised; store "
-    "raw ones, the policy carries its own normaliser",
-)
 def normalised_states(it: Subject) -> Found:
     """Alone a suspicion; together with starts that no reset gives, certain enough to refuse."""
     is_compared = it.reset_states is not None and not it.demos.is_thinned
@@ -456,41 +360,31 @@ def normalised_states(it: Subject) -> Found:
     is_standard = (mean.abs() < 0.2) & ((std - 1).abs() < 0.25)
     # One column may be standard by chance; two or more, all of them, hardly.
     if int(varies.sum()) >= 2 and bool(is_standard[varies].all()):
-        yield {"severity": "error" if is_compared else "warning"}
+        message = (
+            "every state column has mean 0 and standard deviation 1, so the states look "
+            "normalised; store raw ones, the policy carries its own normaliser"
+        )
+        yield Finding("error" if is_compared else "warning", "normalised_states", message)
 
 
-@_check(
-    "note",
-    "holds executed actions only, no raw ones; training then uses executed actions on both sides",
-)
 def executed_actions_only(it: Subject) -> Found:
     if it.demos.actions is None:
-        yield {}
+        message = "holds executed actions only; training then uses executed actions on both sides"
+        yield Finding("note", "executed_actions_only", message)
 
 
-def _named(indices: list[int]) -> Found:
-    """ "episode 4" or "episodes 1, 2, 5, ... (12 in all)"; nothing where there are none."""
-    if indices:
-        shown = ", ".join(map(str, indices[:6]))
-        more = f", ... ({len(indices)} in all)" if len(indices) > 6 else ""
-        noun = "episode" if len(indices) == 1 else "episodes"
-        yield {"episode": indices[0], "episodes": f"{noun} {shown}{more}"}
+CHECKS: tuple[Callable[[Subject], Found], ...] = (
+    *(few_episodes, episodes_in_number, few_pairs, live_states, non_finite, odd_episode),
+    *(jerky_actions, sizes, other_env, actions_at_bounds, strange_starts, normalised_states),
+    executed_actions_only,
+)
+"""All checks, in the order of the report"""
 
 
-def find(subject: Subject, kinds: Collection[str] | None = None) -> list[Finding]:
-    """Run all checks, or those of some kinds; no finding, no problem."""
-    source, task = subject.demos.source, subject.spec.task if subject.spec else "the task"
-    return [
-        Finding(
-            found.get("severity", severity),
-            kind,
-            f"{source}: {message.format(**{'task': task, **found})}",
-            **{name: found.get(name) for name in ("episode", "step", "column")},
-        )
-        for kind, (severity, message, predicate) in CHECKS.items()
-        if kinds is None or kind in kinds
-        for found in predicate(subject)
-    ]
+def find(subject: Subject, checks: Iterable[Callable[[Subject], Found]] = CHECKS) -> list[Finding]:
+    """Run all checks, or some of them; no finding, no problem."""
+    found = [finding for check in checks for finding in check(subject)]
+    return [replace(it, message=f"{subject.demos.source}: {it.message}") for it in found]
 
 
 def require_usable(findings: Iterable[Finding]) -> None:
@@ -502,9 +396,19 @@ def require_usable(findings: Iterable[Finding]) -> None:
 
 def require_finite(demos: Demonstrations) -> None:
     """Refuse observations or actions with NaN or infinity, in the words of training."""
-    require_usable(find(Subject(demos), ("non_finite",)))
+    require_usable(find(Subject(demos), [non_finite]))
 
 
 def count(number: int, noun: str) -> str:
     """ "1 episode", "3 episodes"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _named(indices: list[int]) -> str:
+    return _listed("episode", list(map(str, indices)))
+
+
+def _listed(noun: str, items: list[str]) -> str:
+    """ "episode 4" or "episodes 1, 2, 5, ... (12 in all)"."""
+    more = f", ... ({len(items)} in all)" if len(items) > 6 else ""
+    return f"{noun}{'s' * (len(items) > 1)} {', '.join(items[:6])}{more}"

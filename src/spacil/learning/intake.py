@@ -13,7 +13,7 @@ from spacil.config.train_config import TrainConfig
 from spacil.demos.check import demos_for_training
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import bundled_demos, load_demos
-from spacil.demos.findings import Subject, find
+from spacil.demos.findings import Subject, few_pairs, find
 from spacil.envs.registry import TASKS, make_vector_env
 from spacil.envs.vector_env import ResetSeeds, require_dims
 from spacil.errors import ConfigError
@@ -98,7 +98,7 @@ def checked_demonstrations(
     used = used.with_observation_noise(choice.demo_noise, config.run.seed)
     # Thinning may leave few pairs of many, so the count that matters is that of the used ones.
     findings = [finding for finding in report.findings if finding.check != "few_pairs"]
-    for finding in findings + find(Subject(used), ("few_pairs",)):
+    for finding in [*findings, *find(Subject(used), [few_pairs])]:
         if finding.severity == "warning":
             _logger.warning("%s", finding.message)
     return Intake(used, demos.without_nonfinite_episodes())
