@@ -23,7 +23,7 @@ from torch import Tensor
 
 from spacil import paper
 from spacil.demos.file import load_demos
-from spacil.functional.ball import StepRule, random_offset
+from spacil.functional.sensitivity import StepRule, random_offset
 from spacil.nets.mlp import MLP
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.open import load_policy

@@ -20,15 +20,15 @@ from torch import Tensor
 
 from measuring import make_learner, medians, num_cores, peak_megabytes, record, reset_peak
 from spacil.config.settings import TrustRegionConfig, ValueConfig
-from spacil.engine.adam import Adam
+from spacil.engine.mlp_passes import Adam
 from spacil.engine.recorder import Recorder
 from spacil.envs.rollout import collect
-from spacil.functional.returns import standardize
+from spacil.functional.policy_gradient import standardize
 from spacil.learning import trust_region
+from spacil.learning.critic import ValueBatch, fit_value
 from spacil.learning.policy_step import surrogate_loss
-from spacil.learning.value_fit import ValueBatch, fit_value
+from spacil.nets.mlp import ValueNet
 from spacil.nets.policy import GaussianPolicy
-from spacil.nets.value import ValueNet
 
 NUM_ENV_STEPS = 6_400
 

@@ -21,7 +21,7 @@ import theory
 from spacil.comparison.figures import plain_style, subplots
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.file import load_demos
-from spacil.functional.spectral import batch_jacobian
+from spacil.functional.sensitivity import batch_jacobian
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.open import load_policy
 from spacil.policies.policy import task_of

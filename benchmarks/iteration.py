@@ -36,14 +36,14 @@ from measuring import (
 )
 from simulation import Script, floor_of, record_script
 from spacil.config.train_config import TrainConfig
-from spacil.engine.torch_threads import one_torch_thread
+from spacil.engine.device import one_torch_thread
 from spacil.envs.registry import TASKS
 from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
 from spacil.envs.vector_env import ResetSeeds
-from spacil.learning import advantages, trust_region
-from spacil.learning.metrics import Metrics
+from spacil.learning import critic, trust_region
+from spacil.learning.learner import Metrics
 from spacil.learning.on_policy import OnPolicy
-from spacil.learning.saved_run import state_to_save
+from spacil.learning.run import state_to_save
 from spacil.learning.trust_region import OldPolicy
 from spacil.measuring.evaluate import evaluate
 from spacil.nets.policy import BufferedMean
@@ -56,7 +56,7 @@ DEFAULT_TASKS = ("Hopper-v4", "Walker2d-v4", "HalfCheetah-v4", "Ant-v4")
 WARM_UP_ITERATIONS = 2
 PARTS = {
     "inference": (BufferedMean, "__call__"),
-    "gae": (advantages, "gae"),
+    "gae": (critic, "gae"),
     "old policy": (OldPolicy, "__init__"),
     "fisher products": (OldPolicy, "fisher_product"),
     "line search": (trust_region, "_search"),

@@ -24,7 +24,7 @@ from torch import Tensor
 from spacil.comparison.figures import plain_style, subplots
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.file import load_demos
-from spacil.functional.spectral import batch_jacobian
+from spacil.functional.sensitivity import batch_jacobian
 from spacil.policies.open import open_policy
 
 TASK, FRAME_OF = "Hopper-v5", "Hopper-v4"

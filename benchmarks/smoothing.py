@@ -28,8 +28,8 @@ from spacil.config.flat import with_user_settings
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds
 from spacil.learning.dagger import SmoothingLearner
+from spacil.learning.learner import Metrics
 from spacil.learning.loop import train
-from spacil.learning.metrics import Metrics
 from spacil.learning.smoothing_comparison import Contender, all_filters, compare
 from spacil.policies.open import open_policy
 

@@ -17,14 +17,12 @@ from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import require_name
 from spacil.envs.registry import task_name
 from spacil.errors import ConfigError, DataError, EnvError, keywords_for_flags
-from spacil.learning.advantages import RewardTerm
+from spacil.learning.critic import RewardTerm
 from spacil.learning.intake import demonstrations_for
-from spacil.learning.learner import make_learner
+from spacil.learning.learner import Metrics, make_learner
 from spacil.learning.loop import train
-from spacil.learning.metrics import Metrics
 from spacil.learning.on_policy import OnPolicy
-from spacil.learning.run import train_recorded
-from spacil.learning.saved_run import restore, saved_config, state_to_save
+from spacil.learning.run import restore, saved_config, state_to_save, train_recorded
 from spacil.measuring.evaluate import Evaluation, evaluate_afresh
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs import checkpoint

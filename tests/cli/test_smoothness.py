@@ -9,7 +9,7 @@ import policies_of_others as foreign
 import pytest
 from pictures import assert_drawn
 
-from spacil.engine.torch_threads import one_torch_thread
+from spacil.engine.device import one_torch_thread
 from spacil.errors import ConfigError, DataError
 
 Spacil = Callable[..., Any]

@@ -5,7 +5,7 @@ import sys
 
 import torch
 
-from spacil.engine.adam import Adam
+from spacil.engine.mlp_passes import Adam
 from spacil.nets.mlp import MLP
 
 
@@ -43,7 +43,7 @@ def test_parameters_and_gradients_stay_views_of_its_vectors() -> None:
 def test_its_first_step_loads_no_compiler() -> None:
     script = (
         "import sys, torch\n"
-        "from spacil.engine.adam import Adam\n"
+        "from spacil.engine.mlp_passes import Adam\n"
         "Adam(torch.nn.Linear(2, 2), 1e-3).step()\n"
         "print('torch._dynamo' in sys.modules)\n"
     )

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from spacil.config.flat import with_settings
 from spacil.demos.file import load_demos
+from spacil.engine.device import one_torch_thread
 from spacil.engine.recorder import Recorder
-from spacil.engine.torch_threads import one_torch_thread
 from spacil.learning.on_policy import OnPolicy
 
 DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]

@@ -1,7 +1,6 @@
 import torch
 
-from spacil.engine.row_portions import in_threads, portions
-from spacil.engine.torch_threads import torch_threads
+from spacil.engine.device import in_threads, portions, torch_threads
 
 
 def test_each_thread_gets_its_rows_and_splits_nothing_again() -> None:

@@ -9,7 +9,7 @@ import torch
 from countdown import Countdown, countdown
 from torch import Tensor
 
-from spacil.engine.torch_threads import one_torch_thread
+from spacil.engine.device import one_torch_thread
 from spacil.envs.episodes import (
     DEFAULT_EPISODE_LIMIT,
     Actor,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from spacil.engine.torch_threads import one_torch_thread, torch_threads
+from spacil.engine.device import one_torch_thread, torch_threads
 from spacil.envs.registry import make_vector_env
 from spacil.envs.rollout import collect
 from spacil.envs.vector_env import ResetSeeds, VectorEnv

@@ -35,7 +35,7 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.errors import SpacilError
 from spacil.learning.on_policy import OnPolicy
-from spacil.learning.saved_run import restore, saved_config
+from spacil.learning.run import restore, saved_config
 from spacil.policies.file import FORMAT, FORMAT_VERSION
 from spacil.policies.open import load_policy, save_policy
 from spacil.runs import checkpoint, metrics_log

@@ -3,7 +3,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacil.functional.ball import maximize_in_ball, project_to_ball, random_offset
+from spacil.functional.sensitivity import maximize_in_ball, project_to_ball, random_offset
 
 
 @settings(max_examples=50, deadline=None)

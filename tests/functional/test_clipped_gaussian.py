@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from spacil.functional.gaussian import clipped_log_prob, log_prob
+from spacil.functional.policy_gradient import clipped_log_prob, log_prob
 
 
 def on(values: float | list[float]) -> Tensor:

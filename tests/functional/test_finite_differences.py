@@ -3,9 +3,8 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from spacil.engine.torch_threads import one_torch_thread
-from spacil.functional.finite_differences import difference_jacobian, differentiable
-from spacil.functional.spectral import batch_jacobian
+from spacil.engine.device import one_torch_thread
+from spacil.functional.sensitivity import batch_jacobian, difference_jacobian, differentiable
 from spacil.nets.mlp import MLP
 
 

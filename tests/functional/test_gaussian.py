@@ -1,7 +1,7 @@
 import torch
 from torch.distributions import Independent, Normal, kl_divergence
 
-from spacil.functional.gaussian import jeffreys_divergence, kl_old_new, log_prob
+from spacil.functional.policy_gradient import jeffreys_divergence, kl_old_new, log_prob
 
 
 def _draw(seed: int) -> tuple[torch.Tensor, ...]:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from spacil.engine.torch_threads import one_torch_thread
-from spacil.functional.spectral import batch_jacobian, power_singular
+from spacil.engine.device import one_torch_thread
+from spacil.functional.sensitivity import batch_jacobian, power_singular
 from spacil.nets.mlp import MLP
 
 

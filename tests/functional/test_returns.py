@@ -1,6 +1,6 @@
 import torch
 
-from spacil.functional.returns import explained_variance, gae, standardize
+from spacil.functional.policy_gradient import explained_variance, gae, standardize
 
 
 def test_gae_follows_the_hand_worked_recursion() -> None:

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from spacil.functional.spectral import batch_jacobian, top_left_vector, top_singular
+from spacil.functional.sensitivity import batch_jacobian, top_left_vector, top_singular
 from spacil.nets.mlp import MLP
 
 

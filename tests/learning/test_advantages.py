@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from spacil.learning.advantages import estimate_advantages, values_outside
+from spacil.learning.critic import estimate_advantages, values_outside
 from spacil.nets.policy import GaussianPolicy
 from spacil.types import RolloutBatch
 

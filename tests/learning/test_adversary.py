@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from spacil.engine.adam import Adam
+from spacil.engine.mlp_passes import Adam
 from spacil.errors import DivergedError
 from spacil.learning import adversary
 from spacil.learning.adversary import DiscriminatorReport, gail_loss

@@ -15,10 +15,9 @@ from spacil.config.train_config import TrainConfig
 from spacil.demos.file import load_demos
 from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
-from spacil.functional.gaussian import clipped_log_prob
-from spacil.learning.advantages import true_next_states
-from spacil.learning.adversary import AgentBatch, imitation_reward
-from spacil.learning.airl import AirlAdversary, executed_log_prob
+from spacil.functional.policy_gradient import clipped_log_prob
+from spacil.learning.adversary import AgentBatch, AirlAdversary, executed_log_prob, imitation_reward
+from spacil.learning.critic import true_next_states
 from spacil.nets.discriminator import ShapedReward
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams

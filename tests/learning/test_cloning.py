@@ -14,7 +14,7 @@ from spacil.config.flat import with_user_settings
 from spacil.config.train_config import TrainConfig
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import load_demos
-from spacil.engine.torch_threads import one_torch_thread
+from spacil.engine.device import one_torch_thread
 from spacil.envs.vector_env import EnvSpec
 from spacil.errors import DataError, DivergedError
 from spacil.learning.cloning import Cloner, clone, demonstrated_rows, held_out_episodes

@@ -14,9 +14,13 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.engine.recorder import Recorder
 from spacil.errors import ConfigError
-from spacil.learning.adversary import Adversary, AgentBatch, imitation_reward
-from spacil.learning.airl import AirlAdversary
-from spacil.learning.gail import GailAdversary
+from spacil.learning.adversary import (
+    Adversary,
+    AgentBatch,
+    AirlAdversary,
+    GailAdversary,
+    imitation_reward,
+)
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
 from spacil.smoothness.cost import cost_constants

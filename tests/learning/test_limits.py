@@ -7,7 +7,7 @@ import pytest
 
 from spacil.config.defaults import default_config
 from spacil.errors import RetryableError
-from spacil.learning.limits import memory_named, peak_memory_gb
+from spacil.learning.loop import memory_named, peak_memory_gb
 
 
 @pytest.mark.parametrize(("platform", "most"), [("linux", 3 * 2**20), ("darwin", 3 * 2**30)])

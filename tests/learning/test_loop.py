@@ -9,7 +9,7 @@ import torch
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.demos.file import load_demos
-from spacil.engine.torch_threads import one_torch_thread, torch_threads
+from spacil.engine.device import one_torch_thread, torch_threads
 from spacil.learning import loop
 from spacil.learning.loop import evaluate_if_due
 from spacil.learning.on_policy import OnPolicy

@@ -7,7 +7,7 @@ import torch
 
 from spacil.errors import DivergedError
 from spacil.learning.adversary import DiscriminatorReport
-from spacil.learning.metrics import (
+from spacil.learning.learner import (
     Counters,
     OpenEpisodes,
     cost_metrics,

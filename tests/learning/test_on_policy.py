@@ -12,7 +12,7 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.config.penalty_terms import POLICY_PENALTIES, PenaltyKind, WeightedTerm
 from spacil.demos.file import load_demos
-from spacil.engine.torch_threads import one_torch_thread
+from spacil.engine.device import one_torch_thread
 from spacil.envs.episodes import EpisodeTotals
 from spacil.errors import ConfigError, StorageError
 from spacil.learning import learner as learners

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from spacil.config.flat import with_user_settings
 from spacil.demos.file import load_demos
-from spacil.engine.torch_threads import one_torch_thread
-from spacil.functional.spectral import batch_jacobian, top_singular
+from spacil.engine.device import one_torch_thread
+from spacil.functional.sensitivity import batch_jacobian, top_singular
 from spacil.learning.on_policy import OnPolicy
 from spacil.seeding import Streams
 

@@ -17,8 +17,8 @@ from spacil.config.penalty_terms import parse_terms
 from spacil.config.train_config import TrainConfig
 from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
-from spacil.functional.gaussian import kl_old_new, log_prob
-from spacil.functional.spectral import batch_jacobian, top_singular
+from spacil.functional.policy_gradient import kl_old_new, log_prob
+from spacil.functional.sensitivity import batch_jacobian, top_singular
 from spacil.learning.policy_step import PolicyBatch, SurrogateLoss
 from spacil.learning.ppo import ClippedStep, PPOReport
 from spacil.nets.policy import GaussianPolicy

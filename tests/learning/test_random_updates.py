@@ -13,8 +13,8 @@ from torch import Tensor
 
 from spacil.config.settings import TrustRegionConfig
 from spacil.engine.recorder import Recorder
-from spacil.functional import flat_params
-from spacil.functional.gaussian import kl_old_new
+from spacil.functional import natural_gradient
+from spacil.functional.policy_gradient import kl_old_new
 from spacil.learning import trust_region
 from spacil.learning.policy_step import PolicyLoss, surrogate_loss
 from spacil.nets.policy import GaussianPolicy
@@ -100,7 +100,7 @@ def test_ten_thousand_updates_keep_the_bound_revert_bitwise_and_stay_finite(
     advantages = draw(advantages_of(size, generator), label="advantages")
     loss = surrogate_loss(actions, advantages, old_mean, old_log_std)
     is_walled = draw(st.booleans(), label="never improves")
-    before = flat_params.flatten(policy.update_parameters()).detach().clone()
+    before = natural_gradient.flatten(policy.update_parameters()).detach().clone()
 
     fisher_rows = random_subset(size, config.fisher_state_fraction, generator)
     old = trust_region.OldPolicy(policy, states, config, fisher_rows)
@@ -108,7 +108,7 @@ def test_ten_thousand_updates_keep_the_bound_revert_bitwise_and_stay_finite(
     direction = trust_region.find_direction(policy, tried, old, config)
     report = trust_region.follow(policy, direction, config, Recorder())
 
-    after = flat_params.flatten(policy.update_parameters()).detach()
+    after = natural_gradient.flatten(policy.update_parameters()).detach()
     reasons[report.line_search_reason] += 1
     assert torch.isfinite(after).all()
     with torch.no_grad():

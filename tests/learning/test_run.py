@@ -13,8 +13,7 @@ from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, with_settings
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError, RunDirError
 from spacil.learning.on_policy import OnPolicy
-from spacil.learning.run import Outcome, train_in_folder
-from spacil.learning.saved_run import restore, saved_config
+from spacil.learning.run import Outcome, restore, saved_config, train_in_folder
 from spacil.runs import checkpoint, provenance
 from spacil.runs.facts import read_run
 from spacil.runs.progress import Silent

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from spacil.errors import StorageError
-from spacil.learning import saved_run
+from spacil.learning import run
 from spacil.runs import checkpoint
 
 
@@ -29,7 +29,7 @@ def test_sizes_may_not_exceed_twice_what_the_checkpoint_holds(
     tensors = {"a": torch.zeros(60), "b": torch.zeros(5, 8)}
     found = checkpoint.Checkpoint(Path("x"), 3, tensors, {}, {}, "")
     if not is_refused:
-        saved_run._require_held_sizes(settings, found)
+        run._require_held_sizes(settings, found)
         return
     with pytest.raises(StorageError, match="needs more numbers than the checkpoint holds"):
-        saved_run._require_held_sizes(settings, found)
+        run._require_held_sizes(settings, found)

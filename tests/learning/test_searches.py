@@ -32,8 +32,8 @@ from spacil.demos.metadata import DemoMetadata
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds
 from spacil.errors import ConfigError, DataError
+from spacil.learning.learner import Metrics
 from spacil.learning.loop import evaluate_at_start, train
-from spacil.learning.metrics import Metrics
 from spacil.learning.on_policy import OnPolicy
 from spacil.learning.run import train_in_folder
 from spacil.learning.search_start import (

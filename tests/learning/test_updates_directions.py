@@ -9,16 +9,16 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.config.penalty_terms import parse_terms
 from spacil.config.settings import ValueConfig
-from spacil.engine.adam import Adam
+from spacil.engine.mlp_passes import Adam
 from spacil.engine.recorder import Recorder
-from spacil.functional.gaussian import log_prob
-from spacil.functional.spectral import batch_jacobian, top_singular
+from spacil.functional.policy_gradient import log_prob
+from spacil.functional.sensitivity import batch_jacobian, top_singular
+from spacil.learning.critic import ValueBatch, fit_value
 from spacil.learning.policy_step import PolicyBatch, PolicyStep
 from spacil.learning.ppo import ClippedStep
 from spacil.learning.trust_region import TrustRegionStep
-from spacil.learning.value_fit import ValueBatch, fit_value
+from spacil.nets.mlp import ValueNet
 from spacil.nets.policy import GaussianPolicy
-from spacil.nets.value import ValueNet
 from spacil.seeding import Streams
 from spacil.smoothness.policy_terms import DrawnTerms, PenaltyRows, draw_terms
 

@@ -4,11 +4,11 @@ import pytest
 import torch
 
 from spacil.config.settings import ValueConfig
-from spacil.engine.adam import Adam
+from spacil.engine.mlp_passes import Adam
 from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
-from spacil.learning.value_fit import ValueBatch, fit_value
-from spacil.nets.value import ValueNet
+from spacil.learning.critic import ValueBatch, fit_value
+from spacil.nets.mlp import ValueNet
 
 CONFIG = ValueConfig(value_epochs=3, value_minibatch=40)
 

@@ -12,7 +12,7 @@ import spacil as library
 from spacil.demos.common_frame import CommonFrame, bundled_frame
 from spacil.demos.file import load_demos
 from spacil.demos.metadata import DemoMetadata
-from spacil.functional.spectral import batch_jacobian, top_singular
+from spacil.functional.sensitivity import batch_jacobian, top_singular
 from spacil.measuring.frames import choose_frame, frame_facts, local_j, mean_j
 from spacil.measuring.measure import measure_smoothness
 from spacil.nets.policy import GaussianPolicy

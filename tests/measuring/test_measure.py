@@ -10,7 +10,7 @@ import torch
 
 import spacil
 from spacil.demos.common_frame import bundled_frame
-from spacil.engine.torch_threads import one_torch_thread
+from spacil.engine.device import one_torch_thread
 from spacil.errors import ConfigError, DataError
 from spacil.measuring.evaluate import evaluate
 from spacil.measuring.measure import load_states, measure_smoothness

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from spacil.engine.torch_threads import one_torch_thread
+from spacil.engine.device import one_torch_thread
 from spacil.envs.episodes import Actor, play
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds, VectorEnv

@@ -7,8 +7,7 @@ import torch
 from spacil.errors import DataError
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.mlp import MLP
-from spacil.nets.normalizer import STD_FLOOR, RunningNormalizer
-from spacil.nets.policy import GaussianPolicy
+from spacil.nets.policy import STD_FLOOR, GaussianPolicy, RunningNormalizer
 
 
 def make_policy(num_states: int = 4, num_actions: int = 2, seed: int = 0) -> GaussianPolicy:

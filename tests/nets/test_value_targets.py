@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from spacil.config.settings import ValueConfig
-from spacil.engine.adam import Adam
+from spacil.engine.mlp_passes import Adam
 from spacil.engine.recorder import Recorder
-from spacil.learning.value_fit import ValueBatch, fit_value
-from spacil.nets.value import MIN_TARGET_STD, TARGET_SHARE, ValueNet
+from spacil.learning.critic import ValueBatch, fit_value
+from spacil.nets.mlp import MIN_TARGET_STD, TARGET_SHARE, ValueNet
 
 
 @pytest.fixture

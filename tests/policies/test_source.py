@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from spacil.engine.torch_threads import one_torch_thread
+from spacil.engine.device import one_torch_thread
 from spacil.errors import ConfigError, DataError
 from spacil.measuring.measure import measure_smoothness
 from spacil.nets.policy import GaussianPolicy

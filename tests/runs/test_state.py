@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from spacil.errors import StorageError
-from spacil.learning.metrics import Counters
+from spacil.learning.learner import Counters
 from spacil.measuring.evaluate import Best
 from spacil.runs.state import State, first_non_finite, record_from, require_same_form
 

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from spacil.engine.torch_threads import one_torch_thread
+from spacil.engine.device import one_torch_thread
 
 
 @pytest.fixture(autouse=True)

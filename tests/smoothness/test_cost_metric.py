@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from spacil.functional.spectral import batch_jacobian
+from spacil.functional.sensitivity import batch_jacobian
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.mlp import MLP
 from spacil.smoothness.cost import cost_constants, cost_gradients

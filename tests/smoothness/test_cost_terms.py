@@ -10,7 +10,7 @@ from penalty_cases import assert_unbiased, make_config, make_policy, make_rows
 from torch import Tensor
 
 from spacil.config.train_config import TrainConfig
-from spacil.engine.torch_threads import one_torch_thread
+from spacil.engine.device import one_torch_thread
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams

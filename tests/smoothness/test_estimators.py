@@ -4,9 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from spacil.functional.ball import random_offset
-from spacil.functional.gaussian import jeffreys_divergence, log_prob
-from spacil.functional.spectral import batch_jacobian
+from spacil.functional.policy_gradient import jeffreys_divergence, log_prob
+from spacil.functional.sensitivity import batch_jacobian, random_offset
 from spacil.nets.mlp import MLP
 from spacil.smoothness.bounds import ascend_in_ball
 from spacil.smoothness.metric import local_lipschitz

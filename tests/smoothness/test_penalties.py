@@ -7,11 +7,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from spacil.engine.torch_threads import one_torch_thread
-from spacil.functional import flat_params
-from spacil.functional.ball import random_offset
-from spacil.functional.gaussian import log_prob
-from spacil.functional.spectral import batch_jacobian, top_singular
+from spacil.engine.device import one_torch_thread
+from spacil.functional import natural_gradient
+from spacil.functional.policy_gradient import log_prob
+from spacil.functional.sensitivity import batch_jacobian, random_offset, top_singular
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.mlp import MLP
 from spacil.smoothness.cost import (
@@ -70,21 +69,21 @@ def assert_gradient_is_the_slope_of(
     gradient: Tensor, value: Callable[[], float], parameters: list[Tensor]
 ) -> None:
     """Along random directions, against central differences of `value()`."""
-    theta = flat_params.flatten(parameters).detach().clone()
+    theta = natural_gradient.flatten(parameters).detach().clone()
     generator = torch.Generator().manual_seed(1)
     for _ in range(5):
         direction = torch.randn(theta.numel(), generator=generator, dtype=torch.float64)
         step, ends = 1e-6, []
         for sign in (1, -1):
-            flat_params.assign(parameters, theta + sign * step * direction)
+            natural_gradient.assign(parameters, theta + sign * step * direction)
             ends.append(value())
-        flat_params.assign(parameters, theta)
+        natural_gradient.assign(parameters, theta)
         difference = (ends[0] - ends[1]) / (2 * step)
         assert float(gradient @ direction) == pytest.approx(difference, rel=1e-5)
 
 
 def flat_gradient(value: Tensor, parameters: list[Tensor]) -> Tensor:
-    return flat_params.flatten(torch.autograd.grad(value, parameters, materialize_grads=True))
+    return natural_gradient.flatten(torch.autograd.grad(value, parameters, materialize_grads=True))
 
 
 # --- the policy's penalty

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from spacil.config import penalty_terms
 from spacil.config.train_config import TrainConfig
-from spacil.engine.torch_threads import one_torch_thread
+from spacil.engine.device import one_torch_thread
 from spacil.errors import ConfigError
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams

@@ -17,7 +17,7 @@ from spacil.config.flat import with_settings
 from spacil.config.penalty_terms import POLICY_PENALTIES, parse_terms, register_penalty
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError
-from spacil.functional import ball
+from spacil.functional import sensitivity
 from spacil.learning.policy_step import total, with_penalties
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.policy import GaussianPolicy
@@ -276,7 +276,7 @@ def test_masked_dims_take_no_part_in_the_ball(start: Any, monkeypatch: pytest.Mo
     found: list[Tensor] = []
 
     def ascend(*arguments: Any) -> Tensor:
-        found.append(ball.maximize_in_ball(*arguments))
+        found.append(sensitivity.maximize_in_ball(*arguments))
         return found[-1]
 
     monkeypatch.setattr("spacil.smoothness.policy_penalty.maximize_in_ball", ascend)
@@ -290,7 +290,7 @@ def test_masked_dims_take_no_part_in_the_ball(start: Any, monkeypatch: pytest.Mo
 def test_a_start_inside_the_ball_is_uniform_in_the_dims_that_are_read() -> None:
     like, mask = torch.zeros(20_000, 5), torch.tensor([1.0, 0, 0, 1, 0])
     generator = torch.Generator().manual_seed(0)
-    offset = ball.random_offset(like, 2.0, "ball", generator, mask)
+    offset = sensitivity.random_offset(like, 2.0, "ball", generator, mask)
     # In a disc a quarter of the area is within half the radius.
     assert float((offset.norm(dim=-1) < 1.0).float().mean()) == pytest.approx(0.25, abs=0.02)
 

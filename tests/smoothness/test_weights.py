@@ -3,7 +3,7 @@
 import pytest
 from penalty_cases import make_config
 
-from spacil.smoothness.weights import FoundWeights, terms_at
+from spacil.smoothness.policy_terms import FoundWeights, terms_at
 
 
 def weights_at(iteration: int, **settings: object) -> list[float]:

@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from spacil.errors import ConfigError, DivergedError
-from spacil.functional.spectral import BatchFunction, batch_jacobian, top_left_vector
+from spacil.functional.sensitivity import BatchFunction, batch_jacobian, top_left_vector
 from spacil.learning.weight_search import LAWS, TargetSearch, Verdict
 from spacil.smoothness.policy_penalty import squared_slopes
 

@@ -231,10 +231,10 @@ def _state_after(
     from spacil import storage
     from spacil.config.defaults import default_config
     from spacil.config.flat import with_settings
-    from spacil.engine.torch_threads import torch_threads
+    from spacil.engine.device import torch_threads
     from spacil.learning.intake import demonstrations_for
     from spacil.learning.learner import make_learner
-    from spacil.learning.saved_run import restore, state_to_save
+    from spacil.learning.run import restore, state_to_save
     from spacil.runs import checkpoint
 
     config = with_settings(default_config("spacil", "Reacher-v4", "plain"), _TINY)

@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
     if int(num_episodes) == 0:
         return 0
     try:
-        from spacil.engine.torch_threads import torch_threads
+        from spacil.engine.device import torch_threads
         from spacil.sweeps.fresh_episodes import add_fresh_episodes
 
         with torch_threads(int(num_threads)):

@@ -106,7 +106,7 @@ class AdversarialConfig(OnPolicyConfig):
 class SPaCILConfig(AdversarialConfig):
     algorithm = "spacil"
     summary = "Learn a smooth policy from demonstrations: GAIL with penalties on policy and cost."
-    adversary = "spacil.learning.gail:GailAdversary"
+    adversary = "spacil.learning.adversary:GailAdversary"
     presets = {
         "none": _RULE,
         "fast": {**_RULE, "iterations": QUICK_ITERATIONS},
@@ -129,7 +129,7 @@ class GAILConfig(AdversarialConfig):
     summary = (
         "Learn from demonstrations against a discriminator; with a policy penalty it is spacil."
     )
-    adversary = "spacil.learning.gail:GailAdversary"
+    adversary = "spacil.learning.adversary:GailAdversary"
     presets = {"none": {}, "fast": _FAST_IMITATION, "paper-mean": {}, "paper-sum": {}}
 
     discriminator: GAILDiscriminatorConfig = GAILDiscriminatorConfig()
@@ -145,7 +145,7 @@ class GAILConfig(AdversarialConfig):
 class AIRLConfig(AdversarialConfig):
     algorithm = "airl"
     summary = "Learn a reward and a policy from demonstrations (adversarial inverse RL)."
-    adversary = "spacil.learning.airl:AirlAdversary"
+    adversary = "spacil.learning.adversary:AirlAdversary"
     presets = {"none": {}, "fast": _FAST_IMITATION}
 
     # AIRL's own reward, logit, may be negative: where episodes can end early, it teaches a policy

@@ -15,7 +15,7 @@ from torch import Tensor
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import bundled_demos, load_demos
 from spacil.errors import DataError
-from spacil.nets.normalizer import STD_FLOOR
+from spacil.nets.policy import STD_FLOOR
 from spacil.storage import content_hash
 
 FRAME_PREFIX = "frame."

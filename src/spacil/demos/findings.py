@@ -17,7 +17,7 @@ from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.metadata import plain_json
 from spacil.envs.vector_env import EnvSpec, FloatArray, dims_misfits
 from spacil.errors import DataError
-from spacil.nets.normalizer import STD_FLOOR
+from spacil.nets.policy import STD_FLOOR
 from spacil.plain_text import shown
 
 Severity = Literal["error", "warning", "note"]

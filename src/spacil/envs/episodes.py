@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from spacil.engine.torch_threads import one_torch_thread
+from spacil.engine.device import one_torch_thread
 from spacil.envs.vector_env import BoolArray, FloatArray, Step, VectorEnv, check_actions
 
 Actor = Callable[[Tensor], Tensor]

@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor
 
-from spacil.engine.torch_threads import one_torch_thread
+from spacil.engine.device import one_torch_thread
 from spacil.envs.vector_env import VectorEnv
-from spacil.functional.spectral import BatchFunction
+from spacil.functional.sensitivity import BatchFunction
 from spacil.nets.policy import BufferedMean, GaussianPolicy
 from spacil.types import RolloutBatch
 

@@ -12,8 +12,7 @@ import textwrap
 import numpy as np
 from numpy.typing import NDArray
 
-from spacil.nets.normalizer import CLIP
-from spacil.nets.policy import GaussianPolicy
+from spacil.nets.policy import CLIP, GaussianPolicy
 from spacil.policies.onnx import arrays_of
 
 _NUMBERS_PER_LINE = 8

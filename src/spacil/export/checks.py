@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from spacil.engine.torch_threads import one_torch_thread
+from spacil.engine.device import one_torch_thread
 from spacil.errors import DataError
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.onnx import OnnxGraph

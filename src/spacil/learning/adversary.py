@@ -1,7 +1,8 @@
 """The seam for adversaries: what rewards the policy, and how it learns to tell agent from expert.
 
-A new adversary says what its network is and what its logit is; the rest is here. D = sigmoid(x) is
-high on the agent: D -> 1 there, D -> 0 on the demonstrations (eq:cost_opti).
+A new adversary says what its network is and what its logit is; `Adversary` does the rest. GAIL's
+and AIRL's are here. D = sigmoid(x) is high on the agent: D -> 1 there, D -> 0 on the demonstrations
+(eq:cost_opti).
 """
 
 from collections.abc import Callable, Mapping
@@ -13,14 +14,22 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from spacil.config.train_config import TrainConfig
-from spacil.engine.adam import Adam
-from spacil.engine.host_reads import read_together
+from spacil.engine.device import read_together
+from spacil.engine.mlp_passes import Adam
 from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
-from spacil.nets.discriminator import CostNet
+from spacil.functional.policy_gradient import clipped_log_prob
+from spacil.nets.discriminator import CostNet, Discriminator, ShapedReward
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
-from spacil.smoothness.cost import CostFunction, on_live_dims
+from spacil.smoothness.cost import (
+    CostFunction,
+    DrawnPairs,
+    cost_penalty,
+    cost_weight,
+    draw_pairs,
+    on_live_dims,
+)
 from spacil.types import ExpertBatch
 
 SATURATED_LOGIT, SATURATED_LOSS = 50.0, 0.01
@@ -241,3 +250,115 @@ def _measure(
         "acc_expert": (expert_logits < 0).float().mean(),
         "max_abs_logit": torch.maximum(agent_logits.abs().max(), expert_logits.abs().max()),
     }
+
+
+class GailAdversary(Adversary):
+    """The discriminator of GAIL and SPaCIL; they differ in the weight of the cost penalty."""
+
+    network: Discriminator
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        policy: GaussianPolicy,
+        expert: ExpertBatch,
+        init: torch.Generator,
+    ) -> None:
+        super().__init__(config, policy, expert, init)
+        self.cost_weight = cost_weight(config.cost_penalty, len(expert.states))
+        self.reads_next_states = "next_states" in self.network.reads
+
+    @staticmethod
+    def make_network(
+        config: TrainConfig, policy: GaussianPolicy, init: torch.Generator | None = None
+    ) -> Discriminator:
+        settings = config.discriminator
+        return Discriminator(
+            policy.num_states,
+            policy.num_actions,
+            settings.discriminator_hidden,
+            settings.discriminator_activation,
+            config.nets.init,
+            init,
+            settings.discriminator_inputs,
+        )
+
+    def logits(self, batch: AgentBatch) -> Tensor:
+        return self.network.logits_agent_is_high(*self._inputs(batch))
+
+    def both_logits(self, agent: AgentBatch, expert: AgentBatch) -> Logits:
+        """Both sides in one pass."""
+        sizes, sides = (
+            [len(agent.states), len(expert.states)],
+            (self._inputs(agent), self._inputs(expert)),
+        )
+        pairs = [torch.cat(parts) for parts in zip(*sides, strict=True)]
+
+        def logits() -> tuple[Tensor, Tensor]:
+            on_agent, on_expert = self.network.logits_agent_is_high(*pairs).split(sizes)
+            return on_agent, on_expert
+
+        return logits
+
+    def draw(self, agent: AgentBatch, expert: AgentBatch, streams: Streams) -> DrawnPairs | None:
+        if self.cost_weight == 0:
+            return None
+        ours, theirs = ((side.states, side.actions) for side in (agent, expert))
+        return draw_pairs(self.network, self.policy, ours, theirs, self.config, streams)
+
+    def penalty(self, drawn: DrawnPairs) -> Tensor:
+        return self.cost_weight * cost_penalty(self.network, self.policy, drawn, self.config)
+
+    def _inputs(self, batch: AgentBatch) -> list[Tensor]:
+        """States, actions and, where they are read, next states.
+
+        After a termination nothing follows: the state counts as its own successor.
+        """
+        inputs = [batch.states, batch.actions]
+        if self.reads_next_states:
+            assert batch.next_states is not None
+            is_end = batch.terminated.unsqueeze(-1)
+            inputs.append(torch.where(is_end, batch.states, batch.next_states))
+        return inputs
+
+
+class AirlAdversary(Adversary):
+    """f with its shaping term, against the policy's own likelihood."""
+
+    reads_next_states = True
+
+    @staticmethod
+    def make_network(
+        config: TrainConfig, policy: GaussianPolicy, init: torch.Generator | None = None
+    ) -> CostNet:
+        settings = config.discriminator
+        return ShapedReward(
+            policy.num_states,
+            policy.num_actions,
+            config.returns.gamma,
+            config.airl.airl_reward == "state-action",
+            settings.discriminator_hidden,
+            settings.discriminator_activation,
+            config.nets.init,
+            init,
+        )
+
+    def logits(self, batch: AgentBatch) -> Tensor:
+        return executed_log_prob(self.policy, batch) - self._f(batch)
+
+    def both_logits(self, agent: AgentBatch, expert: AgentBatch) -> Logits:
+        """The policy's likelihoods are computed once."""
+        on_agent, on_expert = (executed_log_prob(self.policy, side) for side in (agent, expert))
+        return lambda: (on_agent - self._f(agent), on_expert - self._f(expert))
+
+    def _f(self, batch: AgentBatch) -> Tensor:
+        f: Tensor = self.network(batch.states, batch.actions, batch.next_states, batch.terminated)
+        return f
+
+
+@torch.no_grad()
+def executed_log_prob(policy: GaussianPolicy, batch: AgentBatch) -> Tensor:
+    """log pi of what was executed, [B], by the policy as it is now."""
+    mean = policy.mean_of_normalized(batch.states)
+    low, high = policy.action_low, policy.action_high
+    return clipped_log_prob(batch.actions.clamp(low, high), mean, policy.log_std, low, high)

@@ -39,8 +39,7 @@ from spacil.nets.policy import GaussianPolicy
 from spacil.runs.state import State
 from spacil.seeding import Streams, derived_seed, stream
 from spacil.smoothness.policy_penalty import discount_weights
-from spacil.smoothness.policy_terms import PenaltyRows, refuse_undiscounted
-from spacil.smoothness.weights import scaled_terms, terms_at
+from spacil.smoothness.policy_terms import PenaltyRows, refuse_undiscounted, scaled_terms, terms_at
 
 PENALTY_INTERVAL = 8
 """Minibatches from one that carries the penalty to the next, when cloning is counted in steps."""

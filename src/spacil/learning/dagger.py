@@ -23,13 +23,19 @@ from torch import Tensor
 from spacil.config.penalty_terms import WeightedTerm
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
-from spacil.engine.torch_threads import torch_threads
+from spacil.engine.device import torch_threads
 from spacil.envs.episodes import EpisodeTotals
 from spacil.envs.rollout import collect, collect_around
 from spacil.envs.vector_env import EnvSpec
 from spacil.errors import ConfigError, StorageError
-from spacil.learning.learner import make_eval_env, make_policy, make_run_env
-from spacil.learning.metrics import Counters, Metrics, Stopwatch
+from spacil.learning.learner import (
+    Counters,
+    Metrics,
+    Stopwatch,
+    make_eval_env,
+    make_policy,
+    make_run_env,
+)
 from spacil.learning.regression import LabelledRows, Regression
 from spacil.learning.selection import select
 from spacil.learning.smoothing_goal import (

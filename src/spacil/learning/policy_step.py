@@ -12,9 +12,9 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from spacil.engine.adam import Adam
+from spacil.engine.mlp_passes import Adam
 from spacil.engine.recorder import Recorder
-from spacil.functional.gaussian import log_prob
+from spacil.functional.policy_gradient import log_prob
 from spacil.seeding import Streams
 from spacil.smoothness.policy_penalty import Penalty
 from spacil.smoothness.policy_terms import DrawnTerms

@@ -11,11 +11,12 @@ import torch
 from torch import Tensor
 
 from spacil.config.train_config import TrainConfig
-from spacil.engine.adam import Adam
-from spacil.engine.host_reads import read_together
+from spacil.engine.device import read_together
+from spacil.engine.mlp_passes import Adam
 from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
-from spacil.functional.gaussian import kl_old_new, log_prob
+from spacil.functional.policy_gradient import kl_old_new, log_prob
+from spacil.learning.critic import shuffled_orders
 from spacil.learning.policy_step import (
     DrawPenalties,
     PolicyBatch,
@@ -23,7 +24,6 @@ from spacil.learning.policy_step import (
     total,
     with_penalties,
 )
-from spacil.learning.value_fit import shuffled_orders
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
 from spacil.smoothness.policy_terms import DrawnTerms, build_terms

@@ -15,9 +15,8 @@ from torch import Tensor
 
 from spacil.config.penalty_terms import POLICY_PENALTIES, PenaltyKind, WeightedTerm
 from spacil.config.train_config import TrainConfig
-from spacil.engine.adam import Adam
-from spacil.engine.mlp_passes import add_parameter_cotangent, forward_trace
-from spacil.engine.torch_threads import one_torch_thread
+from spacil.engine.device import one_torch_thread
+from spacil.engine.mlp_passes import Adam, add_parameter_cotangent, forward_trace
 from spacil.errors import DivergedError
 from spacil.learning.policy_step import total
 from spacil.nets.policy import GaussianPolicy

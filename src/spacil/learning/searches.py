@@ -22,7 +22,7 @@ from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.vector_env import VectorEnv
 from spacil.errors import ConfigError
-from spacil.learning.metrics import Metrics
+from spacil.learning.learner import Metrics
 from spacil.learning.search_start import (
     TargetName,
     start_constraint,
@@ -36,7 +36,7 @@ from spacil.measuring.frames import mean_j
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs.state import State
 from spacil.smoothness.policy_penalty import rows_with_successor
-from spacil.smoothness.weights import FoundWeights, is_whole_at
+from spacil.smoothness.policy_terms import FoundWeights, is_whole_at
 from spacil.types import RolloutBatch
 
 MAX_FACTOR = 30.0

@@ -15,13 +15,12 @@ from spacil.config.checks import whole_number
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_user_settings
 from spacil.config.train_config import TrainConfig
-from spacil.engine.torch_threads import torch_threads
+from spacil.engine.device import torch_threads
 from spacil.envs.registry import task_name
 from spacil.errors import RetryableError
 from spacil.learning.dagger import SmoothingLearner
 from spacil.learning.learner import Learner, make_run_env
-from spacil.learning.limits import memory_named
-from spacil.learning.loop import train
+from spacil.learning.loop import memory_named, train
 from spacil.learning.run import Outcome, train_in_folder
 from spacil.learning.smoothing_comparison import Comparison, Traces, compare
 from spacil.learning.smoothing_goal import ReturnGoal, verdict

@@ -8,15 +8,13 @@ from torch import Tensor
 
 from spacil.config.settings import TrustRegionConfig
 from spacil.config.train_config import TrainConfig
-from spacil.engine.host_reads import read_together
+from spacil.engine.device import one_torch_thread, read_together
 from spacil.engine.mlp_passes import ParameterJacobian, forward
 from spacil.engine.recorder import Recorder
-from spacil.engine.torch_threads import one_torch_thread
 from spacil.errors import DivergedError
-from spacil.functional import flat_params
-from spacil.functional.conjugate_gradient import Solution, conjugate_gradient
-from spacil.functional.gaussian import kl_old_new
-from spacil.functional.line_search import SearchResult, search
+from spacil.functional import natural_gradient
+from spacil.functional.natural_gradient import SearchResult, Solution, conjugate_gradient, search
+from spacil.functional.policy_gradient import kl_old_new
 from spacil.learning.policy_step import (
     DrawPenalties,
     PolicyBatch,
@@ -131,7 +129,7 @@ def find_direction(
         solution = conjugate_gradient(damped_product, -g, config.cg_steps)
     # x^T A x from the residual the solver tracks: A x = b - r.
     squared_length = solution.x.dot(-g - solution.residual_vector)
-    theta = flat_params.flatten(policy.update_parameters()).detach()
+    theta = natural_gradient.flatten(policy.update_parameters()).detach()
     full_step = solution.x * (2 * config.max_kl / squared_length.double()).sqrt()
     named = {name: value.detach() for name, value in summands.items()}
     return Direction(old, loss, named, g, solution, squared_length, theta, full_step)
@@ -188,7 +186,7 @@ def _gradient(
     d_mean, *direct = torch.autograd.grad(
         total(summands), [mean, *parameters], materialize_grads=True
     )
-    g = flat_params.flatten(direct)
+    g = natural_gradient.flatten(direct)
     g[: -policy.num_actions] += old.jacobian.pull_back(d_mean)
     return summands, g
 
@@ -215,7 +213,7 @@ def _search(
     tries, shrink = config.line_search_tries, config.line_search_shrink
     result = search(move, loss_here, loss_before, config.max_kl, tries, shrink)
     if not result.is_accepted:
-        flat_params.assign(policy.update_parameters(), direction.theta)
+        natural_gradient.assign(policy.update_parameters(), direction.theta)
     return result
 
 
@@ -226,7 +224,7 @@ def _move_to(
     """Move the policy so far along the step: its mean actions [B, A] and mean KL(old, new)."""
     old = direction.old
     theta = torch.addcmul(direction.theta, direction.full_step, fraction)
-    flat_params.assign(policy.update_parameters(), theta)
+    natural_gradient.assign(policy.update_parameters(), theta)
     mean = forward(policy.mean_net.tanh_layers, old.inputs)
     return mean, kl_old_new(old.mean, old.log_std, mean, policy.log_std).mean()
 

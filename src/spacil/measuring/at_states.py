@@ -14,7 +14,7 @@ from torch import Tensor
 from spacil import paper
 from spacil.demos.common_frame import CommonFrame
 from spacil.envs.episodes import Trajectory
-from spacil.functional.ball import StepRule, random_offset
+from spacil.functional.sensitivity import StepRule, random_offset
 from spacil.measuring.frames import frames_of, local_j
 from spacil.policies.policy import OwnFrame, Policy
 from spacil.smoothness.action_signal import amplitude_spectrum

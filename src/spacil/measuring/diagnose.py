@@ -18,7 +18,7 @@ from spacil.envs.episodes import MakeActor, Trajectory, all_states, play
 from spacil.envs.registry import built_in_task, task_name
 from spacil.envs.vector_env import EnvSpec, VectorEnv
 from spacil.errors import DataError
-from spacil.functional.spectral import batch_jacobian
+from spacil.functional.sensitivity import batch_jacobian
 from spacil.measuring.at_states import own_frame
 from spacil.measuring.evaluate import evaluation_env
 from spacil.measuring.frames import choose_frame, mean_j

@@ -28,7 +28,7 @@ from torch import Tensor
 from spacil.envs.episodes import Actor, MakeActor, play
 from spacil.envs.vector_env import VectorEnv
 from spacil.errors import ConfigError
-from spacil.functional.spectral import BatchFunction
+from spacil.functional.sensitivity import BatchFunction
 from spacil.measuring.evaluate import return_statistics
 from spacil.seeding import stream
 from spacil.smoothness.action_signal import mean_of_known, spectrum_score

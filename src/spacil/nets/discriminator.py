@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from spacil.nets.mlp import MLP, Activation, Init
-from spacil.nets.normalizer import STD_FLOOR
+from spacil.nets.policy import STD_FLOOR
 
 
 class CostNet(nn.Module):

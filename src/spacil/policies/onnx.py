@@ -143,7 +143,7 @@ def arrays_of(policy: "GaussianPolicy") -> tuple[Arrays, list[tuple[Any, Any]]]:
 
 def onnx_bytes(policy: "GaussianPolicy", metadata: Mapping[str, str]) -> bytes:
     """An ONNX file: `observation` [batch, S] -> `action` [batch, A], float32."""
-    from spacil.nets.normalizer import CLIP  # loads torch
+    from spacil.nets.policy import CLIP  # loads torch
 
     onnx = import_onnx()
     node: Callable[..., Any] = onnx.helper.make_node

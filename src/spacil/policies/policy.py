@@ -15,10 +15,8 @@ from torch import Tensor, nn
 from spacil.demos.common_frame import CommonFrame
 from spacil.envs.vector_env import EnvSpec, require_dims
 from spacil.errors import ConfigError, DataError, SpacilError
-from spacil.functional.finite_differences import RELATIVE_STEP, differentiable
-from spacil.functional.spectral import BatchFunction
-from spacil.nets.normalizer import CLIP, STD_FLOOR
-from spacil.nets.policy import GaussianPolicy
+from spacil.functional.sensitivity import RELATIVE_STEP, BatchFunction, differentiable
+from spacil.nets.policy import CLIP, STD_FLOOR, GaussianPolicy
 from spacil.runs.facts import task_to_play
 from spacil.smoothness.cost import CostFunction
 from spacil.user_code import task_named_in_file

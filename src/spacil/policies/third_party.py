@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from spacil.errors import ConfigError, DataError
-from spacil.functional.spectral import BatchFunction
+from spacil.functional.sensitivity import BatchFunction
 from spacil.policies.onnx import read_onnx
 from spacil.policies.policy import OwnFrame, Policy, guarded, refuse_nonfinite
 

@@ -20,9 +20,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from spacil.functional.ball import StepRule, maximize_in_ball
-from spacil.functional.gaussian import jeffreys_divergence
-from spacil.functional.spectral import BatchFunction
+from spacil.functional.policy_gradient import jeffreys_divergence
+from spacil.functional.sensitivity import BatchFunction, StepRule, maximize_in_ball
 
 
 @dataclass(frozen=True)

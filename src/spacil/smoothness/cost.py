@@ -26,9 +26,7 @@ from torch import Tensor
 
 from spacil.config.settings import CostPenaltyConfig
 from spacil.config.train_config import TrainConfig
-from spacil.functional.ball import StepRule, maximize_in_ball
-from spacil.functional.inner_product import inner
-from spacil.functional.spectral import BatchFunction
+from spacil.functional.sensitivity import BatchFunction, StepRule, inner, maximize_in_ball
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams

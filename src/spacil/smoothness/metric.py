@@ -16,7 +16,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from spacil.functional.spectral import BatchFunction, batch_jacobian, power_singular, top_singular
+from spacil.functional.sensitivity import (
+    BatchFunction,
+    batch_jacobian,
+    power_singular,
+    top_singular,
+)
 
 CHUNK = 10_000
 """States per Jacobian evaluation: bounds the memory, not the result. Large, because every product

@@ -21,9 +21,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from spacil.functional.ball import StepRule, maximize_in_ball
-from spacil.functional.inner_product import inner
-from spacil.functional.spectral import BatchFunction, batch_jacobian, top_left_vector
+from spacil.functional.sensitivity import (
+    BatchFunction,
+    StepRule,
+    batch_jacobian,
+    inner,
+    maximize_in_ball,
+    top_left_vector,
+)
 from spacil.nets.policy import GaussianPolicy
 
 Penalty = Callable[[], Tensor]
