@@ -93,7 +93,7 @@ def test_a_policy_file_does_not_decide_which_module_is_imported(
     for command in (
         ["evaluate", "run", "--episodes", "2"],
         ["smoothness", "run", "--episodes", "2"],
-        ["demos", "collect", "run", "--out", "my.npz", "--num", "3"],
+        ["demos", "collect", "run", "--out", "my.demos.safetensors", "--num", "3"],
     ):
         made.unlink()
         forget_typed_modules()
@@ -106,7 +106,7 @@ def test_a_policy_file_does_not_decide_which_module_is_imported(
     # A check does without the env, and says so.
     made.unlink()
     forget_typed_modules()
-    checked = spacil("demos", "check", "my.npz")
+    checked = spacil("demos", "check", "my.demos.safetensors")
     assert checked.code == 0
     assert "checked without an env" in checked.err
     assert not made.exists()
