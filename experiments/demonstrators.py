@@ -19,7 +19,7 @@ import spacil
 from pages import Document, Page, Panel, Series, Table, main
 from rows import Record, interval_of, number, plan_named, ratio, ratio_text, runs_of, spread
 from spacil.comparison.demonstrator import demonstrator_of
-from spacil.comparison.runs import Which
+from spacil.policies.file import Which
 from spacil.sweeps.plan import PlannedRun
 
 TEACHER = "smooth demonstrator"

@@ -23,7 +23,7 @@ from rows import (
     spread,
 )
 from spacil.comparison.published import Printed, published_return, published_smoothness
-from spacil.comparison.runs import Which
+from spacil.policies.file import Which
 from spacil.sweeps.plan import PlannedRun
 
 LONGER = {"Walker2d-v4": 550, "HalfCheetah-v4": 700, "Ant-v4": 300}

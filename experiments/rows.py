@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from pages import Document, Panel, Series
 from spacil.comparison.demonstrator import demonstrator_of
-from spacil.comparison.runs import Which, row_of_run
+from spacil.comparison.runs import row_of_run
+from spacil.policies.file import Which
 from spacil.sweeps.folder import read_sweep
 from spacil.sweeps.plan import PlannedRun, grids_of, planned_runs
 

@@ -4,6 +4,7 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -60,20 +61,12 @@ def test_lines_share_one_axis_with_gaps() -> None:
     assert returns["reference_label"] == "demonstrator"
 
 
-def test_dots_of_one_x_keep_their_own_places() -> None:
+def test_dots_of_one_x_keep_their_own_places_and_one_colour_is_numbered() -> None:
     a = pd.DataFrame({"y": [5.0, np.inf]}, index=[1.0, 2.0])
     b = pd.DataFrame({"y": [3.0, 4.0]}, index=[1.0, 1.0])
-    chart = Chart("", "", "", {"a": a, "b": b}, is_joined=False)
-    assert chart.document()["data"] == [
-        [1.0, 1.0, 1.0, 2.0],
-        [5.0, None, None, None],
-        [None, 3.0, 4.0, None],
-    ]
-
-
-def test_series_of_one_colour_are_numbered() -> None:
-    point = pd.DataFrame({"y": [1.0]})
-    shown = Chart("", "", "", dict.fromkeys(map(str, range(14)), point)).document()["series"]
+    data = Chart("", "", "", {"a": a, "b": b}, is_joined=False).document()["data"]
+    assert data == [[1.0, 1.0, 1.0, 2.0], [5.0, None, None, None], [None, 3.0, 4.0, None]]
+    shown = Chart("", "", "", dict.fromkeys(map(str, range(14)), a)).document()["series"]
     assert [one["num_alike"] for one in shown] == [0] * 12 + [1] * 2
     assert [shown[i]["colour"] for i in (0, 12)] == [COLOURS[0]] * 2
 
@@ -83,9 +76,9 @@ def test_actions_are_drawn_over_time_as_far_as_each_was_played() -> None:
         clip = SimpleNamespace(trajectory=SimpleNamespace(actions=torch.tensor(actions)))
         return SimpleNamespace(name=name, clips=[clip])
 
-    spec = SimpleNamespace(num_actions=2, dt=0.02)
+    spec = SimpleNamespace(num_actions=2)
     panels = [panel("a", [0.1, 1.0], [0.2, 1.0]), panel("b", [0.3, 1.0])]
-    recording: Any = SimpleNamespace(spec=spec, panels=panels)
+    recording: Any = SimpleNamespace(spec=spec, panels=panels, step_seconds=0.02)
     first, second = report.action_traces(recording)
     assert first.document()["data"] == [[0.0, 0.02], [0.1, 0.2], [0.3, None]]
     assert (first.x_label, second.y_label) == ("seconds", "a1")
@@ -119,10 +112,21 @@ def test_the_page_is_whole_and_carries_the_licence() -> None:
 
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """The page with a film of a second and a half: a bar that grows."""
     if browser.CHROMIUM is None:
         pytest.skip("there is no chromium here")
     folder = tmp_path_factory.mktemp("browser")
-    write_page(some_page(), folder / "report.html")
+    clip = folder / "clip.mp4"
+    writer = imageio_ffmpeg.write_frames(clip, (800, 240), fps=20, macro_block_size=2)
+    writer.send(None)
+    for i in range(30):
+        frame = np.zeros((240, 800, 3), np.uint8)
+        frame[100:140, : 25 * i] = 255
+        writer.send(frame)
+    writer.close()
+    film = Section("Films", clips=[Clip(clip.read_bytes(), "Left to right: a, b", 800, 240)])
+    page = some_page()
+    write_page(replace(page, sections=[*page.sections, film]), folder / "report.html")
     with Browser(folder / "profile", *DESK) as window:
         window.open(folder / "report.html")
         yield window
@@ -217,36 +221,7 @@ def test_the_page_fits_phone_and_desk(
     assert (abs(pixels - to_rgb(COLOURS[0])).max(axis=-1) < 0.02).sum() > 100
 
 
-def test_nothing_is_loaded_and_nothing_complains(opened: Browser) -> None:
-    opened.ask("1")
-    assert opened.complaints == []
-    assert all(url.startswith("file://") for url in opened.requests)
-
-
 # --- films
-
-
-@pytest.fixture(scope="module")
-def screened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """A page with a film of a second and a half: a bar that grows."""
-    if browser.CHROMIUM is None:
-        pytest.skip("there is no chromium here")
-    folder = tmp_path_factory.mktemp("films")
-    frames = np.zeros((30, 240, 800, 3), np.uint8)
-    for i, frame in enumerate(frames):
-        frame[100:140, : 25 * i] = 255
-    path = folder / "clip.mp4"
-    writer = imageio_ffmpeg.write_frames(path, (800, 240), fps=20, macro_block_size=2)
-    writer.send(None)
-    for frame in frames:
-        writer.send(frame)
-    writer.close()
-    clip = Clip(path.read_bytes(), "Left to right: a, b", 800, 240)
-    page = Page("Films", [], [], [Section("Hopper-v4", clips=[clip])])
-    write_page(page, folder / "report.html")
-    with Browser(folder / "profile", *DESK) as window:
-        window.open(folder / "report.html")
-        yield window
 
 
 BAR = """() => {
@@ -281,49 +256,47 @@ def press(window: Browser, name: str) -> None:
         window.mouse(kind, *at)
 
 
-def test_a_film_is_loaded_and_plays(screened: Browser) -> None:
-    until(screened, "document.querySelector('video').readyState >= 2")
-    film = screened.ask(
+def test_a_film_is_loaded_and_plays(opened: Browser) -> None:
+    until(opened, "document.querySelector('video').readyState >= 2")
+    film = opened.ask(
         "(({duration, videoWidth, videoHeight, error}) => ({duration, videoWidth, videoHeight, "
         "error}))(document.querySelector('video'))"
     )
     assert film["duration"] == pytest.approx(1.5, abs=0.05)
     assert (film["videoWidth"], film["videoHeight"], film["error"]) == (800, 240, None)
     # At rest it shows its end, and nothing covers the traces at its lower edge.
-    until(screened, "document.querySelector('video').currentTime > 1.3")
-    assert not screened.ask("document.querySelector('video').controls")
-    until(screened, f"({BAR})() > 0.8")
-    press(screened, "Slow motion")
-    press(screened, "Play")
-    until(screened, "!document.querySelector('video').paused")
-    until(screened, "((t) => t > 0.1 && t < 1)(document.querySelector('video').currentTime)")
-    assert screened.ask("document.querySelector('video').playbackRate") == 0.25
-    press(screened, "Pause")
-    until(screened, "document.querySelector('video').paused")
-    assert 0 < screened.ask(f"({BAR})()") < 0.8
+    until(opened, "document.querySelector('video').currentTime > 1.3")
+    assert not opened.ask("document.querySelector('video').controls")
+    until(opened, f"({BAR})() > 0.8")
+    press(opened, "Slow motion")
+    press(opened, "Play")
+    until(opened, "!document.querySelector('video').paused")
+    until(opened, "((t) => t > 0.1 && t < 1)(document.querySelector('video').currentTime)")
+    assert opened.ask("document.querySelector('video').playbackRate") == 0.25
+    press(opened, "Pause")
+    until(opened, "document.querySelector('video').paused")
+    assert 0 < opened.ask(f"({BAR})()") < 0.8
 
 
 @pytest.mark.parametrize("size", [PHONE, DESK])
 def test_a_film_fits_phone_and_desk_and_shows_its_picture(
-    screened: Browser, size: tuple[int, int]
+    opened: Browser, size: tuple[int, int]
 ) -> None:
-    screened.resize(*size)
-    screened.ask(
+    opened.resize(*size)
+    opened.ask(
         "new Promise(done => { const film = document.querySelector('video'); film.pause(); "
         "film.onseeked = () => done(1); film.currentTime = 1.4; })"
     )
-    frames(screened)
-    shape = screened.ask("document.querySelector('video').getBoundingClientRect().toJSON()")
+    frames(opened)
+    shape = opened.ask("document.querySelector('video').getBoundingClientRect().toJSON()")
     # Never so small that its letters cannot be read: a phone scrolls to the rest.
     assert shape["width"] == {PHONE: 544, DESK: 800}[size]
     assert shape["height"] == pytest.approx(shape["width"] * 0.3, rel=0.05)
-    room = screened.ask("document.querySelector('video').parentElement.clientWidth")
-    assert room < size[0]
-    assert screened.ask("document.documentElement.scrollWidth <= innerWidth")
-    until(screened, f"({BAR})() > 0.6")
+    assert opened.ask("document.querySelector('video').parentElement.clientWidth") < size[0]
+    until(opened, f"({BAR})() > 0.6")
 
 
-def test_a_page_with_films_loads_nothing_from_elsewhere(screened: Browser) -> None:
-    screened.ask("1")
-    assert screened.complaints == []
-    assert all(url.startswith(("file://", "data:")) for url in screened.requests)
+def test_nothing_is_loaded_from_elsewhere_and_nothing_complains(opened: Browser) -> None:
+    opened.ask("1")
+    assert opened.complaints == []
+    assert all(url.startswith(("file://", "data:")) for url in opened.requests)

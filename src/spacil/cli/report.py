@@ -140,7 +140,11 @@ def best_runs(runs: "pd.DataFrame") -> "pd.DataFrame":
 
 def _shown(comparison: "Comparison", task: str) -> "tuple[str, list[Clip], list[Chart]]":
     """A film of one task's policies; else their actions as charts, and why; else why."""
+    from spacil.cli.video import tell
+    from spacil.comparison.page import Clip
+    from spacil.film.draw import Size
     from spacil.film.record import record
+    from spacil.film.render import Film, check_target
     from spacil.policies.open import open_policy
     from spacil.runs.facts import task_to_play
 
@@ -159,30 +163,22 @@ def _shown(comparison: "Comparison", task: str) -> "tuple[str, list[Clip], list[
         recording = record(policies, task, _SEED, SECONDS)
     except SpacilError as error:
         return f"No video: {error}", [], []
-    try:
-        return text, [_clip(recording)], []
-    except SpacilError as error:
-        why = f"No video, the actions as charts instead: {error}"
-        return ". ".join(filter(None, [why, text])), [], action_traces(recording)
-
-
-def _clip(recording: "Recording") -> "Clip":
-    from spacil.cli.video import tell
-    from spacil.comparison.page import Clip
-    from spacil.film.draw import Size
-    from spacil.film.render import Film, check_target
-
     names = "; ".join(panel.name for panel in recording.panels)
     caption = (
         f"From the same start (seed {recording.seed}), left to right: {names}. Beneath, the "
         "executed actions; at the end return, J and action change of what was shown."
     )
-    with tempfile.TemporaryDirectory(prefix="spacil-video-") as folder:
-        path = Path(folder) / "clip.mp4"
-        check_target(path)
-        film = Film(recording, Size(*_PANEL_SIZE), tell)
-        film.write(path, _QUALITY)
-        return Clip(path.read_bytes(), caption, film.frame_size.width, film.frame_size.height)
+    try:
+        with tempfile.TemporaryDirectory(prefix="spacil-video-") as folder:
+            path = Path(folder) / "clip.mp4"
+            check_target(path)
+            film = Film(recording, Size(*_PANEL_SIZE), tell)
+            film.write(path, _QUALITY)
+            size = film.frame_size
+            return text, [Clip(path.read_bytes(), caption, size.width, size.height)], []
+    except SpacilError as error:
+        why = f"No video, the actions as charts instead: {error}"
+        return ". ".join(filter(None, [why, text])), [], action_traces(recording)
 
 
 def action_traces(recording: "Recording") -> "list[Chart]":

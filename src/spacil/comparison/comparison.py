@@ -9,16 +9,17 @@ A comparison says what it rests on. Whatever is missing, damaged or not comparab
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from spacil.comparison.demonstrator import Demonstrator, demonstrator_of
 from spacil.comparison.published import Printed, published_return, published_smoothness
-from spacil.comparison.runs import MEASURES, Which, rows_of_runs
+from spacil.comparison.runs import MEASURES, rows_of_runs
 from spacil.errors import ConfigError
 from spacil.plain_text import shown
+from spacil.policies.file import Which
 from spacil.sweeps.plan import is_read
 
 try:
@@ -55,10 +56,12 @@ class Row:
     """Each measure over the seeds; None where some run has no such number"""
     demonstrator: Demonstrator | None
     """Whose episodes all its runs learned from; None where it is not one we know"""
-    better_return: Improvement | None = None
+    better_return: Improvement | None
     """P(a run's return is above that of a run of the baseline); None for the baseline itself"""
-    smoother: Improvement | None = None
+    smoother: Improvement | None
     """P(a run's J, common frame, is below); None where the frames are different ones"""
+    published_return: Printed | None
+    published_smoothness: Printed | None
 
     @property
     def seeds(self) -> list[int]:
@@ -68,48 +71,14 @@ class Row:
     def is_fresh(self) -> bool:
         return bool(self.runs.is_fresh.all())
 
-    def values(self, name: str) -> list[float] | None:
-        """One measure of all its runs; None where some run has no such number."""
-        column = self.runs[name]
-        return None if column.isna().any() else [float(value) for value in column]
-
-    def is_j_comparable(self, other: "Row") -> bool:
-        """Whether no two runs say that their J is in different frames."""
-        return int(pd.concat([self.runs.frame_hash, other.runs.frame_hash]).nunique()) < 2
-
-    def beside(self, baseline: "Row | None") -> "Row":
-        """The row with its probabilities of improvement over the baseline of its task."""
-        if baseline is None or baseline is self:
-            return self
-
-        def probability(name: str, *, lower_is_better: bool = False) -> Improvement | None:
-            ours, theirs = self.values(name), baseline.values(name)
-            if ours is None or theirs is None:
-                return None
-            return improvement(theirs, ours) if lower_is_better else improvement(ours, theirs)
-
-        smoother = probability("smoothness_j_common", lower_is_better=True)
-        is_comparable = self.is_j_comparable(baseline)
-        better = probability("average_return")
-        return replace(self, better_return=better, smoother=smoother if is_comparable else None)
-
-    @property
-    def published_return(self) -> Printed | None:
-        return published_return(self.task, self.algorithm)
-
-    @property
-    def published_smoothness(self) -> Printed | None:
-        return published_smoothness(self.task, self.algorithm)
-
     def document(self) -> dict[str, Any]:
         first, names = self.runs.iloc[0], ("task", "label", "algorithm", "seeds", "is_fresh")
-        frame = {name: _plain(first[f"frame_{name}"]) for name in ("hash", "source")}
         beside = ("better_return", "smoother", "published_return", "published_smoothness")
         found = {name: getattr(self, name) for name in beside}
         return {
             **{name: getattr(self, name) for name in names},
             "num_episodes": _plain(first.num_episodes),
-            "common_frame": frame,
+            "common_frame": {name: _plain(first[f"frame_{name}"]) for name in ("hash", "source")},
             "summaries": {name: one and asdict(one) for name, one in self.summaries.items()},
             **{name: one and asdict(one) for name, one in found.items()},
             "runs": [
@@ -162,9 +131,6 @@ class Comparison:
     def tasks(self) -> list[str]:
         return list(dict.fromkeys(row.task for row in self.rows))
 
-    def is_baseline(self, row: Row) -> bool:
-        return self.baselines.get(row.task) == row.label
-
     @property
     def remarks(self) -> list[str]:
         """What is missing, and what a reader must know; each is one printable line."""
@@ -186,22 +152,21 @@ class Comparison:
     def to_markdown(self) -> str:
         return self.rendered("markdown")
 
+    _repr_markdown_ = to_markdown  # how a notebook shows it
+
     def to_csv(self) -> str:
         return self.rendered("csv")
 
     def to_latex(self) -> str:
         return self.rendered("latex")
 
-    def _repr_markdown_(self) -> str:  # how a notebook shows it
-        return self.to_markdown()
-
     def __str__(self) -> str:
         return self.rendered("table")
 
     def rendered(self, form: str) -> str:
-        from spacil.comparison.tables import FORMS
+        from spacil.comparison.tables import rendered
 
-        return FORMS[form](self)
+        return rendered(self, form)
 
 
 def compare(
@@ -216,47 +181,39 @@ def compare(
         raise ConfigError(f"which is {which!r}, expected best or last")
     listed = [sources] if isinstance(sources, str | Path) else sources
     runs, points, problems = rows_of_runs(map(Path, listed), which)
-    frame, twice = _grouped(pd.DataFrame(runs)) if runs else (pd.DataFrame(), [])
+    if not runs:
+        return Comparison(pd.DataFrame(), pd.DataFrame(), (), which, {}, {}, (), (*problems,), ())
+    frame, twice = _labelled(pd.DataFrame(runs))
     names = ["run_dir", "task", "label", "algorithm", "seed"]
     curves = frame[names].merge(pd.DataFrame(points), on="run_dir") if points else pd.DataFrame()
-    groups = frame.groupby("group", sort=False) if runs else ()
-    rows = [_row(members) for _, members in groups]
-    baselines: dict[str, Row] = {}
-    for row in sorted(rows, key=lambda row: row.label != baseline):  # a label, else an algorithm
-        if baseline in (row.label, row.algorithm):
-            baselines.setdefault(row.task, row)
-    if not baselines and rows and baseline != BASELINE:
-        known = dict.fromkeys(name for row in rows for name in (row.algorithm, row.label))
+    firsts = frame.drop_duplicates(["task", "label"])
+    baselines: dict[str, str] = {}
+    for column in ("algorithm", "label"):  # a label goes before an algorithm
+        asked_for = firsts[firsts[column] == baseline].drop_duplicates("task")
+        baselines |= zip(asked_for.task, asked_for.label, strict=True)
+    if not baselines and baseline != BASELINE:
+        known = pd.unique(firsts[["algorithm", "label"]].to_numpy().ravel())
         raise ConfigError(f"baseline {baseline!r} is no row: expected one of {', '.join(known)}")
-    settings = _settings_over_tasks(rows)
+    members = dict(iter(frame.groupby(["task", "label"], sort=False)))
+    references = {task: members[task, label] for task, label in baselines.items()}
+    rows = [_row(own, references.get(task)) for (task, _), own in members.items()]
+    missing, notes = _remarks(frame)
+    aggregates, notes_over_tasks = _over_tasks(firsts, members, references)
     return Comparison(
-        frame.drop(columns=["group", "key"], errors="ignore"),
+        frame,
         curves,
-        tuple(row.beside(baselines.get(row.task)) for row in rows),
+        tuple(rows),
         which,
         {row.task: row.demonstrator for row in rows if row.demonstrator is not None},
-        {task: row.label for task, row in baselines.items()},
-        tuple(
-            Aggregate(
-                label,
-                tuple(row.task for row in members),
-                tuple(row.label for row in members),
-                _normalized_return(members),
-                _j_ratio(members, baselines),
-            )
-            for label, members in settings
-            if len(members) > 1
-        ),
-        (*problems, *twice, *_missing_seeds(rows)),
-        tuple(shown(note, 2_000) for note in (*_notes(rows), *_notes_over_tasks(settings))),
+        baselines,
+        tuple(aggregates),
+        (*problems, *twice, *missing),
+        tuple(shown(note, 2_000) for note in notes + notes_over_tasks),
     )
 
 
-# --- rows
-
-
-def _grouped(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Add the columns `group`, by task and setting, and `label`; name runs that are there twice."""
+def _labelled(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Put the runs of one task and setting under one label; name runs that are there twice."""
     runs["group"] = runs.groupby(["task", "algorithm", "key"], sort=False).ngroup()
     # Where a seed is there twice, demonstrations may tell the runs apart. Not elsewhere: with noise
     # on its observations every seed learns from its own.
@@ -275,16 +232,9 @@ def _grouped(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     ]
     runs = runs[~is_twice].sort_values(["group", "seed"])
     runs = pd.concat([of_task for _, of_task in runs.groupby("task", sort=False)])
-    labels = _labels(runs.drop_duplicates("group").to_dict("records"))
-    runs.insert(2, "label", runs["group"].map(labels))
-    return runs.reset_index(drop=True), twice
-
-
-def _labels(firsts: Sequence[Mapping[Any, Any]]) -> dict[int, str]:
-    """The algorithm of each group, and those choices in which it differs from its rivals.
-
-    Rivals are the groups of the same task whose algorithm can make that choice at all.
-    """
+    # The algorithm, and those choices in which a run differs from its rivals: the settings of the
+    # same task whose algorithm can make that choice at all.
+    firsts = runs.drop_duplicates("group").to_dict("records")
     labels: dict[int, str] = {}
     named = Counter[tuple[str, str]]()
     for run in firsts:
@@ -301,110 +251,134 @@ def _labels(firsts: Sequence[Mapping[Any, Any]]) -> dict[int, str]:
         named[run["task"], label] += 1
         again = named[run["task"], label]  # a sweep may plan what another run has by itself
         labels[run["group"]] = label if again == 1 else f"{label} #{again}"
-    return labels
+    runs.insert(2, "label", runs["group"].map(labels))
+    return runs.drop(columns=["group", "key"]).reset_index(drop=True), twice
 
 
-def _row(runs: pd.DataFrame) -> Row:
+def _row(runs: pd.DataFrame, reference: pd.DataFrame | None) -> Row:
+    """Sum up the runs of one row, beside those of the baseline of its task."""
     first = runs.iloc[0]
     has_known = runs.demonstrator_return.notna().all()
-    known = demonstrator_of(first.task) if has_known else None
-    row = Row(first.task, first.label, first.algorithm, runs, {}, known)
-    values = {name: row.values(name) for name in MEASURES}
-    summaries = {name: None if v is None else summarize(v) for name, v in values.items()}
-    return replace(row, summaries=summaries)
+    values = {name: _values(runs, name) for name in MEASURES}
+    better = smoother = None
+    if reference is not None and reference is not runs:
+        g, j = values["average_return"], values["smoothness_j_common"]
+        their_g, their_j = (
+            _values(reference, n) for n in ("average_return", "smoothness_j_common")
+        )
+        better = improvement(g, their_g) if g and their_g else None
+        if j and their_j and _is_one_frame(runs, reference):
+            smoother = improvement(their_j, j)  # the lower one wins
+    return Row(
+        first.task,
+        first.label,
+        first.algorithm,
+        runs,
+        {name: summarize(known) if known else None for name, known in values.items()},
+        demonstrator_of(first.task) if has_known else None,
+        better,
+        smoother,
+        published_return(first.task, first.algorithm),
+        published_smoothness(first.task, first.algorithm),
+    )
 
 
-# --- over tasks
+def _values(runs: pd.DataFrame, name: str) -> list[float]:
+    """One measure of all runs; empty where some run has no such number."""
+    column = runs[name]
+    return [] if column.isna().any() else [float(value) for value in column]
 
-Settings = Sequence[tuple[str, Sequence[Row]]]
-"""Label of each setting, and its rows, one per task"""
+
+def _is_one_frame(runs: pd.DataFrame, others: pd.DataFrame) -> bool:
+    """Whether no two runs say that their J is in different frames."""
+    return len({*runs.frame_hash.dropna(), *others.frame_hash.dropna()}) < 2
 
 
-def _settings_over_tasks(rows: Sequence[Row]) -> Settings:
-    """Rows of several tasks are one setting if they differ alike from a preset of their tasks.
+def _over_tasks(
+    firsts: pd.DataFrame,
+    members: Mapping[tuple[str, str], pd.DataFrame],
+    references: Mapping[str, pd.DataFrame],
+) -> tuple[list[Aggregate], list[str]]:
+    """Pool the rows of several tasks that are one setting, and say what a reader may not expect.
 
-    Labels do not matter: they only tell the rows of one task apart. Budgets do where a task has
-    several. Files of demonstrations count by their names without the task's.
+    They are one if they differ alike from a preset of their tasks. Labels do not matter: they only
+    tell the rows of one task apart. Budgets do where a task has several. Files of demonstrations
+    count by their names without the task's.
     """
 
-    def key(row: Row, *left_out: str) -> tuple[str, ...]:
-        first = row.runs.iloc[0]
+    def words(first: Any, *left_out: str) -> str:
         choices = {k: text for k, text in first.choices.items() if k not in left_out}
         if "demos" in choices:
-            choices["demos"] = Path(choices["demos"]).name.replace(row.task, "TASK")
-        return (row.algorithm, *(f"{name}={text}" for name, text in sorted(choices.items())))
+            choices["demos"] = Path(choices["demos"]).name.replace(first.task, "TASK")
+        return " ".join([first.algorithm, *(f"{k}={v}" for k, v in sorted(choices.items()))])
 
-    has_several = {
-        k for (_, k), n in Counter((r.task, key(r, *BUDGETS)) for r in rows).items() if n > 1
-    }
-    groups: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        short = key(row, *BUDGETS)
-        groups.setdefault(key(row) if short in has_several else short, []).append(row)
-    settings = []
-    for words, members in groups.items():
-        labels = {row.label for row in members}
-        others = {row.label for other in groups.values() if other is not members for row in other}
-        is_unique = len(labels) == 1 and not labels & others
-        settings.append((labels.pop() if is_unique else shown(" ".join(words)), members))
-    return settings
+    short = pd.Series([words(first, *BUDGETS) for first in firsts.itertuples()], firsts.index)
+    whole = pd.Series([words(first) for first in firsts.itertuples()], firsts.index)
+    has_several = short.groupby([firsts.task, short]).transform("size") > 1
+    setting = whole.where(has_several.groupby(short).transform("any"), short)
+    firsts = firsts.assign(setting=setting)
+    names = firsts.groupby("label").setting.nunique()
+    aggregates, notes = [], []
+    for key, rows in firsts.groupby("setting", sort=False):
+        label = rows.label.iloc[0]
+        is_unique = rows.label.nunique() == 1 and names[label] == 1
+        label = label if is_unique else shown(key)
+        if len(rows) > 1:
+            runs = {
+                task: members[task, own] for task, own in zip(rows.task, rows.label, strict=True)
+            }
+            share = [_values(own, "return_share") for own in runs.values()]
+            normalized = interquartile_mean_over_tasks(share) if all(share) else None
+            ratio = _j_ratio(runs, references)
+            aggregates.append(Aggregate(label, (*rows.task,), (*rows.label,), normalized, ratio))
+        if len({tuple(map(choices.get, BUDGETS)) for choices in rows.choices}) > 1:
+            told = "; ".join(map("{} {}".format, rows.task, rows.iterations))
+            notes.append(f"over tasks, {label} has iterations for each: {told}")
+    for label, rows in firsts.groupby("label", sort=False):
+        if names[label] > 1:
+            tasks = rows.groupby("setting", sort=False).task.agg(", ".join)
+            apart = " and ".join(tasks)
+            notes.append(f"over tasks, {label} is another setting on {apart}, which are not pooled")
+    return aggregates, notes
 
 
-def _normalized_return(members: Sequence[Row]) -> Summary | None:
-    known = [share for row in members if (share := row.values("return_share")) is not None]
-    return interquartile_mean_over_tasks(known) if len(known) == len(members) else None
-
-
-def _j_ratio(members: Sequence[Row], baselines: Mapping[str, Row]) -> Summary | None:
+def _j_ratio(
+    runs: Mapping[str, pd.DataFrame], references: Mapping[str, pd.DataFrame]
+) -> Summary | None:
     """Without an interval where a setting is its own baseline: its runs are not two samples."""
+    pairs = [(own, references.get(task)) for task, own in runs.items()]
     ours, theirs = [], []
-    for row in members:
-        baseline = baselines.get(row.task)
-        if baseline is None or not row.is_j_comparable(baseline):
+    for own, reference in pairs:
+        if reference is None or not _is_one_frame(own, reference):
             return None
-        values = row.values("smoothness_j_common")
-        references = baseline.values("smoothness_j_common")
-        if values is None or references is None or min(references) <= 0:
+        ours.append(_values(own, "smoothness_j_common"))
+        theirs.append(_values(reference, "smoothness_j_common"))
+        if not ours[-1] or not theirs[-1] or min(theirs[-1]) <= 0:
             return None
-        ours.append(values)
-        theirs.append(references)
     summary = interquartile_mean_over_tasks(ours, theirs)
-    is_its_own = any(baselines[row.task] is row for row in members)
+    is_its_own = any(own is reference for own, reference in pairs)
     return replace(summary, low=None, high=None) if is_its_own else summary
 
 
-# --- what a reader must know
-
-
-def _missing_seeds(rows: Sequence[Row]) -> list[str]:
-    """Seeds that other rows of the task have; a sweep plans its own and names what is missing."""
-    problems = []
-    for task in dict.fromkeys(row.task for row in rows):
-        of_task = [row for row in rows if row.task == task]
-        if not any(row.runs.is_planned.any() for row in of_task):
-            wanted = {seed for row in of_task for seed in row.seeds}
-            for row in of_task:
-                if missing := sorted(wanted - set(row.seeds)):
-                    listed = ", ".join(map(str, missing))
-                    problems.append(shown(f"{task}, {row.label}: no run of seed {listed}"))
-    return problems
-
-
-def _notes(rows: Sequence[Row]) -> list[str]:
-    """Everything that makes two numbers of one task mean different things."""
-    notes = []
-    for row in rows:
-        name = f"{row.task}, {row.label}"
-        if not row.is_fresh:
-            notes.append(
-                f"{name}: no fresh episodes; these are the evaluations that the best policy was "
-                "picked by, which flatter it, and 95 % of the demonstrator's return counts from 0"
-            )
-        if row.runs.demonstrations.nunique() > 1:
-            notes.append(f"{name}: seeds learned from different demonstrations")
-    for task in dict.fromkeys(row.task for row in rows):
-        of_task = [row for row in rows if row.task == task]
-        runs = pd.concat([row.runs for row in of_task])
+def _remarks(frame: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """Name seeds that only other rows have, and what makes numbers of a task mean two things."""
+    problems, notes = [], []
+    for task, runs in frame.groupby("task", sort=False):
+        rows = list(runs.groupby("label", sort=False))
+        for label, own in rows:
+            name = f"{task}, {label}"
+            missing = sorted({*runs.seed} - {*own.seed})
+            if missing and not runs.is_planned.any():  # a sweep names what is missing of its own
+                listed = ", ".join(map(str, missing))
+                problems.append(shown(f"{name}: no run of seed {listed}"))
+            if not own.is_fresh.all():
+                notes.append(
+                    f"{name}: no fresh episodes; these are the evaluations that the best policy "
+                    "was picked by, which flatter it, and 95 % of the demonstrator's return counts "
+                    "from 0"
+                )
+            if own.demonstrations.nunique() > 1:
+                notes.append(f"{name}: seeds learned from different demonstrations")
         if runs.frame_hash.nunique() > 1:
             frames = runs.frame_hash.fillna("unknown").str[:8].groupby(runs.label, sort=False)
             told = "; ".join(f"{label} {', '.join(of.unique())}" for label, of in frames)
@@ -412,8 +386,8 @@ def _notes(rows: Sequence[Row]) -> list[str]:
                 f"{task}: J (common, effective) is in different frames and cannot be compared "
                 f"between them: {told}"
             )
-        others = [row.label for row in of_task if row.demonstrator is None]
-        if 0 < len(others) < len(of_task):
+        others = [label for label, own in rows if own.demonstrator_return.isna().any()]
+        if 0 < len(others) < len(rows):
             notes.append(
                 f"{task}: the demonstrator shown recorded the bundled episodes; "
                 f"{', '.join(others)} learned from others"
@@ -422,23 +396,7 @@ def _notes(rows: Sequence[Row]) -> list[str]:
         if len(numbers) > 1:
             told = ", ".join(f"{number:g}" for number in numbers)
             notes.append(f"{task}: runs have different numbers of fresh episodes: {told}")
-    return notes
-
-
-def _notes_over_tasks(settings: Settings) -> list[str]:
-    """Settings with several budgets, and several settings of one label."""
-    notes = []
-    for label, members in settings:
-        budgets = [[row.runs.choices.iloc[0].get(name) for name in BUDGETS] for row in members]
-        if any(budget != budgets[0] for budget in budgets):
-            told = "; ".join(f"{row.task} {row.runs.iterations.iloc[0]}" for row in members)
-            notes.append(f"over tasks, {label} has iterations for each: {told}")
-    for label in dict.fromkeys(row.label for _, members in settings for row in members):
-        found = [[row.task for row in members if row.label == label] for _, members in settings]
-        if len(tasks := [", ".join(some) for some in found if some]) > 1:
-            apart = " and ".join(tasks)
-            notes.append(f"over tasks, {label} is another setting on {apart}, which are not pooled")
-    return notes
+    return problems, notes
 
 
 def _plain(value: Any) -> Any:

@@ -6,7 +6,6 @@ from typing import Any
 
 from spacil.demos.common_frame import CommonFrame, demonstrator_row
 from spacil.demos.file import bundled_demos, load_demos
-from spacil.measuring.played import share_of_return
 
 REACHED_SHARE = 0.95
 """Share of the demonstrator's return from which on a run counts as having learned the task"""
@@ -27,23 +26,14 @@ class Demonstrator:
     """Action change of the executed actions, mean over episodes"""
     frame_hash: str
 
-    def is_above(self, random_return: float) -> bool:
-        """Whether it is known to earn more than random actions do; NaN is not known."""
-        return self.average_return > random_return
-
     def threshold(self, random_return: float) -> float:
         """95 % of its return, counted from what random actions earn; from 0 if that is not known.
 
         From 0, where returns are negative: 5 % of the amount below it.
         """
-        if not self.is_above(random_return):
+        if not self.average_return > random_return:  # or that is not known
             return self.average_return - (1 - REACHED_SHARE) * abs(self.average_return)
         return random_return + REACHED_SHARE * (self.average_return - random_return)
-
-    def share(self, average_return: float, random_return: float) -> float:
-        """(G - random) / (demonstrator - random); NaN where one of them is not known."""
-        share = share_of_return(average_return, random_return, self.average_return)
-        return float("nan") if share is None else share
 
 
 @functools.cache

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spacil import storage
-from spacil.errors import ConfigError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,8 +28,6 @@ finally:
     if _asked_for is not None:
         os.environ["MPLBACKEND"] = _asked_for
 
-SUFFIXES = (".png", ".pdf", ".svg")
-"""Kinds of files that a figure of the user's own name may be"""
 COLOURS = (
     "#c8553d", "#1f6f8b", "#7d8491", "#d9a441", "#588157", "#6d597a", "#b56576", "#2a9d8f",
     "#8d5524", "#4361ee", "#9c89b8", "#222222",
@@ -58,28 +55,20 @@ def subplots(rows: int = 1, columns: int = 1, *, figsize: tuple[float, float], *
     return figure, figure.subplots(rows, columns, **how)
 
 
-def lighten(axis: Any) -> None:
-    """No box around the data, and a faint grid behind it."""
-    axis.spines[["top", "right"]].set_visible(False)
-    axis.grid(alpha=0.2)
-
-
 def finish_figure(figure: Any, path: Path, *, dpi: int = 120, below: float = 0.0) -> Path:
     """Write it whole or not at all, as PNG or SVG by the name of the file.
 
-    `below`: the share of the height that is kept free under the axes.
+    No box around the data, a faint grid behind it, and a legend wherever something has a name.
+    `below`: the share of the height that is kept free under the axes, for a legend of them all.
     """
     for axis in figure.axes:
-        lighten(axis)
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.grid(alpha=0.2)
+        if not below and not axis.get_legend() and axis.get_legend_handles_labels()[0]:
+            axis.legend(frameon=False, fontsize="small")
     figure.tight_layout(rect=(0, below, 1, 1))
     save_figure(figure, path, dpi)
     return path
-
-
-def require_picture_name(path: Path) -> None:
-    """Refuse a kind of file that no figure is written as: worth asking before computing."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise ConfigError(f"{path}: expected a file name that ends in {', '.join(SUFFIXES)}")
 
 
 def save_figure(figure: Any, path: Path, dpi: int) -> None:
@@ -121,8 +110,9 @@ def draw_curves(curves: "pd.DataFrame", path: Path, demonstrators: Mapping[str, 
         for label, runs in curves[curves.task == task].groupby("label", sort=False):
             colour, _, line = looks[label]
             seeds = runs.run_dir.nunique()
-            name = f"{label} ({seeds} seed{'s' if seeds > 1 else ''})"
-            for axis, measure in ((upper, "average_return"), (lower, "smoothness_j")):
+            told = f"{label} ({seeds} seed{'s' if seeds > 1 else ''})"
+            panels = ((upper, "average_return", told), (lower, "smoothness_j", None))
+            for axis, measure, name in panels:
                 band = band_over_seeds(runs, measure)
                 if len(band):
                     axis.plot(band["mean"], color=colour, linestyle=line, linewidth=1.4, label=name)
@@ -131,7 +121,6 @@ def draw_curves(curves: "pd.DataFrame", path: Path, demonstrators: Mapping[str, 
         if task in demonstrators:
             upper.axhline(demonstrators[task], **REFERENCE)
         upper.set_title(task, parse_math=False)
-        upper.legend(frameon=False, fontsize=8)
         lower.set_ylim(bottom=0)
         lower.set_xlabel("iteration")
     axes[0, 0].set_ylabel("return G (dashed: demonstrator)")
@@ -158,7 +147,6 @@ def draw_front(runs: "pd.DataFrame", path: Path, demonstrators: Mapping[str, flo
         axis.set_title(task, parse_math=False)
         axis.set_xlim(left=0)
         axis.set_xlabel("J, common frame (lower is smoother)")
-        axis.legend(frameon=False, fontsize=8)
     for axis in axes.flat[len(tasks) :]:
         axis.set_visible(False)
     axes[0, 0].set_ylabel("return G (dashed: demonstrator)")

@@ -12,9 +12,9 @@ from spacil.comparison.figures import (
     REFERENCE,
     finish_figure,
     plain_style,
-    require_picture_name,
     subplots,
 )
+from spacil.errors import ConfigError
 
 if TYPE_CHECKING:
     from spacil.demos.demonstrations import Demonstrations
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 RETURN_COLOUR = "#1f6f8b"
 SMOOTHNESS_COLOUR = "#c8553d"
+SUFFIXES = (".png", ".pdf", ".svg")
+"""Kinds of files that a figure of the user's own name may be"""
 MAX_ACTIONS_DRAWN = 8
 MAX_HISTOGRAMS = 12
 _STEPS_DRAWN = 150
@@ -75,7 +77,6 @@ def draw_learning_curve(
         if level is not None and name != "smoothness_j_own":  # which compares with no other
             axis.axhline(level, **REFERENCE, label=f"demonstrator {level:.3g}")
         axis.set_ylabel(label)
-        axis.legend(frameon=False)
     axes[0].set_title(title, parse_math=False)  # a dollar sign in a task's name is a dollar sign
     axes[-1].set_xlabel("env steps" if has_env_steps else "epochs")
     finish_figure(figure, path)
@@ -106,7 +107,6 @@ def draw_pictures(
             axis.plot(trace[frame], color=colour, linewidth=0.9, label=label)
         axis.set(ylim=(0, None), xlabel="step of the episode", ylabel="J (lower is smoother)")
         axis.set_title(name)
-        axis.legend(frameon=False)
         drawn.append(finish_figure(figure, folder / "j_along_episode.png"))
         figure, (upper, lower) = subplots(2, 1, figsize=(8, 6))
         num_drawn = min(trace["actions"].shape[1], MAX_ACTIONS_DRAWN)
@@ -132,7 +132,6 @@ def draw_pictures(
             axis.axhline(level, **look, label=reference.replace("_", " "))
         axis.set_xlabel("uniform observation noise, ± standard deviations of each feature")
         axis.set(ylabel="return G (higher is better)", title=name)
-        axis.legend(frameon=False)
         drawn.append(finish_figure(figure, folder / "noise_curve.png"))
     return drawn
 
@@ -159,7 +158,8 @@ def draw_smoothing(table: "Comparison", traces: "Traces", folder: Path) -> list[
         start = max(0, (len(episode) - _STEPS_DRAWN) // 2)
         steps = np.arange(start, min(len(episode), start + _STEPS_DRAWN))
         for k, axis in enumerate(upper):
-            axis.plot(steps, episode.actions[steps, k].numpy(), color=colour, lw=1.0, label=name)
+            look: Any = {"color": colour, "linewidth": 1.0, "label": None if k else name}
+            axis.plot(steps, episode.actions[steps, k].numpy(), **look)
             axis.set_ylabel(f"a{k}")
         frequencies, amplitudes = amplitude_spectrum(episode.actions)
         _draw_spectrum(lower, frequencies.numpy(), amplitudes.mean(-1).numpy(), color=colour)
@@ -186,14 +186,14 @@ def draw_smoothing(table: "Comparison", traces: "Traces", folder: Path) -> list[
     axis.set_yticks(np.arange(len(table.rows)) + 0.4, [row.name for row in table.rows])
     axis.invert_yaxis()
     axis.set(xlabel="return G, ± standard deviation over episodes", title=table.task)
-    axis.legend(frameon=False, fontsize="small")
     return [actions, finish_figure(figure, folder / "returns.png")]
 
 
 @plain_style()
 def draw_demonstrations(demos: "Demonstrations", path: Path) -> None:
     """Returns, lengths and action changes over the episodes, then one histogram per action."""
-    require_picture_name(path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise ConfigError(f"{path}: expected a file name that ends in {', '.join(SUFFIXES)}")
     num_drawn = min(demos.num_actions, MAX_HISTOGRAMS)
     num_rows = 1 + -(-num_drawn // _COLUMNS)
     figure, axes = subplots(num_rows, _COLUMNS, figsize=(11, 2.6 * num_rows), squeeze=False)
@@ -219,11 +219,10 @@ def draw_demonstrations(demos: "Demonstrations", path: Path) -> None:
         ):
             if actions is not None and k < num_drawn:
                 values = actions[:, k].double().numpy()
-                values = values[np.isfinite(values)]
-                axis.hist(values, bins=60, color=colour, alpha=0.6, label=label)
+                look: Any = {"color": colour, "alpha": 0.6, "label": None if k else label}
+                axis.hist(values[np.isfinite(values)], bins=60, **look)
         axis.set_title(f"a{k}", fontsize=10)
         axis.set_yscale("log")
-    axes[1, 0].legend(frameon=False, fontsize=8)
     task = demos.metadata.task or "an unnamed task"
     figure.suptitle(f"{demos.num_episodes} demonstrations of {task}")
     finish_figure(figure, path, dpi=130)

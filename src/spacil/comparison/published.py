@@ -7,7 +7,6 @@ together in them is listed in docs/paper_notes.md. The tasks were the v2 ones.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 
 @dataclass(frozen=True)
@@ -20,16 +19,14 @@ class Printed:
 
 _TASKS = ("Reacher-v4", "Hopper-v4", "Walker2d-v4", "HalfCheetah-v4", "Ant-v4")
 
-Row = tuple[tuple[float, float], ...]
 
-
-def _table(rows: Mapping[str, Row]) -> Mapping[str, Mapping[str, Printed]]:
-    return MappingProxyType(
-        {
-            task: MappingProxyType({name: Printed(*row[column]) for name, row in rows.items()})
-            for column, task in enumerate(_TASKS)
-        }
-    )
+def _table(
+    rows: Mapping[str, tuple[tuple[float, float], ...]],
+) -> Mapping[str, Mapping[str, Printed]]:
+    return {
+        task: {name: Printed(*row[column]) for name, row in rows.items()}
+        for column, task in enumerate(_TASKS)
+    }
 
 
 RETURNS = _table(

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from spacil import storage
 from spacil.comparison.demonstrator import demonstrator_of
@@ -20,13 +20,13 @@ from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings, implied_
 from spacil.config.settings import DemoChoice
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError, DataError, SpacilError
+from spacil.measuring.played import share_of_return
 from spacil.plain_text import MAX_MESSAGE, shown
+from spacil.policies.file import Which
 from spacil.runs import metrics_log
 from spacil.runs.facts import RUN_FILE, RunFacts, read_run
 from spacil.sweeps.folder import PLAN, read_sweep
 from spacil.sweeps.plan import PRESET, SWEEP_FOLDER, PlannedRun, Value, flag_words, words_of
-
-Which = Literal["best", "last"]
 
 EVALUATED = {
     "average_return": "G",
@@ -95,8 +95,9 @@ def _runs_under(source: Path, problems: list[str]) -> dict[Path, PlannedRun | No
             if state.state in ("finished", "trained"):
                 found[path] = run
             else:
-                reason = f": {state.reason}" if state.reason else ""
-                problems.append(f"{path}: {state.state}{reason}")
+                problems.append(
+                    f"{path}: {state.state}" + (f": {state.reason}" if state.reason else "")
+                )
     siblings = {folder.parent: run for folder, run in planned.items()}
     for path in sorted(file.parent for file in source.rglob(RUN_FILE)):
         if path.resolve() not in planned:
@@ -118,73 +119,87 @@ def row_of_run(path: Path, planned: PlannedRun | None, which: Which) -> tuple[Ro
     if measured is None:
         raise DataError(f"{path}: the run has no evaluation of its {which} policy")
     config = facts.config
-    settings = {k: v for k, v in flat_settings(config).items() if k not in _KEPT_APART}
+    settings = _settings(config)
     flags, data = _demonstrations(facts)
-    if planned is not None:
-        chosen, data = dict(planned.choices), {}
-    else:
-        chosen = _differences(config, settings) | flags
+    chosen = _differences(config, settings) | flags if planned is None else dict(planned.choices)
     choices = {name: "+".join(words_of(value)) for name, value in chosen.items()}
-    words = ["train", config.algorithm, "--task", config.task, "--seed", str(config.run.seed)]
+    words = ["spacil", "train", config.algorithm, "--task", config.task]
+    words += ["--seed", str(config.run.seed)]
     for name, value in chosen.items():
         words += (word.replace(SWEEP_FOLDER, "SWEEP") for word in flag_words(name, value))
     source = f"{path}, evaluation of the {which} policy"
-    numbers = {name: _number(measured, name, source) for name in (*EVALUATED, "num_episodes")}
-    curve = _curve(path / "metrics.jsonl")
+    names = ("iteration", *EVALUATED, "num_episodes")
+    numbers = {name: _number(measured, name, source) for name in names}
+    # Evaluations, with the seconds of all iterations until each, its own included.
+    curve, seconds = [], 0.0
+    for record in metrics_log.read(metrics := path / "metrics.jsonl"):
+        spent = [name for name in record if name.startswith("seconds_")]
+        seconds += math.fsum(_number(record, name, metrics) for name in spent)
+        if record.get("average_return") is not None:
+            names = ("iteration", "env_steps", "average_return", "smoothness_j")
+            point = {name: _number(record, name, metrics) for name in names}
+            curve.append({**point, "iteration": record["iteration"], "seconds": seconds})
     frame = facts.frame_hash or measured.get("common_frame")
+    key = {
+        "settings": settings,
+        "data": data if planned is None else {},
+        "planned": choices if planned else None,
+    }
     row: Row = {
         "task": config.task,
         "algorithm": config.algorithm,
         "seed": config.run.seed,
         "iterations": settings["iterations"],
-        "iteration": _number(measured, "iteration", source),
         "env_steps": curve[-1]["env_steps"] if curve else math.nan,
         **numbers,
         **_beside_demonstrator(config.task, frame, numbers, curve),
         "is_fresh": facts.fresh is not None,
         "is_planned": planned is not None,
         "commit": facts.commit,
-        "command": shlex.join(["spacil", *words]),
+        "command": shlex.join(words),
         "run_dir": str(path),
         "demonstrations": facts.demonstrations_hash,
         "frame_hash": frame,
         "frame_source": facts.frame_source,
         "settings": settings,
         "choices": choices,
-        "key": storage.document_hash(
-            {"settings": settings, "data": data, "planned": choices if planned else None}
-        ),
+        "key": storage.document_hash(key),
     }
     return row, curve
 
 
-def _differences(config: TrainConfig, settings: Mapping[str, Any]) -> dict[str, Value]:
+def _settings(config: TrainConfig) -> dict[str, Value]:
+    """What runs of one row share."""
+    flat = flat_settings(config)
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in flat.items()
+        if name not in _KEPT_APART
+    }
+
+
+def _differences(config: TrainConfig, settings: Mapping[str, Value]) -> dict[str, Value]:
     """Name the preset that is nearest to a run's settings, and what differs from it."""
     readings: list[dict[str, Value]] = []
     for preset in ALGORITHMS[config.algorithm].presets:
         base = _preset_settings(config.algorithm, config.task, preset)
         if base is None:
             continue
-        found = {k: _value(v) for k, v in settings.items() if base.get(k) != v}
+        found = {k: v for k, v in settings.items() if base.get(k) != v}
         named: dict[str, Value] = {PRESET: preset} if preset != "none" else {}
         # What would follow from these and is not so has to be said as well.
         implied = implied_settings(named | found)
-        found |= {k: _value(settings[k]) for k, v in implied.items() if settings.get(k, v) != v}
+        found |= {k: settings[k] for k, v in implied.items() if settings.get(k, v) != v}
         readings.append(named | found)
     return min(readings, key=len, default={})
 
 
 @functools.cache
-def _preset_settings(algorithm: str, task: str, preset: Any) -> Mapping[str, Any] | None:
+def _preset_settings(algorithm: str, task: str, preset: Any) -> Mapping[str, Value] | None:
     try:
-        return flat_settings(default_config(algorithm, task, preset))
+        return _settings(default_config(algorithm, task, preset))
     except ConfigError:  # a printed preset has no weights for the task
         return None
-
-
-def _value(setting: Any) -> Value:
-    value: Value = tuple(setting) if isinstance(setting, list) else setting
-    return value
 
 
 def _demonstrations(facts: RunFacts) -> tuple[dict[str, Value], dict[str, Any]]:
@@ -218,28 +233,16 @@ def _beside_demonstrator(
         names = ("demonstrator_return", "demonstrator_j", "return_share", *REACHED)
         return dict.fromkeys(names, nan)
     level, random = numbers["average_return"], numbers["random_return"]
+    share = share_of_return(level, random, known.average_return)
     threshold = known.threshold(random)
     reached = next((point for point in curve if point["average_return"] >= threshold), {})
     return {
         "demonstrator_return": known.average_return,
         "demonstrator_j": nan if known.smoothness_j is None else known.smoothness_j,
-        "return_share": known.share(level, random),
+        "return_share": nan if share is None else share,
         "steps_to_95": reached.get("env_steps", nan),
         "seconds_to_95": reached.get("seconds", nan),
     }
-
-
-def _curve(metrics: Path) -> list[Row]:
-    """The evaluations of a run with the seconds of all iterations until each, its own included."""
-    points, seconds = [], 0.0
-    for record in metrics_log.read(metrics):
-        spent = [name for name in record if name.startswith("seconds_")]
-        seconds += math.fsum(_number(record, name, metrics) for name in spent)
-        if record.get("average_return") is not None:
-            names = ("env_steps", "average_return", "smoothness_j")
-            numbers = {name: _number(record, name, metrics) for name in names}
-            points.append({"iteration": record["iteration"], **numbers, "seconds": seconds})
-    return points
 
 
 def _number(record: Mapping[str, Any], name: str, source: object) -> float:

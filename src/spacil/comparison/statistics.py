@@ -1,6 +1,6 @@
 """Statistics over seeds: the seed is the unit, and no mean stands without its interval.
 
-Intervals of means, ratios and probabilities are Student's t, which holds for three seeds as for
+Intervals of means and probabilities are Student's t, which holds for three seeds as for
 thirty. One seed has none, and neither do seeds that are all alike: an interval of no width would
 claim to be certain. Several tasks are pooled as rliable does it, by a stratified bootstrap.
 """
@@ -48,16 +48,6 @@ class Improvement:
     """95 % interval over the seeds of both"""
 
 
-@dataclass(frozen=True)
-class Ratio:
-    """Mean of one method over the mean of another; keys are stable."""
-
-    value: float
-    low: float | None
-    high: float | None
-    """95 % interval over the seeds of both"""
-
-
 def summarize(values: Sequence[float]) -> Summary:
     """Sum up one value per seed, at least one."""
     array = np.asarray(values, dtype=np.float64)
@@ -80,15 +70,6 @@ def improvement(ours: Sequence[float], theirs: Sequence[float]) -> Improvement:
     if low is None or high is None:
         return Improvement(probability, None, None)
     return Improvement(probability, max(low, 0.0), min(high, 1.0))
-
-
-def ratio_of_means(ours: Sequence[float], theirs: Sequence[float]) -> Ratio | None:
-    """mean(ours) / mean(theirs); None for a zero mean. The interval is that of the delta method."""
-    a, b = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
-    if b.mean() == 0:
-        return None
-    value = float(a.mean() / b.mean())
-    return Ratio(value, *_student_interval(value, a / b.mean(), value * b / b.mean()))
 
 
 def _student_interval(centre: float, *samples: FloatArray) -> Interval:

@@ -2,7 +2,6 @@
 
 import html
 import re
-from collections.abc import Callable, Mapping
 
 import pandas as pd
 
@@ -19,6 +18,8 @@ LEGEND = (
     "J is in units it does not state. Over several tasks, a return counts from 0, random actions, "
     "to 1, the demonstrator, and the interval is a stratified bootstrap of the IQM."
 )
+TABLE_FORMATS = {"table": "simple", "markdown": "pipe", "latex": "latex_booktabs"}
+"""Their names in the tabulate package"""
 NUM_TEXT_COLUMNS = 2
 """Columns of every table that hold words: task and setting"""
 
@@ -35,7 +36,7 @@ def tables_of(comparison: Comparison) -> list[pd.DataFrame]:
             tables[1].append({**head, "J common": number(known.smoothness_j)})
         for row in (row for row in comparison.rows if row.task == task):
             head = {"task": task, "setting": row.label + ("" if row.is_fresh else " *")}
-            is_baseline = comparison.is_baseline(row)
+            is_baseline = comparison.baselines.get(task) == row.label
             for table, cells in zip(tables, _cells_of(row, is_baseline), strict=True):
                 table.append(head | cells)
     # The demonstrator comes first and has few of the columns: their order is that of the last row.
@@ -117,73 +118,56 @@ def _probability(found: Improvement | None) -> str:
 # --- forms
 
 
-def _baseline_line(comparison: Comparison) -> str:
-    """Whom probabilities, and ratios over tasks, compare with."""
-    of_task = {task: comparison.baselines.get(task, "none") for task in comparison.tasks}
-    if len(set(of_task.values())) == 1:
-        return f"Baseline: {next(iter(of_task.values()))}."
-    return f"Baseline: {'; '.join(f'{task} {label}' for task, label in of_task.items())}."
+def rendered(comparison: Comparison, form: str) -> str:
+    """All tables in a form, and below them what they rest on; as LaTeX for booktabs."""
+    if form == "csv":
+        return as_csv(comparison)
 
-
-def _all_in(comparison: Comparison, form: str, escaped: Callable[[str], str]) -> list[str]:
-    """Every table in a form of the tabulate package, words to the left and numbers to the right."""
-    over_tasks = aggregate_table(comparison)
-    tables = [*tables_of(comparison), *([] if over_tasks is None else [over_tasks])]
-    return [
-        table.map(lambda cell: escaped(shown(cell))).to_markdown(
-            index=False, tablefmt=form, disable_numparse=True,
-            colalign=["left" if i < NUM_TEXT_COLUMNS else "right" for i in range(table.shape[1])],
-        )
-        for table in tables
-    ]  # fmt: skip
-
-
-def as_table(comparison: Comparison) -> str:
-    remarks = "\n".join(f"- {line}" for line in comparison.remarks)
-    below = [LEGEND, _baseline_line(comparison), *filter(None, [remarks])]
-    return "\n\n".join([*_all_in(comparison, "simple", str), *below]) + "\n"
-
-
-def as_markdown(comparison: Comparison) -> str:
     def escaped(text: str) -> str:
+        if form != "markdown":
+            return text
         return re.sub(r"([\\|\[*`])", r"\\\1", html.escape(text, quote=False))
 
-    remarks = "\n".join(f"- {escaped(line)}" for line in comparison.remarks)
-    below = [LEGEND, escaped(_baseline_line(comparison)), *filter(None, [remarks])]
-    return "\n\n".join([*_all_in(comparison, "pipe", escaped), *below]) + "\n"
-
-
-def as_latex(comparison: Comparison) -> str:
-    """Tabulars for booktabs, and the remarks as comments."""
-    tables = [table.replace("±", r"$\pm$") for table in _all_in(comparison, "latex_booktabs", str)]
-    below = [LEGEND, _baseline_line(comparison), *comparison.remarks]
-    return "\n\n".join([*tables, "\n".join(f"% {line}" for line in below)]) + "\n"
+    over_tasks = aggregate_table(comparison)
+    texts = [
+        table.map(lambda cell: escaped(shown(cell))).to_markdown(
+            index=False, tablefmt=TABLE_FORMATS[form], disable_numparse=True,
+            colalign=["left" if i < NUM_TEXT_COLUMNS else "right" for i in range(table.shape[1])],
+        )
+        for table in [*tables_of(comparison), *([] if over_tasks is None else [over_tasks])]
+    ]  # fmt: skip
+    # Whom probabilities, and ratios over tasks, compare with.
+    of_task = {task: comparison.baselines.get(task, "none") for task in comparison.tasks}
+    named = [f"{task} {label}" for task, label in of_task.items()]
+    is_shared = len(set(of_task.values())) == 1
+    baseline = f"Baseline: {'; '.join([*set(of_task.values())] if is_shared else named)}."
+    if form == "latex":
+        texts = [text.replace("±", r"$\pm$") for text in texts]
+        texts.append("\n".join(f"% {line}" for line in (LEGEND, baseline, *comparison.remarks)))
+    else:
+        texts += [LEGEND, escaped(baseline)]
+        if comparison.remarks:
+            texts.append("\n".join(f"- {escaped(line)}" for line in comparison.remarks))
+    return "\n\n".join(texts) + "\n"
 
 
 def as_csv(comparison: Comparison) -> str:
     """One line per row, every number in a column of its own."""
+    summary, probability = (
+        ("num_seeds", "mean", "std", "low", "high", "iqm"),
+        ("probability", "low", "high"),
+    )
     lines = []
     for row in comparison.rows:
         line: dict[str, object] = {"task": row.task, "label": row.label}
         line |= {"algorithm": row.algorithm, "seeds": " ".join(map(str, row.seeds))}
         line["is_fresh"] = row.is_fresh
         for name, found, fields in (
-            *((k, one, ("num_seeds", *_SUMMARY)) for k, one in row.summaries.items()),
-            *((k, getattr(row, k), _PROBABILITY) for k in ("better_return", "smoother")),
+            *((k, one, summary) for k, one in row.summaries.items()),
+            *((k, getattr(row, k), probability) for k in ("better_return", "smoother")),
             ("paper_return", row.published_return, ("mean", "std")),
             ("paper_j", row.published_smoothness, ("mean", "std")),
         ):
             line |= {f"{name}_{field}": getattr(found, field, None) for field in fields}
         lines.append(line | {"baseline": comparison.baselines.get(row.task)})
     return str(pd.DataFrame(lines, dtype=object).to_csv(index=False, lineterminator="\n"))
-
-
-_SUMMARY = ("mean", "std", "low", "high", "iqm")
-_PROBABILITY = ("probability", "low", "high")
-
-FORMS: Mapping[str, Callable[[Comparison], str]] = {
-    "table": as_table,
-    "markdown": as_markdown,
-    "csv": as_csv,
-    "latex": as_latex,
-}
