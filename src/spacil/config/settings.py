@@ -62,9 +62,9 @@ class Group:
         kind: Any = type(self)
         for name, expectation in _ranges_of(kind).items():
             value = getattr(self, name)
+            require(_IS_IN_RANGE[expectation](value), name, value, expectation)
             is_finite = not isinstance(value, float) or math.isfinite(value)
             require(is_finite, name, value, "a finite number")
-            require(_IS_IN_RANGE[expectation](value), name, value, expectation)
 
 
 @dataclass(frozen=True)
