@@ -71,24 +71,17 @@ def read_foreign(
                 check=False,
             ).returncode
         except subprocess.TimeoutExpired:
-            raise DataError(
-                f"{path}: reading it did not finish and was stopped; is its disk reachable?"
-            ) from None
+            raise DataError(f"{path}: reading did not finish; is its disk reachable?") from None
         answer.seek(0)
         for kind in (ConfigError, DataError):
             if ending == kind.exit_code:
                 raise kind(answer.read().decode(errors="replace"))
-        if ending == -signal.SIGPROF:
-            raise DataError(
-                f"{path}: reading it took more than {seconds:.1f} s of processor time and was "
-                "stopped; the file is damaged, or built to stall its reader"
-            )
         if ending:
             reason = signal.Signals(-ending).name if ending < 0 else f"exit code {ending}"
-            raise DataError(
-                f"{path}: its parser crashed ({reason}): the file is damaged; download or create "
-                "it again"
-            )
+            fault = f"its parser crashed ({reason})"
+            if ending == -signal.SIGPROF:
+                fault = f"reading it took more than {seconds:.1f} s of processor time"
+            raise DataError(f"{path}: {fault}: the file is damaged; download or create it again")
         with np.load(answer, allow_pickle=False) as found:
             arrays = dict(found)
     return arrays, json.loads(arrays.pop(_NOTES).tobytes())
@@ -127,15 +120,15 @@ def _answer(reader: str, path: str, library: str, extra: str, seconds: str, memo
 def _limit(seconds: float, memory: int) -> None:
     status = Path("/proc/self/statm")
     num_pages = int(status.read_text().split()[0]) if status.exists() else 2**20
+    most_memory = num_pages * resource.getpagesize() + memory
     for limit, most in (
-        (resource.RLIMIT_AS, num_pages * resource.getpagesize() + memory),
+        (resource.RLIMIT_AS, most_memory),
         (resource.RLIMIT_FSIZE, _MAX_MEMORY),
         (resource.RLIMIT_CORE, 0),
     ):
         _, hard = resource.getrlimit(limit)
-        resource.setrlimit(
-            limit, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard)
-        )
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(limit, (most, hard))
     # Processor time, of C code too: the default action of SIGPROF ends the process.
     signal.setitimer(signal.ITIMER_PROF, seconds)
 

@@ -25,10 +25,7 @@ def printable(text: str) -> str:
     """
     if len(text) > MAX_MESSAGE:
         text = f"{text[:MAX_MESSAGE]} ... ({len(text):,} characters)"
-    if text.isprintable():
-        return text
-    lines = text.split("\n")
-    return "\n  ".join("".join(map(_escaped, line)) for line in lines)
+    return printable_lines(text).replace("\n", "\n  ")
 
 
 def printable_lines(text: str) -> str:

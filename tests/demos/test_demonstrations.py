@@ -85,7 +85,7 @@ def test_no_cast_is_recorded_where_none_was_made() -> None:
     ("bad", "message"),
     [
         (np.array([["a", "b"]] * 3), "observations of episode 0 is <U1, expected real numbers"),
-        (np.array([[object()] * 2] * 3), "object array, which would need pickle"),
+        (np.array([[object()] * 2] * 3), "is object, expected real numbers: np.asarray"),
         (np.ones((3, 2), np.complex64), "complex64, expected real numbers"),
         ([[1.0, 2.0], [3.0]], "not a rectangular array"),
         (np.array([[0.0, 1e300]] * 3), r"1e\+300 at \(0, 1\): too large for float32"),
@@ -262,12 +262,6 @@ def test_metadata_does_not_change_with_the_callers_map() -> None:
     metadata = DemoMetadata(provenance=provenance)
     provenance["policy"]["layers"].append(1)
     assert metadata.provenance == {"policy": {"layers": [400, 300]}}
-
-
-def test_statistics_of_no_steps_are_an_error() -> None:
-    demos = Demonstrations.from_arrays([np.zeros((1, 2))], [np.zeros((0, 1))])
-    with pytest.raises(DataError, match="no steps"):
-        _ = demos.state_mean
 
 
 def test_a_record_is_shown_in_one_line() -> None:

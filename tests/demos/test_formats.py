@@ -108,7 +108,7 @@ def test_a_format_is_found_by_the_name_of_the_target(make_demos: MakeDemos, tmp_
         save_demos(make_demos(), tmp_path / "out.txt", "csv")
     with pytest.raises(ConfigError, match="no format 'excel'; choose native, npz, csv"):
         save_demos(make_demos(), tmp_path / "out.xls", "excel")
-    with pytest.raises(DataError, match="a folder that holds no demonstrations"):
+    with pytest.raises(DataError, match="a folder of no demonstrations"):
         load_demos(tmp_path)
     with pytest.raises(DataError, match="no demonstrations 'minari:none/x-v0'"):
         load_demos("minari:none/x-v0")

@@ -178,7 +178,7 @@ def test_offset_and_first_episode_choose_other_data() -> None:
             "to keep is 20, expected 0 to 19 where every",
         ),
         ({"demo_offset": 1}, ConfigError, "to keep is 1, expected 0 to 0"),
-        ({"first_demo": -1}, ConfigError, "the first episode is -1, expected 0 or more"),
+        ({"first_demo": -1}, ConfigError, "episodes from episode -1 on"),
         ({"first_demo": 50}, DataError, "1 episode from episode 50 on .* asked for, 50 there"),
         ({"first_demo": 48, "num_demos": 3}, DataError, "3 episodes from episode 48 on"),
     ],

@@ -74,10 +74,6 @@ class CommonFrame:
         return self.std > STD_FLOOR
 
     @property
-    def num_live(self) -> int:
-        return int(self.is_live.sum())
-
-    @property
     def live_std(self) -> Tensor:
         """[S] float64, zero on dims that are not live."""
         return torch.where(self.is_live, self.std, 0.0)
@@ -89,7 +85,7 @@ class CommonFrame:
 
     def is_same_as(self, other: "CommonFrame") -> bool:
         """Compare up to rounding, which differs between machines."""
-        is_same_size = self.num_states == other.num_states
+        is_same_size = len(self.std) == len(other.std)
         return is_same_size and torch.allclose(self.std, other.std, rtol=1e-9, atol=0)
 
 
@@ -155,12 +151,11 @@ def read_frame(
     std, entry = tensors.get(_STD), document.get(FRAME_KEY)
     if std is None and entry is None:
         return None
-    match entry:
-        case {"source": str(source), "hash": str(stored_hash)} if std is not None:
-            if source == _printable(source):
-                frame = CommonFrame(std, source)
-                if frame.content_hash == stored_hash:
-                    return frame
+    source = entry.get("source") if isinstance(entry, dict) else None
+    if std is not None and isinstance(source, str) and source == _printable(source):
+        frame = CommonFrame(std, source)
+        if frame_document(frame) == entry:
+            return frame
     raise DataError(f"{file}: its common frame was changed or damaged")
 
 

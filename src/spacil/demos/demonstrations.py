@@ -76,19 +76,8 @@ class Demonstrations:
         where known; `next_observations` with `next_is_terminal` what followed thinned steps.
         Without flags every episode counts as truncated. Casts are recorded.
         """
-        given = {
-            "observations": observations,
-            "executed_actions": executed_actions,
-            "actions": actions,
-            "rewards": rewards,
-            "terminations": terminations,
-            "truncations": truncations,
-            "next_observations": next_observations,
-            "next_is_terminal": next_is_terminal,
-            "initial_qpos": initial_qpos,
-            "initial_qvel": initial_qvel,
-        }
-        arrays = {name: parts for name, parts in given.items() if parts is not None}
+        given = locals()
+        arrays = {name: given[name] for name in FIELDS if given[name] is not None}
         episodes, changes = episodes_from_arrays(arrays, source)
         return cls(episodes, (metadata or DemoMetadata()).with_changes(changes), source)
 
@@ -228,22 +217,18 @@ class Demonstrations:
     @cached_property
     def next_states(self) -> Tensor:
         """[M, S] float32, the observation that followed each of `states`."""
-        return torch.cat(
-            [
-                e.observations[1:] if e.next_observations is None else e.next_observations
-                for e in self.episodes
-            ]
-        ).float()
+        following = [episode.with_successors().next_observations for episode in self.episodes]
+        return torch.cat([rows for rows in following if rows is not None]).float()
 
     @property
     def state_mean(self) -> Tensor:
         """[S] float64"""
-        return self._states_for_statistics().mean(dim=0)
+        return self.states.double().mean(dim=0)
 
     @property
     def state_std(self) -> Tensor:
         """[S] float64, of the population."""
-        return self._states_for_statistics().std(dim=0, correction=0)
+        return self.states.double().std(dim=0, correction=0)
 
     @property
     def returns(self) -> Tensor | None:
@@ -293,10 +278,11 @@ class Demonstrations:
 
     def first(self, num_episodes: int, start: int = 0) -> "Demonstrations":
         """Keep so many episodes from episode `start` on; more than there are is refused."""
-        if num_episodes < 1:
-            raise ConfigError(f"cannot keep {num_episodes} episodes; ask for 1 or more")
-        if start < 0:
-            raise ConfigError(f"the first episode is {start}, expected 0 or more")
+        if num_episodes < 1 or start < 0:
+            raise ConfigError(
+                f"cannot keep {num_episodes} episodes from episode {start} on; ask for 1 or more, "
+                "and count the first from 0"
+            )
         if start + num_episodes > self.num_episodes:
             noun = "episode" if num_episodes == 1 else "episodes"
             where = f" from episode {start} on (the first is 0)" if start else ""
@@ -316,12 +302,10 @@ class Demonstrations:
         Fewer and less similar steps from the same episodes, as in the GAIL paper's experiments.
         What followed each kept step is kept beside it.
         """
-        if every < 1:
-            raise ConfigError(f"cannot keep every {every}-th step; ask for 1 or more")
         if not 0 <= offset < every:
             raise ConfigError(
-                f"the first step to keep is {offset}, expected 0 to {every - 1} "
-                f"where every {every}-th step is kept"
+                f"cannot keep every {every}-th step from step {offset} on; expected 1 or more, and "
+                "a first step below that"
             )
         if every == 1:
             return self
@@ -332,12 +316,11 @@ class Demonstrations:
 
     def without_nonfinite_episodes(self) -> "Demonstrations":
         """Keep the episodes whose observations and actions are all finite; record the others."""
-        is_bad = [not episode.is_finite() for episode in self.episodes]
-        if not any(is_bad):
+        dropped = [index for index, e in enumerate(self.episodes) if not e.is_finite()]
+        if not dropped:
             return self
-        dropped = [index for index, bad in enumerate(is_bad) if bad]
         metadata = self.metadata.with_change("drop_nonfinite_episodes", episodes=dropped)
-        kept = tuple(e for e, bad in zip(self.episodes, is_bad, strict=True) if not bad)
+        kept = tuple(e for index, e in enumerate(self.episodes) if index not in dropped)
         return replace(self, episodes=kept, metadata=metadata)
 
     def without(self, names: Iterable[str]) -> "Demonstrations":
@@ -382,8 +365,3 @@ class Demonstrations:
         if parts[0] is None:
             return None
         return torch.stack(parts) if name.startswith("initial") else torch.cat(parts)
-
-    def _states_for_statistics(self) -> Tensor:
-        if self.num_steps == 0:
-            raise DataError(f"{self.source}: no steps, so the states have no mean")
-        return self.states.double()

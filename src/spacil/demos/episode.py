@@ -66,26 +66,23 @@ class Episode:
 
     def __post_init__(self) -> None:
         steps, num_states = len(self), self.observations.shape[-1]
-        expected = {
-            "observations": (steps + 1, num_states),
-            "actions": tuple(self.executed_actions.shape),
-            "rewards": (steps,),
-            "next_observations": (steps, num_states),
-            "next_is_terminal": (steps,),
-        }
-        for name, shape in expected.items():
-            tensor = getattr(self, name)
+        beside = tuple(self.executed_actions.shape)
+        for name, tensor, shape in (
+            ("observations", self.observations, (steps + 1, num_states)),
+            ("actions", self.actions, beside),
+            ("rewards", self.rewards, (steps,)),
+            ("next_observations", self.next_observations, (steps, num_states)),
+            ("next_is_terminal", self.next_is_terminal, (steps,)),
+        ):
             if tensor is not None and tuple(tensor.shape) != shape:
                 raise DataError(
                     f"{name} has shape {tuple(tensor.shape)}, expected {shape} beside "
-                    f"executed_actions {tuple(self.executed_actions.shape)}"
+                    f"executed_actions {beside}"
                 )
-        for first, second in (
-            ("initial_qpos", "initial_qvel"),
-            ("next_observations", "next_is_terminal"),
-        ):
-            if (getattr(self, first) is None) != (getattr(self, second) is None):
-                raise DataError(f"only one of {first} and {second} is there, expected both or none")
+        if (self.initial_qpos is None) != (self.initial_qvel is None):
+            raise DataError("only one of initial_qpos and initial_qvel is there, expected both")
+        if (self.next_observations is None) != (self.next_is_terminal is None):
+            raise DataError("only one of next_observations and next_is_terminal is there")
         ends, num_before = self.next_is_terminal, steps - self.is_terminated
         if ends is not None and bool(ends[:num_before].any()):
             step = int(ends.long().argmax())
@@ -229,15 +226,12 @@ def _cast(name: str, values: ArrayLike, where: str, casts: dict[str, str]) -> ND
     dtypes, num_axes = FIELDS[name]
     try:
         array = np.asarray(values)
-    except ValueError as error:  # nested lists of unequal lengths
+    except ValueError as error:
         raise DataError(f"{where} is not a rectangular array: {error}") from None
-    if array.dtype.kind == "O":
-        raise DataError(
-            f"{where} is an object array, which would need pickle to store or read; "
-            "save plain numbers: np.asarray(values, dtype=np.float32)"
-        )
     if array.dtype.kind not in ("fiub" if dtypes == FLAGS else "fiu"):
-        raise DataError(f"{where} is {array.dtype}, expected real numbers")
+        is_object = array.dtype.kind == "O"  # which would need pickle to store or read
+        remedy = ": np.asarray(values, dtype=np.float32)" if is_object else ""
+        raise DataError(f"{where} is {array.dtype}, expected real numbers{remedy}")
     if array.ndim != num_axes or 0 in array.shape[1:]:
         expected = "[steps, columns]" if num_axes == 2 else "[steps]"
         is_discrete = "actions" in name and array.ndim == 1 and array.dtype.kind in "iu"

@@ -83,7 +83,14 @@ def load_demos(source: str | Path) -> Demonstrations:
         if not (is_folder or path.is_file()):
             names = ", ".join(sorted(bundled)) or "none"
             raise DataError(f"no demonstrations '{source}': no such file; bundled tasks: {names}")
-    name = _format_of_folder(path) if is_folder else _format_by_suffix(path) or "native"
+    if is_folder:
+        markers = {name: known.marker for name, known in FORMATS.items() if known.marker}
+        name = next((name for name, marker in markers.items() if (path / marker).is_file()), "")
+        if not name:
+            expected = " nor ".join(f"{marker} ({name})" for name, marker in markers.items())
+            raise DataError(f"{path}: a folder of no demonstrations: neither {expected} is there")
+    else:
+        name = _SUFFIXES.get(path.suffix.lower(), "native")
     if name == "native":
         return _load_native(path)
     known = FORMATS[name]
@@ -136,8 +143,8 @@ def require_savable(target: str | Path, form: str | None = None) -> str:
     names = ["native", *FORMATS]
     if form is not None and form not in names:
         raise ConfigError(f"no format '{form}'; choose {', '.join(names)}")
-    path, is_id = _path_of(target), _is_minari_id(target)
-    name = form or ("minari" if is_id else _format_by_suffix(path))
+    path, is_id = _path_of(target), str(target).startswith(minari.PREFIX)
+    name = form or ("minari" if is_id else _SUFFIXES.get(path.suffix.lower()))
     if name is None:
         raise DataError(
             f"cannot save demonstrations as '{path.name}': end the name in "
@@ -165,46 +172,23 @@ def bundled_demos() -> dict[str, Traversable]:
 
 def bundled_files(suffix: str) -> dict[str, Traversable]:
     """Packaged files whose name is a task's and this suffix, by task name."""
-    assets = files("spacil") / "demos" / "assets"
-    if not assets.is_dir():
-        return {}
-    return {
-        asset.name.removesuffix(suffix): asset
-        for asset in assets.iterdir()
-        if asset.name.endswith(suffix)
-    }
+    assets = (files("spacil") / "demos" / "assets").iterdir()
+    found = {asset.name: asset for asset in assets if asset.name.endswith(suffix)}
+    return {name.removesuffix(suffix): asset for name, asset in found.items()}
 
 
 def _load_native(path: Path) -> Demonstrations:
     sealed = storage.load_sealed(path, FORMAT, FORMAT_VERSION)
-    tensors, document = sealed.tensors, sealed.document
-    if set(document) != {"task", "env_fingerprint", "provenance"}:
+    if sealed.document.keys() != DemoMetadata().as_document().keys():
         raise DataError(f"{path}: its document was changed or damaged; fetch or record it again")
-    return Demonstrations.from_tensors(tensors, DemoMetadata(**document), str(path))
-
-
-def _is_minari_id(source: str | Path) -> bool:
-    return isinstance(source, str) and source.startswith(minari.PREFIX)
+    metadata = DemoMetadata(**sealed.document)
+    return Demonstrations.from_tensors(sealed.tensors, metadata, str(path))
 
 
 def _path_of(source: str | Path) -> Path:
-    if _is_minari_id(source):
-        return minari.dataset_folder(str(source).removeprefix(minari.PREFIX))
-    return Path(source)
+    is_id = str(source).startswith(minari.PREFIX)
+    return minari.dataset_folder(str(source)) if is_id else Path(source)
 
 
 _SUFFIXES = {".safetensors": "native"}
 _SUFFIXES |= {suffix: name for name, known in FORMATS.items() for suffix in known.suffixes}
-
-
-def _format_by_suffix(path: Path) -> str | None:
-    return _SUFFIXES.get(path.suffix.lower())
-
-
-def _format_of_folder(path: Path) -> str:
-    markers = {name: known.marker for name, known in FORMATS.items() if known.marker}
-    for name, marker in markers.items():
-        if (path / marker).is_file():
-            return name
-    expected = " nor ".join(f"{marker} ({name})" for name, marker in markers.items())
-    raise DataError(f"{path}: a folder that holds no demonstrations: neither {expected} is there")

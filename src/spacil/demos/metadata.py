@@ -35,15 +35,11 @@ class DemoMetadata:
         object.__setattr__(self, "provenance", provenance)
 
     def as_document(self) -> dict[str, Any]:
-        """The JSON document a file stores, and part of the content hash."""
-        return {
-            "task": self.task,
-            "env_fingerprint": self.env_fingerprint,
-            "provenance": self.provenance,
-        }
+        """Return the JSON document that a file stores, part of the content hash."""
+        return vars(self).copy()
 
     def with_changes(self, changes: Sequence[Mapping[str, Any]]) -> "DemoMetadata":
-        """The same metadata with more entries at the end of the provenance's `changes`."""
+        """Return the metadata with more entries at the end of the provenance's `changes`."""
         if not changes:
             return self
         all_changes = [*self.provenance.get("changes", []), *changes]
@@ -54,7 +50,7 @@ class DemoMetadata:
 
     @classmethod
     def of_parts(cls, parts: Sequence[tuple["DemoMetadata", int]]) -> "DemoMetadata":
-        """Metadata of records put together, with their episode counts; one env only.
+        """Make the metadata of records put together, with their episode counts; one env only.
 
         What a part does not know about its env is taken from those that do.
         """
@@ -62,7 +58,9 @@ class DemoMetadata:
         for index, (metadata, _) in enumerate(parts):
             task = metadata.task if task is None else task
             fingerprint = metadata.env_fingerprint if fingerprint is None else fingerprint
-            if metadata.task not in (None, task) or _differ(metadata.env_fingerprint, fingerprint):
+            ours, theirs = metadata.env_fingerprint or {}, fingerprint or {}
+            is_other = any(ours[key] != theirs[key] for key in ours.keys() & theirs.keys())
+            if metadata.task not in (None, task) or is_other:
                 raise DataError(
                     f"part {index} is from {metadata.task}, an earlier one from {task}: "
                     "their tasks or env fingerprints differ, so they cannot be put together"
@@ -74,15 +72,8 @@ class DemoMetadata:
         return cls(task, fingerprint, {"parts": histories})
 
 
-def _differ(ours: Mapping[str, Any] | None, theirs: Mapping[str, Any] | None) -> bool:
-    """Whether two fingerprints contradict each other in what both know."""
-    if ours is None or theirs is None:
-        return False
-    return any(ours[key] != theirs[key] for key in ours.keys() & theirs.keys())
-
-
 def plain_json(name: str, value: Mapping[str, Any]) -> dict[str, Any]:
-    """A deep copy in plain JSON types, equal to itself after a trip through a file."""
+    """Make a deep copy in plain JSON types, equal to itself after a trip through a file."""
     try:
         copy = json.loads(canonical_json(value))
     except (TypeError, ValueError, RecursionError) as error:

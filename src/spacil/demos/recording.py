@@ -55,7 +55,7 @@ def record_demonstrations(
 
 
 def _record_wave(env: VectorEnv, act: Actor, wave: int, num_wanted: int) -> list[Episode]:
-    """One episode of each of the first `num_wanted` envs."""
+    """Record one episode of each of the first `num_wanted` envs."""
     first_states = env.reset(first_episode=wave)
     starts: list[dict[str, Tensor]] = [{} for _ in range(num_wanted)]
     if isinstance(env, HasStartStates):  # the physics that episodes can be replayed from

@@ -48,7 +48,7 @@ def frame_facts(frame: CommonFrame | None, own_scale: Tensor) -> FrameFacts | No
         return None
     num_dims_read = int((own_scale != 0).sum())
     return FrameFacts(
-        frame.source, frame.content_hash, frame.num_states, frame.num_live, num_dims_read
+        frame.source, frame.content_hash, frame.num_states, int(frame.is_live.sum()), num_dims_read
     )
 
 

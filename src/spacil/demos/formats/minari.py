@@ -17,7 +17,6 @@ from spacil.foreign import Arrays
 
 if TYPE_CHECKING:
     from spacil.demos.demonstrations import Demonstrations
-    from spacil.demos.episode import Episode
 
 PREFIX = "minari:"
 _INFOS = {
@@ -31,8 +30,8 @@ _ABOUT = ("dataset_id", "algorithm_name", "author", "author_email", "code_permal
 
 def dataset_folder(dataset_id: str) -> Path:
     """Return where the dataset of an id lies in the local Minari root."""
-    root = os.environ.get("MINARI_DATASETS_PATH")
-    return (Path(root) if root else Path.home() / ".minari" / "datasets") / dataset_id
+    root = os.environ.get("MINARI_DATASETS_PATH") or Path.home() / ".minari" / "datasets"
+    return Path(root) / dataset_id.removeprefix(PREFIX)
 
 
 def read_minari(folder: Path) -> tuple[Arrays, dict[str, Any]]:
@@ -44,9 +43,10 @@ def read_minari(folder: Path) -> tuple[Arrays, dict[str, Any]]:
         raise DataError(f"{folder}: its metadata name no spaces; create it with a newer Minari")
     storage = MinariStorage.read(folder / "data")
     episodes = list(storage.get_episodes(range(storage.total_episodes)))
-    for name in ("observations", "actions"):
-        if any(not isinstance(episode[name], np.ndarray) for episode in episodes):
-            raise DataError(f"{folder}: {name} are of a Dict or Tuple space, expected a Box")
+    if any(not isinstance(e[n], np.ndarray) for e in episodes for n in ("observations", "actions")):
+        raise DataError(
+            f"{folder}: a space is a Dict or Tuple, expected a Box of observations and of actions"
+        )
     arrays: Arrays = {
         name: np.concatenate([episode[name] for episode in episodes])
         for name in ("observations", "actions", "rewards", "terminations", "truncations")
@@ -112,16 +112,19 @@ def write_minari(demos: "Demonstrations", folder: Path) -> None:
     with storage.new_folder(folder) as stage:
         target = MinariStorage.new(stage / "data", observation_space, action_space, spec)
         target.update_metadata({"dataset_id": str(name), "minari_version": minari.__version__})
-        target.update_episodes([EpisodeBuffer(**_buffer(episode)) for episode in demos.episodes])
-
-
-def _buffer(episode: "Episode") -> dict[str, Any]:
-    infos = {name: getattr(episode, field) for name, field in _INFOS.items()}
-    rewards = episode.rewards
-    return {
-        "observations": episode.observations.numpy(),
-        "actions": episode.executed_actions.numpy(),
-        "rewards": np.zeros(len(episode)) if rewards is None else rewards.numpy(),
-        **{name: flags.numpy() for name, flags in episode.step_flags.items()},
-        "infos": {name: tensor.numpy() for name, tensor in infos.items() if tensor is not None},
-    }
+        buffers = []
+        for episode in demos.episodes:
+            infos = {name: getattr(episode, field) for name, field in _INFOS.items()}
+            known = {name: tensor.numpy() for name, tensor in infos.items() if tensor is not None}
+            flags = {name: flags.numpy() for name, flags in episode.step_flags.items()}
+            rewards = np.zeros(len(episode)) if episode.rewards is None else episode.rewards
+            buffers.append(
+                EpisodeBuffer(
+                    observations=episode.observations.numpy(),
+                    actions=episode.executed_actions.numpy(),
+                    rewards=np.asarray(rewards),
+                    infos=known,
+                    **flags,
+                )
+            )
+        target.update_episodes(buffers)

@@ -45,6 +45,7 @@ def read_arrays(path: Path) -> tuple[Arrays, dict[str, Any]]:
 
 
 def read_npz(path: Path) -> tuple[Arrays, dict[str, Any]]:
+    """Find the arrays of a record, under its names."""
     found, notes = read_arrays(path)
     return flat_arrays(found, notes["ignored"], path), notes
 
@@ -88,7 +89,22 @@ def flat_arrays(found: Mapping[str, NDArray[Any]], others: Iterable[str], path: 
         }
         arrays["episode_lengths"] = np.full(num_episodes, num_steps)
     elif "episode_lengths" not in arrays:
-        arrays["episode_lengths"] = _lengths_by_flags(arrays, path)
+        num_steps = len(arrays["executed_actions"])
+        flags = [arrays[name] for name in ("terminations", "truncations") if name in arrays]
+        if any(flag.shape != (num_steps,) for flag in flags):
+            raise DataError(
+                f"{path}: the flags have shapes {[flag.shape for flag in flags]}, expected "
+                f"({num_steps},)"
+            )
+        if not flags and len(arrays["observations"]) != num_steps + 1:
+            raise DataError(
+                f"{path}: does not say where episodes end; add episode_lengths, "
+                "or terminations and truncations (terminals and timeouts)"
+            )
+        is_end = np.any([np.zeros(num_steps), *flags], axis=0)
+        # The last episode may end without a flag.
+        all_ends = np.union1d(np.flatnonzero(is_end) + 1, [num_steps])
+        arrays["episode_lengths"] = np.diff(all_ends, prepend=0)
     ends = np.cumsum(arrays["episode_lengths"])
     firsts = ends - arrays["episode_lengths"]
     for quantity in ("qpos", "qvel"):
@@ -98,24 +114,6 @@ def flat_arrays(found: Mapping[str, NDArray[Any]], others: Iterable[str], path: 
     if "next_observations" in arrays and "next_is_terminal" not in arrays:
         _complete_observations(arrays, ends, path)
     return arrays
-
-
-def _lengths_by_flags(arrays: Arrays, path: Path) -> NDArray[np.int64]:
-    num_steps = len(arrays["executed_actions"])
-    flags = [arrays[name] for name in ("terminations", "truncations") if name in arrays]
-    if any(flag.shape != (num_steps,) for flag in flags):
-        shapes = [flag.shape for flag in flags]
-        raise DataError(f"{path}: the flags have shapes {shapes}, expected ({num_steps},)")
-    if flags:
-        last_steps = np.flatnonzero(np.any(np.stack(flags) != 0, axis=0))
-        ends = np.union1d(last_steps + 1, [num_steps])  # the last episode may end without a flag
-        return np.diff(ends, prepend=0)
-    if len(arrays["observations"]) == num_steps + 1:
-        return np.array([num_steps])
-    raise DataError(
-        f"{path}: does not say where episodes end; add episode_lengths, "
-        "or terminations and truncations (terminals and timeouts)"
-    )
 
 
 def _complete_observations(arrays: Arrays, ends: NDArray[Any], path: Path) -> None:
