@@ -91,58 +91,48 @@ def test_what_is_there_is_replaced_only_if_asked_for(
     assert (tmp_path / name).read_bytes() != b"mine"
 
 
-@pytest.mark.parametrize("command", ["compare", "report"])
-def test_a_file_in_place_of_a_run_is_called_one(
-    spacil: Spacil, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("verb", ["compare", "report"])
+def test_a_file_and_an_empty_folder_are_no_runs(
+    spacil: Spacil, tmp_path: Path, verb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "metrics.jsonl").write_text("{}")
-    refused = spacil(command, "metrics.jsonl")
-    assert refused.code == RunDirError.exit_code
-    assert "metrics.jsonl: is a file, expected a run folder" in refused.err
+    (tmp_path / "empty").mkdir()
+    for source, told in (("metrics.jsonl", "is a file, expected a run"), ("empty", "holds no run")):
+        refused = spacil(verb, source)
+        assert (refused.code, refused.out) == (RunDirError.exit_code, "")
+        assert f"{source}: {told}" in refused.err
 
 
+@pytest.mark.parametrize("seeds", [(0, 1), (0,)], ids=["with intervals", "without"])
 def test_several_tasks_get_a_figure_of_their_own(
-    spacil: Spacil, runs: Path, tmp_path: Path
+    spacil: Spacil, runs: Path, tmp_path: Path, seeds: tuple[int, ...]
 ) -> None:
     for algorithm in ("gail", "spacil"):
-        for seed in (0, 1):
+        for seed in seeds:
             write_run(runs / f"walker-{algorithm}{seed}", algorithm, "Walker2d-v4", seed)
     out = tmp_path / "out"
     assert spacil("compare", runs, "-o", out).code == 0
     assert_drawn(out / "aggregate.png", (900, 198), COLOURS[:2])
     assert (out / "aggregate.svg").is_file()
+    _, ours = json.loads((out / "comparison.json").read_text())["aggregates"]
+    assert (ours["normalized_return"]["low"] is None) == (len(seeds) == 1)
 
 
-def test_a_number_without_an_interval_is_drawn_all_the_same(
-    spacil: Spacil, runs: Path, tmp_path: Path
+def test_missing_runs_end_with_code_3_and_csv_names_them_beside_it(
+    spacil: Spacil, runs: Path
 ) -> None:
-    for algorithm in ("gail", "spacil"):
-        write_run(runs / f"walker-{algorithm}", algorithm, "Walker2d-v4", 0)
-    out = tmp_path / "out"
-    assert spacil("compare", runs, "-o", out).code == 0
-    assert_drawn(out / "aggregate.png", (900, 198), COLOURS[:2])
-    (gail, ours) = json.loads((out / "comparison.json").read_text())["aggregates"]
-    assert gail["normalized_return"]["low"] is None
-    assert ours["j_ratio"]["low"] is None
-
-
-def test_missing_runs_end_with_code_3_after_the_table(spacil: Spacil, runs: Path) -> None:
     (runs / "spacil1" / "run.json").write_text("not json")
     shown = spacil("compare", runs)
     assert shown.code == 3
     assert "Hopper-v4  spacil" in shown.out
-    assert "spacil1" in shown.out
-    assert "no run of seed 1" in shown.out
-
-
-def test_csv_names_beside_it_what_is_missing(spacil: Spacil, runs: Path) -> None:
-    (runs / "spacil1" / "run.json").write_text("not json")
+    for text in (str(runs / "spacil1"), "Hopper-v4, spacil: no run of seed 1"):
+        assert f"missing: {text}" in shown.out
     shown = spacil("compare", runs, "--format", "csv")
     assert shown.code == 3
     assert all(line.count(",") > 50 for line in shown.out.splitlines())
-    assert f"missing: {runs / 'spacil1'}" in shown.err
-    assert "missing: Hopper-v4, spacil: no run of seed 1" in shown.err
+    for text in (str(runs / "spacil1"), "Hopper-v4, spacil: no run of seed 1"):
+        assert f"missing: {text}" in shown.err
 
 
 @pytest.mark.parametrize("verb", ["compare", "report"])
@@ -157,12 +147,6 @@ def test_what_folders_are_called_does_not_reach_the_terminal(
     assert shown.code == 3
     assert "\x1b" not in shown.out + shown.err
     assert r"red \x1b[31m\nmissing: nothing" in shown.out
-
-
-def test_without_any_run_there_is_nothing_to_compare(spacil: Spacil, tmp_path: Path) -> None:
-    refusal = spacil("compare", tmp_path)
-    assert (refusal.code, refusal.out) == (73, "")
-    assert "holds no run" in refusal.err
 
 
 @pytest.mark.parametrize("package", ["pandas", "scipy"])

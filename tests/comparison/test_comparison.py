@@ -75,27 +75,25 @@ def test_improvement_is_over_the_baseline_of_the_task(two_methods: Comparison) -
     assert ours.smoother.probability == 1.0
 
 
-def test_baselines_are_named_by_task_where_they_differ(tmp_path: Path) -> None:
+def test_the_baseline_is_named_by_task_may_be_a_row_and_must_be_there_if_asked_for(
+    tmp_path: Path,
+) -> None:
     write_run(tmp_path / "a", task=HOPPER)
     write_run(tmp_path / "b", task=WALKER, max_kl=0.5)
     write_run(tmp_path / "c", task=WALKER, max_kl=0.6)
-    write_run(tmp_path / "d", "spacil", task="Reacher-v4")
+    write_run(tmp_path / "d" / "0", "spacil", task="Reacher-v4", lambda_policy=0.5)
+    write_run(tmp_path / "d" / "1", "spacil", task="Reacher-v4")
     comparison = compare(tmp_path)
     named = {HOPPER: "gail", WALKER: "gail max_kl=0.5"}
     assert comparison.document()["baselines"] == named
     line = "Baseline: Hopper-v4 gail; Walker2d-v4 gail max_kl=0.5; Reacher-v4 none."
     assert line in str(comparison)
-    assert "Baseline: none." in str(compare(tmp_path / "d"))
-
-
-def test_the_baseline_may_be_a_row_and_must_be_there_if_asked_for(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", "spacil", fresh=(1.0, 1.0), lambda_policy=0.5)
-    write_run(tmp_path / "b", "spacil", fresh=(2.0, 1.0))
-    rows = compare(tmp_path, baseline="spacil penalty=exact=0.5 penalty_weight=fixed").rows
+    alone = tmp_path / "d"
+    assert "Baseline: none." in str(compare(alone))  # GAIL is not there, and nobody asked
+    rows = compare(alone, baseline="spacil penalty=exact=0.5 penalty_weight=fixed").rows
     assert [row.better_return is None for row in rows] == [True, False]
     with pytest.raises(ConfigError, match="baseline 'gial' is no row: expected one of spacil"):
-        compare(tmp_path, baseline="gial")
-    assert compare(tmp_path).rows[0].better_return is None  # GAIL is not there, and nobody asked
+        compare(alone, baseline="gial")
 
 
 def test_the_last_policy_can_be_compared_instead(tmp_path: Path) -> None:
@@ -159,19 +157,16 @@ def test_what_runs_of_one_task_do_not_share_is_told(tmp_path: Path, name: str, v
 # --- labels
 
 
-def test_labels_name_only_what_sets_rows_apart(tmp_path: Path) -> None:
+def test_labels_name_what_sets_rows_apart_settings_or_demonstrations(tmp_path: Path) -> None:
     for i, weight in enumerate((0.01, 0.2)):
-        write_run(tmp_path / f"{i}", "spacil", lambda_policy=weight, max_kl=0.5)
-    write_run(tmp_path / "gail", max_kl=0.5)
-    labels = [row.label for row in compare(tmp_path).rows]
+        write_run(tmp_path / "a" / f"{i}", "spacil", lambda_policy=weight, max_kl=0.5)
+    write_run(tmp_path / "a" / "gail", max_kl=0.5)
+    labels = [row.label for row in compare(tmp_path / "a").rows]
     assert labels == ["spacil penalty=exact=0.01", "spacil penalty=exact=0.2", "gail"]
-
-
-def test_the_same_settings_on_other_demonstrations_are_another_row(tmp_path: Path) -> None:
     for seed in (0, 1):
-        write_run(tmp_path / f"many{seed}", seed=seed, demonstrations="a" * 64)
-        write_run(tmp_path / f"few{seed}", seed=seed, demonstrations="b" * 64)
-    rows = compare(tmp_path).rows
+        write_run(tmp_path / "b" / f"many{seed}", seed=seed, demonstrations="a" * 64)
+        write_run(tmp_path / "b" / f"few{seed}", seed=seed, demonstrations="b" * 64)
+    rows = compare(tmp_path / "b").rows
     assert [row.label for row in rows] == ["gail demos=bbbbbbbb", "gail demos=aaaaaaaa"]
     assert [row.seeds for row in rows] == [[0, 1], [0, 1]]
 
@@ -257,30 +252,27 @@ def test_settings_on_several_tasks_are_pooled(tmp_path: Path) -> None:
     assert "| gail | 2 tasks | 1 | 0.9 to 1.1 | 1 | - |" in text  # its own baseline
 
 
-def test_one_run_of_a_task_leaves_no_interval(tmp_path: Path) -> None:
+def test_one_run_of_a_task_leaves_no_interval_and_what_is_unknown_on_one_is_not_pooled(
+    tmp_path: Path,
+) -> None:
     for task in (HOPPER, WALKER):
         for seed in (0, 1):
             write_run(tmp_path / f"{task}-gail{seed}", "gail", task, seed, fresh=(seed, 2.0))
         write_run(tmp_path / f"{task}-spacil", "spacil", task, fresh=(3000.0, 0.5))
+        frame = "b" * 64 if task == HOPPER else None  # of other demonstrations
+        write_run(tmp_path / f"{task}-airl", "airl", task, frame=frame)
+        write_run(tmp_path / f"{task}-bc", "bc", task, fresh=None if task == HOPPER else (1, 1))
     comparison = compare(tmp_path)
-    ours = comparison.rows[1].better_return
+    ours = next(row for row in comparison.rows if row.label == "spacil").better_return
     assert ours is not None
     assert (ours.probability, ours.low, ours.high) == (1.0, None, None)
-    pooled = comparison.aggregates[1]
-    assert pooled.label == "spacil"
-    assert pooled.normalized_return is not None and pooled.j_ratio is not None
-    assert (pooled.normalized_return.low, pooled.j_ratio.low) == (None, None)
-
-
-def test_what_is_unknown_on_one_task_is_not_pooled(tmp_path: Path) -> None:
-    for task in (HOPPER, WALKER):
-        write_run(tmp_path / f"{task}-gail", "gail", task, fresh=None if task == HOPPER else (1, 1))
-        frame = "b" * 64 if task == HOPPER else None
-        write_run(tmp_path / f"{task}-spacil", "spacil", task, frame=frame)
-    gail, ours = compare(tmp_path).aggregates
-    assert gail.normalized_return is None  # no random reference on Hopper
-    assert gail.j_ratio is not None
-    assert (ours.normalized_return, ours.j_ratio) == (None, None)  # of other demonstrations
+    pooled = {one.label: one for one in comparison.aggregates}
+    normalized, ratio = pooled["spacil"].normalized_return, pooled["spacil"].j_ratio
+    assert normalized is not None and ratio is not None
+    assert (normalized.low, ratio.low) == (None, None)
+    assert (pooled["airl"].normalized_return, pooled["airl"].j_ratio) == (None, None)
+    assert pooled["bc"].normalized_return is None  # no random reference on Hopper
+    assert pooled["bc"].j_ratio is not None
 
 
 @pytest.mark.filterwarnings("error")

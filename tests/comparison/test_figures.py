@@ -43,37 +43,30 @@ def test_a_band_is_the_mean_and_the_range_of_the_seeds_where_all_have_a_number()
     assert band_over_seeds(curves("A-v0", "gail", [1.0], j=np.nan), "smoothness_j").empty
 
 
-def test_curves_of_two_tasks_are_drawn_side_by_side(tmp_path: Path) -> None:
+def test_figures_have_a_panel_per_task(tmp_path: Path) -> None:
     lines = [
         curves("A-v0", "gail", [1.0, 5.0], [2.0, 4.0]),
         curves("B-v0", "odd $name", [1.0, 2.0], j=np.nan),
     ]
     draw_curves(pd.concat(lines), tmp_path / "curves.png", {"A-v0": 4.5})
     assert_drawn(tmp_path / "curves.png", (900, 540), COLOURS[:1])
-
-
-def test_a_front_has_a_panel_per_task(tmp_path: Path) -> None:
     points = [runs(f"T{i}-v0", "gail", 1.0) for i in range(6)]
     points.append(runs("T0-v0", "unknown", np.nan))
     draw_front(pd.concat(points), tmp_path / "front.png", {})
     assert_drawn(tmp_path / "front.png", (2025, 720), COLOURS[:1])
 
 
-def test_a_dozen_rows_have_a_colour_each_and_the_next_ones_another_mark_and_line() -> None:
+def test_rows_look_different_a_dozen_in_every_figure_by_colour(tmp_path: Path) -> None:
     looks = list(looks_of(map(str, range(36))).values())
     assert len({colour for colour, _, _ in looks[:12]}) == 12
     assert looks[12][0] == looks[0][0]
     assert len({(colour, mark) for colour, mark, _ in looks}) == 36
     assert len({(colour, line) for colour, _, line in looks}) == 36
-
-
-def test_every_figure_shows_a_dozen_rows_in_a_dozen_colours(tmp_path: Path) -> None:
     labels = [f"row {i}" for i in range(12)]
     lines = [curves("A-v0", label, [1.0 * i, 5.0 + i]) for i, label in enumerate(labels)]
     draw_curves(pd.concat(lines), tmp_path / "curves.svg", {})
-    draw_front(
-        pd.concat([runs("A-v0", label, 1.0) for label in labels]), tmp_path / "front.svg", {}
-    )
+    dots = pd.concat([runs("A-v0", label, 1.0) for label in labels])
+    draw_front(dots, tmp_path / "front.svg", {})
     bars = [Aggregate(label, ("A", "B"), (label,) * 2, summarize([1.0]), None) for label in labels]
     draw_aggregates(bars, tmp_path / "bars.svg")
     for name in ("curves", "front", "bars"):

@@ -84,12 +84,9 @@ def test_every_panel_has_the_start_and_the_demonstrator(drawn: dict[str, Figure]
 
 
 @pytest.mark.parametrize("found", [[], rows(1), [START]], ids=["no run", "short", "a start"])
-def test_without_an_evaluation_there_is_no_picture(tmp_path: Path, found: Any) -> None:
+def test_without_an_evaluation_or_a_folder_there_is_no_picture(tmp_path: Path, found: Any) -> None:
     draw_learning_curve(found, tmp_path / "curve.png", "a very short run")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_picture_that_cannot_be_written_is_a_typed_error(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="no such file or folder"):
         draw_learning_curve(rows(), tmp_path / "none" / "curve.png", "a run")
 
@@ -120,10 +117,10 @@ REPORT = {
 
 
 @pytest.mark.parametrize("frames", [("own", "common", "effective"), ("own",)])
-def test_j_is_drawn_step_by_step_in_the_frames_that_compare_else_in_its_own(
+def test_one_episode_is_drawn_step_by_step_in_the_frames_that_compare_else_in_its_own(
     drawn: dict[str, Figure], frames: tuple[str, ...]
 ) -> None:
-    trace = make_trace(2, *frames)
+    trace = make_trace(MAX_ACTIONS_DRAWN + 1, *frames)
     draw_pictures(REPORT, trace, Path())
     (axis,) = drawn["j_along_episode.png"].axes
     assert lines(axis) == {
@@ -131,11 +128,6 @@ def test_j_is_drawn_step_by_step_in_the_frames_that_compare_else_in_its_own(
         for frame in frames[1:] or frames
     }
     assert axis.get_title() == "some-run on Hopper-v4"
-
-
-def test_every_action_is_drawn_with_its_spectrum_up_to_a_limit(drawn: dict[str, Figure]) -> None:
-    trace = make_trace(MAX_ACTIONS_DRAWN + 1)
-    draw_pictures(REPORT, trace, Path())
     upper, lower = drawn["actions_and_spectrum.png"].axes
     assert list(lines(upper).values()) == trace["actions"][:, :MAX_ACTIONS_DRAWN].T.tolist()
     # The mean, bin 0, is left out; the last line marks a quarter of Nyquist.

@@ -94,20 +94,16 @@ def test_what_holds_no_finished_run_is_named(tmp_path: Path) -> None:
     assert "holds no run" in str(nothing)
 
 
-def test_a_missing_seed_is_named(tmp_path: Path) -> None:
+def test_a_missing_seed_is_named_and_a_run_that_is_there_twice_counts_once(tmp_path: Path) -> None:
     for seed in (0, 1, 2):
         write_run(tmp_path / f"gail{seed}", seed=seed)
     write_run(tmp_path / "ours", "spacil", seed=1)
-    assert compare(tmp_path).problems == ("Hopper-v4, spacil: no run of seed 0, 2",)
-
-
-def test_a_run_that_is_there_twice_counts_once(tmp_path: Path) -> None:
-    write_run(tmp_path / "a")
-    write_run(tmp_path / "b")
-    comparison = compare([tmp_path / "a", tmp_path / "b", tmp_path / "a"])
-    assert seeds_of(comparison) == {"gail": [0]}
-    (problem,) = comparison.problems
-    assert "b: the same run as" in problem
+    write_run(tmp_path / "twin", seed=2)
+    comparison = compare([tmp_path / "gail0", tmp_path])
+    assert seeds_of(comparison) == {"gail": [0, 1, 2], "spacil": [1]}
+    twin, missing = comparison.problems
+    assert twin.startswith(f"{tmp_path / 'twin'}: the same run as")
+    assert missing == "Hopper-v4, spacil: no run of seed 0, 2"
 
 
 # --- sweeps
@@ -140,16 +136,9 @@ def test_runs_that_a_sweep_did_not_plan_are_compared_with_those_it_did(tmp_path:
     )
 
 
-def test_a_damaged_plan_is_named_and_its_runs_are_compared_without_it(tmp_path: Path) -> None:
-    (tmp_path / "sweep.json").write_text("{")
-    write_run(tmp_path / "gail" / "seed0")
-    comparison = compare(tmp_path)
-    assert seeds_of(comparison) == {"gail": [0]}
-    (problem,) = comparison.problems
-    assert "sweep.json" in problem
-
-
-def test_a_sweep_may_plan_fewer_seeds_for_some_rows(tmp_path: Path) -> None:
+def test_a_sweep_may_plan_fewer_seeds_for_some_rows_and_a_damaged_plan_is_named(
+    tmp_path: Path,
+) -> None:
     many, few = (Grid((a,), (TASK,), s) for a, s in (("gail", (0, 1)), ("spacil", (0,))))
     sweep = open_sweep(tmp_path / "sweep", [many, few], 150)
     for run in sweep.runs():
@@ -157,6 +146,11 @@ def test_a_sweep_may_plan_fewer_seeds_for_some_rows(tmp_path: Path) -> None:
     comparison = compare(sweep.path)
     assert seeds_of(comparison) == {"gail": [0, 1], "spacil": [0]}
     assert comparison.problems == ()
+    (sweep.path / "sweep.json").write_text("{")
+    comparison = compare(sweep.path)
+    assert seeds_of(comparison) == {"gail": [0, 1], "spacil": [0]}  # without it
+    problem, missing = comparison.problems
+    assert "sweep.json" in problem and "no run of seed 1" in missing
 
 
 # --- the demonstrator
@@ -322,23 +316,18 @@ def test_one_setting_under_two_labels_is_pooled(tmp_path: Path) -> None:
     assert comparison.aggregates[0].row_labels == ("spacil max_kl=0.5", "spacil")
 
 
-def test_budgets_may_differ_between_tasks_and_are_told(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", "spacil", TASK, iterations=20)
-    write_run(tmp_path / "b", "spacil", "Walker2d-v4", iterations=36)
+def test_budgets_may_differ_between_tasks_but_not_where_a_task_has_several(tmp_path: Path) -> None:
+    tasks = (TASK, "Walker2d-v4")
+    for task, iterations in zip(tasks, (20, 36), strict=True):
+        write_run(tmp_path / f"{task}{iterations}", "spacil", task, iterations=iterations)
     comparison = compare(tmp_path)
-    assert pooled(comparison) == {"spacil": (TASK, "Walker2d-v4")}
+    assert pooled(comparison) == {"spacil": tasks}
     assert comparison.notes == (
         "over tasks, spacil has iterations for each: Hopper-v4 20; Walker2d-v4 36",
     )
-
-
-def test_budgets_tell_settings_apart_where_a_task_has_several(tmp_path: Path) -> None:
-    for task in (TASK, "Walker2d-v4"):
-        for iterations in (20, 36):
-            write_run(tmp_path / f"{task}{iterations}", "spacil", task, iterations=iterations)
-    write_run(tmp_path / "more", "spacil", TASK, iterations=50)
+    for task, iterations in ((TASK, 36), (TASK, 50), ("Walker2d-v4", 20)):
+        write_run(tmp_path / f"{task}{iterations}", "spacil", task, iterations=iterations)
     comparison = compare(tmp_path)
-    tasks = (TASK, "Walker2d-v4")
     assert pooled(comparison) == {"spacil iterations=20": tasks, "spacil iterations=36": tasks}
     assert comparison.notes == ()
 

@@ -217,8 +217,9 @@ def _labelled(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     runs["group"] = runs.groupby(["task", "algorithm", "key"], sort=False).ngroup()
     # Where a seed is there twice, demonstrations may tell the runs apart. Not elsewhere: with noise
     # on its observations every seed learns from its own.
-    is_twice = runs.duplicated(["group", "seed"]).groupby(runs["group"]).transform("any")
     own = runs.demonstrations.fillna("unknown").str[:8]
+    is_twice = runs.duplicated(["group", "seed"]).groupby(runs["group"]).transform("any")
+    is_twice &= own.groupby(runs["group"]).transform("nunique") > 1
     runs["choices"] = [
         choices | {"demos": data} if apart else choices
         for choices, data, apart in zip(runs.choices, own, is_twice, strict=True)
