@@ -32,11 +32,8 @@ import pytest
 from forked_tests import OPTIONS, ROOT, SOURCE, in_fork, profile_tests, quiet_hypothesis
 from mutations import Mutant, mutants_of, mutated
 
-ROOMS = (
-    "functional", "smoothness", "updates", "adversaries", "penalties", "nets", "training",
-    "measuring",
-)  # fmt: skip
-TESTS = (*ROOMS, "engine", "cloning", "sampling")
+ROOMS = ("functional", "smoothness", "learning", "nets", "measuring")
+TESTS = (*ROOMS, "engine", "envs", "attach")
 WIDER_TESTS = (
     "test_agents.py", "cli/test_evaluate.py", "cli/test_smoothness.py", "cli/test_train.py",
     "integration/test_airl.py", "faults/test_training.py", "faults/test_meddled_run_folders.py",

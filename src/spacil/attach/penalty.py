@@ -79,14 +79,20 @@ class AttachedPenalty:
         states = self._states() if callable(self._states) else self._states
         if self.weight == 0 or states is None or len(states) == 0:
             return
+        if not isinstance(states, Tensor) or states.ndim != 2:
+            shape = tuple(getattr(states, "shape", ()))
+            raise ConfigError(f"states have shape {shape}, expected a tensor [B, S]")
+        states = states.detach()
         groups = (group["params"] for group in optimizer.param_groups)
         parameters = [p for group in groups for p in group if p.requires_grad]
         with torch.enable_grad():
-            squared = _squared_constants(self._mean_action, _checked(states))
-            if not squared.requires_grad:
-                raise ConfigError("mean_action does not depend on any parameter of the optimizer")
+            # sigma_max^2 at each state [B], with a graph
+            worst = top_left_vector(batch_jacobian(self._mean_action, states))
+            (squared,) = squared_slopes(self._mean_action, states, worst.unsqueeze(0))
             penalty = self.weight * squared.mean()
-            slopes = torch.autograd.grad(penalty, parameters, allow_unused=True)
+            slopes: tuple[Tensor | None, ...] = (None,)
+            if squared.requires_grad:
+                slopes = torch.autograd.grad(penalty, parameters, allow_unused=True)
         if all(slope is None for slope in slopes):
             raise ConfigError("mean_action does not depend on any parameter of the optimizer")
         self._note(squared.detach())
@@ -145,24 +151,9 @@ def attach_penalty(
     return AttachedPenalty(optimizer, mean_action, states, first, search)
 
 
-def drawn_rows(size: int, wanted: int, generator: np.random.Generator) -> Any:
-    """Indices of some of `size` rows, from a generator of their own: the run's draws stay."""
-    return generator.integers(size, size=min(wanted, size))
-
-
-def check_num_states(num_states: int) -> None:
+def row_choice(num_states: int, seed: int) -> Callable[[int], Any]:
+    """Choose indices of so many of `size` rows, by draws of their own: the run's draws stay."""
     if num_states < 1:
         raise ConfigError(f"num_states is {num_states}, expected 1 or more")
-
-
-def _squared_constants(mean_action: BatchFunction, states: Tensor) -> Tensor:
-    """sigma_max^2 at each state [B], with a graph."""
-    worst = top_left_vector(batch_jacobian(mean_action, states))
-    return squared_slopes(mean_action, states, worst.unsqueeze(0))[0]
-
-
-def _checked(states: object) -> Tensor:
-    if not isinstance(states, Tensor) or states.ndim != 2:
-        shape = tuple(getattr(states, "shape", ()))
-        raise ConfigError(f"states have shape {shape}, expected a tensor [B, S]")
-    return states.detach()
+    generator = np.random.default_rng(seed)
+    return lambda size: generator.integers(size, size=min(num_states, size))

@@ -7,17 +7,10 @@ runner.learn(1_000)
 
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from spacil.attach.penalty import (
-    DEFAULT_STATES,
-    AttachedPenalty,
-    attach_penalty,
-    check_num_states,
-    drawn_rows,
-)
+from spacil.attach.penalty import DEFAULT_STATES, AttachedPenalty, attach_penalty, row_choice
 from spacil.errors import ConfigError
 
 
@@ -34,19 +27,31 @@ def attach_to_rsl_rl(
     Call it before `learn`. The states are a random choice from the rollout, the groups that the
     actor reads put together, normalised where it normalises; actions are in the env's units.
     """
-    check_num_states(num_states)
-    algorithm = getattr(runner, "alg", runner)
-    actor, name = _checked_actor(algorithm), type(algorithm).__name__
+    algorithm, choose = getattr(runner, "alg", runner), row_choice(num_states, seed)
+    name, find = type(algorithm).__name__, getattr(algorithm, "get_policy", None)
+    if find is None or any(not hasattr(algorithm, part) for part in ("actor", "storage")):
+        raise ConfigError(
+            f"{name}: expected an rsl_rl OnPolicyRunner or its PPO, with an actor and a rollout "
+            "storage; use spacil.attach_penalty"
+        )
+    actor = find()  # never the compiled one, which has no second derivative
+    # Where it is a normaliser and an MLP, its latent is the state that it reads.
+    parts = [actor.mlp] if actor.distribution is None else [actor.mlp, actor.distribution]
+    read_by_mlp = {id(parameter) for part in parts for parameter in part.parameters()}
+    if actor.is_recurrent or any(id(part) not in read_by_mlp for part in actor.parameters()):
+        raise ConfigError(
+            f"{type(actor).__name__}: only an MLP actor is supported; this one learns something "
+            "before its MLP (a memory, a CNN), so that slopes there are not slopes in the state"
+        )
     if getattr(algorithm, "is_multi_gpu", False):
         raise ConfigError(
             f"{name} trains on several GPUs: each would add a penalty of its own after gradients "
             "were averaged, and their policies would drift apart; train on one"
         )
-    generator = np.random.default_rng(seed)
 
     def states() -> Tensor | None:
         observations = algorithm.storage.observations.flatten(0, 1)
-        chosen = torch.as_tensor(drawn_rows(len(observations), num_states, generator))
+        chosen = torch.as_tensor(choose(len(observations)))
         with torch.no_grad():
             latent: Tensor = actor.get_latent(observations[chosen.to(observations.device)])
         return latent
@@ -59,24 +64,3 @@ def attach_to_rsl_rl(
         return mean
 
     return attach_penalty(algorithm.optimizer, mean_action, states, weight=weight, target=target)
-
-
-def _checked_actor(algorithm: Any) -> Any:
-    """The actor, where it is a normaliser and an MLP: its latent is the state that it reads."""
-    name = type(algorithm).__name__
-    find = getattr(algorithm, "get_policy", None)
-    if find is None or any(not hasattr(algorithm, part) for part in ("actor", "storage")):
-        raise ConfigError(
-            f"{name}: expected an rsl_rl OnPolicyRunner or its PPO, with an actor and a rollout "
-            "storage; use spacil.attach_penalty"
-        )
-    actor = find()  # never the compiled one, which has no second derivative
-    read_by_mlp = {id(part) for part in actor.mlp.parameters()}
-    if actor.distribution is not None:
-        read_by_mlp |= {id(part) for part in actor.distribution.parameters()}
-    if actor.is_recurrent or any(id(part) not in read_by_mlp for part in actor.parameters()):
-        raise ConfigError(
-            f"{type(actor).__name__}: only an MLP actor is supported; this one learns something "
-            "before its MLP (a memory, a CNN), so that slopes there are not slopes in the state"
-        )
-    return actor

@@ -5,17 +5,10 @@ attached = spacil.attach_to_sb3(PPO("MlpPolicy", env), weight=0.01)
 
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from spacil.attach.penalty import (
-    DEFAULT_STATES,
-    AttachedPenalty,
-    attach_penalty,
-    check_num_states,
-    drawn_rows,
-)
+from spacil.attach.penalty import DEFAULT_STATES, AttachedPenalty, attach_penalty, row_choice
 from spacil.errors import ConfigError
 
 
@@ -32,67 +25,36 @@ def attach_to_sb3(
     Call it before `learn`. The states are a random choice from the model's own buffer, normalised
     where it normalises; the actions are in the units of the network, -1 to 1 if it squashes.
     """
-    check_num_states(num_states)
+    chosen, name = row_choice(num_states, seed), type(model).__name__
     shape = getattr(getattr(model, "observation_space", None), "shape", None)
     if not shape or len(shape) != 1:
-        raise ConfigError(f"{type(model).__name__}: only observations of shape (n,) are supported")
-    wish = {"weight": weight, "target": target}
-    generator = np.random.default_rng(seed)
-    if getattr(model, "rollout_buffer", None) is not None:
-        return _attach_on_policy(model, wish, num_states, generator)
-    if getattr(model, "replay_buffer", None) is not None and hasattr(model, "actor"):
-        return _attach_off_policy(model, wish, num_states, generator)
-    raise ConfigError(
-        f"{type(model).__name__}: expected a Stable-Baselines3 model with a rollout buffer (PPO, "
-        "A2C) or a replay buffer and an actor (SAC, TD3, DDPG); use spacil.attach_penalty"
-    )
-
-
-def _attach_on_policy(
-    model: Any, wish: dict[str, float | None], num_states: int, generator: np.random.Generator
-) -> AttachedPenalty:
-    policy = model.policy
+        raise ConfigError(f"{name}: only observations of shape (n,) are supported")
+    is_on_policy = getattr(model, "rollout_buffer", None) is not None
+    if not is_on_policy and None in (getattr(model, n, None) for n in ("replay_buffer", "actor")):
+        raise ConfigError(
+            f"{name}: expected a Stable-Baselines3 model with a rollout buffer (PPO, A2C) or a "
+            "replay buffer and an actor (SAC, TD3, DDPG); use spacil.attach_penalty"
+        )
+    network = model.policy if is_on_policy else model.actor
+    options = {"deterministic": True} if hasattr(network, "action_dist") else {}
 
     def mean_action(states: Tensor) -> Tensor:
-        mean: Tensor = policy.get_distribution(states).mode()
+        if is_on_policy:
+            mean: Tensor = network.get_distribution(states).mode()
+        else:
+            mean = network(states, **options)
         return mean
 
     def states() -> Tensor | None:
-        # The rows are normalised already: VecNormalize stands between the env and the buffer.
-        rows = model.rollout_buffer.observations.reshape(-1, *model.observation_space.shape)
-        return _chosen(rows, len(rows), num_states, generator, model.device)
-
-    return attach_penalty(policy.optimizer, mean_action, states, **wish)
-
-
-def _attach_off_policy(
-    model: Any, wish: dict[str, float | None], num_states: int, generator: np.random.Generator
-) -> AttachedPenalty:
-    actor = model.actor
-    options = {"deterministic": True} if hasattr(actor, "action_dist") else {}
-
-    def mean_action(states: Tensor) -> Tensor:
-        mean: Tensor = actor(states, **options)
-        return mean
-
-    def states() -> Tensor | None:
-        buffer, normalizer = model.replay_buffer, model.get_vec_normalize_env()
-        rows = buffer.observations.reshape(-1, *model.observation_space.shape)
+        buffer = model.rollout_buffer if is_on_policy else model.replay_buffer
         size = (buffer.buffer_size if buffer.full else buffer.pos) * buffer.n_envs
         if size == 0:
             return None
-        found = _chosen(rows, size, num_states, generator, model.device)
-        if normalizer is None:
-            return found
-        normalized = normalizer.normalize_obs(found.cpu().numpy())
-        return torch.as_tensor(normalized, dtype=torch.float32, device=model.device)
+        rows = buffer.observations.reshape(-1, *shape)[chosen(size)]
+        # Rows of a rollout are normalised already: VecNormalize stands between env and buffer.
+        normalizer = None if is_on_policy else model.get_vec_normalize_env()
+        if normalizer is not None:
+            rows = normalizer.normalize_obs(rows)
+        return torch.as_tensor(rows, dtype=torch.float32, device=model.device)
 
-    return attach_penalty(actor.optimizer, mean_action, states, **wish)
-
-
-def _chosen(
-    rows: Any, size: int, wanted: int, generator: np.random.Generator, device: Any
-) -> Tensor:
-    """Some of the first `size` rows."""
-    chosen = drawn_rows(size, wanted, generator)
-    return torch.as_tensor(rows[chosen], dtype=torch.float32, device=device)
+    return attach_penalty(network.optimizer, mean_action, states, weight=weight, target=target)

@@ -6,6 +6,7 @@
 Nothing is handed out before it was compared with `predict`, and the folder appears in one step.
 """
 
+import contextlib
 import hashlib
 import json
 from dataclasses import asdict, dataclass
@@ -19,7 +20,6 @@ from torch import Tensor
 from spacil import storage
 from spacil.config.checks import whole_number
 from spacil.envs.registry import built_in_task
-from spacil.envs.vector_env import EnvSpec
 from spacil.errors import DataError, SpacilError, StorageError
 from spacil.export.c_header import c_header
 from spacil.export.checks import Checked, check_files, tolerance_for
@@ -27,7 +27,7 @@ from spacil.measuring.evaluate import evaluation_env, evaluation_of, play_mean_a
 from spacil.measuring.frames import choose_frame
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.file import Which, policy_document
-from spacil.policies.onnx import INPUT, OPSET, OUTPUT, import_onnx, import_onnxruntime, onnx_bytes
+from spacil.policies.onnx import INPUT, OPSET, OUTPUT, import_or_explain, onnx_bytes
 from spacil.policies.open import load_policy
 from spacil.policies.policy import Policy, known_task
 from spacil.version import __version__
@@ -81,8 +81,8 @@ def export_policy(
     folder = Path(directory)
     episodes, seed = whole_number("episodes", episodes, 0), whole_number("seed", seed, 0)
     num_checked = whole_number("num_checked", num_checked)
-    import_onnx()  # what is missing is named before the work, not after it
-    import_onnxruntime(folder / ONNX)
+    import_or_explain("onnx")  # what is missing is named before the work, not after it
+    import_or_explain("onnxruntime")
     _require_place(folder, overwrite=overwrite)
     opened = load_policy(policy, which)
     facts, visited = _facts(opened, env, episodes, seed)
@@ -120,7 +120,10 @@ def export_policy(
         "checks": [asdict(check) for check in checks],
     }
     contents[FACTS] = (json.dumps(facts, indent=2, allow_nan=False) + "\n").encode("ascii")
-    _publish(contents, folder)
+    # All files at once: nobody ever sees a part of an export, or parts of two.
+    with storage.new_folder(folder.absolute(), replace=True) as stage:
+        for name, content in contents.items():
+            storage.replace_file(stage / name, content)
     return ExportResult(folder, facts, checks)
 
 
@@ -132,24 +135,26 @@ def _facts(
     It is not played where no env was given and its own task cannot be made: the facts say why.
     """
     policy, provenance = opened.policy, opened.provenance
-    played, visited, reason = dict[str, Any](), None, ""
-    if episodes < 1:
-        reason = "it was not played (episodes is 0)"
-    elif env is None:
-        try:
-            env = known_task(opened)
-            if env is None:
-                reason = "nobody says which task it is for: pass --task"
-            else:
-                played, visited = _measured(opened, env, episodes, seed)
-        except SpacilError as error:
-            if env is None and isinstance(error, DataError):  # a task that is code
-                raise
-            reason = f"its task cannot be played here: {error}"
-    else:
-        played, visited = _measured(opened, env, episodes, seed)
+    played, visited, reason, source = dict[str, Any](), None, "", env
+    try:
+        if episodes < 1:
+            reason = "it was not played (episodes is 0)"
+        elif (source := known_task(opened) if env is None else env) is None:
+            reason = "nobody says which task it is for: pass --task"
+        else:
+            played, visited = _measured(opened, source, episodes, seed)
+    except SpacilError as error:
+        is_code = source is None and isinstance(error, DataError)
+        if env is not None or is_code:
+            raise
+        reason = f"its task cannot be played here: {error}"
     if reason:
         played = {"not_measured": f"no dt, J and return: {reason}"}
+    # JSON has no infinity: an open bound is null.
+    bounds = [
+        [value if np.isfinite(value) else None for value in side.tolist()]
+        for side in (policy.action_low, policy.action_high)
+    ]
     facts = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -162,8 +167,8 @@ def _facts(
         "num_observations": policy.num_states,
         "num_actions": policy.num_actions,
         "dtype": "float32",
-        "action_low": _numbers(policy.action_low),
-        "action_high": _numbers(policy.action_high),
+        "action_low": bounds[0],
+        "action_high": bounds[1],
         "observations_ignored": (policy.normalizer.scale == 0).nonzero().flatten().tolist(),
         "policy_sha256": storage.content_hash(
             policy.state_dict(), policy_document(policy, opened.task or "")
@@ -188,10 +193,20 @@ def _measured(
         if frame is not None and frame.num_states != spec.num_states:
             frame = None
         totals = play_mean_actions(opened.policy, env, 0, episodes)
-    found = evaluation_of(opened.policy, totals, frame)
+    found, quantities = evaluation_of(opened.policy, totals, frame), dict[str, Any]()
+    if (task := built_in_task(spec)) is not None:
+        from spacil.envs import mujoco_model  # loads the simulator
+
+        states, actions = mujoco_model.state_quantities(task), mujoco_model.action_quantities(task)
+        quantities = {
+            "observation_names": states and [quantity.name for quantity in states],
+            "observation_units": states and [quantity.unit for quantity in states],
+            "action_names": [quantity.name for quantity in actions],
+            "action_units": [quantity.unit for quantity in actions],
+        }
     return {
         "task": spec.task,
-        **_quantities(spec),
+        **quantities,
         "control_dt_seconds": spec.dt,
         "control_rate_hz": None if not spec.dt else round(1 / spec.dt, 6),
         "smoothness_j": found.smoothness_j,
@@ -200,27 +215,6 @@ def _measured(
         "average_return": found.average_return,
         "num_episodes": found.num_episodes,
     }, totals.states
-
-
-def _quantities(spec: EnvSpec) -> dict[str, Any]:
-    """Names and units, where they are known: those of built-in tasks."""
-    task = built_in_task(spec)
-    if task is None:
-        return {}
-    from spacil.envs.mujoco_model import action_quantities, state_quantities  # loads the simulator
-
-    states, actions = state_quantities(task), action_quantities(task)
-    return {
-        "observation_names": states and [quantity.name for quantity in states],
-        "observation_units": states and [quantity.unit for quantity in states],
-        "action_names": [quantity.name for quantity in actions],
-        "action_units": [quantity.unit for quantity in actions],
-    }
-
-
-def _numbers(values: Tensor) -> list[float | None]:
-    """JSON has no infinity: an open bound is null."""
-    return [value if np.isfinite(value) else None for value in values.tolist()]
 
 
 def _states_to_check(policy: GaussianPolicy, visited: Tensor | None, count: int) -> Tensor:
@@ -256,26 +250,14 @@ def _require_place(folder: Path, *, overwrite: bool) -> None:
     if not folder.is_dir():
         raise StorageError(f"{str(folder)!r} is a file: name a folder")
     names = {entry.name for entry in folder.iterdir() if not storage.is_leftover(entry.name)}
-    if names and not (FACTS in names and names <= set(FILES) and _is_export(folder / FACTS)):
+    document = None
+    if FACTS in names and names <= set(FILES):
+        with contextlib.suppress(StorageError):
+            document = storage.read_json(folder / FACTS)
+    if names and not (isinstance(document, dict) and document.get("format") == FORMAT):
         raise StorageError(
             f"{str(folder)!r} holds other files than an export of spacil's, so it is left alone: "
             "name a new folder"
         )
     if names:
         storage.require_free(folder, overwrite=overwrite)
-
-
-def _is_export(path: Path) -> bool:
-    try:
-        document = storage.read_json(path)
-    except StorageError:
-        return False
-    return isinstance(document, dict) and document.get("format") == FORMAT
-
-
-def _publish(contents: dict[str, bytes], folder: Path) -> None:
-    """All files at once: nobody ever sees a part of an export, or parts of two."""
-    place = folder.absolute()
-    with storage.new_folder(place, replace=True) as stage:
-        for name, content in contents.items():
-            storage.replace_file(stage / name, content)

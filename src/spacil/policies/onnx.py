@@ -8,9 +8,10 @@ A written graph is the whole of `predict`, node by node, without a tracer: raw o
 final actions out, any number of rows.
 """
 
+import importlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,7 @@ class OnnxGraph:
     """A graph, in a file or in its content, that maps states [B, S] to actions [B, A]."""
 
     def __init__(self, model: str | bytes, name: Path, num_threads: int = 1) -> None:
-        onnxruntime = import_onnxruntime(name)
+        onnxruntime = import_or_explain("onnxruntime")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = num_threads
         options.inter_op_num_threads = 1
@@ -104,25 +105,15 @@ def _try(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     return {}, {}
 
 
-def import_onnxruntime(name: object) -> Any:
+def import_or_explain(library: Literal["onnx", "onnxruntime"]) -> Any:
     try:
-        import onnxruntime
+        return importlib.import_module(library)
     except ImportError:
-        raise ConfigError(
-            f"{name}: reading ONNX needs onnxruntime: pip install 'spacil[export]'"
-        ) from None
-    return onnxruntime
+        verb = "writing" if library == "onnx" else "reading"
+        raise ConfigError(f"{verb} ONNX needs {library}: pip install 'spacil[export]'") from None
 
 
 # --- writing
-
-
-def import_onnx() -> Any:
-    try:
-        import onnx
-    except ImportError:
-        raise ConfigError("writing ONNX needs onnx: pip install 'spacil[export]'") from None
-    return onnx
 
 
 Arrays = dict[str, NDArray[np.float32]]
@@ -145,7 +136,7 @@ def onnx_bytes(policy: "GaussianPolicy", metadata: Mapping[str, str]) -> bytes:
     """An ONNX file: `observation` [batch, S] -> `action` [batch, A], float32."""
     from spacil.nets.policy import CLIP  # loads torch
 
-    onnx = import_onnx()
+    onnx = import_or_explain("onnx")
     node: Callable[..., Any] = onnx.helper.make_node
     numbers: dict[str, Any]
     numbers, layers = arrays_of(policy)

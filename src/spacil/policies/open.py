@@ -9,6 +9,7 @@ Opening a file never imports code. Only a `module:name` that the user typed does
 
 import itertools
 import math
+import operator
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -41,6 +42,16 @@ from spacil.user_code import import_typed
 
 _MODULE_AND_NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _PICKLED = (".zip", ".pt", ".pth", ".pkl", ".pickle")
+_SB3_RECIPE = """\
+{path}: files of this kind hold pickles, which can run code, and are never opened. If you trust \
+it, put this into my_model.py:
+    from stable_baselines3 import PPO  # or the algorithm that wrote it
+    model = PPO.load("{path}")  # behind VecNormalize: env=VecNormalize.load(...)
+and name it in place of the file: my_model:model, with --task NAME"""
+_OTHER_RECIPE = """\
+{path}: files of this kind hold pickles, which can run code, and are never opened; if you trust \
+it, load it in a module of your own, and name the loaded model as module:name or pass it to \
+spacil.measure_smoothness"""
 
 
 def open_policy(policy: object, which: Which = "best") -> Policy:
@@ -138,35 +149,25 @@ def save_policy(
 def _from_text(text: str, which: Which) -> Policy:
     path = Path(text)
     if not path.exists() and _MODULE_AND_NAME.fullmatch(text):
-        return open_policy(_imported(text))
+        module, attribute = import_typed(text)
+        try:
+            found_there: object = operator.attrgetter(attribute)(module)
+        except AttributeError:
+            raise ConfigError(f"{text}: module {module.__name__!r} has no {attribute!r}") from None
+        if isinstance(found_there, str | Path):
+            raise ConfigError(f"{text}: is a string, expected a policy or a function")
+        return open_policy(found_there)
     if path.suffix.lower() == ".onnx":
         return third_party.from_onnx(path)
     if path.is_file() and path.suffix.lower() in _PICKLED:
-        raise DataError(_recipe(path))
+        recipe = _SB3_RECIPE if path.suffix.lower() == ".zip" else _OTHER_RECIPE
+        raise DataError(recipe.format(path=path))
     is_policy_file = path.is_file() and not checkpoint.is_checkpoint(path)
     if is_policy_file or (not path.exists() and text in bundled_experts()):
         return load_policy(text)
     found = checkpoint_of(path, which)
     opened = policy_in_checkpoint(found, path, which)
     return replace(opened, cost=_saved_cost(found, opened.policy, path))
-
-
-def _recipe(path: Path) -> str:
-    """Why a file of pickles is not opened, and three lines for somebody who trusts it."""
-    refusal = f"{path}: files of this kind hold pickles, which can run code, and are never opened"
-    if path.suffix.lower() != ".zip":
-        return (
-            f"{refusal}; if you trust it, load it in a module of your own, and name the loaded "
-            "model as module:name or pass it to spacil.measure_smoothness"
-        )
-    return "\n".join(
-        [
-            f"{refusal}. If you trust it, put this into my_model.py:",
-            "    from stable_baselines3 import PPO  # or the algorithm that wrote it",
-            f'    model = PPO.load("{path}")  # behind VecNormalize: env=VecNormalize.load(...)',
-            "and name it in place of the file: my_model:model, with --task NAME",
-        ]
-    )
 
 
 def _saved_cost(
@@ -206,17 +207,3 @@ def _saved_cost(
     if not network.has_cost:
         return None
     return on_live_dims(network.requires_grad_(False).cost, policy.normalizer.mask)
-
-
-def _imported(text: str) -> object:
-    """The object that `module:name` refers to; the working folder is searched too."""
-    module, attribute = import_typed(text)
-    found: object = module
-    try:
-        for part in attribute.split("."):
-            found = getattr(found, part)
-    except AttributeError:
-        raise ConfigError(f"{text}: module {module.__name__!r} has no {attribute!r}") from None
-    if isinstance(found, str | Path):
-        raise ConfigError(f"{text}: is a string, expected a policy or a function")
-    return found

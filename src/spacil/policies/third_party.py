@@ -98,6 +98,15 @@ def from_sb3(model: Any) -> Policy:
     policy: Any = _frozen_copy(inner, name)
     mean = guarded(_sb3_mean(policy), name)
     own = _vec_normalize_frame(model, mean)
+    # One number per action, or noise that depends on the state and is not known.
+    log_std: Any = getattr(policy, "log_std", None)
+    is_squashed = policy.squash_output
+    has_other_std = is_squashed or getattr(log_std, "shape", None) != (num_actions,)
+    # The usual MlpPolicy, whose features are the observation, can be certified.
+    body: Any = getattr(getattr(policy, "mlp_extractor", None), "policy_net", None)
+    head: Any = getattr(policy, "action_net", None)
+    is_plain = type(getattr(policy, "features_extractor", None)).__name__ == "FlattenExtractor"
+    is_mlp = is_plain and isinstance(body, nn.Sequential) and isinstance(head, nn.Linear)
     if own is None and getattr(model, "env", inner) is None:
         _logger.warning(
             "%s was loaded without an env and is taken to read raw observations; if it was trained "
@@ -112,8 +121,10 @@ def from_sb3(model: Any) -> Policy:
         num_actions=num_actions,
         action_bounds=_bounds(policy.action_space),
         own=own,
-        std=_sb3_std(policy, num_actions),
-        weights=_sb3_weights(policy),
+        std=None if has_other_std else log_std.detach().exp(),
+        weights=certifiable_weights(nn.Sequential(body, head))
+        if is_mlp and not is_squashed
+        else None,
     )
 
 
@@ -150,24 +161,6 @@ def _vec_normalize_frame(model: Any, mean: BatchFunction) -> OwnFrame | None:
     return OwnFrame(normalize, mean, scale, clip)
 
 
-def _sb3_std(policy: Any, num_actions: int) -> Tensor | None:
-    """The standard deviation, if it is one number per action; None for state-dependent noise."""
-    log_std = getattr(policy, "log_std", None)
-    if not isinstance(log_std, Tensor) or log_std.shape != (num_actions,) or policy.squash_output:
-        return None
-    return log_std.detach().exp()
-
-
-def _sb3_weights(policy: Any) -> tuple[Tensor, ...] | None:
-    """Weights of the usual MlpPolicy, whose features are the observation; None for any other."""
-    extractor = getattr(policy, "mlp_extractor", None)
-    is_plain = type(getattr(policy, "features_extractor", None)).__name__ == "FlattenExtractor"
-    body, head = getattr(extractor, "policy_net", None), getattr(policy, "action_net", None)
-    if not is_plain or not isinstance(body, nn.Sequential) or policy.squash_output:
-        return None
-    return certifiable_weights(nn.Sequential(body, head)) if isinstance(head, nn.Linear) else None
-
-
 def _bounds(space: Any) -> tuple[Tensor, Tensor]:
     return torch.as_tensor(space.low), torch.as_tensor(space.high)
 
@@ -188,17 +181,14 @@ def certifiable_weights(module: nn.Module) -> tuple[Tensor, ...] | None:
     By exact type: what a module of another class computes is not known from its layers, even where
     its `forward` only calls a Sequential, and a bound must not guess.
     """
-    layers = list(_flattened(module))
+    layers = [module]
+    while any(type(layer) is nn.Sequential for layer in layers):
+        nested = (layer if type(layer) is nn.Sequential else [layer] for layer in layers)
+        layers = list(chain.from_iterable(nested))
     if not all(type(layer) is nn.Linear or type(layer) in _SLOPES_WITHIN_0_1 for layer in layers):
         return None
     weights = tuple(layer.weight.detach() for layer in layers if isinstance(layer, nn.Linear))
     return weights or None
-
-
-def _flattened(module: nn.Module) -> list[nn.Module]:
-    if type(module) is not nn.Sequential:
-        return [module]
-    return list(chain.from_iterable(_flattened(child) for child in module))
 
 
 def _frozen_copy(module: nn.Module, name: str) -> nn.Module:
