@@ -12,7 +12,7 @@ from spacil.plain_text import shown
 from spacil.smoothness.metric_names import METRICS
 
 if TYPE_CHECKING:
-    from spacil.measuring.measure import Measurement, SmoothnessReport
+    from spacil.measuring.measure import SmoothnessReport
     from spacil.smoothness.metric import Summary
 
 _QUARTET = ["", "mean", "median", "p95", "max"]
@@ -52,22 +52,19 @@ def run(parsed: Arguments) -> int:
     policy = open_policy(parsed.source, parsed.which)
     task = parsed.task or known_task(policy)
     fixed = None if parsed.states is None else load_states(parsed.states)
-    measured = measure(policy, fixed, parsed.demos, task, parsed.measuring)
-    drawn = [] if parsed.pictures is None else _draw(measured, parsed.pictures)
-    document = identity(algorithm=policy.provenance.get("algorithm"))
-    document |= measured.report.as_document()
-    show(document, parsed.json, lambda: _print(measured.report, drawn))
+    report, trace = measure(policy, fixed, parsed.demos, task, parsed.measuring)
+    document, drawn = report.as_document(), list[Path]()
+    if (folder := parsed.pictures) is not None:
+        from spacil import storage
+        from spacil.comparison.pictures import draw_pictures
+        from spacil.errors import StorageError
+
+        with storage.os_errors_as(StorageError, "create", folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        drawn = draw_pictures(document, trace and trace(), folder)
+    document = identity(algorithm=policy.provenance.get("algorithm")) | document
+    show(document, parsed.json, lambda: _print(report, drawn))
     return 0
-
-
-def _draw(measured: "Measurement", folder: Path) -> list[Path]:
-    from spacil import storage
-    from spacil.comparison.pictures import draw_pictures
-    from spacil.errors import StorageError
-
-    with storage.os_errors_as(StorageError, "create", folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    return draw_pictures(measured.report.as_document(), measured.trace(), folder)
 
 
 def _print(report: "SmoothnessReport", drawn: list[Path]) -> None:

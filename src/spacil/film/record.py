@@ -180,8 +180,20 @@ def record(
             num_left -= max(map(len, played.values()))
             if num_left <= 0:
                 break
-        panels = tuple(_panel(name, p, clips[name], frame) for name, p in policies.items())
-        return Recording(env.spec, seed, panels, frame, reader.model, reader.is_seen_from_above)
+    panels = []
+    for name, policy in policies.items():
+        shown = [clip.trajectory for clip in clips[name]]
+        states = torch.cat([each.states for each in shown])
+        panels.append(
+            Panel(
+                name=name,
+                clips=tuple(clips[name]),
+                total_return=float(np.mean([each.total_return for each in shown])),
+                smoothness_j=None if frame is None else mean_j(policy, states, frame),
+                action_change=mean_of_known([action_fluctuation(each.actions) for each in shown]),
+            )
+        )
+    return Recording(env.spec, seed, tuple(panels), frame, reader.model, reader.is_seen_from_above)
 
 
 def _play(policy: Policy, env: VectorEnv, reader: PoseReader, episode: int, most: int) -> Clip:
@@ -200,14 +212,3 @@ def _play(policy: Policy, env: VectorEnv, reader: PoseReader, episode: int, most
     play_wave(env, act, env.reset(episode), 1, keep)
     columns = [torch.stack(column) for column in zip(*steps[:most], strict=True)]
     return Clip(Trajectory(*columns), np.stack(poses[:most]), is_whole=len(steps) <= most)
-
-
-def _panel(name: str, policy: Policy, clips: list[Clip], frame: CommonFrame | None) -> Panel:
-    states = torch.cat([clip.trajectory.states for clip in clips])
-    return Panel(
-        name=name,
-        clips=tuple(clips),
-        total_return=float(np.mean([clip.trajectory.total_return for clip in clips])),
-        smoothness_j=None if frame is None else mean_j(policy, states, frame),
-        action_change=mean_of_known([action_fluctuation(c.trajectory.actions) for c in clips]),
-    )

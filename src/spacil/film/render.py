@@ -89,13 +89,9 @@ class Film:
         ]
         last = Moment(len(lengths) - 1, lengths[-1] - 1, is_last=True)
         self.moments += [last] * round(_HELD_SECONDS * self.rate)
-        if on_frame is not None:
-            self._draw(on_frame)
-
-    def _draw(self, on_frame: OnFrame) -> None:
-        """Draw every pose that some frame shows."""
-        recording = self.recording
-        poses = {
+        if on_frame is None:
+            return
+        poses = {  # every one that some frame shows
             (i, episode, step): recording.panels[i].clips[episode].poses[step]
             for moment in self.moments
             for i, episode, step in self._places(moment)
@@ -104,7 +100,7 @@ class Film:
         self.pictures = draw(
             recording.model,
             np.stack(list(poses.values())),
-            self._size,
+            size,
             recording.is_seen_from_above,
             lambda num_drawn: on_frame(num_drawn, len(poses)),
         )
@@ -205,7 +201,15 @@ class Film:
                 if path.suffix.lower() == ".mp4":
                     self._write_mp4(scratch, quality)
                 else:
-                    self._write_gif(scratch)
+                    # Every frame, or every second one and so on; a GIF counts hundredths.
+                    every = -(-self.rate // _MAX_GIF_RATE)
+                    duration = max(2, round(100 * Fraction(every) / self.rate)) * 10
+                    first, *rest = (
+                        Image.fromarray(frame).quantize(128, dither=Image.Dither.NONE)
+                        for frame in islice(self.frames(), 0, None, int(every))
+                    )
+                    options = {"save_all": True, "append_images": rest, "loop": 0}
+                    first.save(scratch, "GIF", duration=duration, **options)
                 scratch.replace(path)
         finally:
             scratch.unlink(missing_ok=True)
@@ -230,16 +234,6 @@ class Film:
         for frame in self.frames():
             writer.send(np.ascontiguousarray(frame))
         writer.close()
-
-    def _write_gif(self, path: Path) -> None:
-        """Keep every frame, or every second one and so on; a GIF's clock counts hundredths."""
-        every = -(-self.rate // _MAX_GIF_RATE)
-        duration = max(2, round(100 * Fraction(every) / self.rate)) * 10
-        first, *rest = (
-            Image.fromarray(frame).quantize(128, dither=Image.Dither.NONE)
-            for frame in islice(self.frames(), 0, None, int(every))
-        )
-        first.save(path, "GIF", save_all=True, append_images=rest, duration=duration, loop=0)
 
 
 @functools.cache

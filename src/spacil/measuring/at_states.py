@@ -16,7 +16,7 @@ from spacil.demos.common_frame import CommonFrame
 from spacil.envs.episodes import Trajectory
 from spacil.functional.sensitivity import StepRule, random_offset
 from spacil.measuring.frames import frames_of, local_j
-from spacil.policies.policy import OwnFrame, Policy
+from spacil.policies.policy import Policy
 from spacil.smoothness.action_signal import amplitude_spectrum
 from spacil.smoothness.bounds import BallMaximum, ascend_in_ball, certify
 from spacil.smoothness.cost import CostFunction, cost_gradients
@@ -86,14 +86,11 @@ def frame_summaries(
     policy: Policy, states: Tensor, frame: CommonFrame | None, bounds: Bounds
 ) -> FrameSummaries:
     """J in every frame."""
-    found = local_j(policy, states, frame, bounds)
-    return FrameSummaries(
-        num_states=len(states),
-        own=summarize(found.own),
-        raw=summarize(found.raw),
-        common=None if found.common is None else summarize(found.common),
-        effective=None if found.effective is None else summarize(found.effective),
-    )
+    found = vars(local_j(policy, states, frame, bounds))
+    summaries: dict[str, Any] = {
+        name: None if j is None else summarize(j) for name, j in found.items()
+    }
+    return FrameSummaries(len(states), **summaries)
 
 
 def episode_trace(
@@ -102,14 +99,8 @@ def episode_trace(
     """One episode step by step, for pictures: J by frame [T], actions [T, A], their spectrum."""
     found = local_j(policy, trajectory.states, frame, bounds)
     frequencies, amplitudes = amplitude_spectrum(trajectory.actions)
-    trace = {
-        "own": found.own,
-        "common": found.common,
-        "effective": found.effective,
-        "actions": trajectory.actions,
-        "frequencies": frequencies,
-        "amplitudes": amplitudes,
-    }
+    trace = vars(found) | {"actions": trajectory.actions}
+    trace |= {"frequencies": frequencies, "amplitudes": amplitudes}
     return {name: values.numpy() for name, values in trace.items() if values is not None}
 
 
@@ -121,7 +112,7 @@ def ball_estimates(
     num_steps: int = 10,
 ) -> BallEstimates:
     """The paper's J with each step rule from the same starts on the sphere, and the exact one."""
-    own, policy_std = own_frame(policy), policy.std
+    own, policy_std = policy.own_frame, policy.std
     states = own.normalize(raw_states)
     start = random_offset(states, radius, "sphere", generator, own.scale != 0)
 
@@ -130,19 +121,20 @@ def ball_estimates(
             own.mean, states, start, radius, num_steps, step_rule, paper.PENALTY_STEP_SIZE, std
         )
 
-    power, always_dense = ascend("power"), not policy.has_gradients
+    rules: tuple[StepRule, ...] = ("raw", "normalized", "power")
+    found = {rule: ascend(rule) for rule in rules}
+    exact = local_lipschitz(own.mean, states, always_dense=not policy.has_gradients)
+    at_policy_std = None
+    if policy_std is not None:
+        at_policy_std = float(ascend("power", policy_std).divergence.mean())
     return BallEstimates(
-        radius=radius,
-        num_steps=num_steps,
-        num_states=len(states),
-        exact=float(local_lipschitz(own.mean, states, always_dense=always_dense).mean()),
-        raw=float(ascend("raw").ratio.mean()),
-        normalized=float(ascend("normalized").ratio.mean()),
-        power=float(power.ratio.mean()),
-        jeffreys=float(power.divergence.mean()),
-        jeffreys_policy_std=None
-        if policy_std is None
-        else float(ascend("power", policy_std).divergence.mean()),
+        radius,
+        num_steps,
+        len(states),
+        float(exact.mean()),
+        **{rule: float(maximum.ratio.mean()) for rule, maximum in found.items()},
+        jeffreys=float(found["power"].divergence.mean()),
+        jeffreys_policy_std=at_policy_std,
     )
 
 
@@ -150,7 +142,7 @@ def cost_summaries(
     cost: CostFunction, policy: Policy, raw_states: Tensor, frame: CommonFrame | None
 ) -> CostSummaries:
     """How fast the learned cost changes, in the frames that the policy's J is measured in."""
-    own = own_frame(policy)
+    own = policy.own_frame
     parts = [
         cost_gradients(cost, own.mean, states) for states in own.normalize(raw_states).split(CHUNK)
     ]
@@ -181,7 +173,7 @@ def certificate_summary(
     """
     if policy.weights is None:
         return None
-    own, (first, *rest) = own_frame(policy), policy.weights
+    own, (first, *rest) = policy.own_frame, policy.weights
     bound, in_common = certify(policy.weights), None
     common_std = frames_of(own, frame, None).common_std
     if common_std is not None:
@@ -197,9 +189,3 @@ def certificate_summary(
         common_layer_product=None if in_common is None else in_common.layer_product,
         common_looseness=in_common.bound / common_max if in_common and common_max > 0 else None,
     )
-
-
-def own_frame(policy: Policy) -> OwnFrame:
-    if policy.own is None:
-        raise ValueError(f"{policy.name}: expected a policy with derivatives")
-    return policy.own

@@ -14,12 +14,11 @@ from torch import Tensor
 
 from spacil.config.checks import whole_number
 from spacil.demos.common_frame import CommonFrame
-from spacil.envs.episodes import MakeActor, Trajectory, all_states, play
+from spacil.envs.episodes import MakeActor, all_states, play
 from spacil.envs.registry import built_in_task, task_name
-from spacil.envs.vector_env import EnvSpec, VectorEnv
+from spacil.envs.vector_env import VectorEnv
 from spacil.errors import DataError
 from spacil.functional.sensitivity import batch_jacobian
-from spacil.measuring.at_states import own_frame
 from spacil.measuring.evaluate import evaluation_env
 from spacil.measuring.frames import choose_frame, mean_j
 from spacil.measuring.played import PlayedEpisodes, played_episodes, policy_actor, reference_actors
@@ -192,10 +191,16 @@ def _checked(
     def played(make_actor: MakeActor) -> PlayedEpisodes:
         return played_episodes(play(env, make_actor, episodes), spec)
 
-    trajectories = play(env, lambda: act, episodes)
+    trajectories, rate = play(env, lambda: act, episodes), spec.dt and 1 / spec.dt
     clean, visited = played_episodes(trajectories, spec), all_states(trajectories)
     rows = torch.randperm(len(visited), generator=stream(seed, "subset"))[:_MAX_STATES]
-    states, names = visited[rows], input_names(spec)
+    states, task = visited[rows], built_in_task(spec)
+    names = [f"observation {i}" for i in range(spec.num_states)]
+    if task is not None:
+        from spacil.envs.mujoco_model import state_names  # loads the simulator
+
+        if (known := state_names(task)) is not None:
+            names = [f"{name} [{i}]" for i, name in enumerate(known)]
     if frame is None or frame.num_states != spec.num_states:
         frame = CommonFrame(visited.double().std(0, correction=0), "the states it visited")
     sampled = None
@@ -208,13 +213,22 @@ def _checked(
     random = reference_actors(spec, stream(seed, "random-policy"))["random"]
     noisy, lowest = played(lambda: shaken), played(lambda: random).average_return
     delayed = {n: played(partial(with_action_delay, act, n)).average_return for n in DELAYS}
+    low, high = torch.from_numpy(spec.action_low), torch.from_numpy(spec.action_high)
+    sides = [(t.actions >= high).int() - (t.actions <= low).int() for t in trajectories]
+    at_bound = float(torch.cat(sides).abs().double().mean())
+    jumps = torch.cat([side.diff(dim=0).abs() == 2 for side in sides]).double().mean()
+    saturation = {"share_at_bound": at_bound, "share_switching": float(jumps)}
+    longest, strongest = max(trajectories, key=len), None
+    if rate is not None and len(longest) >= 4:
+        frequencies, amplitudes = amplitude_spectrum(longest.actions)
+        strongest = rate * float(frequencies[1 + int(amplitudes[1:].mean(-1).argmax())])
     return clean.average_return, [
         about_sampling(clean, sampled),
-        _saturation(trajectories, spec),
+        judged("saturation", at_bound, saturation),
         _inputs(policy, states, names),
         about_noise(_change(clean), _change(noisy), size, frame.source),
         about_delay(delayed, clean.average_return, lowest),
-        _frequencies(trajectories, clean, spec),
+        about_frequencies(clean.action_signal.high_frequency_ratio, strongest, rate),
         _drivers(policy, states, frame, names),
     ]
 
@@ -247,15 +261,6 @@ def about_sampling(clean: PlayedEpisodes, sampled: PlayedEpisodes | None) -> Fin
         text = "its mean action does not move: whatever moves in samples is its Gaussian"
         return Finding(check, "note", text, evidence=evidence)
     return judged(check, (_change(sampled) or 0.0) / change, evidence)
-
-
-def _saturation(trajectories: list[Trajectory], spec: EnvSpec) -> Finding:
-    low, high = torch.from_numpy(spec.action_low), torch.from_numpy(spec.action_high)
-    sides = [(t.actions >= high).int() - (t.actions <= low).int() for t in trajectories]
-    at_bound = float(torch.cat(sides).abs().double().mean())
-    jumps = torch.cat([side.diff(dim=0).abs() == 2 for side in sides]).double().mean()
-    evidence = {"share_at_bound": at_bound, "share_switching": float(jumps)}
-    return judged("saturation", at_bound, evidence)
 
 
 def _inputs(policy: Policy, states: Tensor, names: list[str]) -> Finding:
@@ -318,18 +323,9 @@ def about_frequencies(fast: float | None, hertz: float | None, rate: float | Non
     return judged("frequency", fast, evidence, where=where)
 
 
-def _frequencies(trajectories: list[Trajectory], clean: PlayedEpisodes, spec: EnvSpec) -> Finding:
-    rate = None if spec.dt is None else 1 / spec.dt
-    longest, strongest = max(trajectories, key=len), None
-    if rate is not None and len(longest) >= 4:
-        frequencies, amplitudes = amplitude_spectrum(longest.actions)
-        strongest = rate * float(frequencies[1 + int(amplitudes[1:].mean(-1).argmax())])
-    return about_frequencies(clean.action_signal.high_frequency_ratio, strongest, rate)
-
-
 def _drivers(policy: Policy, states: Tensor, frame: CommonFrame, names: list[str]) -> Finding:
     """Which inputs the action follows most: columns of its Jacobian, per standard deviation."""
-    own = own_frame(policy.with_derivatives(frame.std.to(policy.dtype)))
+    own = policy.with_derivatives(frame.std.to(policy.dtype)).own_frame
     inputs = own.normalize(states.to(own.scale.dtype))
     columns = batch_jacobian(own.mean, inputs) * (own.scale * frame.live_std.to(own.scale))
     squares = columns.square().sum(1).mean(0)
@@ -350,14 +346,3 @@ def about_drivers(shares: Mapping[str, float], j: float, frame: str) -> Finding:
         message = f"{message}, and most of it comes from a few inputs: {texts}"
         remedy = "Look at these sensors first: filter them, or give the policy a smoother estimate"
     return Finding("inputs_that_drive", "note", message, remedy, evidence)
-
-
-def input_names(spec: EnvSpec) -> list[str]:
-    """What the inputs are called; numbers where nobody says."""
-    task = built_in_task(spec)
-    if task is not None:
-        from spacil.envs.mujoco_model import state_names  # loads the simulator
-
-        if (names := state_names(task)) is not None:
-            return [f"{name} [{i}]" for i, name in enumerate(names)]
-    return [f"observation {i}" for i in range(spec.num_states)]

@@ -129,9 +129,11 @@ def _own_frame(
     if isinstance(policy, GaussianPolicy):
         return OwnFrame.of(policy), True, (policy.action_low, policy.action_high)
     feature_std = feature_std_of(states, common_frame).to(policy.dtype)
-    own = policy.with_derivatives(feature_std).own
-    assert own is not None
-    return own, policy.has_gradients, policy.action_bounds
+    return (
+        policy.with_derivatives(feature_std).own_frame,
+        policy.has_gradients,
+        policy.action_bounds,
+    )
 
 
 def feature_std_of(states: Tensor, common_frame: CommonFrame | None) -> Tensor:

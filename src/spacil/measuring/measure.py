@@ -9,8 +9,9 @@ package that can also be called is one that type checkers refuse, that reads as 
 that would have to import upwards through the rooms.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -40,7 +41,6 @@ from spacil.measuring.at_states import (
     cost_summaries,
     episode_trace,
     frame_summaries,
-    own_frame,
 )
 from spacil.measuring.evaluate import evaluation_env
 from spacil.measuring.frames import FrameFacts, choose_frame, feature_std_of, frame_facts
@@ -59,6 +59,8 @@ from spacil.seeding import stream
 from spacil.smoothness.action_signal import SPECTRUM_CONVENTION
 from spacil.smoothness.metric import Summary
 
+Trace = Callable[[], dict[str, Any]]
+"""Makes the arrays that are drawn"""
 INACTIVE_SPREAD = 0.01
 """Below one percent of the half range, over all states measured, a policy counts as inactive."""
 _ESTIMATOR_STATES = 1_000
@@ -202,7 +204,7 @@ def measure_smoothness(
     if env is None and states is None:
         env = known_task(opened)
     fixed = None if states is None else (_as_states(states), "states")
-    return measure(opened, fixed, demonstrations, env, options).report
+    return measure(opened, fixed, demonstrations, env, options)[0]
 
 
 # --- states that do not depend on the policy
@@ -269,10 +271,11 @@ def measure(
     demonstrations: Demonstrations | str | Path | None,
     env_source: Any,
     options: SmoothnessOptions,
-) -> "Measurement":
+) -> tuple[SmoothnessReport, Trace | None]:
     """Measure on a policy's own episodes where there is an env, and at the fixed states.
 
-    What is given comes first, then the frame of the policy, then what is bundled.
+    What is given comes first, then the frame of the policy, then what is bundled. Returned beside
+    the report: the first episode step by step, for pictures.
     """
     task = policy.task if env_source is None else env_source
     task = task if isinstance(task, str) else None
@@ -292,117 +295,110 @@ def measure(
     if env_source is not None:
         with evaluation_env(env_source, options.episodes, options.seed) as env:
             policy.require_env(env.spec)
-            return Measurement(policy, fixed, frame, options, env)
+            return _measured(policy, fixed, frame, options, env)
     if fixed is None:
         raise ConfigError(
             f"{policy.name}: nowhere to measure: pass --task to play, or --states or --demos"
         )
-    return Measurement(policy, fixed, frame, options, None)
+    if options.robustness:
+        raise ConfigError(f"{policy.name}: --robustness plays episodes, so it needs a --task")
+    return _measured(policy, fixed, frame, options, None)
 
 
-class Measurement:
-    """A report, and the first episode step by step for pictures."""
+def _measured(
+    policy: Policy,
+    fixed: FixedStates | None,
+    frame: CommonFrame | None,
+    options: SmoothnessOptions,
+    env: VectorEnv | None,
+) -> tuple[SmoothnessReport, Trace | None]:
+    """Measure everything; without an env nothing is played, so there must be fixed states."""
+    trajectories: list[Trajectory] = []
+    act = policy_actor(policy, options.sampled, stream(options.seed, "sampled-actions"))
+    if env is not None:
+        policy.fitted_to(env.spec, env.reset())
+        trajectories = play(env, lambda: act, options.episodes)
+    chosen = partial(_subset, limit=options.max_states, seed=options.seed)
+    given = [all_states(trajectories) if env else None, None if fixed is None else fixed[0]]
+    at_states = [None if each is None else chosen(each).to(policy.dtype) for each in given]
+    first = next(states for states in at_states if states is not None)
+    policy.require_function(first)
+    bounds = env.spec.bounds_on(env.device) if env else policy.action_bounds
+    feature_std = feature_std_of(first, frame).to(first.dtype)
+    policy = policy.with_derivatives(feature_std)
+    at = [
+        None if states is None else frame_summaries(policy, states, frame, bounds)
+        for states in at_states
+    ]
+    limit = _ESTIMATOR_STATES if policy.has_gradients else _ESTIMATOR_STATES_BY_DIFFERENCES
+    few = _subset(first, limit, options.seed)
+    spread = action_spread(trajectories, policy, first, bounds)
+    played, references, robustness = None, None, None
+    if env is not None:
+        played = played_episodes(trajectories, env.spec)
+        references = _references(env, frame, options)
+        if options.robustness:
+            own, task = policy.own_frame, built_in_task(env.spec)
+            robustness = measure_robustness(
+                env,
+                act,
+                lambda states: own.mean(own.normalize(states.to(policy.dtype))),
+                feature_std,
+                "the states it visited" if frame is None else frame.source,
+                options.attack_radius or (None if task is None else task.attack_radius),
+                options.episodes,
+                options.seed,
+            )
+    report = SmoothnessReport(
+        source=policy.name,
+        kind=policy.kind,
+        derivative="exact" if policy.has_gradients else "finite differences",
+        task=None if env is None else env.spec.task,
+        seed=options.seed,
+        acting="sampled" if options.sampled else "mean",
+        provenance=policy.provenance,
+        on_trajectories=at[0],
+        on_fixed_states=at[1],
+        fixed_states_from=None if fixed is None else fixed[1],
+        common_frame=frame_facts(frame, policy.own_frame.scale),
+        estimators=ball_estimates(policy, few, stream(options.seed, "ball")),
+        certificate=certificate_summary(policy, frame, [each for each in at if each]),
+        cost=cost_summaries(policy.cost, policy, first, frame) if policy.cost else None,
+        played=played,
+        references=references,
+        action_spread=spread,
+        is_inactive=spread < INACTIVE_SPREAD,
+        robustness=robustness,
+    )
+    if not trajectories:
+        return report, None
+    return report, lambda: episode_trace(policy, trajectories[0], frame, bounds)
 
-    def __init__(
-        self,
-        policy: Policy,
-        fixed: FixedStates | None,
-        frame: CommonFrame | None,
-        options: SmoothnessOptions,
-        env: VectorEnv | None,
-    ) -> None:
-        """Measure everything; without an env nothing is played, so there must be fixed states."""
-        self._frame, self._options, self._env = frame, options, env
-        draws = stream(options.seed, "sampled-actions")
-        self._act = act = policy_actor(policy, options.sampled, draws)
-        self._trajectories: list[Trajectory] = []
-        if env is not None:
-            policy.fitted_to(env.spec, env.reset())
-            self._trajectories = play(env, lambda: act, options.episodes)
-        visited = self._chosen(all_states(self._trajectories), policy) if env else None
-        given = None if fixed is None else self._chosen(fixed[0], policy)
-        first = visited if visited is not None else given
-        assert first is not None
-        policy.require_function(first)
-        self._bounds = env.spec.bounds_on(env.device) if env else policy.action_bounds
-        feature_std = feature_std_of(first, frame).to(first.dtype)
-        self._policy = policy = policy.with_derivatives(feature_std)
-        at = [
-            None if states is None else frame_summaries(policy, states, frame, self._bounds)
-            for states in (visited, given)
-        ]
-        limit = _ESTIMATOR_STATES if policy.has_gradients else _ESTIMATOR_STATES_BY_DIFFERENCES
-        few = _subset(first, limit, options.seed)
-        spread = action_spread(self._trajectories, policy, first, self._bounds)
-        self.report = SmoothnessReport(
-            source=policy.name,
-            kind=policy.kind,
-            derivative="exact" if policy.has_gradients else "finite differences",
-            task=None if env is None else env.spec.task,
-            seed=options.seed,
-            acting="sampled" if options.sampled else "mean",
-            provenance=policy.provenance,
-            on_trajectories=at[0],
-            on_fixed_states=at[1],
-            fixed_states_from=None if fixed is None else fixed[1],
-            common_frame=frame_facts(frame, own_frame(policy).scale),
-            estimators=ball_estimates(policy, few, stream(options.seed, "ball")),
-            certificate=certificate_summary(policy, frame, [each for each in at if each]),
-            cost=cost_summaries(policy.cost, policy, first, frame) if policy.cost else None,
-            played=played_episodes(self._trajectories, env.spec) if env else None,
-            references=self._references(env) if env else None,
-            action_spread=spread,
-            is_inactive=spread < INACTIVE_SPREAD,
-            robustness=self._robustness(feature_std) if options.robustness else None,
-        )
 
-    def trace(self) -> dict[str, Any] | None:
-        """The first episode, for pictures; None where nothing was played."""
-        if not self._trajectories:
-            return None
-        return episode_trace(self._policy, self._trajectories[0], self._frame, self._bounds)
-
-    def _chosen(self, states: Tensor, policy: Policy) -> Tensor:
-        """All of them, or a random choice of `max_states`, in the policy's precision."""
-        return _subset(states, self._options.max_states, self._options.seed).to(policy.dtype)
-
-    def _references(self, env: VectorEnv) -> dict[str, ReferenceEpisodes]:
-        """Episodes of others from the same starts; the mean action of two is a constant."""
-        actors = reference_actors(env.spec, stream(self._options.seed, "random-policy"))
-        task, expert = built_in_task(env.spec), None
-        if task is not None and task.name in bundled_experts():
-            expert = load_expert(task.name)
-            actors["demonstrator"] = expert.act
-        found = {}
-        for name, actor in actors.items():
-            trajectories = play(env, lambda actor=actor: actor, self._options.episodes)  # type: ignore[misc]
-            j: float | None = 0.0
-            if name == "demonstrator" and expert is not None:
-                states = self._chosen(all_states(trajectories), expert)
-                common = frame_summaries(expert, states, self._frame, self._bounds).common
-                j = None if common is None else common.mean
-            played = played_episodes(trajectories, env.spec)
-            found[name] = ReferenceEpisodes(**vars(played), smoothness_j=j)
-        return found
-
-    def _robustness(self, feature_std: Tensor) -> Robustness:
-        policy, env, frame = self._policy, self._env, self._frame
-        if env is None:
-            raise ConfigError(f"{policy.name}: --robustness plays episodes, so it needs a --task")
-        task, own = built_in_task(env.spec), own_frame(policy)
-        return measure_robustness(
-            env,
-            self._act,
-            lambda states: own.mean(own.normalize(states.to(policy.dtype))),
-            feature_std,
-            "the states it visited" if frame is None else frame.source,
-            self._options.attack_radius or (None if task is None else task.attack_radius),
-            self._options.episodes,
-            self._options.seed,
-        )
+def _references(
+    env: VectorEnv, frame: CommonFrame | None, options: SmoothnessOptions
+) -> dict[str, ReferenceEpisodes]:
+    """Episodes of others from the same starts; the mean action of two is a constant."""
+    actors = reference_actors(env.spec, stream(options.seed, "random-policy"))
+    task, expert = built_in_task(env.spec), None
+    if task is not None and task.name in bundled_experts():
+        expert = load_expert(task.name)
+        actors["demonstrator"] = expert.act
+    found = {}
+    for name, actor in actors.items():
+        trajectories = play(env, lambda actor=actor: actor, options.episodes)  # type: ignore[misc]
+        j: float | None = 0.0
+        if name == "demonstrator" and expert is not None:
+            states = _subset(all_states(trajectories), options.max_states, options.seed)
+            common = frame_summaries(expert, states.to(expert.dtype), frame, None).common
+            j = None if common is None else common.mean
+        played = played_episodes(trajectories, env.spec)
+        found[name] = ReferenceEpisodes(**vars(played), smoothness_j=j)
+    return found
 
 
 def _subset(states: Tensor, limit: int, seed: int) -> Tensor:
+    """All of them, or a random choice of so many."""
     if len(states) <= limit:
         return states
     rows = torch.randperm(len(states), generator=stream(seed, "subset"))[:limit]

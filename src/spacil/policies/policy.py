@@ -90,6 +90,12 @@ class Policy:
         return self.network
 
     @property
+    def own_frame(self) -> OwnFrame:
+        """The own frame of a policy that came from `with_derivatives`."""
+        assert self.own is not None
+        return self.own
+
+    @property
     def predict(self) -> Callable[..., Any]:
         """`load_policy(...).predict(observations)`: that of `GaussianPolicy`."""
         return self.policy.predict
