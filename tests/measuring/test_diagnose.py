@@ -20,7 +20,6 @@ from spacil.measuring.diagnose import (
     about_frequencies,
     about_noise,
     diagnose,
-    input_names,
 )
 from spacil.nets.policy import GaussianPolicy
 
@@ -142,15 +141,6 @@ def test_what_cannot_be_diagnosed_is_refused() -> None:
         spacil.diagnose(gentle)
     with pytest.raises(ConfigError, match="--episodes is 0"):
         spacil.diagnose(gentle, point_mass.make_point_mass, episodes=0)
-
-
-def test_an_env_of_ones_own_has_numbered_inputs() -> None:
-    from spacil.envs.registry import make_vector_env
-    from spacil.envs.vector_env import ResetSeeds
-
-    env: Any = make_vector_env(point_mass.make_point_mass, 1, ResetSeeds(0, "x"))
-    assert input_names(env.spec) == ["observation 0", "observation 1"]
-    env.close()
 
 
 def test_a_number_in_standard_deviations_says_whose_they_are() -> None:

@@ -34,7 +34,6 @@ from spacil.runs.state import with_prefix
 FORMAT, FORMAT_VERSION = "spacil-policy", 1
 SUFFIX = ".policy.safetensors"
 _DEMONSTRATION_ENDINGS = (".npz", ".h5", ".hdf5", ".csv")
-_DOCUMENT_KEYS = {"task", "num_states", "hidden", "num_actions", "provenance", FRAME_KEY}
 
 Which = Literal["best", "last"]
 
@@ -114,8 +113,6 @@ def build_policy(
 ) -> GaussianPolicy:
     """A policy ready for evaluation; tensors that do not match the document are refused."""
     try:
-        if unknown := sorted(document.keys() - _DOCUMENT_KEYS):
-            raise ValueError(f"unknown entries {unknown}: made by a newer spacil?")
         num_states, num_actions = int(document["num_states"]), int(document["num_actions"])
         hidden = [int(width) for width in document["hidden"]]
         sizes = [num_states, *hidden, num_actions]
@@ -126,9 +123,6 @@ def build_policy(
         if num_needed > sum(tensor.numel() for tensor in tensors.values()):
             raise ValueError(f"sizes {sizes} need more numbers than the file holds")
         policy = GaussianPolicy(num_states, [0.0] * num_actions, [0.0] * num_actions, hidden)
-        for name, tensor in policy.state_dict().items():  # `load_state_dict` casts silently
-            if name in tensors and tensors[name].dtype != tensor.dtype:
-                raise ValueError(f"{name} is {tensors[name].dtype}, expected {tensor.dtype}")
         policy.load_state_dict(dict(tensors))
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise DataError(
