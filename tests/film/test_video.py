@@ -107,31 +107,31 @@ def test_osmesa_draws_where_egl_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip(reason)
 
 
-def test_without_opengl_the_package_to_install_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    # A PyOpenGL that cannot load its libraries, as on a machine that has none.
-    (tmp_path / "OpenGL").mkdir()
-    (tmp_path / "OpenGL" / "__init__.py").write_text("raise ImportError('no libGL here')")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with pytest.raises(ConfigError, match=r"apt install libegl1 .*libosmesa6") as refusal:
-        spacil.video(shaking, tmp_path / "clip.gif", **SMALL)
-    assert refusal.value.exit_code == 2
-    assert "egl: " in str(refusal.value) and "osmesa: " in str(refusal.value)
-    assert not (tmp_path / "clip.gif").exists()
+CRASH = "import os, time\nos.environ['MUJOCO_GL'] == 'egl' and os.abort()\ntime.sleep(60)"
 
 
-def test_a_driver_that_crashes_or_hangs_does_not_take_the_command_along(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize(
+    ("driver", "words"),
+    [
+        (
+            "raise ImportError('no libGL here')",
+            r"egl: .*osmesa: .*apt install libegl1 .*libosmesa6",
+        ),
+        (CRASH, "egl: exit code -6; osmesa: no frame for too long"),
+    ],
+)
+def test_a_driver_that_is_missing_crashes_or_hangs_is_named_and_ends_alone(
+    driver: str, words: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     # The child imports this in the place of a driver.
     (tmp_path / "OpenGL").mkdir()
-    crash = "import os, time\nos.environ['MUJOCO_GL'] == 'egl' and os.abort()\ntime.sleep(60)"
-    (tmp_path / "OpenGL" / "__init__.py").write_text(crash)
+    (tmp_path / "OpenGL" / "__init__.py").write_text(driver)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(draw, "_PATIENCE", 4.0)
-    with pytest.raises(ConfigError, match="egl: exit code -6; osmesa: no frame for too long"):
+    with pytest.raises(ConfigError, match=words) as refusal:
         spacil.video(shaking, tmp_path / "clip.gif", **SMALL)
+    assert refusal.value.exit_code == 2
+    assert not (tmp_path / "clip.gif").exists()
 
 
 @pytest.mark.parametrize(

@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from spacil.cli.arguments import Json, PolicySource
 from spacil.cli.output import identity, print_table, show
-from spacil.measuring.measure import SmoothnessOptions
+from spacil.measuring.measure import SmoothnessOptions, SmoothnessReport, load_states, measure
 from spacil.plain_text import shown
+from spacil.policies.file import bundled_experts
+from spacil.policies.open import open_policy
+from spacil.policies.policy import known_task
+from spacil.smoothness.action_signal import SPECTRUM_CONVENTION
+from spacil.smoothness.metric import Summary
 from spacil.smoothness.metric_names import METRICS
-
-if TYPE_CHECKING:
-    from spacil.measuring.measure import SmoothnessReport
-    from spacil.smoothness.metric import Summary
 
 _QUARTET = ["", "mean", "median", "p95", "max"]
 _FRAMES = {
@@ -45,10 +45,6 @@ class Arguments(PolicySource, Json):
 
 
 def run(parsed: Arguments) -> int:
-    from spacil.measuring.measure import load_states, measure
-    from spacil.policies.open import open_policy
-    from spacil.policies.policy import known_task
-
     policy = open_policy(parsed.source, parsed.which)
     task = parsed.task or known_task(policy)
     fixed = None if parsed.states is None else load_states(parsed.states)
@@ -67,9 +63,7 @@ def run(parsed: Arguments) -> int:
     return 0
 
 
-def _print(report: "SmoothnessReport", drawn: list[Path]) -> None:
-    from spacil.policies.file import bundled_experts
-
+def _print(report: SmoothnessReport, drawn: list[Path]) -> None:
     where = f" on {shown(report.task)}" if report.task else ""
     # The kind `spacil` must not read as the algorithm that trained it.
     is_bundled = report.source in bundled_experts() and not Path(report.source).exists()
@@ -90,7 +84,7 @@ def _print(report: "SmoothnessReport", drawn: list[Path]) -> None:
         print(f"picture: {picture}")
 
 
-def _print_constants(report: "SmoothnessReport") -> None:
+def _print_constants(report: SmoothnessReport) -> None:
     how = "" if report.derivative == "exact" else ", by finite differences"
     print(f"\nJ: local Lipschitz constant of the mean action{how}; lower is smoother")
     rows: list[list[object]] = []
@@ -110,7 +104,7 @@ def _print_constants(report: "SmoothnessReport") -> None:
         print(f"common frame: {report.common_frame}")
 
 
-def _print_estimators(report: "SmoothnessReport") -> None:
+def _print_estimators(report: SmoothnessReport) -> None:
     found = report.estimators
     print(
         f"\nthe paper's J by ascent in a ball of radius {found.radius:g}, {found.num_steps} steps, "
@@ -131,7 +125,7 @@ def _print_estimators(report: "SmoothnessReport") -> None:
     )
 
 
-def _print_bounds(report: "SmoothnessReport") -> None:
+def _print_bounds(report: SmoothnessReport) -> None:
     """The certificate, and the constants of the learned cost."""
     found, cost = report.certificate, report.cost
     print("\ncertificate: no two states can break these bounds on |dmu| / |ds|")
@@ -166,9 +160,7 @@ def _print_bounds(report: "SmoothnessReport") -> None:
         print_table(_QUARTET, [[name, *_four(summary)] for name, summary in summaries.items()])
 
 
-def _print_played(report: "SmoothnessReport") -> None:
-    from spacil.smoothness.action_signal import SPECTRUM_CONVENTION
-
+def _print_played(report: SmoothnessReport) -> None:
     references = report.references
     if report.played is None or references is None:
         return
@@ -190,7 +182,7 @@ def _print_played(report: "SmoothnessReport") -> None:
     print(f"Sm convention: {SPECTRUM_CONVENTION}; it grows with n, so compare at a similar n")
 
 
-def _print_robustness(report: "SmoothnessReport") -> None:
+def _print_robustness(report: SmoothnessReport) -> None:
     found = report.robustness
     if found is None:
         return
@@ -215,7 +207,7 @@ def _print_robustness(report: "SmoothnessReport") -> None:
         print("the attack maximises the action's change; Robust Sarsa attacks are stronger")
 
 
-def _four(summary: "Summary | None") -> Sequence[float | None]:
+def _four(summary: Summary | None) -> Sequence[float | None]:
     if summary is None:
         return [None] * 4
     return [summary.mean, summary.median, summary.p95, summary.max]
