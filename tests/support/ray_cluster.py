@@ -14,7 +14,7 @@ class Nodes:
     """The head has no CPU: it takes no runs, and stays while nodes come and go."""
 
     def __init__(self, num_nodes: int) -> None:
-        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+        os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
         from ray.cluster_utils import Cluster
 
         head = {"num_cpus": 0, "include_dashboard": False}
