@@ -59,7 +59,7 @@ PARTS = {
     "gae": (critic, "gae"),
     "old policy": (OldPolicy, "__init__"),
     "fisher products": (OldPolicy, "fisher_product"),
-    "line search": (trust_region, "_search"),
+    "line search": (trust_region, "search"),
     "policy penalty, frozen": (trust_region, "build_terms"),
 }
 """Parts of the stages that are told apart: what they take is also in their stage."""

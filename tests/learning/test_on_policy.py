@@ -1,6 +1,6 @@
 """A learner can be taken apart and put together again, and keeps to its own random streams."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from tiny_runs import plain_config
 
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
-from spacil.config.penalty_terms import POLICY_PENALTIES, PenaltyKind, WeightedTerm
+from spacil.config.penalty_terms import POLICY_PENALTIES, PenaltyKind
 from spacil.demos.file import load_demos
 from spacil.engine.device import one_torch_thread
 from spacil.envs.episodes import EpisodeTotals
@@ -18,7 +18,6 @@ from spacil.errors import ConfigError, StorageError
 from spacil.learning import learner as learners
 from spacil.learning.on_policy import OnPolicy
 from spacil.measuring.evaluate import Evaluation
-from spacil.types import RolloutBatch
 
 
 @pytest.fixture
@@ -161,34 +160,46 @@ def test_only_episodes_that_terminate_count_as_ended_early(
 # --- rounds that a GPU may replay
 
 
-def batch(num_steps: int = 4, num_envs: int = 2) -> RolloutBatch:
-    steps = torch.zeros(num_steps, num_envs)
-    states, flags = steps.unsqueeze(-1), steps.bool()
-    return RolloutBatch(states, states, steps.double(), flags, flags, states[0, :0], states[0])
+def kinds_of(learner: OnPolicy, num_rounds: int = 1) -> list[Hashable]:
+    kinds: list[Hashable] = []
+    learner.recorder.begin_round = kinds.append  # type: ignore[method-assign]
+    for _ in range(num_rounds):
+        learner.iterate()
+    return kinds
 
 
 def test_rounds_of_equal_shapes_and_terms_are_of_one_kind(
     make_learner: Callable[..., OnPolicy],
 ) -> None:
     learner = make_learner()
-    terms = learner.penalty_terms
-    kind = learner._round_kind(batch(), terms)
-    heavier = [WeightedTerm(term.name, 2 * term.weight) for term in terms]
-    assert learner._round_kind(batch(), heavier) == kind
-    for other in (batch(num_steps=5), batch(num_envs=3)):
-        assert learner._round_kind(other, terms) != kind
-    assert learner._round_kind(batch(), ()) != kind
+    learner.penalty_weights["exact"] = 0.1
+    (kind,) = kinds_of(learner)
+    learner.penalty_weights["exact"] = 0.2
+    assert kinds_of(learner) == [kind]
+    learner.penalty_weights["frobenius"] = 0.1
+    assert kinds_of(learner) != [kind]
+    del learner.penalty_weights["frobenius"]
     learner.reward_terms.append(lambda played: played.env_rewards)
-    assert learner._round_kind(batch(), terms) != kind
+    assert kinds_of(learner) != [kind]
+    longer = make_learner(steps_per_iteration=600)
+    longer.penalty_weights["exact"] = 0.1
+    assert kinds_of(longer) != [kind]
 
 
 @pytest.mark.parametrize("name", ["cats", "mine"])
 def test_no_two_rounds_with_pairs_of_states_or_a_users_function_are_of_one_kind(
     make_learner: Callable[..., OnPolicy], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setitem(POLICY_PENALTIES, "mine", PenaltyKind(1.0, "", lambda mean, states: 0))
-    moving, waiting = make_learner(), make_learner(warm_start_epochs=1)
-    terms = [WeightedTerm(name, 1.0)]
-    assert moving._round_kind(batch(), terms) != moving._round_kind(batch(), terms)
+    def mine(mean_action: Any, states: torch.Tensor, **given: Any) -> torch.Tensor:
+        return mean_action(states).square().mean()
+
+    monkeypatch.setitem(POLICY_PENALTIES, "mine", PenaltyKind(1.0, "", mine))
+    moving = make_learner()
+    waiting = make_learner(warm_start_epochs=1, warm_start_iterations=2)
+    for learner in (moving, waiting):
+        learner.penalty_weights[name] = 1.0
+    first, second = kinds_of(moving, 2)
+    assert first != second
     # While the policy waits no penalty is computed.
-    assert waiting._round_kind(batch(), terms) == waiting._round_kind(batch(), terms)
+    first, second = kinds_of(waiting, 2)
+    assert first == second

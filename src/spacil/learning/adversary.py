@@ -5,7 +5,7 @@ and AIRL's are here. D = sigmoid(x) is high on the agent: D -> 1 there, D -> 0 o
 (eq:cost_opti).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -141,15 +141,14 @@ class Adversary:
             demonstrated.terminated,
         )
         drawn = self.draw(batch, expert, streams)
-        measured = recorder("discriminator", self._descend, (num_steps, batch), expert, drawn)
-        return report(self.network, measured, len(batch.states), len(expert.states))
 
-    def _descend(
-        self, num_steps: int, agent: AgentBatch, expert: AgentBatch, drawn: Any
-    ) -> dict[str, Tensor]:
-        penalty = None if drawn is None else lambda: self.penalty(drawn)
-        logits = self.both_logits(agent, expert)
-        return descend(self.network, self.optimizer, logits, penalty, num_steps)
+        def steps(num_steps: int, agent: AgentBatch, expert: AgentBatch, drawn: Any) -> Any:
+            penalty = None if drawn is None else lambda: self.penalty(drawn)
+            logits = self.both_logits(agent, expert)
+            return descend(self.network, self.optimizer, logits, penalty, num_steps)
+
+        measured = recorder("discriminator", steps, (num_steps, batch), expert, drawn)
+        return report(self.network, measured, len(batch.states), len(expert.states))
 
 
 @torch.no_grad()
@@ -160,14 +159,10 @@ def imitation_reward(form: RewardForm, logits_agent_is_high: Tensor) -> Tensor:
     negative  log(1 - D) <= 0: charges for every step, so it favours ending early
     logit     log(1 - D) - log D = -x, of either sign: AIRL's
     """
-    return _FORMS[form](logits_agent_is_high)
-
-
-_FORMS: Mapping[RewardForm, Callable[[Tensor], Tensor]] = {
-    "positive": lambda x: -F.logsigmoid(x),
-    "negative": lambda x: F.logsigmoid(-x),
-    "logit": torch.neg,
-}
+    x = logits_agent_is_high
+    if form == "logit":
+        return -x
+    return -F.logsigmoid(x) if form == "positive" else F.logsigmoid(-x)
 
 
 # --- its steps
@@ -200,7 +195,13 @@ def descend(
         summands = gail_loss(agent_logits, expert_logits)
         if penalty is not None:
             summands[PENALTY] = penalty()
-        measured = measured or _measure(agent_logits.detach(), expert_logits.detach(), summands)
+        if not measured:  # of the network that rewarded the batch
+            on_agent, on_expert = agent_logits.detach(), expert_logits.detach()
+            measured = {name: value.detach() for name, value in summands.items()} | {
+                "acc_agent": (on_agent > 0).float().mean(),
+                "acc_expert": (on_expert < 0).float().mean(),
+                "max_abs_logit": torch.maximum(on_agent.abs().max(), on_expert.abs().max()),
+            }
         if num_steps == 0:
             break
         optimizer.zero_grad()
@@ -237,19 +238,6 @@ def report(
         is_saturated=is_perfect or largest > SATURATED_LOGIT or loss < SATURATED_LOSS,
         cost_penalty=numbers.get(PENALTY),
     )
-
-
-@torch.no_grad()
-def _measure(
-    agent_logits: Tensor, expert_logits: Tensor, summands: dict[str, Tensor]
-) -> dict[str, Tensor]:
-    """Numbers of the network that rewarded the batch."""
-    return {
-        **{name: value.detach() for name, value in summands.items()},
-        "acc_agent": (agent_logits > 0).float().mean(),
-        "acc_expert": (expert_logits < 0).float().mean(),
-        "max_abs_logit": torch.maximum(agent_logits.abs().max(), expert_logits.abs().max()),
-    }
 
 
 class GailAdversary(Adversary):

@@ -4,9 +4,8 @@ Every update goes through the recorder, so that a GPU replays it from the second
 """
 
 import copy
-import functools
 import logging
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -27,7 +26,6 @@ from spacil.learning.adversary import Adversary
 from spacil.learning.cloning import start_from_clone
 from spacil.learning.critic import (
     RewardTerm,
-    ScoredBatch,
     compute_rewards_and_advantages,
     fit_value,
 )
@@ -63,7 +61,6 @@ from spacil.smoothness.policy_terms import (
     terms_at,
     with_weights,
 )
-from spacil.types import RolloutBatch
 
 ELAPSED = "elapsed_steps"
 CRITIC_EPOCH_FACTOR = 5
@@ -192,7 +189,25 @@ class OnPolicy:
         if self.anchor is not None:
             state.register("stream.anchor", self.anchor.generator)
         state.register("episode", vars(self.open_episodes))
-        state.register_tensors("env", self.env.save_state, self._load_env)
+
+        def load_env(saved: Mapping[str, Tensor]) -> None:
+            self.env_states = self.env.load_state(saved)
+            if not self.env.spec.restores_exactly:
+                _logger.warning(
+                    "%s cannot be saved within an episode: the run continues with new episodes, "
+                    "not bit for bit",
+                    self.env.spec.task,
+                )
+                self.open_episodes.returns.zero_()
+                self.open_episodes.lengths.zero_()
+
+        def refresh() -> None:
+            self.recorder.forget()
+            self.sync_rollout_policy()
+            for policy in (self.policy, self.evaluated_policy, self.final_policy):
+                policy.normalizer.refresh()
+
+        state.register_tensors("env", self.env.save_state, load_env)
         state.register_record("counters", self, Counters)
         state.register_record("best", self, Best, optional=True)
         state.register_value(
@@ -202,25 +217,7 @@ class OnPolicy:
             lambda weights: setattr(self, "penalty_weights", weights),
         )
         self.searches.register(state)
-        state.after_restore(self._refresh)
-
-    def _load_env(self, saved: Mapping[str, Tensor]) -> None:
-        self.env_states = self.env.load_state(saved)
-        if not self.env.spec.restores_exactly:
-            _logger.warning(
-                "%s cannot be saved within an episode: the run continues with new episodes, "
-                "not bit for bit",
-                self.env.spec.task,
-            )
-            self.open_episodes.returns.zero_()
-            self.open_episodes.lengths.zero_()
-
-    def _refresh(self) -> None:
-        """Bring up to date what follows from the restored parts."""
-        self.recorder.forget()
-        self.sync_rollout_policy()
-        for policy in (self.policy, self.evaluated_policy, self.final_policy):
-            policy.normalizer.refresh()
+        state.after_restore(refresh)
 
     @property
     def evaluated_policy(self) -> GaussianPolicy:
@@ -263,13 +260,25 @@ class OnPolicy:
                 self.env, actor, self.env_states, size, streams.action
             )
         with clock("advantages"):  # -log D of eq:cost_opti
-            recorder.begin_round(self._round_kind(played, terms))
+            # What decides the shapes and branches of an update. Pairs of successive states come
+            # in any number, and a user's own function may do what cannot be replayed.
+            kind: Hashable = object()
+            if is_waiting or all(term.kind.is_replayable for term in terms):
+                names = tuple(term.name for term in terms)
+                kind = (*played.actions.shape, names, is_waiting, bool(self.reward_terms))
+            recorder.begin_round(kind)
             nets = (policy, self.value, self.adversary)
             scored = compute_rewards_and_advantages(
                 played.to(self.device), *nets, config, recorder, self.reward_terms
             )
         with clock("policy"):  # eq:final_policy_opti, with eq:policy_reg on rows drawn for it
-            draw = functools.partial(self._draw_penalties, terms, scored)
+            steps_before, states = self.open_episodes.lengths, scored.for_policy.states
+            rows_for = rows_of_batch(scored.rollout, states, steps_before, config)
+
+            def draw() -> DrawnTerms:
+                drawn = draw_terms(terms, rows_for, policy, config, streams)
+                return drawn if self.anchor is None else drawn + self.anchor.draw(policy)
+
             step = self.policy_step.stay()
             if not is_waiting:
                 step = self.policy_step.take(scored.for_policy, draw, streams, recorder)
@@ -290,16 +299,25 @@ class OnPolicy:
                 merge = RunningNormalizer.merge
                 recorder("normalizer", merge, (policy.normalizer, scored.rollout.states))
             reward, std = read_together(scored.rewards.mean(), policy.log_std.exp().mean())
-        weights = self._weights_of(terms)
+        penalty = config.policy_penalty
+        weights: Metrics = {"lambda_policy": penalty.first_weight_among(terms)}
+        if self.searches.weights.temporal is not None:
+            of_term = {term.name: term.weight for term in terms}
+            weights["lambda_temporal"] = of_term.get(penalty.temporal_term.name, 0.0)
         if not is_waiting:
             known = (self.common_frame, streams.target, self.counters.iteration)
             weights |= self.searches.after_batch(policy, played, *known)
         self.sync_rollout_policy()
-        progress = self._count(played)
+        steps_before_batch = self.counters.env_steps // self.env.num_envs
+        self.counters.iteration += 1
+        self.counters.env_steps += played.num_steps
+        episodes = self.open_episodes.count(played, steps_before_batch)
         if self.ema is not None:
             self.ema.update(self.rollout_policy, self.num_moves)
         return {
-            **progress,
+            "iteration": self.counters.iteration,
+            "env_steps": self.counters.env_steps,
+            **episodes,
             "reward_mean": reward,
             "policy_std": std,
             **weights,
@@ -328,40 +346,6 @@ class OnPolicy:
         penalty, found = self.config.policy_penalty, self.searches.weights
         terms = terms_at(penalty, self.counters.iteration, found)
         return with_weights(terms, self.penalty_weights)
-
-    def _weights_of(self, terms: Sequence[WeightedTerm]) -> Metrics:
-        """The weights that a search moves, or would move."""
-        penalty = self.config.policy_penalty
-        weights = {"lambda_policy": penalty.first_weight_among(terms)}
-        if self.searches.weights.temporal is not None:
-            of_term = {term.name: term.weight for term in terms}
-            weights["lambda_temporal"] = of_term.get(penalty.temporal_term.name, 0.0)
-        return weights
-
-    def _round_kind(self, played: RolloutBatch, terms: Sequence[WeightedTerm]) -> Hashable:
-        """What decides the shapes and branches of an update, for the recorder.
-
-        Pairs of successive states come in any number, so no two such rounds are alike; and a
-        user's own function may do what cannot be replayed.
-        """
-        if not self.is_waiting and not all(term.kind.is_replayable for term in terms):
-            return object()
-        names = tuple(term.name for term in terms)
-        return (*played.actions.shape, names, self.is_waiting, bool(self.reward_terms))
-
-    def _draw_penalties(self, terms: Sequence[WeightedTerm], scored: ScoredBatch) -> DrawnTerms:
-        steps_before, states = self.open_episodes.lengths, scored.for_policy.states
-        rows_for = rows_of_batch(scored.rollout, states, steps_before, self.config)
-        drawn = draw_terms(terms, rows_for, self.policy, self.config, self.streams)
-        return drawn if self.anchor is None else drawn + self.anchor.draw(self.policy)
-
-    def _count(self, played: RolloutBatch) -> Metrics:
-        """Count iterations, steps and finished episodes."""
-        steps_before = self.counters.env_steps // self.env.num_envs
-        self.counters.iteration += 1
-        self.counters.env_steps += played.num_steps
-        progress = {"iteration": self.counters.iteration, "env_steps": self.counters.env_steps}
-        return progress | self.open_episodes.count(played, steps_before)
 
     # --- what the loop asks
 

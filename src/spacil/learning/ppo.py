@@ -48,25 +48,6 @@ class PPOReport:
         return ""
 
 
-@dataclass(frozen=True)
-class _OldPolicy:
-    """The policy before its step, on the whole batch."""
-
-    mean: Tensor
-    log_std: Tensor
-    log_probs: Tensor
-
-
-@dataclass(frozen=True)
-class _Epoch:
-    """What one pass over the batch did, numbers on the device."""
-
-    kl: Tensor
-    clipped: Tensor
-    is_finite: Tensor
-    summands: dict[str, Tensor]
-
-
 class ClippedStep:
     """A few epochs of Adam on shuffled minibatches, until the KL passes its target."""
 
@@ -89,13 +70,14 @@ class ClippedStep:
         num_epochs = 0
         while num_epochs < settings.ppo_epochs and kl <= settings.ppo_target_kl:
             (order,) = shuffled_orders(len(batch.states), 1, streams.minibatch)
-            drawn = _shuffled(draw_penalties().on(device), streams)
-            epoch = recorder("epoch", _run_epoch, lasting, order.to(device), drawn)
-            names = list(epoch.summands)
-            kl, clipped, is_finite, *losses = read_together(
-                epoch.kl, epoch.clipped, epoch.is_finite, *epoch.summands.values()
-            )
-            summands = summands or dict(zip(names, losses, strict=True))
+            drawn, rows = draw_penalties().on(device), []
+            for each in drawn.rows:  # in a random order, so that every part is like the whole
+                chosen = torch.randperm(len(each.states), generator=streams.subset)
+                rows.append(each.pick(chosen.to(device)))
+            drawn = replace(drawn, rows=tuple(rows))
+            *found, losses = recorder("epoch", _run_epoch, lasting, order.to(device), drawn)
+            kl, clipped, is_finite, *values = read_together(*found, *losses.values())
+            summands = summands or dict(zip(losses, values, strict=True))
             num_epochs += 1
             if not is_finite or not math.isfinite(kl):
                 raise DivergedError(
@@ -110,9 +92,10 @@ class ClippedStep:
 
 
 @torch.no_grad()
-def _evaluate(policy: GaussianPolicy, batch: PolicyBatch) -> _OldPolicy:
+def _evaluate(policy: GaussianPolicy, batch: PolicyBatch) -> tuple[Tensor, Tensor, Tensor]:
+    """Mean actions, log std and log likelihoods before the step, on the whole batch."""
     mean, log_std = policy.mean_of_normalized(batch.states), policy.log_std.detach().clone()
-    return _OldPolicy(mean, log_std, log_prob(batch.actions, mean, log_std))
+    return mean, log_std, log_prob(batch.actions, mean, log_std)
 
 
 def _run_epoch(
@@ -120,18 +103,23 @@ def _run_epoch(
     optimizer: Adam,
     config: TrainConfig,
     batch: PolicyBatch,
-    old: _OldPolicy,
+    old: tuple[Tensor, Tensor, Tensor],
     order: Tensor,
     drawn: DrawnTerms,
-) -> _Epoch:
-    """One pass over the batch in a given order."""
-    settings = config.ppo
+) -> tuple[Tensor, Tensor, Tensor, dict[str, Tensor]]:
+    """One pass over the batch in a given order: KL, clipped fraction, whether finite, losses."""
+    settings, (old_mean, old_log_std, old_log_probs) = config.ppo, old
     minibatches = order.split(settings.ppo_minibatch)
     sums: dict[str, Tensor] = {}
     for i, rows in enumerate(minibatches):
-        part = _part(drawn, i, len(minibatches))
+        parts = []
+        for each in drawn.rows:  # every so manieth row of each term, from row i on
+            size = len(each.states)
+            every = torch.arange(i % max(size, 1), size, len(minibatches), device=rows.device)
+            parts.append(replace(each.pick(every), num_meant=each.num_meant or size))
+        part = replace(drawn, rows=tuple(parts))
         surrogate = SurrogateLoss(
-            batch.actions[rows], batch.advantages[rows], old.log_probs[rows], settings.ppo_clip
+            batch.actions[rows], batch.advantages[rows], old_log_probs[rows], settings.ppo_clip
         )
         loss = with_penalties(surrogate, build_terms(policy, part, config), part.weights)
         summands = loss(policy.mean_of_normalized(batch.states[rows]), policy.log_std)
@@ -142,27 +130,8 @@ def _run_epoch(
             sums[name] = sums.get(name, 0) + value.detach() / len(minibatches)
     with torch.no_grad():
         mean = policy.mean_of_normalized(batch.states)
-        kl = kl_old_new(old.mean, old.log_std, mean, policy.log_std).mean()
-        ratio = (log_prob(batch.actions, mean, policy.log_std) - old.log_probs).exp()
+        kl = kl_old_new(old_mean, old_log_std, mean, policy.log_std).mean()
+        ratio = (log_prob(batch.actions, mean, policy.log_std) - old_log_probs).exp()
         is_clipped = (ratio - 1).abs() > settings.ppo_clip
         is_finite = optimizer.vector.isfinite().all()
-        return _Epoch(kl, is_clipped.float().mean(), is_finite, sums)
-
-
-def _shuffled(drawn: DrawnTerms, streams: Streams) -> DrawnTerms:
-    """The rows of each term in a random order, so that every part is like the whole."""
-    rows = []
-    for each in drawn.rows:
-        order = torch.randperm(len(each.states), generator=streams.subset)
-        rows.append(each.pick(order.to(each.states.device)))
-    return DrawnTerms(drawn.names, tuple(rows), drawn.weights)
-
-
-def _part(drawn: DrawnTerms, index: int, count: int) -> DrawnTerms:
-    """Every `count`-th row of each term, from row `index` on."""
-    parts = []
-    for rows in drawn.rows:
-        size = len(rows.states)
-        every = torch.arange(index % max(size, 1), size, count, device=rows.states.device)
-        parts.append(replace(rows.pick(every), num_meant=rows.num_meant or size))
-    return DrawnTerms(drawn.names, tuple(parts), drawn.weights)
+        return kl, is_clipped.float().mean(), is_finite, sums

@@ -5,11 +5,9 @@ demonstrations, env and counter are compared first.
 """
 
 import contextlib
-import itertools
 import logging
-import math
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -124,22 +122,7 @@ def run_document(learner: Learner) -> dict[str, Any]:
 
 def saved_config(found: checkpoint.Checkpoint) -> TrainConfig:
     """The settings a checkpoint was written under."""
-    _require_held_sizes(found.settings, found)
     return config_of(found.settings, found.path)
-
-
-def _require_held_sizes(settings: Mapping[str, Any], found: checkpoint.Checkpoint) -> None:
-    """Refuse sizes beyond what the checkpoint holds: so far they are only numbers in a file."""
-    num_held = sum(tensor.numel() for tensor in found.tensors.values())
-    for name, value in settings.items():
-        sizes = value if name.endswith("_hidden") else [value] if name == "num_envs" else []
-        if not isinstance(sizes, list) or not all(type(size) is int for size in sizes):
-            continue  # whoever reads the settings refuses it in their words
-        if sum(map(math.prod, itertools.pairwise([1, *sizes, 1]))) > 2 * num_held:
-            raise StorageError(
-                f"checkpoint {found.iteration}: {name} {shown(value)} needs more numbers than the "
-                "checkpoint holds"
-            )
 
 
 @dataclass(frozen=True)
@@ -197,19 +180,27 @@ def train_recorded(
     if found is not None:
         restore(learner, found)
     else:
-        _prepare(learner, run.path)
+        # All that can refuse a new run, before an overwritten one is deleted.
+        refuse_own_reference(learner.config.wish, run.path)
+        with memory_named(learner.config), torch_threads(learner.config.run.torch_threads):
+            learner.prepare()
     checkpoint.require_space(run.path, learner.state.tensors())
     given = None if inputs is None else completed(inputs, learner)
     run.begin(given, frame_document(learner.common_frame))
     if found is not None and learner.best is not None and learner.best.iteration == found.iteration:
         # The best is written after the checkpoint, and a kill may have come in between.
         checkpoint.write_best(run.checkpoints, found.state)
+    config, done = learner.config, learner.counters.iteration
     if log is not None:
         log.begin(run.path)
-        log.note(_opening(learner))
+        log.note(
+            f"{f'resumed after iteration {done}' if done else 'started'}: {config.algorithm} on "
+            f"{config.task}, seed {config.run.seed}, {config.run.iterations} iterations; "
+            f"spacil {__version__}"
+        )
     with MetricsLog(run.metrics, run.tensorboard) as rows, Interruption() as interruption:
         # A run killed before its first checkpoint leaves lines and no checkpoint.
-        rows.cut_back_to(learner.counters.iteration or BEFORE_THE_START)
+        rows.cut_back_to(done or BEFORE_THE_START)
 
         def record_start(metrics: Metrics) -> None:
             rows.append(metrics)
@@ -225,25 +216,27 @@ def train_recorded(
             save(learner, run.checkpoints, metrics, is_last=not goes_on, confirm=confirm)
             return goes_on
 
-        with memory_named(learner.config):
+        with memory_named(config):
             train(learner, record, record_start)
         run.require_in_place()
-        outcome = _outcome(run, learner.config, 0 if learner.is_done else interruption.exit_code)
+        best, last = best_and_last(metrics_log.read(run.metrics))
+        run.record(best=best, last=last)
         if learner.is_done:
+            exit_code, ended = 0, "finished"
             run.mark("finished")
         else:
-            run.mark("interrupted", _stop_reason(interruption))
+            exit_code, number = interruption.exit_code, interruption.requested
+            ended = f"interrupted, exit code {exit_code}"
+            reason = "stopped by a callback" if number is None else signal.Signals(number).name
+            run.mark("interrupted", reason)
         if log is not None:
-            log.note(_closing(learner, outcome))
-    return outcome
-
-
-def _prepare(learner: Learner, run_path: Path) -> None:
-    """All that can refuse a new run, before an overwritten one is deleted."""
-    refuse_own_reference(learner.config.wish, run_path)
-    config = learner.config
-    with memory_named(config), torch_threads(config.run.torch_threads):
-        learner.prepare()
+            words = [f"{ended} after iteration {learner.counters.iteration}"]
+            keys = ("average_return", "smoothness_j", "action_fluctuation")
+            for noun, key in zip(("return", "J", "action change"), keys, strict=True):
+                if last is not None and last.get(key) is not None:
+                    words.append(f"last {noun} {last[key]:.4g}")
+            log.note(", ".join(words))
+    return Outcome(run.path, exit_code, best, last)
 
 
 def completed(inputs: RunInputs, learner: Learner) -> RunInputs:
@@ -257,35 +250,3 @@ def completed(inputs: RunInputs, learner: Learner) -> RunInputs:
         demonstrations=replace(given, content_hash=demos.content_hash),
         demonstrator=demonstrator_row(demos, learner.common_frame, learner.config.task),
     )
-
-
-def _opening(learner: Learner) -> str:
-    config, done = learner.config, learner.counters.iteration
-    begins = f"resumed after iteration {done}" if done else "started"
-    return (
-        f"{begins}: {config.algorithm} on {config.task}, seed {config.run.seed}, "
-        f"{config.run.iterations} iterations; spacil {__version__}"
-    )
-
-
-def _closing(learner: Learner, outcome: Outcome) -> str:
-    ended = "finished" if learner.is_done else f"interrupted, exit code {outcome.exit_code}"
-    last = outcome.last or {}
-    words = [f"{ended} after iteration {learner.counters.iteration}"]
-    nouns = {"return": "average_return", "J": "smoothness_j", "action change": "action_fluctuation"}
-    for noun, key in nouns.items():
-        if last.get(key) is not None:
-            words.append(f"last {noun} {last[key]:.4g}")
-    return ", ".join(words)
-
-
-def _stop_reason(interruption: Interruption) -> str:
-    number = interruption.requested
-    return "stopped by a callback" if number is None else signal.Signals(number).name
-
-
-def _outcome(run: RunDir, config: TrainConfig, exit_code: int) -> Outcome:
-    """Pick the evaluations that count, and record them."""
-    best, last = best_and_last(metrics_log.read(run.metrics))
-    run.record(best=best, last=last)
-    return Outcome(run.path, exit_code, best, last)

@@ -119,17 +119,25 @@ def find_direction(
     policy: GaussianPolicy, loss: PolicyLoss, old: OldPolicy, config: TrustRegionConfig
 ) -> Direction:
     """The natural gradient: that of the penalised loss, in the metric of the KL alone."""
-    summands, g = _gradient(policy, loss, old)
-
-    def damped_product(vector: Tensor) -> Tensor:
-        return old.fisher_product(vector).add_(vector, alpha=config.cg_damping)
+    # What the loss reads of the batch's mean actions is pulled back over the cached activations;
+    # what it reads of the parameters otherwise (a penalty) has a graph of its own.
+    parameters = policy.update_parameters()
+    mean = old.mean.detach().requires_grad_()
+    summands = loss(mean, policy.log_std)
+    d_mean, *direct = torch.autograd.grad(
+        total(summands), [mean, *parameters], materialize_grads=True
+    )
+    g = natural_gradient.flatten(direct)
+    g[: -policy.num_actions] += old.jacobian.pull_back(d_mean)
 
     # The products bring their own threads; what is between them is small.
     with one_torch_thread():
-        solution = conjugate_gradient(damped_product, -g, config.cg_steps)
+        solution = conjugate_gradient(
+            lambda v: old.fisher_product(v).add_(v, alpha=config.cg_damping), -g, config.cg_steps
+        )
     # x^T A x from the residual the solver tracks: A x = b - r.
     squared_length = solution.x.dot(-g - solution.residual_vector)
-    theta = natural_gradient.flatten(policy.update_parameters()).detach()
+    theta = natural_gradient.flatten(parameters).detach()
     full_step = solution.x * (2 * config.max_kl / squared_length.double()).sqrt()
     named = {name: value.detach() for name, value in summands.items()}
     return Direction(old, loss, named, g, solution, squared_length, theta, full_step)
@@ -157,7 +165,21 @@ def follow(
         )
     result = SearchResult(False, 0.0, 0.0, loss, 0, "no direction")
     if length > 0:
-        result = _search(policy, direction, loss, config, recorder)
+        mean = direction.old.mean
+
+        def move(fraction: float) -> float:
+            nonlocal mean
+            along = torch.full((), fraction, device=direction.theta.device)
+            mean, kl = recorder("candidate", _move_to, (policy, direction), along)
+            return float(kl)
+
+        def loss_here() -> float:
+            return float(recorder("candidate loss", _loss_at, (policy, direction, mean)))
+
+        tries, shrink = config.line_search_tries, config.line_search_shrink
+        result = search(move, loss_here, loss, config.max_kl, tries, shrink)
+        if not result.is_accepted:
+            natural_gradient.assign(policy.update_parameters(), direction.theta)
     return TrustRegionReport(
         kl=result.kl,
         improvement=loss - result.loss,
@@ -170,51 +192,6 @@ def follow(
         has_positive_curvature=bool(is_positive),
         summands=dict(zip(direction.summands, values, strict=True)),
     )
-
-
-def _gradient(
-    policy: GaussianPolicy, loss: PolicyLoss, old: OldPolicy
-) -> tuple[dict[str, Tensor], Tensor]:
-    """The loss at the old parameters, by summand, and its flat gradient.
-
-    What the loss reads of the batch's mean actions is pulled back over the cached activations;
-    what it reads of the parameters otherwise (a penalty) has a graph of its own.
-    """
-    parameters = policy.update_parameters()
-    mean = old.mean.detach().requires_grad_()
-    summands = loss(mean, policy.log_std)
-    d_mean, *direct = torch.autograd.grad(
-        total(summands), [mean, *parameters], materialize_grads=True
-    )
-    g = natural_gradient.flatten(direct)
-    g[: -policy.num_actions] += old.jacobian.pull_back(d_mean)
-    return summands, g
-
-
-def _search(
-    policy: GaussianPolicy,
-    direction: Direction,
-    loss_before: float,
-    config: TrustRegionConfig,
-    recorder: Recorder,
-) -> SearchResult:
-    """Try ever shorter steps; the parameters end where the search does, or where they were."""
-    mean = direction.old.mean
-
-    def move(fraction: float) -> float:
-        nonlocal mean
-        along = torch.full((), fraction, device=direction.theta.device)
-        mean, kl = recorder("candidate", _move_to, (policy, direction), along)
-        return float(kl)
-
-    def loss_here() -> float:
-        return float(recorder("candidate loss", _loss_at, (policy, direction, mean)))
-
-    tries, shrink = config.line_search_tries, config.line_search_shrink
-    result = search(move, loss_here, loss_before, config.max_kl, tries, shrink)
-    if not result.is_accepted:
-        natural_gradient.assign(policy.update_parameters(), direction.theta)
-    return result
 
 
 @torch.no_grad()
