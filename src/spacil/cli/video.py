@@ -86,11 +86,11 @@ def run(parsed: Arguments) -> int:
             "smoothness_j": panel.smoothness_j,
             "action_fluctuation": panel.action_change,
         }
-        for panel in film.panels
+        for panel in film.recording.panels
     ]
     document = identity(task=task, seed=parsed.seed) | {
         "video": str(parsed.out),
-        "num_frames": film.num_frames,
+        "num_frames": len(film.moments),
         "frames_per_second": float(film.rate),
         "size": asdict(film.frame_size),
         "common_frame": None if frame is None else frame.source,
@@ -120,7 +120,7 @@ def _print(film: "Film", panels: list[dict[str, Any]], parsed: Arguments) -> Non
     print_table([*columns], [[panel[key] for key in columns.values()] for panel in panels])
     size = film.frame_size
     print(
-        f"video: {parsed.out} ({film.num_frames / film.rate:.1f} s, {size.width}x{size.height}, "
+        f"video: {parsed.out} ({len(film.moments) / film.rate:.1f} s, {size.width}x{size.height}, "
         f"{float(film.rate):.4g} frames per second)"
     )
     if parsed.still is not None:

@@ -19,7 +19,7 @@ from PIL import Image, ImageDraw, ImageFont
 from spacil import storage
 from spacil.errors import ConfigError, StorageError
 from spacil.film.draw import Size, draw
-from spacil.film.record import Panel, Recording
+from spacil.film.record import Recording
 
 Picture = NDArray[np.uint8]
 """One picture [H, W, 3]"""
@@ -105,15 +105,6 @@ class Film:
             lambda num_drawn: on_frame(num_drawn, len(poses)),
         )
 
-    @property
-    def panels(self) -> tuple[Panel, ...]:
-        """The policies and the numbers of what is shown."""
-        return self.recording.panels
-
-    @property
-    def num_frames(self) -> int:
-        return len(self.moments)
-
     def frames(self, first: int = 0) -> Iterator[Picture]:
         """Yield the frames [H, W, 3] from number `first` on."""
         before: tuple[Moment, Picture] | None = None
@@ -125,11 +116,11 @@ class Film:
 
     def still(self) -> Picture:
         """Return the last frame: full traces, and the numbers."""
-        return next(self.frames(self.num_frames - 1))
+        return next(self.frames(len(self.moments) - 1))
 
     def _places(self, moment: Moment) -> list[tuple[int, int, int]]:
         """Which panel, episode and step each panel shows; the end of its own episode waits."""
-        clips = [panel.clips[moment.episode] for panel in self.panels]
+        clips = [panel.clips[moment.episode] for panel in self.recording.panels]
         return [(i, moment.episode, min(moment.step, len(c) - 1)) for i, c in enumerate(clips)]
 
     def compose(self, pictures: list[Picture], moment: Moment) -> Picture:
@@ -142,7 +133,7 @@ class Film:
         return np.asarray(canvas)
 
     def _draw_panel(self, canvas: Image.Image, i: int, picture: Picture, moment: Moment) -> None:
-        panel, colour = self.panels[i], COLOURS[i % len(COLOURS)]
+        panel, colour = self.recording.panels[i], COLOURS[i % len(COLOURS)]
         left, clip = i * (self._size.width + _MARGIN), panel.clips[moment.episode]
         is_over = moment.step >= len(clip) and clip.is_whole
         scene = Image.fromarray(np.ascontiguousarray(picture))

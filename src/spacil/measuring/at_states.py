@@ -77,9 +77,9 @@ class CertificateSummary:
     own_layer_product: float
     own_looseness: float | None
     """bound / largest local constant measured; None for a policy that never moves"""
-    common_bound: float | None
-    common_layer_product: float | None
-    common_looseness: float | None
+    common_bound: float | None = None
+    common_layer_product: float | None = None
+    common_looseness: float | None = None
 
 
 def frame_summaries(
@@ -174,18 +174,15 @@ def certificate_summary(
     if policy.weights is None:
         return None
     own, (first, *rest) = policy.own_frame, policy.weights
-    bound, in_common = certify(policy.weights), None
+    weights, found = {"own": policy.weights}, dict[str, Any]()
     common_std = frames_of(own, frame, None).common_std
     if common_std is not None:
         # A state moves by common_std, the network's input by that times its scale.
-        in_common = certify([first * (own.scale * common_std), *rest])
-    own_max = max(summary.own.max for summary in measured)
-    common_max = max((m.common.max for m in measured if m.common is not None), default=0.0)
-    return CertificateSummary(
-        own_bound=bound.bound,
-        own_layer_product=bound.layer_product,
-        own_looseness=bound.bound / own_max if own_max > 0 else None,
-        common_bound=None if in_common is None else in_common.bound,
-        common_layer_product=None if in_common is None else in_common.layer_product,
-        common_looseness=in_common.bound / common_max if in_common and common_max > 0 else None,
-    )
+        weights["common"] = (first * (own.scale * common_std), *rest)
+    for name, each in weights.items():
+        certificate = certify(each)
+        largest = max(getattr(summaries, name).max for summaries in measured)
+        found[f"{name}_bound"] = certificate.bound
+        found[f"{name}_layer_product"] = certificate.layer_product
+        found[f"{name}_looseness"] = certificate.bound / largest if largest > 0 else None
+    return CertificateSummary(**found)

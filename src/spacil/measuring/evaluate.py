@@ -120,14 +120,17 @@ def evaluation_of(
     policy: GaussianPolicy | Policy, episodes: EpisodeTotals, common_frame: CommonFrame | None
 ) -> Evaluation:
     """G and J of episodes that the policy has played."""
-    found = local_j(policy, episodes.states, common_frame)
+    found = vars(local_j(policy, episodes.states, common_frame))
+    j: dict[str, Any] = {
+        frame: None if each is None else float(each.mean()) for frame, each in found.items()
+    }
     return Evaluation(
         **asdict(return_statistics(episodes.returns)),
         mean_length=float(episodes.lengths.mean()),
-        smoothness_j=None if found.common is None else float(found.common.mean()),
-        smoothness_j_own=float(found.own.mean()),
-        smoothness_j_raw=float(found.raw.mean()),
-        smoothness_j_effective=None if found.effective is None else float(found.effective.mean()),
+        smoothness_j=j["common"],
+        smoothness_j_own=j["own"],
+        smoothness_j_raw=j["raw"],
+        smoothness_j_effective=j["effective"],
         action_fluctuation=mean_of_known(episodes.action_changes.tolist()),
     )
 

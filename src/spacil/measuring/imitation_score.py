@@ -97,21 +97,13 @@ def score_threshold(
     states = states.float()
     std = states.std(0, correction=0)
     live, std = states[:, std > MIN_STD], std[std > MIN_STD]
-    by_unit = [
-        _half_distance(live, std, units, generator)
-        for units in (episode_of_step, torch.arange(len(states)))
-        if int(units.max()) > 0
-    ]
-    return math.hypot(tolerance, DOUBT_FACTOR * max(by_unit, default=0.0))
-
-
-def _half_distance(
-    live: Tensor, std: Tensor, unit_of_step: Tensor, generator: torch.Generator
-) -> float:
-    num_units = int(unit_of_step.max()) + 1
-    found = []
-    for _ in range(NUM_HALVINGS):
-        is_first = (torch.randperm(num_units, generator=generator) < num_units // 2)[unit_of_step]
-        halves = quantiles(live[is_first]), quantiles(live[~is_first])
-        found.append(marginal_distance(*halves, std))
-    return sum(found) / len(found) / 2
+    largest = 0.0
+    for unit_of_step in (episode_of_step, torch.arange(len(states))):
+        num_units, found = int(unit_of_step.max()) + 1, []
+        for _ in range(NUM_HALVINGS if num_units > 1 else 0):
+            is_first = torch.randperm(num_units, generator=generator) < num_units // 2
+            is_first = is_first[unit_of_step]
+            halves = quantiles(live[is_first]), quantiles(live[~is_first])
+            found.append(marginal_distance(*halves, std))
+        largest = max(largest, sum(found) / NUM_HALVINGS / 2)
+    return math.hypot(tolerance, DOUBT_FACTOR * largest)

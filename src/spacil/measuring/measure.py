@@ -203,7 +203,18 @@ def measure_smoothness(
     opened = open_policy(policy, which)
     if env is None and states is None:
         env = known_task(opened)
-    fixed = None if states is None else (_as_states(states), "states")
+    fixed = None
+    if states is not None:
+        if isinstance(states, str | Path) or callable(states):
+            raise ConfigError(
+                f"states is {states!r}, expected an array [B, S]: pass an env as env=..., "
+                "demonstrations as demonstrations=..."
+            )
+        try:
+            array = states if isinstance(states, Tensor) else torch.as_tensor(np.asarray(states))
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise ConfigError(f"states is no array of numbers [B, S]: {error}") from None
+        fixed = _checked_states(array.detach().cpu(), "states"), "states"
     return measure(opened, fixed, demonstrations, env, options)[0]
 
 
@@ -229,21 +240,6 @@ def load_states(path: Path) -> FixedStates:
         names, held = " or ".join(_NAMES_OF_STATES), sorted([*arrays, *notes["ignored"]])
         raise DataError(f"{path}: has no array named {names}; it has {held}")
     return _checked_states(torch.from_numpy(array), str(path)), str(path)
-
-
-def _as_states(states: object) -> Tensor:
-    """[B, S], finite; a task or env in this place is a frequent slip."""
-    if isinstance(states, str | Path) or callable(states) or hasattr(states, "observation_space"):
-        shown = repr(str(states)) if isinstance(states, str | Path) else type(states).__name__
-        raise ConfigError(
-            f"states is {shown}, expected an array [B, S]: to play in an env pass env={shown}, "
-            "for demonstrations pass demonstrations=..."
-        )
-    try:
-        tensor = states if isinstance(states, Tensor) else torch.as_tensor(np.asarray(states))
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise ConfigError(f"states is no array of numbers [B, S]: {error}") from None
-    return _checked_states(tensor.detach().cpu(), "states")
 
 
 def _checked_states(states: Tensor, origin: str) -> Tensor:

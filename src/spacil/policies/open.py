@@ -59,7 +59,7 @@ def open_policy(policy: object, which: Which = "best") -> Policy:
     if isinstance(policy, Policy):
         return policy
     if isinstance(policy, str | Path):
-        return _from_text(str(policy), which)
+        return _from_text(str(policy), which, with_cost=True)
     if isinstance(policy, GaussianPolicy):
         return own_policy(policy, "policy")
     if isinstance(inner := getattr(policy, "policy", None), GaussianPolicy):
@@ -104,11 +104,7 @@ def load_policy(policy: object, which: Which = "best") -> Policy:
             f"{path}: an ONNX file is no policy that spacil can rebuild: spacil smoothness "
             "measures it, and spacil smooth distils it into one that can be saved and exported"
         )
-    if path.is_file() and not checkpoint.is_checkpoint(path):
-        return read_policy_file(path)
-    if not path.exists() and text in bundled_experts():
-        return load_expert(text)
-    return policy_in_checkpoint(checkpoint_of(path, which), path, which)
+    return _from_text(text, which, with_cost=False)
 
 
 def load_expert(task: str) -> Policy:
@@ -139,14 +135,12 @@ def save_policy(
         raise ConfigError(
             'save_policy: a bare policy does not know its task: pass task="Hopper-v4"'
         )
-    if provenance is not None:
-        saved = replace(saved, provenance=provenance)
-    if common_frame is not None:
-        saved = replace(saved, common_frame=common_frame)
+    notes = saved.provenance if provenance is None else provenance
+    saved = replace(saved, provenance=notes, common_frame=common_frame or saved.common_frame)
     write_policy_file(saved, task, Path(path))
 
 
-def _from_text(text: str, which: Which) -> Policy:
+def _from_text(text: str, which: Which, *, with_cost: bool) -> Policy:
     path = Path(text)
     if not path.exists() and _MODULE_AND_NAME.fullmatch(text):
         module, attribute = import_typed(text)
@@ -162,12 +156,13 @@ def _from_text(text: str, which: Which) -> Policy:
     if path.is_file() and path.suffix.lower() in _PICKLED:
         recipe = _SB3_RECIPE if path.suffix.lower() == ".zip" else _OTHER_RECIPE
         raise DataError(recipe.format(path=path))
-    is_policy_file = path.is_file() and not checkpoint.is_checkpoint(path)
-    if is_policy_file or (not path.exists() and text in bundled_experts()):
-        return load_policy(text)
+    if path.is_file() and not checkpoint.is_checkpoint(path):
+        return read_policy_file(path)
+    if not path.exists() and text in bundled_experts():
+        return load_expert(text)
     found = checkpoint_of(path, which)
     opened = policy_in_checkpoint(found, path, which)
-    return replace(opened, cost=_saved_cost(found, opened.policy, path))
+    return replace(opened, cost=_saved_cost(found, opened.policy, path)) if with_cost else opened
 
 
 def _saved_cost(
