@@ -50,28 +50,20 @@ def without_rewards(demos: Demonstrations) -> Demonstrations:
     return replace(demos, episodes=tuple(replace(e, rewards=None) for e in demos.episodes))
 
 
-def test_the_bundled_demonstrator_does_not_stand_beside_a_run_on_other_episodes(
-    spacil: Spacil, tiny: Callable[..., dict[str, Any]], tmp_path: Path
-) -> None:
-    bundled = library.load_demos("Reacher-v4")
-    own, run = without_rewards(bundled.first(3)), tmp_path / "run"
-    agent = library.GAIL("Reacher-v4", own, **tiny(iterations=1))
-    agent.learn(run_dir=run)
-    agent.save(tmp_path / "agent")
-    for source in (run, tmp_path / "agent"):
-        command = ("evaluate", source, "--episodes", 1, "--json")
-        assert spacil(*command).result["demonstrator"] is None
-        assert spacil(*command, "--demos", "Reacher-v4").result["demonstrator"] is None
-
-
-def test_the_bundled_demonstrator_stands_beside_a_run_on_its_episodes_without_rewards(
+def test_the_bundled_demonstrator_stands_beside_a_run_on_its_own_episodes_only(
     spacil: Spacil, tiny: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
     bundled = library.load_demos("Reacher-v4")
     assert bundled.returns is not None
-    agent = library.GAIL("Reacher-v4", without_rewards(bundled), **tiny(iterations=1))
-    agent.learn(run_dir=tmp_path / "run")
-    beside = spacil("evaluate", tmp_path / "run", "--episodes", 1, "--json").result["demonstrator"]
+    for name, demos in (("few", bundled.first(3)), ("all", bundled)):
+        agent = library.GAIL("Reacher-v4", without_rewards(demos), **tiny(iterations=1))
+        agent.learn(run_dir=tmp_path / name)
+        agent.save(tmp_path / f"{name}-agent")
+    for source in ("few", "few-agent"):
+        command = ("evaluate", tmp_path / source, "--episodes", 1, "--json")
+        assert spacil(*command).result["demonstrator"] is None
+        assert spacil(*command, "--demos", "Reacher-v4").result["demonstrator"] is None
+    beside = spacil("evaluate", tmp_path / "all", "--episodes", 1, "--json").result["demonstrator"]
     assert beside["average_return"] == pytest.approx(float(bundled.returns.mean()))
 
 

@@ -8,7 +8,6 @@ import policies_of_others as foreign
 import pytest
 import torch
 
-import spacil
 from spacil.demos.common_frame import bundled_frame
 from spacil.engine.device import one_torch_thread
 from spacil.errors import ConfigError, DataError
@@ -30,10 +29,6 @@ def _one_thread() -> Iterator[None]:
 def report() -> Any:
     with one_torch_thread():
         return measure_smoothness(REACHER, episodes=3)
-
-
-def test_the_library_call_is_exported() -> None:
-    assert spacil.measure_smoothness is measure_smoothness
 
 
 def test_the_headline_equals_that_of_evaluate(report: Any) -> None:
@@ -111,11 +106,6 @@ def test_the_bundled_demonstrator_stands_beside_the_policy(report: Any) -> None:
 def test_what_is_no_array_of_states_is_refused_in_words(states: Any, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         measure_smoothness(foreign.make_module(), states)
-
-
-def test_a_checkpoint_is_the_best_or_the_last() -> None:
-    with pytest.raises(ConfigError, match="which is 'first', expected best or last"):
-        measure_smoothness(REACHER, episodes=1, which="first")  # type: ignore[arg-type]
 
 
 def test_the_certificate_bounds_everything_that_was_measured(report: Any) -> None:
@@ -212,25 +202,27 @@ def test_files_without_usable_states_are_refused(
         load_states(tmp_path / "s.npz")
 
 
-def test_nowhere_to_measure_and_impossible_settings_are_refused() -> None:
-    module = foreign.make_module()
-    with pytest.raises(ConfigError, match="nowhere to measure"):
-        measure_smoothness(module)
-    with pytest.raises(ConfigError, match="robustness plays episodes"):
-        measure_smoothness(module, torch.zeros(2, 11), robustness=True)
-    with pytest.raises(ConfigError, match=r"^episodes is 0"):
-        measure_smoothness(module, torch.zeros(2, 11), episodes=0)
-    with pytest.raises(ConfigError, match=r"^attack_radius is -1"):
-        measure_smoothness(module, torch.zeros(2, 11), attack_radius=-1.0)
-    with pytest.raises(ConfigError, match=r"^attack_radius is read with robustness only"):
-        measure_smoothness(module, torch.zeros(2, 11), attack_radius=0.1)
-    with pytest.raises(DataError, match="2 action dims"):
-        measure_smoothness(module, env="Hopper-v4", demonstrations=None)
-
-
-def test_demonstrations_of_another_task_are_refused() -> None:
-    with pytest.raises(DataError, match="11 state dims"):
-        measure_smoothness(REACHER, env="Reacher-v4", demonstrations="Walker2d-v4", episodes=1)
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "nowhere to measure"),
+        ({"states": torch.zeros(2, 11), "robustness": True}, "robustness plays episodes"),
+        ({"states": torch.zeros(2, 11), "episodes": 0}, "^episodes is 0"),
+        ({"states": torch.zeros(2, 11), "attack_radius": -1.0}, "^attack_radius is -1"),
+        (
+            {"states": torch.zeros(2, 11), "attack_radius": 0.1},
+            "^attack_radius is read with robustness only",
+        ),
+        ({"env": "Hopper-v4"}, "2 action dims"),
+        ({"env": "Reacher-v4", "demonstrations": "Walker2d-v4"}, "11 state dims"),
+        ({"which": "first"}, "which is 'first', expected best or last"),
+    ],
+)
+def test_nowhere_to_measure_and_impossible_settings_are_refused(
+    settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises((ConfigError, DataError), match=message):
+        measure_smoothness(foreign.make_module(), **settings)
 
 
 def test_a_policy_file_cannot_bring_code_along(
