@@ -1,7 +1,6 @@
 """`spacil smoothness SOURCE`: how smooth any policy is."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 
 from spacil.cli.arguments import Json, PolicySource
@@ -12,7 +11,6 @@ from spacil.policies.file import bundled_experts
 from spacil.policies.open import open_policy
 from spacil.policies.policy import known_task
 from spacil.smoothness.action_signal import SPECTRUM_CONVENTION
-from spacil.smoothness.metric import Summary
 from spacil.smoothness.metric_names import METRICS
 
 _QUARTET = ["", "mean", "median", "p95", "max"]
@@ -95,7 +93,8 @@ def _print_constants(report: SmoothnessReport) -> None:
         if summaries is not None:
             rows.append([f"{name} ({summaries.num_states} states)", "", "", "", ""])
             rows += [
-                [f"  {label}", *_four(getattr(summaries, key))] for key, label in _FRAMES.items()
+                [f"  {label}", *(astuple(j) if (j := getattr(summaries, key)) else [None] * 4)]
+                for key, label in _FRAMES.items()
             ]
     print_table(_QUARTET, rows)
     if report.common_frame is None:
@@ -157,7 +156,13 @@ def _print_bounds(report: SmoothnessReport) -> None:
             "along the policy's response, common frame": cost.response_common,
             "along the policy's response, own frame": cost.response,
         }
-        print_table(_QUARTET, [[name, *_four(summary)] for name, summary in summaries.items()])
+        print_table(
+            _QUARTET,
+            [
+                [name, *(astuple(summary) if summary else [None] * 4)]
+                for name, summary in summaries.items()
+            ],
+        )
 
 
 def _print_played(report: SmoothnessReport) -> None:
@@ -205,9 +210,3 @@ def _print_robustness(report: SmoothnessReport) -> None:
         print("no attack: no usual radius for this task; pass --attack-radius")
     else:
         print("the attack maximises the action's change; Robust Sarsa attacks are stronger")
-
-
-def _four(summary: Summary | None) -> Sequence[float | None]:
-    if summary is None:
-        return [None] * 4
-    return [summary.mean, summary.median, summary.p95, summary.max]
