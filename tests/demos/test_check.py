@@ -235,14 +235,6 @@ def test_without_metadata_the_starts_are_compared_with_resets(
     assert report.is_usable
 
 
-def test_states_scaled_by_ten_warn(
-    make_demos: MakeDemos, toy_spec: EnvSpec, resets: FloatArray
-) -> None:
-    demos = make_demos()
-    scaled = with_tensors(demos, observations=demos.observations * 10)
-    assert _checks(check_demonstrations(scaled, toy_spec, resets)) == ["strange_starts"]
-
-
 def test_starts_left_out_by_thinning_are_not_compared_with_resets(
     make_demos: MakeDemos, toy_spec: EnvSpec, resets: FloatArray
 ) -> None:
@@ -342,33 +334,6 @@ def test_a_task_whose_states_are_of_unit_size_by_nature_is_not_suspected(
 # --- row 7: how many episodes -------------------------------------------------------------------
 
 
-def test_no_episodes_are_refused(
-    make_demos: MakeDemos, toy_spec: EnvSpec, resets: FloatArray
-) -> None:
-    demos = make_demos((4, 5, 6))
-    for index in range(3):
-        demos.episodes[index].observations[0, 0] = torch.nan
-    with pytest.raises(DataError, match="holds no episodes"):
-        demos_for_training(demos, toy_spec, resets, choice=DemoChoice(drop_nonfinite=True))
-
-
-@pytest.mark.parametrize(("count", "words"), [(1, "1 episode only"), (2, "2 episodes only")])
-def test_one_or_two_episodes_warn(
-    make_demos: MakeDemos, toy_spec: EnvSpec, count: int, words: str
-) -> None:
-    _, report = demos_for_training(make_demos(), toy_spec, choice=DemoChoice(num_demos=count))
-    assert words in _only(report, "few_episodes").message
-
-
-def test_all_episodes_are_used_by_default_and_fewer_than_asked_for_are_refused(
-    make_demos: MakeDemos, toy_spec: EnvSpec
-) -> None:
-    demos, _ = demos_for_training(make_demos(), toy_spec)
-    assert demos.num_episodes == 3
-    with pytest.raises(DataError, match="6 episodes asked for, 3 there"):
-        demos_for_training(make_demos(), toy_spec, choice=DemoChoice(num_demos=6))
-
-
 def test_an_empty_episode_is_refused(make_demos: MakeDemos, toy_spec: EnvSpec) -> None:
     with pytest.raises(DataError, match="episode 1 without a single step"):
         demos_for_training(make_demos((5, 0, 4, 3)), toy_spec)
@@ -393,6 +358,14 @@ def test_missing_raw_actions_are_noted(make_demos: MakeDemos, toy_spec: EnvSpec)
     assert _checks(report) == ["clipped_actions", "executed_actions_only"]
     assert _only(report, "executed_actions_only").severity == "note"
     assert not report.has_raw_actions
+
+
+@pytest.mark.parametrize(("count", "words"), [(1, "1 episode only"), (2, "2 episodes only")])
+def test_one_or_two_episodes_warn(
+    make_demos: MakeDemos, toy_spec: EnvSpec, count: int, words: str
+) -> None:
+    _, report = demos_for_training(make_demos(), toy_spec, choice=DemoChoice(num_demos=count))
+    assert words in _only(report, "few_episodes").message
 
 
 # --- the report itself --------------------------------------------------------------------------

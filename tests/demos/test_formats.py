@@ -285,22 +285,6 @@ def test_arrays_that_do_not_fit_are_refused_in_words(
     assert str(path) in str(caught.value)
 
 
-class _Payload:
-    def __init__(self, target: Path) -> None:
-        self.target = target
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (Path.touch, (self.target,))
-
-
-def test_object_arrays_are_refused_and_their_payload_does_not_run(tmp_path: Path) -> None:
-    actions = np.empty(5, dtype=object)
-    actions[0] = _Payload(tmp_path / "the payload ran")
-    with pytest.raises(DataError, match="Object arrays cannot be loaded"):
-        load_demos(_npz(tmp_path / "a.npz", actions=actions))
-    assert not (tmp_path / "the payload ran").exists()
-
-
 def _elsewhere(path: Path, kind: str) -> None:
     """Take the rewards from another file."""
     with h5py.File(path, "a") as file:

@@ -175,9 +175,9 @@ def test_offset_and_first_episode_choose_other_data() -> None:
         (
             {"demo_every": 20, "demo_offset": 20},
             ConfigError,
-            "to keep is 20, expected 0 to 19 where every",
+            "every 20-th step from step 20 on",
         ),
-        ({"demo_offset": 1}, ConfigError, "to keep is 1, expected 0 to 0"),
+        ({"demo_offset": 1}, ConfigError, "every 1-th step from step 1 on"),
         ({"first_demo": -1}, ConfigError, "episodes from episode -1 on"),
         ({"first_demo": 50}, DataError, "1 episode from episode 50 on .* asked for, 50 there"),
         ({"first_demo": 48, "num_demos": 3}, DataError, "3 episodes from episode 48 on"),
