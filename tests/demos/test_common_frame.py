@@ -82,37 +82,24 @@ def test_only_tasks_with_bundled_demonstrations_have_a_bundled_frame() -> None:
 # --- the demonstrator's own J
 
 
-@pytest.fixture
-def evaluated(make_demos: MakeDemos) -> Demonstrations:
-    provenance = {"evaluation": {"smoothness_j": 0.4}}
-    return make_demos(metadata=DemoMetadata("Toy-v0", None, provenance))
-
-
-def test_a_recorded_j_holds_in_the_frame_of_its_own_file(evaluated: Demonstrations) -> None:
-    frame = CommonFrame.of(evaluated)
-    assert recorded_evaluation(evaluated, frame) == {"smoothness_j": 0.4}
-
-
-def test_a_recorded_j_is_not_one_of_edited_demonstrations(evaluated: Demonstrations) -> None:
-    for edited in (
-        evaluated.first(2),
-        evaluated.subsample(2),
-        evaluated.with_observation_noise(0.1, seed=0),
-    ):
-        for frame in (CommonFrame.of(evaluated), CommonFrame.of(edited)):
-            assert recorded_evaluation(edited, frame) == {}
-
-
-def test_a_recorded_j_is_not_one_in_another_frame(
-    evaluated: Demonstrations, make_demos: MakeDemos
+def test_a_recorded_j_holds_for_the_whole_file_in_its_own_frame_alone(
+    make_demos: MakeDemos,
 ) -> None:
-    assert recorded_evaluation(evaluated, CommonFrame.of(make_demos(seed=1))) == {}
-
-
-def test_a_file_may_keep_no_evaluation_or_nonsense(make_demos: MakeDemos) -> None:
+    evaluation = {"smoothness_j": 0.4}
+    demos = make_demos(metadata=DemoMetadata("Toy-v0", None, {"evaluation": evaluation}))
+    own = CommonFrame.of(demos)
+    assert recorded_evaluation(demos, own) == evaluation
+    assert recorded_evaluation(demos, CommonFrame.of(make_demos(seed=1))) == {}
+    for edited in (
+        demos.first(2),
+        demos.subsample(2),
+        demos.with_observation_noise(0.1, seed=0),
+    ):
+        for frame in (own, CommonFrame.of(edited)):
+            assert recorded_evaluation(edited, frame) == {}
     for provenance in ({}, {"evaluation": "good"}, {"evaluation": None}):
-        demos = make_demos(metadata=DemoMetadata("Toy-v0", None, provenance))
-        assert recorded_evaluation(demos, CommonFrame.of(demos)) == {}
+        other = make_demos(metadata=DemoMetadata("Toy-v0", None, provenance))
+        assert recorded_evaluation(other, CommonFrame.of(other)) == {}
 
 
 # --- in files

@@ -150,6 +150,7 @@ def test_without_flags_an_episode_counts_as_truncated() -> None:
         ("episode_lengths", torch.tensor([[7], [12], [5]]), "but there are 24 actions"),
         ("episode_lengths", torch.tensor([2**62, 2**62, 2**63 - 1]), "but there are 24 actions"),
         ("episode_lengths", torch.tensor([8, 11, 5]), "episode 0 ends at step 6 by its term"),
+        ("initial_qpos", torch.tensor(0.0), "initial_qpos is a single number, expected rows"),
         ("initial_qvel", None, "only one of initial_qpos and initial_qvel is there"),
         ("extra", torch.zeros(24), "unknown tensors .'extra'."),
         ("executed_actions", None, "no tensor .'executed_actions'."),

@@ -264,7 +264,7 @@ def test_d4rl_start_states_are_those_of_the_first_steps(tmp_path: Path) -> None:
         ({"rewards": np.zeros(4)}, "rewards has shape .4,.*5 rows"),
         ({"actions": np.zeros((5, 1, 1, 1))}, r"\(2, 1, 1, 1\)"),
         ({"observations": np.zeros((9, 2))}, r"observations has shape \(9, 2\)"),
-        ({"observations": np.float32(1)}, "is a single number"),
+        ({"observations": np.float32(1)}, "observations is a single number, expected rows"),
         ({"episode_lengths": None, "terminals": [0, 1, 0, 0]}, r"expected \(5,\)"),
         ({"terminals": [0, 2, 0, 0, 1]}, "terminations of episode 0 holds values other than 0"),
         ({"terminals": [1, 1, 0, 0, 1]}, "episode 0 ends at step 0 by its terminations"),
@@ -273,7 +273,7 @@ def test_d4rl_start_states_are_those_of_the_first_steps(tmp_path: Path) -> None:
         ({"actions": np.array(["a"] * 5)}, "expected numbers"),
         ({"actions": np.ones(5, int)}, "continuous vectors"),
         ({"next_observations": np.zeros((5, 2))}, "out of order"),
-        ({"next_observations": np.zeros((5, 3))}, "next_observations have shape"),
+        ({"next_observations": np.zeros((5, 3))}, "out of order, or one of the two is damaged"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused_in_words(

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from spacil.demos.check import check_demonstrations
 from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.metadata import DemoMetadata
 from spacil.demos.recording import record_demonstrations
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds
@@ -28,39 +29,24 @@ def _expert(states: Tensor) -> Tensor:
     return torch.stack([env - 1.5 * step, 3.0 - episode], dim=1)
 
 
-def test_episodes_are_numbered_by_wave_and_env(toy_env: MakeEnv) -> None:
-    demos = record_demonstrations(toy_env(3), _expert, 5, {"policy": "toy"})
-    first_states = [demos.episodes[index].observations[0].tolist() for index in range(5)]
+def test_episodes_are_whole_and_numbered_by_wave_and_env(toy_env: MakeEnv) -> None:
+    env = toy_env(3)
+    calls: list[tuple[int, int]] = []
+    provenance = {"policy": "toy", "seed": 7}
+    demos = record_demonstrations(env, _expert, 5, provenance, lambda *counts: calls.append(counts))
+    assert calls == [(3, 5), (5, 5)]
+    first_states = [episode.observations[0].tolist() for episode in demos.episodes]
     assert first_states == [[0, 0, 0], [1, 0, 0], [2, 0, 0], [0, 1, 0], [1, 1, 0]]
     assert demos.episode_lengths.tolist() == [2, 3, 4, 3, 4]
-
-
-def test_an_episode_holds_its_own_steps_and_its_true_end(toy_env: MakeEnv) -> None:
-    demos = record_demonstrations(toy_env(3), _expert, 5, {})
     episode = demos.episodes[3]  # env 0, its second episode, 3 steps
     assert episode.observations.tolist() == [[0, 1, 0], [0, 1, 1], [0, 1, 2], [0, 1, 3]]
-    assert episode.actions is not None
+    assert episode.actions is not None and episode.initial_qpos is not None
     assert episode.actions.tolist() == [[0.0, 2.0], [-1.5, 2.0], [-3.0, 2.0]]
     assert episode.executed_actions.tolist() == [[0.0, 1.0], [-1.0, 1.0], [-1.0, 1.0]]
-    assert episode.is_terminated
-    assert not episode.is_truncated
-    assert episode.initial_qpos is not None
+    assert episode.is_terminated and not episode.is_truncated
     assert episode.initial_qpos.tolist() == [0.0]
     assert demos.episodes[0].is_truncated
-
-
-def test_metadata_names_the_env_and_the_expert(toy_env: MakeEnv) -> None:
-    env = toy_env(2)
-    demos = record_demonstrations(env, _expert, 2, {"policy": "toy", "seed": 7})
-    assert demos.metadata.task == "Toy-v0"
-    assert demos.metadata.env_fingerprint == env.spec.fingerprint
-    assert demos.metadata.provenance["seed"] == 7
-
-
-def test_progress_is_told_after_every_wave(toy_env: MakeEnv) -> None:
-    calls: list[tuple[int, int]] = []
-    record_demonstrations(toy_env(2), _expert, 5, {}, lambda *counts: calls.append(counts))
-    assert calls == [(2, 5), (4, 5), (5, 5)]
+    assert demos.metadata == DemoMetadata("Toy-v0", env.spec.fingerprint, provenance)
 
 
 def test_an_env_without_start_states_is_recorded_without_them(toy_env: MakeEnv) -> None:

@@ -92,11 +92,13 @@ class Demonstrations:
             wrong = f"unknown tensors {unknown}" if unknown else f"no tensor {sorted(missing)}"
             raise DataError(f"{source}: {wrong}; demonstrations have {', '.join(FIELDS)}")
         arrays = {name: np.asarray(tensor) for name, tensor in tensors.items()}
+        if scalars := sorted(name for name, array in arrays.items() if array.ndim == 0):
+            raise DataError(f"{source}: {', '.join(scalars)} is a single number, expected rows")
         given = arrays.pop("episode_lengths")
         # In Python integers: others wrap round on hostile lengths.
         is_plain = given.ndim == 1 and given.dtype.kind in "iu"
         lengths = given.tolist() if is_plain else [-1]
-        num_steps = len(arrays["executed_actions"]) if arrays["executed_actions"].ndim else 0
+        num_steps = len(arrays["executed_actions"])
         if sum(lengths) != num_steps or min(lengths, default=0) < 0:
             raise DataError(
                 f"{source}: episode_lengths add up to {sum(lengths)}, but there are {num_steps} "
@@ -110,7 +112,7 @@ class Demonstrations:
                 continue
             extra = int(name == "observations" and has_finals)
             expected = num_steps + extra * len(lengths)
-            if array.ndim == 0 or len(array) != expected:
+            if len(array) != expected:
                 raise DataError(
                     f"{source}: {name} has shape {array.shape}, expected {expected} rows "
                     f"({len(lengths)} episodes, {num_steps} steps)"

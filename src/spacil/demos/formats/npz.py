@@ -69,8 +69,6 @@ def flat_arrays(found: Mapping[str, NDArray[Any]], others: Iterable[str], path: 
         field = NAMES[name]
         if field in arrays:
             raise DataError(f"{path}: two arrays mean {field}, one of them '{name}'; keep one")
-        if array.ndim == 0:
-            raise DataError(f"{path}: {name} is a single number, expected one row per step")
         arrays[field] = array
     # Alone, `actions` are those that were executed; beside executed_actions they are the raw ones.
     if "actions" in arrays and "executed_actions" not in arrays:
@@ -121,14 +119,11 @@ def _complete_observations(arrays: Arrays, ends: NDArray[Any], path: Path) -> No
     states, following = arrays["observations"], arrays.pop("next_observations")
     if len(states) == len(arrays["executed_actions"]) + len(ends):
         return  # the final ones are there already
-    if following.shape != states.shape:
-        raise DataError(
-            f"{path}: next_observations have shape {following.shape}, observations {states.shape}"
-        )
     is_within = np.ones(len(states), bool)
     is_within[ends[ends > 0] - 1] = False
     rows = np.flatnonzero(is_within)
-    if not np.array_equal(states[rows + 1], following[rows], equal_nan=True):
+    is_fit = following.shape == states.shape
+    if not (is_fit and np.array_equal(states[rows + 1], following[rows], equal_nan=True)):
         raise DataError(
             f"{path}: next_observations are not the observations that follow: the steps are out "
             "of order, or one of the two is damaged; if the observations are right, remove "
