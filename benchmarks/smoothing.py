@@ -30,7 +30,7 @@ from spacil.envs.vector_env import ResetSeeds
 from spacil.learning.dagger import SmoothingLearner
 from spacil.learning.learner import Metrics
 from spacil.learning.loop import train
-from spacil.learning.smoothing_comparison import Contender, all_filters, compare
+from spacil.learning.smoothing_comparison import FILTERS, Contender, compare
 from spacil.policies.open import open_policy
 
 KEPT_OF_ROUNDS = (
@@ -67,7 +67,7 @@ def run(
             learner.profile.random_return,
             seed,
             episodes,
-            all_filters() if has_filters else {},
+            FILTERS if has_filters else {},
         )
         env.close()
     return {

@@ -45,8 +45,7 @@ from spacil.learning.search_start import (
     weight_scale,
 )
 from spacil.learning.searches import Smoothest, WeightSearches, measure_action_change, measure_j
-from spacil.learning.selection import Constraint
-from spacil.learning.weight_search import LAWS, WeightSearch
+from spacil.learning.weight_search import LAWS, Constraint, WeightSearch
 from spacil.measuring.evaluate import Best, Evaluation, evaluate
 from spacil.measuring.frames import mean_j
 from spacil.nets.policy import GaussianPolicy

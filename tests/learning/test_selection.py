@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from spacil.learning.selection import RANKS, Constraint, select
+from spacil.learning.weight_search import RANKS, Constraint, select
 from spacil.measuring.evaluate import Best
 
 

@@ -10,7 +10,6 @@ import torch
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_user_settings
 from spacil.demos.common_frame import CommonFrame
-from spacil.learning.selection import select
 from spacil.learning.smoothing_goal import (
     ReturnGoal,
     ScoreGoal,
@@ -19,6 +18,7 @@ from spacil.learning.smoothing_goal import (
     verdict,
 )
 from spacil.learning.teacher import TeacherProfile
+from spacil.learning.weight_search import select
 from spacil.measuring.imitation_score import DemonstratedStates
 
 BY_SCORE = ScoreGoal(threshold=0.1, target_j=1.0, target_change=1.0)

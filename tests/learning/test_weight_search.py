@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from spacil.learning.selection import Constraint
 from spacil.learning.weight_search import (
     LAWS,
     SLOWEST,
     TOLERANCE,
+    Constraint,
     Law,
     ScoreSearch,
     TargetSearch,

@@ -37,7 +37,6 @@ from spacil.learning.learner import (
     make_run_env,
 )
 from spacil.learning.regression import LabelledRows, Regression
-from spacil.learning.selection import select
 from spacil.learning.smoothing_goal import (
     PenaltySearches,
     ReturnGoal,
@@ -46,6 +45,7 @@ from spacil.learning.smoothing_goal import (
     first_weights,
 )
 from spacil.learning.teacher import profile_of
+from spacil.learning.weight_search import select
 from spacil.measuring.evaluate import Best, Evaluation
 from spacil.measuring.frames import frame_of_run
 from spacil.nets.policy import EmaPolicy, GaussianPolicy
@@ -178,9 +178,21 @@ class SmoothingLearner:
     def _register_state(self) -> None:
         """Name all that the next round depends on; `policy` is what is handed out."""
         state = self.state = State()
-        state.register_tensors(
-            "labelled", lambda: vars(self.visited), self._load_visited, grows=True
-        )
+
+        def load_visited(saved: Mapping[str, Tensor]) -> None:
+            if len({len(tensor) for tensor in saved.values()}) > 1:
+                raise StorageError("the labelled states in the checkpoint have unequal lengths")
+            states, labels = saved["states"][:NUM_COMPARED], saved["labels"][:NUM_COMPARED]
+            answers = self.teacher.act(states).float() if len(states) else labels
+            if not torch.allclose(answers, labels, rtol=1e-3, atol=1e-4):
+                raise ConfigError(
+                    f"cannot resume with another teacher: {self.teacher.name} does not answer as "
+                    "that of the run; name that one, or start a new run"
+                )
+            visited = {name: tensor.clone() for name, tensor in saved.items()}
+            self.visited = VisitedStates(**visited)
+
+        state.register_tensors("labelled", lambda: vars(self.visited), load_visited, grows=True)
         state.register("policy", self.policy)
         state.register("student", self.student)
         state.register("kept", self.ema.policy)
@@ -199,18 +211,6 @@ class SmoothingLearner:
         state.register_record("latest", self, StudentEvaluation, optional=True)
         for policy in (self.policy, self.student, self.ema.policy):
             state.after_restore(policy.normalizer.refresh)
-
-    def _load_visited(self, saved: Mapping[str, Tensor]) -> None:
-        if len({len(tensor) for tensor in saved.values()}) > 1:
-            raise StorageError("the labelled states in the checkpoint have unequal lengths")
-        states, labels = saved["states"][:NUM_COMPARED], saved["labels"][:NUM_COMPARED]
-        answers = self.teacher.act(states).float() if len(states) else labels
-        if not torch.allclose(answers, labels, rtol=1e-3, atol=1e-4):
-            raise ConfigError(
-                f"cannot resume with another teacher: {self.teacher.name} does not answer as that "
-                "of the run; name that one, or start a new run"
-            )
-        self.visited = VisitedStates(**{name: tensor.clone() for name, tensor in saved.items()})
 
     @property
     def is_done(self) -> bool:

@@ -13,7 +13,7 @@ from spacil.config.train_config import TrainConfig
 from spacil.engine.device import torch_threads
 from spacil.errors import DivergedError, RetryableError
 from spacil.learning.learner import Learner, Metrics
-from spacil.learning.selection import RANKS, select
+from spacil.learning.weight_search import RANKS, select
 from spacil.measuring.evaluate import Best, evaluate, evaluation_of, play_mean_actions
 
 

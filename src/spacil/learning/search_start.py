@@ -17,8 +17,7 @@ from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.vector_env import EnvSpec, VectorEnv
 from spacil.errors import ConfigError
 from spacil.learning.cloning import Cloner, clone, cloning_config
-from spacil.learning.selection import Constraint
-from spacil.learning.weight_search import ScoreSearch
+from spacil.learning.weight_search import Constraint, ScoreSearch
 from spacil.measuring.evaluate import evaluate
 from spacil.measuring.frames import mean_j
 from spacil.measuring.imitation_score import score_threshold

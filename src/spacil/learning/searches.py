@@ -29,8 +29,15 @@ from spacil.learning.search_start import (
     start_score_search,
     wanted_value,
 )
-from spacil.learning.selection import Constraint, select
-from spacil.learning.weight_search import LAWS, Law, ScoreSearch, TargetSearch, WeightSearch
+from spacil.learning.weight_search import (
+    LAWS,
+    Constraint,
+    Law,
+    ScoreSearch,
+    TargetSearch,
+    WeightSearch,
+    select,
+)
 from spacil.measuring.evaluate import Best, Evaluation
 from spacil.measuring.frames import mean_j
 from spacil.nets.policy import GaussianPolicy

@@ -39,6 +39,14 @@ LEAST_DISTURBED_SHARE = 0.9
 
 Filter = Callable[[Actor], Actor]
 
+FILTERS: Mapping[str, Filter] = {
+    f"moving average {strength:g}": partial(with_moving_average, strength=strength)
+    for strength in AVERAGE_STRENGTHS
+} | {
+    f"low-pass {cutoff:g} of Nyquist": partial(with_low_pass, cutoff=cutoff)
+    for cutoff in LOW_PASS_CUTOFFS
+}
+
 
 @dataclass(frozen=True)
 class Condition:
@@ -179,21 +187,10 @@ def compare(
         smooth=contender("smooth policy", acts_smoothly, after, smooth_j, None),
         filters=tuple(
             contender(f"teacher, {name}", acts, played(partial(wrap, acts)), None, wrap)
-            for name, wrap in (all_filters() if filters is None else filters).items()
+            for name, wrap in (FILTERS if filters is None else filters).items()
         ),
     )
     return table, Traces(before[0], after[0])
-
-
-def all_filters() -> Mapping[str, Filter]:
-    averages: dict[str, Filter] = {
-        f"moving average {strength:g}": partial(with_moving_average, strength=strength)
-        for strength in AVERAGE_STRENGTHS
-    }
-    return averages | {
-        f"low-pass {cutoff:g} of Nyquist": partial(with_low_pass, cutoff=cutoff)
-        for cutoff in LOW_PASS_CUTOFFS
-    }
 
 
 def _clipped(policy: Policy, spec: EnvSpec) -> Actor:
