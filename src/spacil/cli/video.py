@@ -11,7 +11,7 @@ import tyro
 
 from spacil.cli.arguments import Output
 from spacil.cli.output import identity, print_table, show
-from spacil.errors import ConfigError, StorageError
+from spacil.errors import ConfigError
 
 if TYPE_CHECKING:
     from spacil.film.render import Film
@@ -51,16 +51,15 @@ def run(parsed: Arguments) -> int:
     from PIL import Image
 
     from spacil import storage
+    from spacil.film.render import check_target
     from spacil.film.video import make_video
 
     size = re.fullmatch(r"(\d{1,5})x(\d{1,5})", parsed.size)
     if size is None:
         raise ConfigError(f"--size is {parsed.size!r}, expected WIDTHxHEIGHT, e.g. 320x240")
     still = parsed.still
-    if still is not None and still.suffix.lower() != ".png":
-        raise ConfigError(f"{still}: expected a file name that ends in .png")
-    if still is not None and not still.absolute().parent.is_dir():
-        raise StorageError(f"cannot write {str(still)!r}: create its folder first")
+    if still is not None:
+        check_target(still, (".png",))
     film = make_video(
         parsed.sources,
         parsed.out,
@@ -86,11 +85,11 @@ def run(parsed: Arguments) -> int:
             "smoothness_j": panel.smoothness_j,
             "action_fluctuation": panel.action_change,
         }
-        for panel in film.recording.panels
+        for panel in film.panels
     ]
     document = identity(task=task, seed=parsed.seed) | {
         "video": str(parsed.out),
-        "num_frames": len(film.moments),
+        "num_frames": film.num_frames,
         "frames_per_second": float(film.rate),
         "size": asdict(film.frame_size),
         "common_frame": None if frame is None else frame.source,
@@ -120,7 +119,7 @@ def _print(film: "Film", panels: list[dict[str, Any]], parsed: Arguments) -> Non
     print_table([*columns], [[panel[key] for key in columns.values()] for panel in panels])
     size = film.frame_size
     print(
-        f"video: {parsed.out} ({len(film.moments) / film.rate:.1f} s, {size.width}x{size.height}, "
+        f"video: {parsed.out} ({film.num_frames / film.rate:.1f} s, {size.width}x{size.height}, "
         f"{float(film.rate):.4g} frames per second)"
     )
     if parsed.still is not None:

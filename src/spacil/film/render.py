@@ -19,7 +19,7 @@ from PIL import Image, ImageDraw, ImageFont
 from spacil import storage
 from spacil.errors import ConfigError, StorageError
 from spacil.film.draw import Size, draw
-from spacil.film.record import Recording
+from spacil.film.record import Panel, Recording
 
 Picture = NDArray[np.uint8]
 """One picture [H, W, 3]"""
@@ -105,6 +105,15 @@ class Film:
             lambda num_drawn: on_frame(num_drawn, len(poses)),
         )
 
+    @property
+    def panels(self) -> tuple[Panel, ...]:
+        """The policies and the numbers of what is shown."""
+        return self.recording.panels
+
+    @property
+    def num_frames(self) -> int:
+        return len(self.moments)
+
     def frames(self, first: int = 0) -> Iterator[Picture]:
         """Yield the frames [H, W, 3] from number `first` on."""
         before: tuple[Moment, Picture] | None = None
@@ -133,7 +142,7 @@ class Film:
         return np.asarray(canvas)
 
     def _draw_panel(self, canvas: Image.Image, i: int, picture: Picture, moment: Moment) -> None:
-        panel, colour = self.recording.panels[i], COLOURS[i % len(COLOURS)]
+        panel, colour = self.panels[i], COLOURS[i % len(COLOURS)]
         left, clip = i * (self._size.width + _MARGIN), panel.clips[moment.episode]
         is_over = moment.step >= len(clip) and clip.is_whole
         scene = Image.fromarray(np.ascontiguousarray(picture))
@@ -234,10 +243,10 @@ def _font(size: int) -> ImageFont.FreeTypeFont:
     return ImageFont.truetype(str(folder / "DejaVuSans.ttf"), size)
 
 
-def check_target(path: Path) -> None:
+def check_target(path: Path, endings: tuple[str, ...] = (".mp4", ".gif")) -> None:
     """Refuse what cannot be written, and mp4 without ffmpeg, before anything is drawn."""
-    if path.suffix.lower() not in (".mp4", ".gif"):
-        raise ConfigError(f"{path}: expected a file name that ends in .mp4 or .gif")
+    if path.suffix.lower() not in endings:
+        raise ConfigError(f"{path}: expected a file name that ends in {' or '.join(endings)}")
     if not path.absolute().parent.is_dir():
         raise StorageError(f"cannot write {str(path)!r}: create its folder first")
     if path.suffix.lower() == ".mp4":

@@ -48,24 +48,17 @@ def from_module(module: nn.Module) -> Policy:
 def from_callable(function: Callable[..., object]) -> Policy:
     """A function from states [B, S] to actions [B, A], float32 numpy arrays."""
     name = getattr(function, "__name__", type(function).__name__)
-
-    def act(states: Tensor) -> object:
-        return _as_tensor(function(states.detach().numpy().astype(np.float32)))
-
-    return Policy(name, "callable", guarded(act, name), has_gradients=False)
+    act = guarded(lambda states: _answer(function, states.to(torch.float32, copy=True)), name)
+    return Policy(name, "callable", act, has_gradients=False)
 
 
 def from_onnx(path: Path) -> Policy:
     """An ONNX file with one input, the raw observations, and one output, the actions."""
     opened = read_onnx(path, torch.get_num_threads())
-
-    def act(states: Tensor) -> object:
-        return _as_tensor(opened.act(states.detach().numpy()))
-
     return Policy(
         name=str(path),
         kind="onnx",
-        mean=guarded(act, str(path)),
+        mean=guarded(lambda states: _answer(opened.act, states), str(path)),
         num_states=opened.num_states,
         num_actions=opened.num_actions,
         has_gradients=False,
@@ -207,8 +200,9 @@ def _frozen_copy(module: nn.Module, name: str) -> nn.Module:
     return frozen.cpu().eval().requires_grad_(False)
 
 
-def _as_tensor(actions: object) -> object:
+def _answer(function: Callable[..., object], states: Tensor) -> object:
     """A numeric array as a tensor of its precision; anything else unchanged, to be refused."""
+    actions = function(states.detach().numpy())
     array: NDArray[Any] = np.asarray(actions.detach() if isinstance(actions, Tensor) else actions)
     if array.dtype.kind not in "fiu":
         return actions
