@@ -82,33 +82,28 @@ def test_zero_steps_leave_the_parameters_alone() -> None:
     assert all(torch.equal(a, b) for a, b in zip(before, net.parameters(), strict=True))
 
 
-def report_of(numbers: dict[str, float], num_agent: int, num_expert: int) -> DiscriminatorReport:
-    measured = {name: torch.tensor(value) for name, value in numbers.items()}
-    net = Discriminator(3, 2, (4,))
-    return adversary.report(
-        net, measured | {"is_finite": torch.tensor(True)}, num_agent, num_expert
-    )
-
-
-def test_full_separation_is_reported_as_saturated() -> None:
-    def report(largest: float, acc_agent: float, agent_loss: float = 0.5) -> DiscriminatorReport:
-        accuracies = {"acc_agent": acc_agent, "acc_expert": 1.0, "max_abs_logit": largest}
-        return report_of({"agent": agent_loss, "expert": 0.001, **accuracies}, 2, 1)
-
-    assert report(3.0, 1.0).is_saturated and report(3.0, 1.0).disc_acc == 1
-    assert report(60.0, 0.5).is_saturated and report(60.0, 0.5).disc_acc == pytest.approx(2 / 3)
-    assert not report(3.0, 0.5).is_saturated
-    # One pair is on the wrong side, by next to nothing: of the reward as little is left.
-    assert report(12.0, 0.5, agent_loss=0.008).is_saturated
-    assert not report(12.0, 0.5, agent_loss=0.04).is_saturated
-
-
-def test_a_mean_that_was_rounded_still_counts_as_full_separation() -> None:
-    numbers = {"acc_agent": 1 - 2**-24, "acc_expert": 1.0, "max_abs_logit": 3.0}
-    numbers |= {"agent": 0.1, "expert": 0.1}
-    assert report_of(numbers, 50_000, 1).is_saturated
-    numbers["acc_agent"] = 1 - 1 / 50_000  # one pair of many on the wrong side
-    assert not report_of(numbers, 50_000, 1).is_saturated
+@pytest.mark.parametrize(
+    ("largest", "acc_agent", "agent_loss", "num_agent", "is_saturated"),
+    [
+        (3.0, 1.0, 0.5, 2, True),
+        (60.0, 0.5, 0.5, 2, True),
+        (3.0, 0.5, 0.5, 2, False),
+        (12.0, 0.5, 0.008, 2, True),  # one pair is wrong by next to nothing: as little is left
+        (12.0, 0.5, 0.04, 2, False),
+        (3.0, 1 - 2**-24, 0.1, 50_000, True),  # a mean that was rounded
+        (3.0, 1 - 1 / 50_000, 0.1, 50_000, False),
+    ],
+)
+def test_full_separation_is_reported_as_saturated(
+    largest: float, acc_agent: float, agent_loss: float, num_agent: int, is_saturated: bool
+) -> None:
+    numbers = {"agent": agent_loss, "expert": 0.001, "acc_agent": acc_agent, "acc_expert": 1.0}
+    measured = {k: torch.tensor(v) for k, v in (numbers | {"max_abs_logit": largest}).items()}
+    measured["is_finite"] = torch.tensor(True)
+    report = adversary.report(Discriminator(3, 2, (4,)), measured, num_agent, 1)
+    assert report.is_saturated == is_saturated
+    right = acc_agent * num_agent + 1
+    assert report.disc_acc == pytest.approx(right / (num_agent + 1))
 
 
 def test_a_penalty_is_a_summand_of_its_own_and_none_without_one() -> None:
