@@ -118,7 +118,7 @@ def test_the_page_on_own_envs_works_from_top_to_bottom(
 
 def run_python_of_the_page(workplace: Path) -> None:
     """Its blocks after the env itself, cut to one iteration."""
-    _, by_name, as_object = PYTHON.findall((ROOT / "docs" / "own_env.md").read_text())
+    _, by_name, as_object, _ = PYTHON.findall((ROOT / "docs" / "own_env.md").read_text())
     small = ", num_envs=4, steps_per_iteration=80, evaluation_steps=80)\n"
     names: dict[str, Any] = {}
     for block in (by_name, as_object):
@@ -128,7 +128,8 @@ def run_python_of_the_page(workplace: Path) -> None:
         )
         exec(compile(shorter, "docs/own_env.md", "exec"), names)
     assert names["action"].shape == (1,)
-    assert json.loads((workplace / "runs/cart-python/inputs.json").read_text())["env_is_named"]
+    run = json.loads((workplace / "runs/cart-python/run.json").read_text())
+    assert run["inputs"]["env_is_named"]
 
 
 @pytest.mark.parametrize(
