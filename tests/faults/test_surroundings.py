@@ -205,12 +205,12 @@ def test_half_an_iteration_is_not_saved_as_a_whole_one(tmp_path: Path) -> None:
     agent.learn(iterations=1)
     agent.save(tmp_path / "agent")
     learner: Any = agent._learner
-    step, learner.sync_acting_policy = learner.sync_acting_policy, lambda: 1 / 0
+    step, learner.sync_rollout_policy = learner.sync_rollout_policy, lambda: 1 / 0
     with pytest.raises(ZeroDivisionError, match="division"):
         agent.learn(iterations=1)
     with pytest.raises(StorageError, match=r"iteration 2 .*was cut short, and half an iteration"):
         agent.save(tmp_path / "agent")
-    learner.sync_acting_policy = step
+    learner.sync_rollout_policy = step
     again = TRPO.load(tmp_path / "agent")
     again.learn(iterations=1)
     again.save(tmp_path / "agent")

@@ -173,7 +173,7 @@ def test_failing_line_searches_warn_after_20_and_end_the_run_after_100(
     assert in_a_row == 100
     # Parameters that were restored a hundred times are still the same, bit for bit.
     last = last_checkpoint(tmp_path / "run")
-    earlier = checkpoint.read(tmp_path / "run" / "checkpoints" / f"iter-{last.iteration - 50:06d}")
+    earlier = checkpoint.read(last.path.with_name(checkpoint.file_name(last.iteration - 50)))
     for name, tensor in last.tensors.items():
         assert torch.equal(tensor, earlier.tensors[name]) or not name.startswith("policy.mean_net")
 

@@ -102,9 +102,10 @@ def test_a_cost_that_does_not_fit_its_settings_is_refused_in_words(
     found = checkpoint.best(tmp_path / "saved" / "checkpoints")
     assert found is not None
     document = {**found.document, "config": {**found.document["config"], **changes}}
-    folder = checkpoint.write(tmp_path / "changed", found.iteration, found.tensors, document, {})
+    state = found.state._replace(document=document)
+    file = checkpoint.write(tmp_path / "changed", found.iteration, state)
     with pytest.raises(DataError, match=words):
-        library.measure_smoothness(folder, episodes=1)
+        library.measure_smoothness(file, episodes=1)
 
 
 def test_demonstrations_of_executed_actions_alone_give_the_same_run(tiny: Tiny) -> None:
