@@ -14,7 +14,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends libegl1 \
 WORKDIR /src
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY src ./src
-RUN pip install --no-cache-dir -c constraints.txt '.[export,hdf5,video]' \
+RUN pip install --no-cache-dir -c constraints.txt '.[export,hdf5,report,video]' \
     && useradd --create-home spacil \
     && install -d -o spacil /app
 

@@ -5,7 +5,9 @@ demonstrations, env and counter are compared first.
 """
 
 import contextlib
+import itertools
 import logging
+import math
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -121,7 +123,20 @@ def run_document(learner: Learner) -> dict[str, Any]:
 
 
 def saved_config(found: checkpoint.Checkpoint) -> TrainConfig:
-    """The settings a checkpoint was written under."""
+    """Read the settings a checkpoint was written under.
+
+    Sizes beyond what it holds are refused before any network takes memory for them.
+    """
+    num_held = sum(tensor.numel() for tensor in found.tensors.values())
+    for name, value in found.settings.items():
+        sizes = value if name.endswith("_hidden") else [value] if name == "num_envs" else []
+        if not isinstance(sizes, list) or not all(type(size) is int for size in sizes):
+            continue  # whoever reads the settings refuses it
+        if sum(map(math.prod, itertools.pairwise([1, *sizes, 1]))) > 2 * num_held:
+            raise StorageError(
+                f"checkpoint {found.iteration}: {name} {shown(value)} needs more numbers than the "
+                "checkpoint holds"
+            )
     return config_of(found.settings, found.path)
 
 
