@@ -123,6 +123,9 @@ def build_policy(
         if num_needed > sum(tensor.numel() for tensor in tensors.values()):
             raise ValueError(f"sizes {sizes} need more numbers than the file holds")
         policy = GaussianPolicy(num_states, [0.0] * num_actions, [0.0] * num_actions, hidden)
+        for name, tensor in policy.state_dict().items():  # `load_state_dict` casts silently
+            if name in tensors and tensors[name].dtype != tensor.dtype:
+                raise ValueError(f"{name} is {tensors[name].dtype}, expected {tensor.dtype}")
         policy.load_state_dict(dict(tensors))
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise DataError(
