@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -106,18 +107,22 @@ class RayEngine:
             "num_gpus": int(options.device == "cuda"),
             "max_retries": 0,
         }
-        self._tasks: dict[PlannedRun, Any] = {}
+        self._tasks: dict[PlannedRun, tuple[Any, str]] = {}
+        """Task of each run, and the node it was meant for"""
         self._lost: dict[PlannedRun, float] = {}
         """Runs whose process was lost, and when"""
-        self._num_slots, self._next_look = 0, 0.0
+        self._slots: dict[str, int] = {}
+        """Runs that each living node can take"""
+        self._next_look = 0.0
 
     @property
     def capacity(self) -> int:
         """Runs at a time on the nodes that are alive."""
         if time.monotonic() >= self._next_look:
-            self._num_slots = sum(self._slots_of(node) for node in self._living_nodes())
+            self._slots = {node["NodeID"]: self._slots_of(node) for node in self._living_nodes()}
             self._next_look = time.monotonic() + _LOOK_SECONDS
-        return min(self._num_slots, self.options.jobs or self._num_slots)
+        num_slots = sum(self._slots.values())
+        return min(num_slots, self.options.jobs or num_slots)
 
     @property
     def active(self) -> list[PlannedRun]:
@@ -125,17 +130,27 @@ class RayEngine:
 
     def start(self, run: PlannedRun) -> None:
         self._lost.pop(run, None)
-        task = self._ray.remote(_run_process).options(**self._asks)
+        # Soft: where that node is gone by now, Ray takes another.
+        taken = Counter(node for _, node in self._tasks.values())
+        node = max(self._slots, key=lambda node: self._slots[node] - taken[node])
+        strategies = self._ray.util.scheduling_strategies
+        place = strategies.NodeAffinitySchedulingStrategy(node, soft=True)
+        task = self._ray.remote(_run_process).options(**self._asks, scheduling_strategy=place)
         words = job_words(self.sweep, run, self.options)
         log, threads = str(self.sweep.log(run)), self.options.threads_per_job
-        self._tasks[run] = task.remote(words, log, threads, str(Path.cwd()))
+        self._tasks[run] = task.remote(words, log, threads, str(Path.cwd())), node
 
     def ended(self) -> list[tuple[PlannedRun, Ending]]:
-        over = []
-        for run, task in list(self._tasks.items()):
+        over, _ = [], self.capacity  # which looks at the nodes
+        for run, (task, node) in list(self._tasks.items()):
             if self._ray.wait([task], timeout=0)[0]:
-                del self._tasks[run]
                 over.append((run, self._ending(run, task)))
+            elif node not in self._slots:
+                # Of a frozen node Ray says that it is dead; its tasks never end.
+                self._lost[run] = time.monotonic()
+                over.append((run, Ending(None, "lost: its node is gone")))
+        for run, _ in over:
+            del self._tasks[run]
         return over
 
     def takes_over(self, run: PlannedRun) -> bool:
@@ -148,7 +163,7 @@ class RayEngine:
 
     def stop(self, signal_number: int) -> None:
         """Ask every process to save and stop, and wait until each has, or is lost."""
-        for task in self._tasks.values():
+        for task, _ in self._tasks.values():
             self._ray.cancel(task, force=False)
         while self._tasks:
             self.ended()
