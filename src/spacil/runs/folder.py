@@ -31,7 +31,7 @@ from spacil.errors import ConfigError, RunDirError, SpacilError, StorageError
 from spacil.plain_text import shown
 from spacil.runs import checkpoint
 from spacil.runs.facts import RUN_FILE, RunFacts, RunInputs, Status, new_facts, read_run, write_run
-from spacil.runs.lock import LOCK, FolderLock, TakenOverError, owner_of
+from spacil.runs.lock import LOCK, FolderLock, owner_of
 from spacil.runs.run_log import RUN_LOG
 
 DEFAULT_ROOT = Path("runs")
@@ -119,7 +119,7 @@ class RunDir:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        is_ours = self._lock.is_held and not isinstance(error, TakenOverError)
+        is_ours = self._lock.is_held and self._lock.is_in_place
         try:
             if error is not None and self._has_begun and is_ours and self.facts.status == "running":
                 status: Status = "failed" if isinstance(error, Exception) else "interrupted"

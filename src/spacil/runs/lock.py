@@ -21,7 +21,7 @@ class FolderLock:
     """Holds a folder until `release`; refused while another process holds it.
 
     A lock in the kernel, which ends with its process, on a file that names the process. `seize`
-    removes that file, and whoever held the folder by it finds that out before it writes anything.
+    replaces that file, and whoever held the folder by it finds that out before it writes anything.
     """
 
     def __init__(self, path: Path) -> None:
@@ -43,11 +43,9 @@ class FolderLock:
 
     def claim(self) -> None:
         """Record which process holds the folder."""
-        started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        words = f"process {os.getpid()} on {socket.gethostname()}, started {started}\n"
         with storage.os_errors_as(RunDirError, "lock", self._path):
             os.ftruncate(self._descriptor, 0)
-            os.pwrite(self._descriptor, words.encode(), 0)
+            os.pwrite(self._descriptor, _this_process(), 0)
 
     @property
     def is_held(self) -> bool:
@@ -105,8 +103,12 @@ os.register_at_fork(after_in_child=_release_in_child)
 
 def seize(path: Path) -> None:
     """Take a folder from a process that is lost: should it go on, it writes nothing more there."""
-    with storage.os_errors_as(RunDirError, "take over", path / LOCK):
-        (path / LOCK).unlink(missing_ok=True)
+    storage.replace_file(path / LOCK, _this_process())
+
+
+def _this_process() -> bytes:
+    started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return f"process {os.getpid()} on {socket.gethostname()}, started {started}\n".encode()
 
 
 def owner_of(path: Path) -> str:
