@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from pictures import CURVE_COLOURS, CURVE_SIZE, RUN_CURVE_SIZE, assert_drawn
 
 import spacil
+from spacil.comparison import figures as figures_room
 from spacil.comparison.pictures import (
     MAX_ACTIONS_DRAWN,
     draw_demonstrations,
@@ -26,7 +27,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, Figure]:
     def keep(figure: Figure, path: Path, dpi: int) -> None:
         figures[path.name] = figure
 
-    monkeypatch.setattr("spacil.comparison.figures.save_figure", keep)
+    monkeypatch.setattr(figures_room, "save_figure", keep)
     return figures
 
 

@@ -10,6 +10,7 @@ from pictures import assert_drawn
 
 import figure
 from figure import looks_in
+from spacil.comparison import figures as figures_room
 
 
 def panel(**changes: Any) -> dict[str, Any]:
@@ -39,9 +40,7 @@ def test_the_same_panels_give_the_same_file(tmp_path: Path) -> None:
 def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
     """Those that were drawn, instead of their files."""
     kept: list[Figure] = []
-    monkeypatch.setattr(
-        "spacil.comparison.figures.save_figure", lambda figure, path, dpi: kept.append(figure)
-    )
+    monkeypatch.setattr(figures_room, "save_figure", lambda fig, path, dpi: kept.append(fig))
     return kept
 
 
