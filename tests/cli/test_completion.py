@@ -1,6 +1,7 @@
 """`spacil completion`: what the shell offers is what the verbs take."""
 
 import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,8 @@ Spacil = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def script() -> str:
-    done = subprocess.run(["spacil", "completion", "bash"], capture_output=True, text=True)
+    command = [sys.executable, "-m", "spacil", "completion", "bash"]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
