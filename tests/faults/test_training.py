@@ -86,9 +86,7 @@ def test_a_diverging_discriminator_ends_the_run_and_the_last_checkpoint_is_intac
     assert "--discriminator-learning-rate" in failed.err
     last = last_checkpoint(tmp_path / "run")
     assert 0 < last.iteration < 20
-    first_step = 200 * last.iteration + 1
-    batch = f"(batch: env steps {first_step:,} to {first_step + 199:,})"
-    assert f"in iteration {last.iteration + 1} {batch}: " in failed.err
+    assert f"in iteration {last.iteration + 1}: " in failed.err
     # The same command fails the same way, from the same state: nothing got lost or worse.
     again = train("gail", "--run-dir", tmp_path / "run", "--resume", **settings)
     assert again.code == 70

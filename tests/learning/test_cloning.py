@@ -54,7 +54,7 @@ def settings(**changes: Any) -> TrainConfig:
 def epochs_of(cloner: Cloner) -> list[dict[str, Any]]:
     rows = []
     while not cloner.is_done:
-        rows.append(cloner.run_epoch())
+        rows.append(cloner.iterate())
     return rows
 
 
@@ -140,12 +140,12 @@ def test_the_own_frame_is_the_common_one() -> None:
 
 def test_so_many_steps_are_taken_however_few_pairs_and_the_best_policy_is_handed_out() -> None:
     cloner = Cloner(settings(clone_learning_rate=0.3), SPEC, linear_demos(2, length=20))
-    policy = cloner.run_steps(330)
-    assert int(cloner.optimizer.num_steps) == 330
+    policy = cloner.run(330)
+    assert int(cloner.regression.optimizer.num_steps) == 330
     assert cloner.counters.iteration == 4  # the held-out loss after 100, 200, 300 and all steps
     assert heldout_error(cloner, policy) == pytest.approx(cloner.counters.chosen_loss, rel=1e-4)
     alone = Cloner(settings(), SPEC, linear_demos(1))
-    policy = alone.run_steps(5)
+    policy = alone.run(5)
     for kept, last in zip(policy.parameters(), alone.student.parameters(), strict=True):
         assert torch.equal(kept, last)
 

@@ -8,8 +8,8 @@ import torch
 from spacil.errors import DivergedError
 from spacil.learning.adversary import DiscriminatorReport
 from spacil.learning.learner import (
-    Counters,
     OpenEpisodes,
+    UpdateCounters,
     cost_metrics,
     policy_metrics,
 )
@@ -60,7 +60,7 @@ def test_an_episode_that_began_with_a_part_of_its_time_gone_has_no_part_in_the_m
 
 
 def test_a_hundred_refused_steps_in_a_row_are_borne_and_one_more_is_not() -> None:
-    counters = Counters()
+    counters = UpdateCounters()
     warned = [policy_metrics(counters, REFUSED)["warn_line_search"] for _ in range(100)]
     assert warned == [False] * 20 + [True] * 80
     with pytest.raises(DivergedError, match=r"failed 101 times in a row .*no improvement"):
@@ -68,7 +68,7 @@ def test_a_hundred_refused_steps_in_a_row_are_borne_and_one_more_is_not() -> Non
 
 
 def test_an_accepted_step_starts_the_count_anew() -> None:
-    counters = Counters(failed_steps_in_row=100)
+    counters = UpdateCounters(failed_steps_in_row=100)
     metrics = policy_metrics(counters, ACCEPTED)
     assert counters.failed_steps_in_row == 0
     assert metrics["warn_line_search"] is False
@@ -76,7 +76,7 @@ def test_an_accepted_step_starts_the_count_anew() -> None:
 
 
 def test_saturation_is_warned_about_after_twenty_iterations_in_a_row() -> None:
-    counters = Counters()
+    counters = UpdateCounters()
     warned = [cost_metrics(counters, SATURATED)["warn_saturated"] for _ in range(22)]
     assert warned == [False] * 20 + [True] * 2
     assert not cost_metrics(counters, replace(SATURATED, is_saturated=False))["warn_saturated"]

@@ -41,7 +41,7 @@ def test_bounds_of_actions_may_be_open_and_nothing_else() -> None:
 
 
 def test_records_read_back_as_they_were_written() -> None:
-    for record in (Counters(3, 600, 1, 0), Best(-4.5, 2), Best(-4.5, 2, 0.3)):
+    for record in (Counters(3, 600), Best(-4.5, 2), Best(-4.5, 2, 0.3)):
         assert record_from(type(record), dict(vars(record)), "record") == record
     assert record_from(Best, vars(Best(0.5, 2)) | {"average_return": -4}, "best") == Best(-4, 2)
 

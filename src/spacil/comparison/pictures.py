@@ -18,7 +18,8 @@ from spacil.errors import ConfigError
 
 if TYPE_CHECKING:
     from spacil.demos.demonstrations import Demonstrations
-    from spacil.learning.smoothing_comparison import Comparison, Traces
+    from spacil.envs.episodes import Trajectory
+    from spacil.learning.smoothing_comparison import Comparison
 
 RETURN_COLOUR = "#1f6f8b"
 SMOOTHNESS_COLOUR = "#c8553d"
@@ -144,17 +145,17 @@ def _draw_spectrum(axis: Any, frequencies: Any, amplitudes: Any, **look: Any) ->
 
 
 @plain_style()
-def draw_smoothing(table: "Comparison", traces: "Traces", folder: Path) -> list[Path]:
+def draw_smoothing(
+    table: "Comparison", traces: "Mapping[str, Trajectory]", folder: Path
+) -> list[Path]:
     """Two PNG files of `spacil smooth`: the traces with their spectrum, the return of every row."""
     from spacil.smoothness.action_signal import amplitude_spectrum
 
-    num_drawn = min(traces.teacher.actions.shape[1], MAX_ACTIONS_DRAWN // 2)
+    num_drawn = min(traces["teacher"].actions.shape[1], MAX_ACTIONS_DRAWN // 2)
     figure, axes = subplots(num_drawn + 1, 1, figsize=(9, 1.7 * num_drawn + 3), squeeze=False)
     *upper, lower = axes[:, 0]
-    for name, episode, colour in (
-        ("teacher", traces.teacher, SMOOTHNESS_COLOUR),
-        ("smooth policy", traces.smooth, RETURN_COLOUR),
-    ):
+    for name, colour in (("teacher", SMOOTHNESS_COLOUR), ("smooth policy", RETURN_COLOUR)):
+        episode = traces[name]
         start = max(0, (len(episode) - _STEPS_DRAWN) // 2)
         steps = np.arange(start, min(len(episode), start + _STEPS_DRAWN))
         for k, axis in enumerate(upper):

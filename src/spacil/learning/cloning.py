@@ -31,13 +31,19 @@ from spacil.engine.device import resolve_device
 from spacil.envs.episodes import EpisodeTotals
 from spacil.envs.vector_env import EnvSpec, require_dims
 from spacil.errors import DataError
-from spacil.learning.learner import make_eval_env, make_policy, make_run_env
+from spacil.learning.learner import (
+    Counters,
+    Learner,
+    Metrics,
+    make_eval_env,
+    make_policy,
+    make_run_env,
+)
 from spacil.learning.regression import LabelledRows, Regression
 from spacil.measuring.evaluate import Best, Evaluation
 from spacil.measuring.frames import frame_of_run
 from spacil.nets.policy import GaussianPolicy
-from spacil.runs.state import State
-from spacil.seeding import Streams, derived_seed, stream
+from spacil.seeding import derived_seed, stream
 from spacil.smoothness.policy_penalty import discount_weights
 from spacil.smoothness.policy_terms import PenaltyRows, refuse_undiscounted, scaled_terms, terms_at
 
@@ -53,21 +59,19 @@ _logger = logging.getLogger(__name__)
 
 
 @dataclass
-class CloneCounters:
-    """Plain numbers that a resumed run must find again."""
+class CloneCounters(Counters):
+    """An iteration is an epoch or, counted in steps, a measurement of the held-out loss."""
 
-    iteration: int = 0
-    """Epochs done; counted in steps, measurements of the held-out loss"""
-    env_steps: int = 0
-    """Env steps, always 0: every run reports them"""
     chosen_iteration: int = 0
     """Epoch of the policy handed out"""
     chosen_loss: float | None = None
     """Its held-out loss; None before the first epoch, or with nothing held out"""
 
 
-class Cloner:
-    """A student in training, and the best policy it has been."""
+class Cloner(Learner):
+    """A student in training, and `policy`: the best that it has been on episodes held out."""
+
+    counters: CloneCounters
 
     def __init__(self, config: TrainConfig, spec: EnvSpec, demonstrations: Demonstrations) -> None:
         refuse_undiscounted(config.policy_penalty)
@@ -75,10 +79,7 @@ class Cloner:
             raise DataError(f"{demonstrations.source}: no steps to clone")
         sizes = (demonstrations.num_states, demonstrations.num_actions)
         require_dims(demonstrations.source, sizes, (spec.num_states, spec.num_actions), spec.task)
-        self.config = config
-        self.demonstrations = demonstrations
-        self.streams = Streams.from_seed(config.run.seed)
-        self.counters = CloneCounters()
+        super().__init__(config, CloneCounters(), demonstrations)
         self.student = make_policy(spec, config.nets, self.streams.init)
         self.student.normalizer.merge(demonstrations.states)
         self.policy = copy.deepcopy(self.student).requires_grad_(False)
@@ -91,7 +92,7 @@ class Cloner:
             config.bc.clone_minibatch,
             config.penalty_states.penalty_state_fraction,
         )
-        self.optimizer = self.regression.optimizer
+        self.terms = tuple(term for term in config.policy_penalty.terms if term.weight > 0)
         labelled = demonstrated_rows(self.student, demonstrations, config)
         is_heldout = held_out_episodes(
             demonstrations.num_episodes,
@@ -99,18 +100,18 @@ class Cloner:
             stream(config.run.seed, "holdout"),
         )[demonstrations.episode_of_step].to(labelled.lowest.device)
         self.taught, self.heldout = labelled.pick(~is_heldout), labelled.pick(is_heldout)
+        self.state.register("policy", self.policy)
+        self.state.register("student", self.student)
+        self.state.register("optimizer.student", self.regression.optimizer.state)
 
     @property
     def is_done(self) -> bool:
         """All epochs done, or the held-out loss has not improved for too long."""
         epochs_without_improvement = self.counters.iteration - self.counters.chosen_iteration
-        return (
-            self.counters.iteration >= self.config.run.iterations
-            or epochs_without_improvement >= self.config.bc.clone_patience
-        )
+        return super().is_done or epochs_without_improvement >= self.config.bc.clone_patience
 
-    def run_epoch(self) -> dict[str, Any]:
-        """One pass over the taught pairs; returns its metrics."""
+    def iterate(self) -> Metrics:
+        """One epoch: one pass over the taught pairs."""
         started = time.perf_counter()
         terms = terms_at(self.config.policy_penalty, self.counters.iteration)
         num_steps = -(-len(self.taught) // self.config.bc.clone_minibatch)
@@ -129,20 +130,22 @@ class Cloner:
             "seconds_epoch": time.perf_counter() - started,
         }
 
-    def run_steps(self, num_steps: int) -> GaussianPolicy:
-        """So many Adam steps, however few the pairs; returns the best policy, on the CPU.
+    def run(self, num_steps: int = 0) -> GaussianPolicy:
+        """Clone for so many Adam steps, or for all epochs; returns the best policy, on the CPU.
 
         An epoch of 300 pairs is three steps, and forty of them clone nothing.
         """
-        terms = tuple(term for term in self.config.policy_penalty.terms if term.weight > 0)
-        self.regression.fit(
-            self.taught,
-            terms,
-            num_steps,
-            penalty_interval=PENALTY_INTERVAL,
-            check_interval=CHECK_INTERVAL,
-            on_check=self.check,
-        )
+        while not num_steps and not self.is_done:
+            self.iterate()
+        if num_steps:
+            self.regression.fit(
+                self.taught,
+                self.terms,
+                num_steps,
+                penalty_interval=PENALTY_INTERVAL,
+                check_interval=CHECK_INTERVAL,
+                on_check=self.check,
+            )
         return self.policy
 
     def check(self) -> dict[str, float]:
@@ -151,16 +154,26 @@ class Cloner:
         Penalties count with their full weight: at the ramp's the first epochs, hardly penalised,
         would look best. With nothing held out the newest student is the best known.
         """
-        terms = tuple(term for term in self.config.policy_penalty.terms if term.weight > 0)
+        counters, losses, loss = self.counters, dict[str, float](), None
         self.regression.fit_spread(self.heldout if len(self.heldout) else self.taught)
-        counters = self.counters
         counters.iteration += 1
-        losses = self.regression.losses(self.heldout, terms) if len(self.heldout) else {}
-        loss = sum(losses.values()) if losses else None
+        if len(self.heldout):
+            losses = self.regression.losses(self.heldout, self.terms)
+            loss = sum(losses.values())
         if loss is None or counters.chosen_loss is None or loss < counters.chosen_loss:
             counters.chosen_iteration, counters.chosen_loss = counters.iteration, loss
             self.policy.load_state_dict(self.student.state_dict())
         return losses
+
+    def after_evaluation(self, evaluation: Evaluation, episodes: EpisodeTotals) -> Metrics:
+        """The best is the policy of the lowest held-out loss, whatever it earns.
+
+        That is the one evaluated, so it is new where it was chosen after the last best evaluation.
+        """
+        is_best = self.best is None or self.counters.chosen_iteration > self.best.iteration
+        if is_best:
+            self.best = Best(evaluation.average_return, self.counters.iteration)
+        return {"is_best": is_best}
 
 
 class CloningLearner(Cloner):
@@ -188,40 +201,6 @@ class CloningLearner(Cloner):
         self.common_frame = common_frame or frame_of_run(
             demonstrations, config.task, probe.spec.num_states
         )
-        self.evaluated_policy = self.final_policy = self.policy
-        self.best: Best | None = None
-        state = self.state = State()
-        state.register("policy", self.policy)
-        state.register("student", self.student)
-        state.register("optimizer.student", self.optimizer.state)
-        for name, generator in vars(self.streams).items():
-            state.register(f"stream.{name}", generator)
-        state.register_record("counters", self, CloneCounters)
-        state.register_record("best", self, Best, optional=True)
-
-    def prepare(self) -> None:
-        """Do nothing: the demonstrations have been read."""
-
-    def iterate(self) -> dict[str, Any]:
-        """One epoch."""
-        return self.run_epoch()
-
-    def where(self) -> str:
-        """The epoch under way."""
-        return f"iteration {self.counters.iteration + 1}"
-
-    def after_evaluation(self, evaluation: Evaluation, episodes: EpisodeTotals) -> dict[str, Any]:
-        """The best is the policy of the lowest held-out loss, whatever it earns.
-
-        That is the one evaluated, so it is new where it was chosen after the last best evaluation.
-        """
-        is_best = self.best is None or self.counters.chosen_iteration > self.best.iteration
-        if is_best:
-            self.best = Best(evaluation.average_return, self.counters.iteration)
-        return {"is_best": is_best}
-
-    def close(self) -> None:
-        self.eval_env.close()
 
 
 def clone(
@@ -231,10 +210,7 @@ def clone(
 
     `config` is one of `default_config("bc", task)`, with a seed or a penalty of your choice.
     """
-    cloner = Cloner(config or default_config("bc", spec.task), spec, demonstrations)
-    while not cloner.is_done:
-        cloner.run_epoch()
-    return cloner.policy
+    return Cloner(config or default_config("bc", spec.task), spec, demonstrations).run()
 
 
 def start_from_clone(
@@ -256,13 +232,9 @@ def start_from_clone(
     `first_weight` is the one that a search for the weight starts from, None without a search.
     """
     cloner = Cloner(cloning_config(config, first_weight), spec, demonstrations)
-    if config.warm_start.warm_start_steps:
-        cloner.run_steps(config.warm_start.warm_start_steps)
-    else:
-        while not cloner.is_done:
-            cloner.run_epoch()
-    policy.mean_net.load_state_dict(cloner.policy.mean_net.state_dict())
-    policy.normalizer.load_state_dict(cloner.policy.normalizer.state_dict())
+    cloned = cloner.run(config.warm_start.warm_start_steps)
+    policy.mean_net.load_state_dict(cloned.mean_net.state_dict())
+    policy.normalizer.load_state_dict(cloned.normalizer.state_dict())
     policy.normalizer.refresh()
     _logger.debug("warm start: cloned to a held-out loss of %s", cloner.counters.chosen_loss)
 

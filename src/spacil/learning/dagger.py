@@ -26,10 +26,11 @@ from spacil.demos.common_frame import CommonFrame
 from spacil.engine.device import torch_threads
 from spacil.envs.episodes import EpisodeTotals
 from spacil.envs.rollout import collect, collect_around
-from spacil.envs.vector_env import EnvSpec
+from spacil.envs.vector_env import VectorEnv
 from spacil.errors import ConfigError, StorageError
 from spacil.learning.learner import (
     Counters,
+    Learner,
     Metrics,
     Stopwatch,
     make_eval_env,
@@ -50,8 +51,6 @@ from spacil.measuring.evaluate import Best, Evaluation
 from spacil.measuring.frames import frame_of_run
 from spacil.nets.policy import EmaPolicy, GaussianPolicy
 from spacil.policies.policy import Policy
-from spacil.runs.state import State
-from spacil.seeding import Streams
 from spacil.smoothness.policy_penalty import rows_with_successor
 from spacil.smoothness.policy_terms import PenaltyRows
 from spacil.types import RolloutBatch
@@ -87,24 +86,16 @@ class VisitedStates:
     ahead: Tensor
     """[B] int64, how many rows further on the successor is; 0 where there is none"""
 
-    @classmethod
-    def none(cls, spec: EnvSpec) -> "VisitedStates":
-        states, labels = torch.empty(0, spec.num_states), torch.empty(0, spec.num_actions)
-        return cls(states, labels, torch.empty(0, dtype=torch.int64))
-
     def __add__(self, newer: "VisitedStates") -> "VisitedStates":
         pairs = zip(vars(self).values(), vars(newer).values(), strict=True)
         return VisitedStates(*(torch.cat(pair) for pair in pairs))
-
-    def __len__(self) -> int:
-        return len(self.ahead)
 
     def for_fit(self, student: GaussianPolicy) -> LabelledRows:
         """All rows, normalised. A teacher that switches between its bounds has means far beyond
         them: any mean beyond the same bound is executed alike, and the student need not climb."""
         states, labels = student.normalize(self.states), self.labels
         low, high = student.action_low, student.action_high
-        successors = states[torch.arange(len(self)) + self.ahead]
+        successors = states[torch.arange(len(states)) + self.ahead]
         return LabelledRows(
             PenaltyRows(states, successors=successors),
             torch.where(labels >= high, high, labels.where(labels > low, -math.inf)),
@@ -113,10 +104,11 @@ class VisitedStates:
         )
 
 
-class SmoothingLearner:
+class SmoothingLearner(Learner):
     """A student, what it has learned from, and the best mean of students so far."""
 
-    demonstrations = None
+    env: VectorEnv
+    common_frame: CommonFrame
 
     def __init__(
         self,
@@ -133,8 +125,7 @@ class SmoothingLearner:
                 f"--penalty {others[0]}: smooth takes exact, for all directions, and cats, along "
                 "time"
             )
-        self.config = config
-        self.streams = Streams.from_seed(config.run.seed)
+        super().__init__(config, Counters())
         self.env = make_run_env(config, env_source, config.sampling.num_envs, "env")
         spec = self.env.spec
         self.env_states = self.env.reset()
@@ -145,84 +136,65 @@ class SmoothingLearner:
         )
         with torch_threads(config.run.torch_threads):
             self.profile = profile_of(self.teacher, self.eval_env, frame, config.run.seed)
-        """What students are compared with. Not in a checkpoint: the teacher plays it again."""
-        self.common_frame: CommonFrame | None = self.profile.frame
+            """What students are compared with. Not in a checkpoint: the teacher plays it again."""
+        self.common_frame = self.profile.frame
         low, high = spec.bounds_on(self.env.device)
         half_range = (high - low) / 2
-        self.unit = half_range.where(half_range.isfinite() & (half_range > 0), 1.0)
+        unit = half_range.where(half_range.isfinite() & (half_range > 0), 1.0)
         """[A], what counts as 1 in each action, so that weights mean the same in any env"""
         self.student = make_policy(spec, config.nets, self.streams.init)
         self.ema = EmaPolicy(self.student, KEPT_OF_MEAN)
-        self.evaluated_policy = self.ema.policy
-        self.policy = self.final_policy = copy.deepcopy(self.student).requires_grad_(False)
+        self.policy = copy.deepcopy(self.student).requires_grad_(False)
         """The best student so far, by what was asked for"""
         rate, size = config.distil.fit_learning_rate, config.distil.fit_minibatch
-        self.regression = Regression(config, self.student, self.streams, rate, size, unit=self.unit)
-        self.visited = VisitedStates.none(spec)
-        self.counters = Counters()
-        wish = config.wish
-        self.goal: ReturnGoal | ScoreGoal = ReturnGoal.of(config)
+        self.regression = Regression(config, self.student, self.streams, rate, size, unit=unit)
+        none = torch.empty(0, spec.num_states), torch.empty(0, spec.num_actions)
+        self.visited = VisitedStates(*none, torch.empty(0, dtype=torch.int64))
+        self.goal: ReturnGoal | ScoreGoal = ReturnGoal(config.wish)
         self.first_weights = {name: weights.get(name, 0.0) for name in TERMS}
-        if config.policy_penalty.penalty_weight == "auto" and wish.fluctuation_target == 0:
+        if config.policy_penalty.penalty_weight == "auto" and config.wish.fluctuation_target == 0:
             # A user names no weights or targets: they follow from the states visited.
-            self.goal = ScoreGoal.beside(self.profile)
-            self.first_weights = first_weights(self.profile, float(self.unit.mean()))
-        self.searches = self.goal.first_searches()
-        self.best: Best | None = None
+            self.goal = ScoreGoal(self.profile)
+            self.first_weights = first_weights(self.profile, float(unit.mean()))
+        self.searches = PenaltySearches.starting(self.goal.highest)
         self.chosen: StudentEvaluation | None = None
         """The evaluation of `policy`, the student handed out"""
         self.latest: StudentEvaluation | None = None
         """The newest evaluation"""
-        self._register_state()
-
-    def _register_state(self) -> None:
-        """Name all that the next round depends on; `policy` is what is handed out."""
-        state = self.state = State()
-
-        def load_visited(saved: Mapping[str, Tensor]) -> None:
-            if len({len(tensor) for tensor in saved.values()}) > 1:
-                raise StorageError("the labelled states in the checkpoint have unequal lengths")
-            states, labels = saved["states"][:NUM_COMPARED], saved["labels"][:NUM_COMPARED]
-            answers = self.teacher.act(states).float() if len(states) else labels
-            if not torch.allclose(answers, labels, rtol=1e-3, atol=1e-4):
-                raise ConfigError(
-                    f"cannot resume with another teacher: {self.teacher.name} does not answer as "
-                    "that of the run; name that one, or start a new run"
-                )
-            visited = {name: tensor.clone() for name, tensor in saved.items()}
-            self.visited = VisitedStates(**visited)
-
-        state.register_tensors("labelled", lambda: vars(self.visited), load_visited, grows=True)
-        state.register("policy", self.policy)
-        state.register("student", self.student)
-        state.register("kept", self.ema.policy)
+        state = self.state
+        state.register_tensors(
+            "labelled", lambda: vars(self.visited), self._load_visited, grows=True
+        )
+        policies = {"policy": self.policy, "student": self.student, "kept": self.ema.policy}
+        for name, policy in policies.items():
+            state.register(name, policy)
+            state.after_restore(policy.normalizer.refresh)
         state.register("optimizer.student", self.regression.optimizer.state)
-        for name, generator in vars(self.streams).items():
-            state.register(f"stream.{name}", generator)
         state.register_tensors(
             "env",
             self.env.save_state,
             lambda saved: setattr(self, "env_states", self.env.load_state(saved)),
         )
-        state.register_record("counters", self, Counters)
         state.register_record("searches", self, PenaltySearches)
-        state.register_record("best", self, Best, optional=True)
         state.register_record("chosen", self, StudentEvaluation, optional=True)
         state.register_record("latest", self, StudentEvaluation, optional=True)
-        for policy in (self.policy, self.student, self.ema.policy):
-            state.after_restore(policy.normalizer.refresh)
+
+    def _load_visited(self, saved: Mapping[str, Tensor]) -> None:
+        if len({len(tensor) for tensor in saved.values()}) > 1:
+            raise StorageError("the labelled states in the checkpoint have unequal lengths")
+        visited = VisitedStates(**{name: tensor.clone() for name, tensor in saved.items()})
+        states, labels = visited.states[:NUM_COMPARED], visited.labels[:NUM_COMPARED]
+        if len(states) and not torch.allclose(self._label(states), labels, rtol=1e-3, atol=1e-4):
+            raise ConfigError(
+                f"cannot resume with another teacher: {self.teacher.name} does not answer as "
+                "that of the run; name that one, or start a new run"
+            )
+        self.visited = visited
 
     @property
-    def is_done(self) -> bool:
-        """All rounds done."""
-        return self.counters.iteration >= self.config.run.iterations
-
-    def where(self) -> str:
-        """The round under way."""
-        return f"round {self.counters.iteration + 1}"
-
-    def prepare(self) -> None:
-        """Do nothing: the teacher has been opened."""
+    def evaluated_policy(self) -> GaussianPolicy:
+        """The mean of the newest students."""
+        return self.ema.policy
 
     def iterate(self) -> Metrics:
         """One round: play, label, fit."""
@@ -233,7 +205,11 @@ class SmoothingLearner:
         }
         with clock("simulation"):
             played = self._play()
-            self._label(played.flat_states, _ahead_in_batch(played.terminated | played.truncated))
+            is_cut = played.terminated | played.truncated
+            ahead = torch.zeros(played.num_steps, dtype=torch.int64)
+            ahead[rows_with_successor(is_cut)] = self.env.num_envs
+            states = played.flat_states
+            self.visited += VisitedStates(states, self._label(states), ahead)
         labelled = self.visited.for_fit(self.student)
         self.counters.iteration += 1
         with clock("fit"):
@@ -276,15 +252,13 @@ class SmoothingLearner:
             )
             return played
         no_noise = torch.zeros(num_steps // env.num_envs, env.num_envs, env.spec.num_actions)
-        played, self.env_states = collect_around(
-            env, lambda s: self.teacher.act(s).float(), no_noise, self.env_states
-        )
+        played, self.env_states = collect_around(env, self._label, no_noise, self.env_states)
         self.student.normalizer.merge(played.states)
         return played
 
-    def _label(self, states: Tensor, ahead: Tensor) -> None:
-        """Ask the teacher what it would have done in raw states [B, S]."""
-        self.visited += VisitedStates(states, self.teacher.act(states).float(), ahead)
+    def _label(self, states: Tensor) -> Tensor:
+        """What the teacher would do in raw states [B, S]: actions [B, A]."""
+        return self.teacher.act(states).float()
 
     def after_evaluation(self, evaluation: Evaluation, episodes: EpisodeTotals) -> Metrics:
         """Hand out this student if it is the better one, and update the weights.
@@ -292,9 +266,9 @@ class SmoothingLearner:
         Its episodes are labelled too: they show what goes wrong with the student as it is.
         """
         assert evaluation.smoothness_j is not None
-        profile = self.profile
-        self._label(episodes.states, _ahead_in_wave(torch.from_numpy(episodes.lengths)))
-        change = evaluation.action_fluctuation
+        profile, change = self.profile, evaluation.action_fluctuation
+        states, ahead = episodes.states, ahead_in_wave(torch.from_numpy(episodes.lengths))
+        self.visited += VisitedStates(states, self._label(states), ahead)
         new = StudentEvaluation(
             self.counters.iteration,
             profile.share(evaluation.average_return),
@@ -322,20 +296,12 @@ class SmoothingLearner:
             else None,
         }
 
-    def close(self) -> None:
-        self.env.close()
-        self.eval_env.close()
 
+def ahead_in_wave(lengths: Tensor) -> Tensor:
+    """How far ahead each row's successor is, for episodes [N] that start together.
 
-def _ahead_in_batch(is_cut: Tensor) -> Tensor:
-    """How far ahead the successor of each row of a batch [T, N] is; 0 where there is none."""
-    ahead = torch.zeros(is_cut.numel(), dtype=torch.int64)
-    ahead[rows_with_successor(is_cut)] = is_cut.shape[1]
-    return ahead
-
-
-def _ahead_in_wave(lengths: Tensor) -> Tensor:
-    """The same for episodes [N] that start together: step by step, those still going on."""
+    Rows go step by step through the episodes still going on; 0 where nothing follows.
+    """
     is_going_on = torch.arange(int(lengths.max()) + 1).unsqueeze(1) < lengths
     rows = is_going_on.flatten().cumsum(0).view_as(is_going_on)
     ahead = (rows[1:] - rows[:-1]) * is_going_on[1:]

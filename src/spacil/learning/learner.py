@@ -4,10 +4,11 @@ Beside it what learners share: their counters, their clock, and how they make en
 """
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,6 +28,7 @@ from spacil.learning.policy_step import StepReport
 from spacil.measuring.evaluate import Best, Evaluation, expected_length, num_evaluation_envs
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs.state import State
+from spacil.seeding import Streams
 from spacil.types import RolloutBatch
 
 Metrics = dict[str, Any]
@@ -56,6 +58,12 @@ class Counters:
     iteration: int = 0
     """Iterations done"""
     env_steps: int = 0
+
+
+@dataclass
+class UpdateCounters(Counters):
+    """The same of a run with a policy step and an adversary."""
+
     failed_steps_in_row: int = 0
     saturated_in_row: int = 0
 
@@ -96,7 +104,7 @@ class OpenEpisodes:
         }
 
 
-def policy_metrics(counters: Counters, report: StepReport) -> Metrics:
+def policy_metrics(counters: UpdateCounters, report: StepReport) -> Metrics:
     """The step's report; a policy that has not moved for too long ends the run."""
     counters.failed_steps_in_row = counters.failed_steps_in_row + 1 if report.refusal else 0
     if counters.failed_steps_in_row > MAX_FAILED_STEPS:
@@ -110,7 +118,7 @@ def policy_metrics(counters: Counters, report: StepReport) -> Metrics:
     return dict(metrics)
 
 
-def cost_metrics(counters: Counters, report: DiscriminatorReport | None) -> Metrics:
+def cost_metrics(counters: UpdateCounters, report: DiscriminatorReport | None) -> Metrics:
     """The adversary's report; none without one."""
     if report is None:
         return {}
@@ -118,67 +126,61 @@ def cost_metrics(counters: Counters, report: DiscriminatorReport | None) -> Metr
     return {**asdict(report), "warn_saturated": counters.saturated_in_row > WARN_SATURATED}
 
 
-class HasProgress(Protocol):
-    """The counters every learner has."""
-
-    iteration: int
-    env_steps: int
-
-
-class Learner(Protocol):
+class Learner(ABC):
     """One run in memory: it can iterate, be evaluated, taken apart and put together again."""
 
-    config: TrainConfig
-    best: Best | None
+    policy: GaussianPolicy
+    """What learns; of the sizes of what is handed out."""
     common_frame: CommonFrame | None
     """Units of J"""
-    state: State
-    """All that a checkpoint keeps"""
+    env: VectorEnv | None = None
+    """What is learned in; None for cloning"""
+    eval_env: VectorEnv
 
-    @property
-    def counters(self) -> HasProgress: ...
-
-    @property
-    def demonstrations(self) -> Demonstrations | None: ...
-
-    @property
-    def eval_env(self) -> VectorEnv: ...
-
-    @property
-    def policy(self) -> GaussianPolicy:
-        """What learns; of the sizes of what is handed out."""
-        ...
+    def __init__(
+        self, config: TrainConfig, counters: Counters, demonstrations: Demonstrations | None = None
+    ) -> None:
+        self.config, self.demonstrations = config, demonstrations
+        self.counters = counters
+        self.best: Best | None = None
+        self.streams = Streams.from_seed(config.run.seed)
+        self.state = State()
+        """All that a checkpoint keeps"""
+        for name, generator in vars(self.streams).items():
+            self.state.register(f"stream.{name}", generator)
+        self.state.register_record("counters", self, type(counters))
+        self.state.register_record("best", self, Best, optional=True)
 
     @property
     def evaluated_policy(self) -> GaussianPolicy:
         """What is evaluated, on the CPU."""
-        ...
+        return self.policy
 
     @property
     def final_policy(self) -> GaussianPolicy:
         """What a user gets: the policy just evaluated, or a better one of before."""
-        ...
+        return self.policy
 
     @property
-    def is_done(self) -> bool: ...
+    def is_done(self) -> bool:
+        """All iterations done."""
+        return self.counters.iteration >= self.config.run.iterations
 
-    def prepare(self) -> None:
+    def prepare(self) -> None:  # noqa: B027  # most have nothing to look up
         """Before a new run's folder changes: look up what it needs, refuse what it cannot do."""
-        ...
 
+    @abstractmethod
     def iterate(self) -> Metrics:
         """One iteration; returns what it has to report."""
-        ...
 
-    def where(self) -> str:
-        """The iteration under way, for an error message."""
-        ...
-
+    @abstractmethod
     def after_evaluation(self, evaluation: Evaluation, episodes: EpisodeTotals) -> Metrics:
         """Hear how good and smooth the policy is; returns what else is known now."""
-        ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        if self.env is not None:
+            self.env.close()
+        self.eval_env.close()
 
 
 def make_learner(

@@ -71,7 +71,7 @@ def whole_iteration(learner: Learner) -> Iterator[None]:
 
     Whatever cuts an iteration short, Ctrl-C too, leaves a learner that cannot be saved.
     """
-    where = learner.state.cut_short = learner.where()
+    where = learner.state.cut_short = f"iteration {learner.counters.iteration + 1}"
     try:
         yield
     except DivergedError as error:

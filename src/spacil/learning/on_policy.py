@@ -22,6 +22,7 @@ from spacil.engine.mlp_passes import Adam
 from spacil.engine.recorder import Recorder
 from spacil.envs.episodes import EpisodeTotals
 from spacil.envs.rollout import collect
+from spacil.envs.vector_env import VectorEnv
 from spacil.learning.adversary import Adversary
 from spacil.learning.cloning import start_from_clone
 from spacil.learning.critic import (
@@ -30,10 +31,11 @@ from spacil.learning.critic import (
     fit_value,
 )
 from spacil.learning.learner import (
-    Counters,
+    Learner,
     Metrics,
     OpenEpisodes,
     Stopwatch,
+    UpdateCounters,
     cost_metrics,
     make_eval_env,
     make_policy,
@@ -49,8 +51,6 @@ from spacil.measuring.frames import frame_of_run
 from spacil.measuring.imitation_score import DemonstratedStates, imitation_score
 from spacil.nets.mlp import ValueNet
 from spacil.nets.policy import EmaPolicy, GaussianPolicy, RunningNormalizer
-from spacil.runs.state import State
-from spacil.seeding import Streams
 from spacil.smoothness.cost import cost_constants
 from spacil.smoothness.policy_terms import (
     Anchor,
@@ -73,8 +73,11 @@ NUM_COST_STATES = 1_000
 _logger = logging.getLogger(__name__)
 
 
-class OnPolicy:
+class OnPolicy(Learner):
     """A policy that learns from what it plays, and all that its next iteration depends on."""
+
+    env: VectorEnv
+    counters: UpdateCounters
 
     def __init__(
         self,
@@ -84,11 +87,10 @@ class OnPolicy:
         common_frame: CommonFrame | None = None,
     ) -> None:
         refuse_undiscounted(config.policy_penalty)
-        run, num_envs = config.run, config.sampling.num_envs
-        self.config, self.demonstrations = config, demonstrations
-        self.device = resolve_device(run.device)
+        super().__init__(config, UpdateCounters(), demonstrations)
+        num_envs = config.sampling.num_envs
+        self.device = resolve_device(config.run.device)
         self.recorder = Recorder(self.device)
-        self.streams = Streams.from_seed(run.seed)
         self.env = make_run_env(config, env_source, num_envs, "env")
         self.eval_env = make_eval_env(config, env_source, self.env.spec, demonstrations)
         spec = self.env.spec
@@ -99,8 +101,6 @@ class OnPolicy:
         self.open_episodes = OpenEpisodes(num_envs, self.env.device)
         if config.imitation.staggered_starts:
             self._stagger()
-        self.counters = Counters()
-        self.best: Best | None = None
         self.searches = WeightSearches(config)
         self.penalty_weights: dict[Any, float] = {}
         """Weights by name that a callback sets instead of the config's"""
@@ -169,7 +169,7 @@ class OnPolicy:
 
     def _register_state(self) -> None:
         """Name all that the next iteration depends on; `policy` is what is handed out."""
-        state = self.state = State()
+        state = self.state
         if self.ema is None:
             state.register("policy", self.policy)
         else:
@@ -184,8 +184,6 @@ class OnPolicy:
         if self.adversary is not None:
             state.register("discriminator", self.adversary.network)
             state.register("optimizer.discriminator", self.adversary.optimizer.state)
-        for name, generator in vars(self.streams).items():
-            state.register(f"stream.{name}", generator)
         if self.anchor is not None:
             state.register("stream.anchor", self.anchor.generator)
         state.register("episode", vars(self.open_episodes))
@@ -208,8 +206,6 @@ class OnPolicy:
                 policy.normalizer.refresh()
 
         state.register_tensors("env", self.env.save_state, load_env)
-        state.register_record("counters", self, Counters)
-        state.register_record("best", self, Best, optional=True)
         state.register_value(
             "penalty_weights",
             lambda: list(words_of(self.penalty_weights)),
@@ -349,17 +345,6 @@ class OnPolicy:
 
     # --- what the loop asks
 
-    @property
-    def is_done(self) -> bool:
-        """All iterations done."""
-        return self.counters.iteration >= self.config.run.iterations
-
-    def where(self) -> str:
-        """The iteration under way, and its batch."""
-        first = self.counters.env_steps + 1
-        last = self.counters.env_steps + self.config.sampling.steps_per_iteration
-        return f"iteration {self.counters.iteration + 1} (batch: env steps {first:,} to {last:,})"
-
     def after_evaluation(self, evaluation: Evaluation, episodes: EpisodeTotals) -> Metrics:
         """Let the weight searches hear of it; how alike, and how smooth the cost is."""
         score, num_done = None, self.counters.iteration
@@ -386,7 +371,3 @@ class OnPolicy:
             mean_action = self.policy.mean_of_normalized
             metrics |= asdict(cost_constants(cost, mean_action, states))
         return metrics
-
-    def close(self) -> None:
-        self.env.close()
-        self.eval_env.close()

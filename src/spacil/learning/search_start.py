@@ -162,7 +162,7 @@ def unpenalized_j(
     """J_ref: of a clone without penalty, on demonstrated states."""
     unpenalized = with_settings(config, {"penalty": (), "penalty_weight": "fixed"})
     cloner = Cloner(cloning_config(unpenalized), spec, demonstrations)
-    clone = cloner.run_steps(config.warm_start.warm_start_steps or REFERENCE_STEPS)
+    clone = cloner.run(config.warm_start.warm_start_steps or REFERENCE_STEPS)
     stride = -(-demonstrations.num_steps // NUM_REFERENCE_STATES)
     return mean_j(clone, demonstrations.states.float()[::stride], common_frame)
 

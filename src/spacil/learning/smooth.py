@@ -16,14 +16,15 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_user_settings
 from spacil.config.train_config import TrainConfig
 from spacil.engine.device import torch_threads
+from spacil.envs.episodes import Trajectory
 from spacil.envs.registry import task_name
 from spacil.errors import RetryableError
 from spacil.learning.dagger import SmoothingLearner
 from spacil.learning.learner import Learner, make_run_env
 from spacil.learning.loop import memory_named, train
 from spacil.learning.run import Outcome, train_in_folder
-from spacil.learning.smoothing_comparison import Comparison, Traces, compare
-from spacil.learning.smoothing_goal import ReturnGoal, verdict
+from spacil.learning.smoothing_comparison import Comparison, compare
+from spacil.learning.smoothing_goal import ReturnGoal
 from spacil.measuring.evaluate import EVALUATION_ENVS
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.file import Which
@@ -46,7 +47,8 @@ class SmoothingResult:
     """Whether the return is kept, targets are met, and J and action change are not above the
     teacher's; False also for an interrupted run"""
     comparison: Comparison
-    traces: Traces
+    traces: dict[str, Trajectory]
+    """One episode of each row of the table, for pictures"""
     run_dir: Path | None
 
     def as_document(self) -> dict[str, Any]:
@@ -159,8 +161,7 @@ def _result(
             episodes,
         )
     rows = table.smooth, table.teacher
-    is_done, sentence = verdict(
-        ReturnGoal.of(config),
+    is_done, sentence = ReturnGoal(config.wish).verdict(
         table.smooth.return_share,
         [row.smoothness_j for row in rows],
         [row.played.action_signal.action_fluctuation for row in rows],

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from spacil.demos.common_frame import CommonFrame
 from spacil.envs.episodes import Actor, MakeActor, Trajectory, all_states, play
-from spacil.envs.vector_env import EnvSpec, VectorEnv
+from spacil.envs.vector_env import VectorEnv
 from spacil.learning.teacher import j_at
 from spacil.measuring.played import PlayedEpisodes, played_episodes, share_of_return
 from spacil.measuring.robustness import (
@@ -30,21 +30,20 @@ NOISE_LEVELS = (0.1, 0.3)
 """Half widths of uniform observation noise, in standard deviations of each feature."""
 DELAYS = (1,)
 """Steps by which actions arrive late."""
-AVERAGE_STRENGTHS = (0.3, 0.5, 0.7)
-LOW_PASS_CUTOFFS = (0.6, 0.4, 0.2)
-"""Cutoffs as fractions of Nyquist."""
-
 LEAST_DISTURBED_SHARE = 0.9
 """A filter that keeps less of the return undisturbed is no alternative, and not played further."""
 
 Filter = Callable[[Actor], Actor]
 
 FILTERS: Mapping[str, Filter] = {
-    f"moving average {strength:g}": partial(with_moving_average, strength=strength)
-    for strength in AVERAGE_STRENGTHS
-} | {
-    f"low-pass {cutoff:g} of Nyquist": partial(with_low_pass, cutoff=cutoff)
-    for cutoff in LOW_PASS_CUTOFFS
+    **{
+        f"moving average {strength:g}": partial(with_moving_average, strength=strength)
+        for strength in (0.3, 0.5, 0.7)
+    },
+    **{
+        f"low-pass {cutoff:g} of Nyquist": partial(with_low_pass, cutoff=cutoff)
+        for cutoff in (0.6, 0.4, 0.2)
+    },
 }
 
 
@@ -105,27 +104,17 @@ class Comparison:
         found = []
         for row in self.filters:
             change = row.played.action_signal.action_fluctuation
-            keeps = row.return_share is not None and row.return_share >= required_share
             moves_less = change is not None and ours is not None and change <= ours
-            pairs = [(c, self.smooth.under(c.disturbance, c.level)) for c in row.disturbed]
+            beside = [(c, self.smooth.under(c.disturbance, c.level)) for c in row.disturbed]
             earns = all(
-                other is None or condition.average_return >= other.average_return - tolerance
-                for condition, other in pairs
+                o is None or c.average_return >= o.average_return - tolerance for c, o in beside
             )
-            if keeps and moves_less and earns:
+            if (row.return_share or 0.0) >= required_share and moves_less and earns:
                 found.append(row)
         return found
 
     def as_document(self) -> dict[str, Any]:
         return asdict(self)
-
-
-@dataclass(frozen=True)
-class Traces:
-    """One episode of each, for pictures."""
-
-    teacher: Trajectory
-    smooth: Trajectory
 
 
 def compare(
@@ -136,68 +125,61 @@ def compare(
     random_return: float,
     seed: int,
     num_episodes: int,
-    filters: Mapping[str, Filter] | None = None,
-) -> tuple[Comparison, Traces]:
-    """The whole table, and one episode of teacher and smooth policy from the same start.
-
-    `filters`: those behind which the teacher plays, by name; by default all of them.
-    """
+    filters: Mapping[str, Filter] = FILTERS,
+) -> tuple[Comparison, dict[str, Trajectory]]:
+    """The whole table, and one episode of teacher and smooth policy from the same start."""
     spec = env.spec
-
-    def played(make_actor: MakeActor) -> list[Trajectory]:
-        return play(env, make_actor, num_episodes)
-
-    def under(disturbance: str, level: float, make_actor: MakeActor) -> Condition:
-        found = played_episodes(played(make_actor), spec)
-        change = found.action_signal.action_fluctuation
-        return Condition(disturbance, level, found.average_return, found.return_std, change)
+    traces: dict[str, Trajectory] = {}
 
     def contender(
-        name: str, act: Actor, episodes: list[Trajectory], j: float | None, wrap: Filter | None
+        name: str, policy: Policy, wrap: Filter | None = None, earned: float | None = None
     ) -> Contender:
         """Noise before the policy, its filter after it, and delay last."""
-        apply = wrap or (lambda act: act)
-        summary = played_episodes(episodes, spec)
-        share = share_of_return(summary.average_return, random_return, earned)
-        conditions = []
+
+        def act(states: Tensor) -> Tensor:  # a filter works on what could be executed
+            actions = policy.act(states).float()
+            return actions.clamp(*spec.bounds_on(actions.device))
+
+        def played(make_actor: MakeActor) -> tuple[list[Trajectory], PlayedEpisodes]:
+            episodes = play(env, make_actor, num_episodes)
+            return episodes, played_episodes(episodes, spec)
+
+        filtered = wrap or (lambda act: act)
+        episodes, summary = played(lambda: filtered(act))
+        traces[name] = episodes[0]
+        average = summary.average_return
+        share = share_of_return(average, random_return, average if earned is None else earned)
+        makers: list[tuple[str, float, MakeActor]] = []
         if wrap is None or share is None or share >= LEAST_DISTURBED_SHARE:
             for level in NOISE_LEVELS if wrap is None else NOISE_LEVELS[:1]:
                 # Drawn anew from one seed: all policies meet the same noise.
                 noisy = with_noise(act, level * frame.std, stream(seed, "observation-noise"))
-                conditions.append(under("noise", level, partial(apply, noisy)))
+                makers.append(("noise", level, partial(filtered, noisy)))
             for steps in DELAYS:
-                late = partial(lambda n: with_action_delay(apply(act), n), steps)
-                conditions.append(under("delay", steps, late))
+                late = partial(lambda n: with_action_delay(filtered(act), n), steps)
+                makers.append(("delay", steps, late))
+        conditions = []
+        for disturbance, level, make_actor in makers:
+            _, found = played(make_actor)
+            change = found.action_signal.action_fluctuation
+            conditions.append(
+                Condition(disturbance, level, found.average_return, found.return_std, change)
+            )
+        j = None if wrap else j_at(policy, all_states(episodes), frame, seed)
         return Contender(name, wrap is not None, share, j, summary, tuple(conditions))
 
-    acts, acts_smoothly = _clipped(teacher, spec), _clipped(smooth, spec)
-    before, after = played(lambda: acts), played(lambda: acts_smoothly)
-    earned = played_episodes(before, spec).average_return
-    j, smooth_j = (
-        j_at(policy, all_states(episodes), frame, seed)
-        for policy, episodes in ((teacher, before), (smooth, after))
-    )
+    first = contender("teacher", teacher)
+    earned = first.played.average_return
     table = Comparison(
         task=spec.task,
         seed=seed,
         num_episodes=num_episodes,
         random_return=random_return,
         frame=frame.source,
-        teacher=contender("teacher", acts, before, j, None),
-        smooth=contender("smooth policy", acts_smoothly, after, smooth_j, None),
+        teacher=first,
+        smooth=contender("smooth policy", smooth, earned=earned),
         filters=tuple(
-            contender(f"teacher, {name}", acts, played(partial(wrap, acts)), None, wrap)
-            for name, wrap in (FILTERS if filters is None else filters).items()
+            contender(f"teacher, {name}", teacher, wrap, earned) for name, wrap in filters.items()
         ),
     )
-    return table, Traces(before[0], after[0])
-
-
-def _clipped(policy: Policy, spec: EnvSpec) -> Actor:
-    """Mean actions within the env's bounds: a filter works on what could be executed."""
-
-    def act(states: Tensor) -> Tensor:
-        actions = policy.act(states).float()
-        return actions.clamp(*spec.bounds_on(actions.device))
-
-    return act
+    return table, traces

@@ -27,7 +27,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from spacil.config.train_config import TrainConfig
+from spacil.config.settings import WishConfig
 from spacil.learning.teacher import TeacherProfile
 from spacil.learning.weight_search import LAWS, WeightSearch
 
@@ -37,6 +37,8 @@ TARGET_TOLERANCE = 1.02
 """Factor above a target that still meets it: two evaluations differ by as much."""
 FIRST_MATURE_ROUND = 4
 """Round before which a student falls because it is young, whatever the weights."""
+HIGHEST = 1e6
+"""Factor on a first weight that no search passes."""
 
 SHARE_STILL_RISING = 0.005
 """A share that rose by so much since the last evaluation may rise on with the same weights."""
@@ -94,7 +96,7 @@ class PenaltySearches:
     cats: WeightSearch
 
     @classmethod
-    def starting(cls, highest: float = 1e6) -> "PenaltySearches":
+    def starting(cls, highest: float) -> "PenaltySearches":
         search = WeightSearch(1.0, lowest=1e-6, highest=highest)
         return cls(search, search)
 
@@ -106,48 +108,38 @@ class PenaltySearches:
 class ReturnGoal:
     """What a user asks of the return, J and the action change."""
 
-    share: float
-    """Least share of the return"""
-    target_j: float | None
-    target_change: float | None
-    wants_smoothest: bool
-    """Whether the weights grow as long as the return is kept"""
+    wish: WishConfig
 
-    @classmethod
-    def of(cls, config: TrainConfig) -> "ReturnGoal":
-        wish = config.wish
-        return cls(
-            wish.keep_return or REQUIRED_SHARE,
-            wish.smoothness_target or None,
-            wish.fluctuation_target or None,
-            wish.wants_smoothest,
-        )
+    @property
+    def share(self) -> float:
+        """Least share of the return"""
+        return self.wish.keep_return or REQUIRED_SHARE
 
-    def first_searches(self) -> PenaltySearches:
-        """The searches of a new run: weights grow beyond those given only towards a target."""
-        is_open = self.wants_smoothest or self.target_j or self.target_change
-        return PenaltySearches.starting() if is_open else PenaltySearches.starting(highest=1.0)
-
-    def keeps(self, share: float | None) -> bool:
-        return share is not None and share >= self.share
-
-    def meets(self, student: StudentEvaluation) -> bool:
-        """Whether its J and its action change are at most what is asked."""
-        return _is_within(student.j, self.target_j) and _is_within(
-            student.action_change, self.target_change
-        )
+    @property
+    def highest(self) -> float:
+        """Weights grow beyond those given only for the smoothest policy or towards a target."""
+        wish = self.wish
+        is_open = wish.wants_smoothest or wish.smoothness_target or wish.fluctuation_target
+        return HIGHEST if is_open else 1.0
 
     def rank(self, student: StudentEvaluation) -> tuple[float, ...]:
-        """Rank for `select`: students that keep the return come first.
+        """Rank for `select`: students that keep the return come first, then those on target.
 
         Among equals the later one has seen more states and is the better student, unless the
         smoothest is asked for.
         """
-        is_kept = self.keeps(student.share)
-        value = -math.inf if student.share is None else student.share
-        if is_kept:
-            value = -student.j if self.wants_smoothest else 0.0
-        return (is_kept, self.meets(student), value, student.iteration)
+        wish, share = self.wish, -math.inf if student.share is None else student.share
+        targets = (
+            (student.j, wish.smoothness_target),
+            (student.action_change, wish.fluctuation_target),
+        )
+        is_met = all(
+            not target or (value is not None and value <= TARGET_TOLERANCE * target)
+            for value, target in targets
+        )
+        if share < self.share:
+            return (0.0, is_met, share, student.iteration)
+        return (1.0, is_met, -student.j if wish.wants_smoothest else 0.0, student.iteration)
 
     def next_searches(
         self,
@@ -156,48 +148,69 @@ class ReturnGoal:
         former: StudentEvaluation | None = None,
     ) -> PenaltySearches:
         """Update the searches from an evaluation; `former` is the one before."""
-        exact, cats = searches.exact, searches.cats
+        wish, exact, cats = self.wish, searches.exact, searches.cats
         if new.iteration < FIRST_MATURE_ROUND or new.share is None:
             return searches
-        if not self.keeps(new.share):
+        if new.share < self.share:
             before = None if former is None else former.share
             if before is not None and new.share > before + SHARE_STILL_RISING:
                 return searches
             if cats.weight > LEAST_CATS:
-                return PenaltySearches(exact, cats.times(FALL_OF_CATS))
-            return PenaltySearches(exact.times(FALL_OF_EXACT), cats)
-        if self.target_j is None and self.target_change is None:
+                return searches.times(1.0, FALL_OF_CATS)
+            return searches.times(FALL_OF_EXACT, 1.0)
+        if not wish.smoothness_target and not wish.fluctuation_target:
             return searches.times(GROWTH, GROWTH)
-        if self.target_j is not None:
-            exact = exact.after(_log_ratio(new.j, self.target_j), LAWS["student to J target"])
-        if self.wants_smoothest:
+        if wish.smoothness_target:
+            exact = exact.after(_log_ratio(new.j, wish.smoothness_target), LAWS["student to J"])
+        elif wish.wants_smoothest:
             exact = exact.times(GROWTH)
-        if self.target_change is not None and new.action_change is not None:
-            error = _log_ratio(new.action_change, self.target_change)
-            cats = cats.after(error, LAWS["student to change target"])
+        if wish.fluctuation_target and new.action_change is not None:
+            error = _log_ratio(new.action_change, wish.fluctuation_target)
+            cats = cats.after(error, LAWS["student to change"])
         return PenaltySearches(exact, cats)
+
+    def verdict(
+        self,
+        share: float | None,
+        js: Sequence[float | None],
+        action_changes: Sequence[float | None],
+    ) -> tuple[bool, str]:
+        """Whether a run did what it was asked for, and the sentence that says so.
+
+        Done: the share of the return is kept, targets are met, and neither J nor the action
+        change, each of student and teacher, is above the teacher's.
+        """
+        if share is None:
+            return False, "no verdict: the teacher earns no more than random actions"
+        kept, ratios = f"{share:.1%} of the teacher's return is kept", []
+        if share < self.share:
+            return False, (
+                f"NOT done: only {kept}, below {self.share:.0%}; more --iterations, smaller "
+                "weights in --penalty, or --keep-return, which looks for them, may help"
+            )
+        for name, (value, teachers), target in (
+            ("J", js, self.wish.smoothness_target or None),
+            ("the action change", action_changes, self.wish.fluctuation_target or None),
+        ):
+            limits = (("the target", target, TARGET_TOLERANCE), ("the teacher's", teachers, 1.0))
+            for whose, limit, tolerance in limits:
+                if value is not None and limit is not None and value > tolerance * limit:
+                    return False, (
+                        f"NOT done: {kept}, but {name} is {value:.3g}, above {whose} {limit:.3g}; "
+                        "more --iterations, more --fit-steps or larger weights in --penalty may "
+                        "help"
+                    )
+            if value is not None and teachers:
+                ratios.append(f"{name} is {value / teachers:.2f} times the teacher's")
+        return True, ", ".join([f"done: {kept}", *ratios])
 
 
 @dataclass(frozen=True)
 class ScoreGoal:
     """The states and the smoothness that a student should have, as its teacher's profile says."""
 
-    threshold: float
-    """Score up to which a student counts as like its teacher"""
-    target_j: float
-    target_change: float
-
-    @classmethod
-    def beside(cls, profile: TeacherProfile) -> "ScoreGoal":
-        j, change = J_FRACTION * profile.j, CHANGE_FRACTION * profile.action_change
-        return cls(profile.threshold, j, change)
-
-    def first_searches(self) -> PenaltySearches:
-        """The searches of a new run."""
-        return PenaltySearches.starting()
-
-    def is_alike(self, student: StudentEvaluation) -> bool:
-        return student.score <= self.threshold
+    profile: TeacherProfile
+    highest = HIGHEST
 
     def rank(self, student: StudentEvaluation) -> tuple[float, ...]:
         """Rank for `select`: alike students come first, of those the smoother one.
@@ -205,9 +218,9 @@ class ScoreGoal:
         Smoothness is how far, in logarithms, J and action change are above what is wanted, plus a
         little for the score; of students that are not alike the more alike one is preferred.
         """
-        if not self.is_alike(student):
+        if student.score > self.profile.threshold:
             return (0.0, -student.score, student.iteration)
-        price = SCORE_PRICE * (student.score / self.threshold) ** 2
+        price = SCORE_PRICE * (student.score / self.profile.threshold) ** 2
         cost = sum(max(0.0, error) for error in self._errors(student)) + price
         return (1.0, -cost, student.iteration)
 
@@ -219,7 +232,7 @@ class ScoreGoal:
     ) -> PenaltySearches:
         """Update the searches from an evaluation; `former` is the one before."""
         score = new.score - new.chance
-        room = ROOM_GAIN * (1 - (score / self.threshold) ** 2)
+        room = ROOM_GAIN * (1 - (score / self.profile.threshold) ** 2)
         room = min(max(room, -1.0), 1.0)
         exact, cats = searches.exact, searches.cats
         if room < 0:
@@ -242,8 +255,9 @@ class ScoreGoal:
 
     def _errors(self, student: StudentEvaluation) -> tuple[float, float]:
         """log(J / J*), log(change / wanted change); 0 where the teacher has nothing to smooth."""
-        change = self.target_change if student.action_change is None else student.action_change
-        return _log_ratio(student.j, self.target_j), _log_ratio(change, self.target_change)
+        change, wanted = student.action_change, CHANGE_FRACTION * self.profile.action_change
+        of_change = 0.0 if change is None else _log_ratio(change, wanted)
+        return _log_ratio(student.j, J_FRACTION * self.profile.j), of_change
 
 
 def first_weights(profile: TeacherProfile, half_range: float) -> dict[str, float]:
@@ -257,47 +271,6 @@ def first_weights(profile: TeacherProfile, half_range: float) -> dict[str, float
         "exact": FIRST_EXACT * variance / (j * half_range) if j > 0 else 0.0,
         "cats": FIRST_CATS * variance / change**2 if change > 0 else 0.0,
     }
-
-
-def verdict(
-    goal: ReturnGoal,
-    share: float | None,
-    js: Sequence[float | None],
-    action_changes: Sequence[float | None],
-) -> tuple[bool, str]:
-    """Whether a run did what it was asked for, and the sentence that says so.
-
-    Done: the share of the return is kept, targets are met, and neither J nor the action change,
-    each of student and teacher, is above the teacher's.
-    """
-    if share is None:
-        return False, "no verdict: the teacher earns no more than random actions"
-    if not goal.keeps(share):
-        return False, (
-            f"NOT done: only {share:.1%} of the teacher's return is kept, below {goal.share:.0%}; "
-            "more --iterations, smaller weights in --penalty, or --keep-return, which looks for "
-            "them, may help"
-        )
-    kept, ratios = f"{share:.1%} of the teacher's return is kept", []
-    for name, (value, teachers), target in (
-        ("J", js, goal.target_j),
-        ("the action change", action_changes, goal.target_change),
-    ):
-        if not _is_within(value, target):
-            found = "unknown" if value is None else f"{value:.3g}, above the target {target:.3g}"
-            return False, f"NOT done: {kept}, but {name} is {found}; more --iterations may help"
-        if value is not None and teachers is not None and value > teachers:
-            return False, (
-                f"NOT done: {kept}, but {name} is {value:.3g}, above the teacher's {teachers:.3g}; "
-                "more --iterations, more --fit-steps or larger weights in --penalty may help"
-            )
-        if value is not None and teachers:
-            ratios.append(f"{name} is {value / teachers:.2f} times")
-    return True, ", ".join([f"done: {kept}", *ratios]) + (" the teacher's" if ratios else "")
-
-
-def _is_within(value: float | None, target: float | None) -> bool:
-    return target is None or (value is not None and value <= TARGET_TOLERANCE * target)
 
 
 def _log_ratio(value: float, target: float) -> float:

@@ -23,8 +23,7 @@ from spacil.errors import DataError
 from spacil.measuring.frames import mean_j
 from spacil.measuring.imitation_score import (
     DemonstratedStates,
-    marginal_distance,
-    quantiles,
+    imitation_score,
     score_threshold,
 )
 from spacil.measuring.played import random_return, share_of_return
@@ -71,12 +70,9 @@ class TeacherProfile:
 
         0 is alike. Chance is what one standard error of the fraction astray explains.
         """
-        episode_of_step = _episode_of_step(played)
-        is_astray = played.is_terminated | (
-            _distances(played, episode_of_step, self.visited) > self.astray_from
-        )
-        is_kept = torch.from_numpy(~is_astray | is_astray.all())[episode_of_step]
-        distance = _distance(played.states[is_kept], self.visited)
+        is_astray = played.is_terminated | (_distances(played, self.visited) > self.astray_from)
+        is_kept = torch.from_numpy(~is_astray | is_astray.all())[_episode_of_step(played)]
+        distance = imitation_score(played.states[is_kept], 0.0, self.visited)
         astray, teachers = float(is_astray.mean()), self.visited.early_fraction
         beyond = max(0.0, astray - teachers)
         pooled = (astray + teachers) / 2
@@ -100,8 +96,7 @@ def profile_of(
     if frame is None:
         std = played.states.double().std(0, correction=0)
         frame = CommonFrame(std, "the states that the teacher visited")
-    episode_of_step = _episode_of_step(played)
-    distances = _distances(played, episode_of_step, DemonstratedStates.of(played.states, 0.0))
+    distances = _distances(played, DemonstratedStates.of(played.states, 0.0))
     astray_from = max(ASTRAY_FACTOR * float(np.median(distances)), LEAST_ASTRAY)
     is_astray = played.is_terminated | (distances > astray_from)
     actions = teacher.act(played.states)
@@ -115,7 +110,10 @@ def profile_of(
         visited=DemonstratedStates.of(played.states, float(is_astray.mean())),
         astray_from=astray_from,
         threshold=score_threshold(
-            played.states, episode_of_step, stream(seed, "score threshold"), SCORE_TOLERANCE
+            played.states,
+            _episode_of_step(played),
+            stream(seed, "score threshold"),
+            SCORE_TOLERANCE,
         ),
         action_variance=float(actions.var(0, correction=0).sum()),
     )
@@ -134,15 +132,8 @@ def _episode_of_step(played: EpisodeTotals) -> Tensor:
 
 
 def _distances(
-    played: EpisodeTotals, episode_of_step: Tensor, visited: DemonstratedStates
+    played: EpisodeTotals, visited: DemonstratedStates
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """The distance of each episode alone."""
-    num_episodes = len(played.lengths)
-    return np.array(
-        [_distance(played.states[episode_of_step == i], visited) for i in range(num_episodes)]
-    )
-
-
-def _distance(states: Tensor, visited: DemonstratedStates) -> float:
-    live = states.float()[:, visited.is_live]
-    return marginal_distance(quantiles(live), visited.quantiles, visited.std)
+    episodes = [played.states[_episode_of_step(played) == i] for i in range(len(played.lengths))]
+    return np.array([imitation_score(states, 0.0, visited) for states in episodes])

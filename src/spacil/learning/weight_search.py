@@ -83,8 +83,8 @@ LAWS: Mapping[str, Law] = {
     # students, which follows late.
     "student J": Law(1.5, LARGEST_STEP, LARGEST_STEP),
     "student change": Law(2.0, LARGEST_STEP, LARGEST_STEP),
-    "student to J target": Law(2.0, LARGEST_STEP, LARGEST_STEP),
-    "student to change target": Law(6.0, LARGEST_STEP, LARGEST_STEP),
+    "student to J": Law(2.0, LARGEST_STEP, LARGEST_STEP),
+    "student to change": Law(6.0, LARGEST_STEP, LARGEST_STEP),
 }
 MAX_PROPORTIONAL_ERROR = 0.5
 
