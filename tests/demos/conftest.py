@@ -23,14 +23,8 @@ def _spec(task: str = "Toy-v0", num_states: int = 3, num_actions: int = 2) -> En
         action_high=np.full(num_actions, 1.0, dtype=np.float32),
         horizon=40,
         dt=0.05,
-        fingerprint={
-            "gymnasium_id": task,
-            "version": 0,
-            "kwargs": {},
-            "num_states": num_states,
-            "num_actions": num_actions,
-            "model_sha256": f"hash of {task}",
-        },
+        gymnasium_id=task,
+        model_sha256=f"hash of {task}",
     )
 
 

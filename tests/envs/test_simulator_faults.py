@@ -131,7 +131,7 @@ def test_a_users_own_warning_callback_stays(seeds):
 
 @pytest.mark.parametrize(("num_envs", "num_threads"), [(0, 1), (2, 0), (-1, 1)])
 def test_counts_below_one_are_refused(num_envs, num_threads, seeds):
-    with pytest.raises(ConfigError, match="at least 1"):
+    with pytest.raises(ConfigError, match="expected 1 or more"):
         ThreadedMujocoEnv(TASKS["Hopper-v4"], num_envs, seeds, num_threads)
 
 

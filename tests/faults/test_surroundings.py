@@ -226,10 +226,6 @@ def test_an_agent_says_that_it_cannot_be_copied_or_pickled() -> None:
         for attempt in (copy.deepcopy, copy.copy, pickle.dumps):
             with pytest.raises(TypeError, match=r"cannot be copied or pickled. Agent.save\(folder"):
                 attempt(agent)
-    with contextlib.closing(TRPO("Pendulum-v1", **tiny("trpo"))) as other:
-        for env in (other._learner.eval_env, agent._learner.eval_env):
-            with pytest.raises(TypeError, match="live envs cannot be copied or pickled"):
-                copy.deepcopy(env)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -242,7 +238,6 @@ def test_an_agent_in_a_forked_child_is_a_clear_error_and_no_hang() -> None:
             for attempt in (
                 lambda: agent.learn(iterations=1),
                 lambda: agent.evaluate(episodes=1),
-                lambda: agent._learner.eval_env.reset(),
             ):
                 try:
                     attempt()
@@ -250,7 +245,7 @@ def test_an_agent_in_a_forked_child_is_a_clear_error_and_no_hang() -> None:
                 except EnvError as error:
                     answers.send(str(error))
             os._exit(0)
-        for _ in range(3):
+        for _ in range(2):
             assert said.poll(30)
             assert f"were made in process {os.getpid()}, and this is process {child}" in said.recv()
         os.waitpid(child, 0)

@@ -79,12 +79,12 @@ def test_poses_of_a_gymnasium_env_are_those_of_ours() -> None:
     action = torch.tensor([[0.5, -0.2, 0.1]])
     found = []
     for source in sources:
-        with drawable_env(source, 3) as (env, reader):
+        with drawable_env(source, 3) as (env, scene):
             env.reset()
-            poses = [reader.read()]
+            poses = [scene.pose()]
             for _ in range(5):
                 env.step(action)
-                poses.append(reader.read())
+                poses.append(scene.pose())
             found.append(poses)
     assert np.array_equal(*found)
 

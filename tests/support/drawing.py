@@ -19,9 +19,9 @@ from spacil.film.record import drawable_env
 def why_not() -> str:
     """Empty where OpenGL works."""
     try:
-        with drawable_env("Reacher-v4", 0) as (env, reader):
+        with drawable_env("Reacher-v4", 0) as (env, scene):
             env.reset()
-            draw(reader.model, reader.read()[None], Size(16, 16))
+            draw(scene.model, scene.pose()[None], Size(16, 16))
     except ConfigError as error:
         return str(error)
     return ""

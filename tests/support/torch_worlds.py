@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from spacil.envs.registry import EnvOptions
-from spacil.envs.vector_env import EnvSpec, ResetSeeds, Step, fingerprint
+from spacil.envs.vector_env import EnvSpec, ResetSeeds, Step
 
 HORIZON = 50
 DT = 0.1
@@ -24,8 +24,7 @@ class TorchWorlds:
 
     def __init__(self, task: object, num_envs: int, seeds: ResetSeeds, options: EnvOptions) -> None:
         bounds = np.ones(2, dtype=np.float32)
-        identity = fingerprint(str(task), {}, 4, -bounds, bounds, HORIZON)
-        self.spec = EnvSpec(str(task), 4, 2, -bounds, bounds, HORIZON, DT, identity)
+        self.spec = EnvSpec(str(task), 4, 2, -bounds, bounds, HORIZON, DT)
         self.num_envs, self.device = num_envs, torch.device(options.device)
         self._phase = (seeds(0, 0) % 1_000_003) / 1_000_003
         self._ids = torch.arange(num_envs, device=self.device, dtype=torch.float64)

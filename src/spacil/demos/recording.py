@@ -1,7 +1,7 @@
 """Recording demonstrations: an expert acts in a vector env, and whole episodes are kept."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -10,20 +10,11 @@ from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.episode import Episode
 from spacil.demos.metadata import DemoMetadata
 from spacil.envs.episodes import Actor, WaveStep, play_wave, waves
-from spacil.envs.vector_env import FloatArray, VectorEnv
+from spacil.envs.vector_env import VectorEnv
 from spacil.errors import ConfigError
 
 OnProgress = Callable[[int, int], None]
 """Called with (episodes recorded, episodes asked for)."""
-
-
-@runtime_checkable
-class HasStartStates(Protocol):
-    """An env whose episodes can be replayed from their start."""
-
-    def positions_and_velocities(self) -> tuple[FloatArray, FloatArray]:
-        """qpos [N, nq] and qvel [N, nv] of every env, float64."""
-        ...
 
 
 def record_demonstrations(
@@ -58,8 +49,9 @@ def _record_wave(env: VectorEnv, act: Actor, wave: int, num_wanted: int) -> list
     """Record one episode of each of the first `num_wanted` envs."""
     first_states = env.reset(first_episode=wave)
     starts: list[dict[str, Tensor]] = [{} for _ in range(num_wanted)]
-    if isinstance(env, HasStartStates):  # the physics that episodes can be replayed from
-        qpos, qvel = (torch.from_numpy(rows.copy()) for rows in env.positions_and_velocities())
+    read = getattr(env, "positions_and_velocities", None)
+    if read is not None:  # the physics that episodes can be replayed from, float64
+        qpos, qvel = map(torch.from_numpy, read())
         starts = [{"initial_qpos": qpos[i], "initial_qvel": qvel[i]} for i in range(num_wanted)]
     frames: list[tuple[Tensor, ...]] = []
 

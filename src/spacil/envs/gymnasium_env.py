@@ -23,9 +23,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
-from gymnasium.wrappers import TimeLimit
 from numpy.typing import NDArray
 
+from spacil.envs.mujoco_tasks import MUJOCO_TASKS
 from spacil.envs.vector_env import (
     ActionArray,
     BoolArray,
@@ -33,7 +33,7 @@ from spacil.envs.vector_env import (
     FloatArray,
     NumpyVectorEnv,
     ResetSeeds,
-    fingerprint,
+    Scene,
 )
 from spacil.errors import ConfigError, EnvError, RetryableError, SpacilError
 from spacil.plain_text import printable, shown
@@ -62,22 +62,23 @@ class GymnasiumVectorEnv(NumpyVectorEnv):
         seeds: ResetSeeds,
         timeout: float = DEFAULT_TIMEOUT,
     ) -> None:
-        if num_envs < 1:
-            raise ConfigError(f"{task_name}: num_envs is {num_envs}, expected 1 or more")
-        self.num_envs, self._task, self._seeds, self._timeout = num_envs, task_name, seeds, timeout
+        super().__init__(task_name, num_envs)
+        self._task, self._seeds, self._timeout = task_name, seeds, timeout
+        self._process = os.getpid()
         self.envs: list[Env] = []
-        """For somebody who looks and does not touch"""
         try:
             with self._limited():
-                self.envs.append(self._made(make_env))
+                for _ in range(num_envs):
+                    with self._as_error(f"{task_name} is made"):
+                        env = make_env()
+                    if not isinstance(env, gymnasium.Env) or env in self.envs:
+                        raise ConfigError(
+                            f"{task_name}: the factory returned a {type(env).__name__}, expected "
+                            "a gymnasium.Env, a new one each time"
+                        )
+                    self.envs.append(env)
                 with self._as_error(f"{task_name} is asked for its spaces"):
                     self.spec = _described(self.envs[0], task_name)
-                self.envs += [self._made(make_env) for _ in range(num_envs - 1)]
-            if len(set(map(id, self.envs))) < num_envs:
-                raise ConfigError(
-                    f"{task_name}: the factory returned one env twice, it must make a new one "
-                    "each time"
-                )
         except BaseException:
             self.close()
             raise
@@ -97,7 +98,7 @@ class GymnasiumVectorEnv(NumpyVectorEnv):
         self._elapsed_steps[ids] += 1
         with self._limited():
             for i in ids.tolist():
-                with self._as_fault(i, "step"):
+                with self._as_error(self._place(i, "step")):
                     outcome: Any = self.envs[i].step(actions[i].astype(self._action_dtype))
                     state, reward, *ends, _ = outcome
                     final_states[i] = self._checked_state(state)
@@ -110,6 +111,28 @@ class GymnasiumVectorEnv(NumpyVectorEnv):
             self._episodes[ended] += 1
             self._start_episodes(ended)
         return self._states.copy(), final_states, rewards, terminated, truncated
+
+    def scene(self) -> Scene:
+        """Show the first env, if it simulates with MuJoCo."""
+        import mujoco
+
+        from spacil.envs.mujoco_model import POSE
+
+        env: Any = self.envs[0].unwrapped
+        model, data = getattr(env, "model", None), getattr(env, "data", None)
+        if not (isinstance(model, mujoco.MjModel) and isinstance(data, mujoco.MjData)):
+            raise ConfigError(
+                f"{self._task} cannot be drawn: it has no MuJoCo model and data "
+                "(env.unwrapped.model, .data), and other simulators draw themselves: "
+                "gymnasium.make(..., render_mode='human')"
+            )
+
+        def pose() -> FloatArray:
+            found = np.empty(mujoco.mj_stateSize(env.model, POSE))
+            mujoco.mj_getState(env.model, env.data, found, POSE)
+            return found
+
+        return Scene(model, pose)
 
     def _live_arrays(self) -> dict[str, NDArray[Any]]:
         """The episode counters. What happens inside an arbitrary env cannot be saved."""
@@ -134,19 +157,9 @@ class GymnasiumVectorEnv(NumpyVectorEnv):
     def _start_episodes(self, ids: NDArray[np.intp]) -> None:
         self._elapsed_steps[ids] = 0
         for i in ids.tolist():
-            with self._as_fault(i, "reset"):
+            with self._as_error(self._place(i, "reset")):
                 state, _ = self.envs[i].reset(seed=self._seeds(i, int(self._episodes[i])))
                 self._states[i] = self._checked_state(state)
-
-    def _made(self, make_env: EnvFactory) -> Env:
-        with self._as_error(f"{self._task} is made"):
-            env = make_env()
-        if not isinstance(env, gymnasium.Env):
-            raise ConfigError(
-                f"{self._task}: the factory returned a {type(env).__name__}, expected a "
-                "gymnasium.Env"
-            )
-        return env
 
     @contextlib.contextmanager
     def _limited(self) -> Iterator[None]:
@@ -191,16 +204,13 @@ class GymnasiumVectorEnv(NumpyVectorEnv):
             kind = ConfigError if is_setup else EnvError
             raise kind(f"{doing}: {type(error).__name__}: {shown(error)}") from error
 
-    @contextlib.contextmanager
-    def _as_fault(self, i: int, verb: str) -> Iterator[None]:
-        """The same with all that is needed to meet the fault again."""
+    def _place(self, i: int, verb: str) -> str:
+        """All that is needed to meet a fault again."""
         episode = int(self._episodes[i])
-        where = (
-            f"at step {self._elapsed_steps[i]} of episode {episode}, which starts from "
-            f"reset(seed={self._seeds(i, episode)})"
+        return (
+            f"{self._task}: env {i} in {verb}, at step {self._elapsed_steps[i]} of episode "
+            f"{episode}, which starts from reset(seed={self._seeds(i, episode)})"
         )
-        with self._as_error(f"{self._task}: env {i} in {verb}, {where}"):
-            yield
 
     def _checked_state(self, state: Any) -> FloatArray:
         array = np.asarray(state)
@@ -230,39 +240,26 @@ def _described(env: Env, task_name: str) -> EnvSpec:
     low, high = actions.low.astype(np.float32), actions.high.astype(np.float32)
     low = np.where(low < actions.low, np.nextafter(low, np.float32(np.inf)), low)
     high = np.where(high > actions.high, np.nextafter(high, np.float32(-np.inf)), high)
-    registered = env.spec.max_episode_steps if env.spec is not None else None
     dt = getattr(env.unwrapped, "dt", None)
-    num_states = observations.shape[0]
-    plain = bool | int | str | None
-    kwargs = {
-        name: value
-        if isinstance(value, plain) or (isinstance(value, float) and math.isfinite(value))
-        else type(value).__name__  # all of it that stays the same
-        for name, value in (env.spec.kwargs if env.spec is not None else {}).items()
-    }
-    env_id = env.spec.id if env.spec is not None else None
+    kwargs, plain = env.spec.kwargs if env.spec is not None else {}, bool | int | str | None
+    limit = "_max_episode_steps"  # of gymnasium's TimeLimit, also where nobody registered the env
     return EnvSpec(
         task=task_name,
-        num_states=num_states,
+        num_states=observations.shape[0],
         num_actions=actions.shape[0],
         action_low=low,
         action_high=high,
-        horizon=registered or _wrapped_time_limit(env),
+        horizon=env.get_wrapper_attr(limit) if env.has_wrapper_attr(limit) else None,
         dt=float(dt) if isinstance(dt, int | float) else None,
-        # A wrapper's limit is no part of the identity, which the recipe of an env decides.
-        fingerprint=fingerprint(env_id, kwargs, num_states, low, high, registered),
+        gymnasium_id=env.spec.id if env.spec is not None else None,
+        kwargs={
+            name: value
+            if isinstance(value, plain) or (isinstance(value, float) and math.isfinite(value))
+            else type(value).__name__  # all of it that stays the same
+            for name, value in kwargs.items()
+        },
         restores_exactly=False,
     )
-
-
-def _wrapped_time_limit(env: Env) -> int | None:
-    """The shortest limit among the wrappers; an env that was never registered has no recipe."""
-    limits: list[int] = []
-    while isinstance(env, gymnasium.Wrapper):
-        if isinstance(env, TimeLimit):
-            limits.append(env._max_episode_steps)
-        env = env.env
-    return min(limits, default=None)
 
 
 def _flat_box(space: gymnasium.Space[Any], what: str) -> Box:
@@ -278,12 +275,13 @@ def _flat_box(space: gymnasium.Space[Any], what: str) -> Box:
 # --- from what a user has to a factory of equal, independent envs
 
 
-def as_env_factory(source: EnvSource, other_names: Iterable[str] = ()) -> tuple[EnvFactory, str]:
-    """A factory and the task's name. `other_names` join Gymnasium's ids when a typo is met."""
+def as_env_factory(source: EnvSource) -> tuple[EnvFactory, str]:
+    """Return what makes equal, independent envs, and the task's name."""
     if isinstance(source, str):
-        return _factory_named(source, other_names), source
+        return (_own_factory if ":" in source else _factory_of_id)(source), source
     if isinstance(source, gymnasium.Env):
-        return _factory_like(source), _name_of(source)
+        name = source.spec.id if source.spec is not None else type(source.unwrapped).__name__
+        return _factory_like(source, name), name
     if callable(source):
         return source, getattr(source, "__name__", type(source).__name__).strip("<>")
     raise ConfigError(
@@ -292,19 +290,16 @@ def as_env_factory(source: EnvSource, other_names: Iterable[str] = ()) -> tuple[
     )
 
 
-def _factory_named(name: str, other_names: Iterable[str]) -> EnvFactory:
-    """An id that Gymnasium knows, or `module:Env-v0` or `module:maker` of a user's own."""
-    if ":" in name:
-        return _own_factory(name)
+def _factory_of_id(name: str) -> EnvFactory:
     try:
         gymnasium.spec(name)
     except gymnasium.error.Error as error:
         # Ours first: the registry also lists versions that no longer run.
-        close = _close_to(name, other_names) or _close_to(name, gymnasium.registry)
-        hint = f"did you mean {close}?" if close else f"{error} `spacil tasks` lists ours."
+        close = _close_to(name, [task.name for task in MUJOCO_TASKS])
+        close = close or _close_to(name, gymnasium.registry)
         raise ConfigError(
-            f"unknown task {name!r}: {hint} An env of your own is module:Env-v0, with module.py "
-            "in this folder"
+            f"unknown task {name!r}{close or f': {error} `spacil tasks` lists ours.'} An env of "
+            "your own is module:Env-v0, with module.py in this folder"
         ) from None
     return partial(gymnasium.make, name)
 
@@ -320,28 +315,25 @@ def _own_factory(name: str) -> EnvFactory:
     if wanted in gymnasium.registry:
         return partial(gymnasium.make, wanted)
     maker: Any = getattr(module, wanted, None)
-    is_class_of_envs = inspect.isclass(maker) and issubclass(maker, gymnasium.Env)
-    home = getattr(maker, "__module__", None)
-    is_own_function = inspect.isfunction(maker) and f"{home}.".startswith(f"{module.__name__}.")
-    if is_class_of_envs or is_own_function:
-        found: EnvFactory = maker
-        return found
-    what, hint = f"is a {type(maker).__name__} of {shown(home)}, and is not called", ""
-    if maker is None:
-        close = _close_to(wanted, [*gymnasium.registry, *vars(module)])
-        what, hint = "is not there", f": did you mean {close}?" if close else ""
-    raise ConfigError(
-        f"{name}: {what}; expected an id that {module.__name__} registers, a subclass of "
-        f"gymnasium.Env, or a function of its own that returns an env{hint}"
-    )
+    home = f"{getattr(maker, '__module__', None)}."
+    is_own = inspect.isfunction(maker) and home.startswith(f"{module.__name__}.")
+    if not is_own and not (inspect.isclass(maker) and issubclass(maker, gymnasium.Env)):
+        raise ConfigError(
+            f"{name} is not an id that {module.__name__} registers, a subclass of gymnasium.Env, "
+            "or a function of its own that returns an env, and is not called"
+            + _close_to(wanted, [*gymnasium.registry, *vars(module)])
+        )
+    found: EnvFactory = maker
+    return found
 
 
 def _close_to(name: str, known: Iterable[str]) -> str:
-    """Names that somebody may have meant, each once."""
-    return " or ".join(difflib.get_close_matches(name, dict.fromkeys(known), n=3))
+    """Ask for the names that somebody may have meant; nothing where none is close."""
+    close = difflib.get_close_matches(name, dict.fromkeys(known), n=3)
+    return f": did you mean {' or '.join(close)}?" if close else ""
 
 
-def _factory_like(env: Env) -> EnvFactory:
+def _factory_like(env: Env, name: str) -> EnvFactory:
     """New envs from the recipe Gymnasium keeps of one, else from a copy of it as it is now."""
     if env.spec is not None:
         rebuild = partial(gymnasium.make, env.spec)
@@ -352,10 +344,6 @@ def _factory_like(env: Env) -> EnvFactory:
         return partial(copy.deepcopy, copy.deepcopy(env))
     except Exception as error:
         raise ConfigError(
-            f"{_name_of(env)} can be neither rebuilt nor copied "
-            f"({type(error).__name__}: {error}): give a function without arguments that makes one"
+            f"{name} can be neither rebuilt nor copied ({type(error).__name__}: {error}): give a "
+            "function without arguments that makes one"
         ) from error
-
-
-def _name_of(env: Env) -> str:
-    return env.spec.id if env.spec is not None else type(env.unwrapped).__name__

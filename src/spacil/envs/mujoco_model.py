@@ -3,7 +3,6 @@
 import hashlib
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -11,8 +10,15 @@ import numpy as np
 from spacil.envs.mujoco_rules import Physics
 from spacil.envs.mujoco_tasks import CFRC_EXT, XPOS, MujocoTask
 from spacil.envs.native_batch import NativeBatch
-from spacil.envs.vector_env import EnvSpec, fingerprint
+from spacil.envs.vector_env import EnvSpec
 from spacil.errors import ConfigError
+
+POSE = (
+    mujoco.mjtState.mjSTATE_QPOS
+    | mujoco.mjtState.mjSTATE_MOCAP_POS
+    | mujoco.mjtState.mjSTATE_MOCAP_QUAT
+)
+"""The parts of MuJoCo's state that say where everything is"""
 
 
 def model_path(task: MujocoTask) -> Path:
@@ -30,10 +36,6 @@ def load_model(task: MujocoTask) -> mujoco.MjModel:
     return model
 
 
-def seconds_per_step(task: MujocoTask, model: mujoco.MjModel) -> float:
-    return float(model.opt.timestep * task.frame_skip)
-
-
 def describe(task: MujocoTask, model: mujoco.MjModel) -> EnvSpec:
     low, high = model.actuator_ctrlrange.astype(np.float32).T.copy()
     return EnvSpec(
@@ -43,16 +45,10 @@ def describe(task: MujocoTask, model: mujoco.MjModel) -> EnvSpec:
         action_low=low,
         action_high=high,
         horizon=task.horizon,
-        dt=seconds_per_step(task, model),
-        fingerprint=fingerprint(
-            task.gymnasium_id,
-            task.kwargs,
-            task.num_states,
-            low,
-            high,
-            task.horizon,
-            hashlib.sha256(model_path(task).read_bytes()).hexdigest(),
-        ),
+        dt=float(model.opt.timestep * task.frame_skip),
+        gymnasium_id=task.gymnasium_id,
+        kwargs=task.kwargs,
+        model_sha256=hashlib.sha256(model_path(task).read_bytes()).hexdigest(),
     )
 
 
@@ -70,74 +66,49 @@ def physics_of(batch: NativeBatch) -> Physics:
 
 # --- names and units of states and actions
 
-
-class Quantity(NamedTuple):
-    """One number."""
-
-    name: str
-    unit: str
-    """"1" for a pure number; of an action, what 1 stands for"""
-
-
 _REACHER = (
-    *(Quantity(f"{part} of joint {i}", "1") for part in ("cosine", "sine") for i in (0, 1)),
-    *(Quantity(f"target {axis}", "m") for axis in "xy"),
-    *(Quantity(f"velocity of joint {i}", "rad/s") for i in (0, 1)),
-    *(Quantity(f"fingertip to target, {axis}", "m") for axis in "xyz"),
+    *((f"{part} of joint {i}", "1") for part in ("cosine", "sine") for i in (0, 1)),
+    *((f"target {axis}", "m") for axis in "xy"),
+    *((f"velocity of joint {i}", "rad/s") for i in (0, 1)),
+    *((f"fingertip to target, {axis}", "m") for axis in "xyz"),
 )
-_FREE_POSITION = (
-    *(Quantity(axis, "m") for axis in "xyz"),
-    *(Quantity(f"quaternion {part}", "1") for part in "wxyz"),
-)
-_FREE_VELOCITY = (
-    *(Quantity(axis, "m/s") for axis in "xyz"),
-    *(Quantity(axis, "rad/s") for axis in ("roll", "pitch", "yaw")),
-)
+_FREE_POSITION = {"x": "m", "y": "m", "z": "m"} | {f"quaternion {part}": "1" for part in "wxyz"}
+_FREE_VELOCITY = dict.fromkeys("xyz", "m/s") | dict.fromkeys(("roll", "pitch", "yaw"), "rad/s")
 
 
-def state_names(task: MujocoTask) -> list[str] | None:
-    """One name for each number of the state; None where they are not known."""
-    quantities = state_quantities(task)
-    return None if quantities is None else [quantity.name for quantity in quantities]
-
-
-def state_quantities(task: MujocoTask) -> list[Quantity] | None:
-    """Name and unit of each number of the state; None where they are not known.
+def state_units(task: MujocoTask) -> dict[str, str] | None:
+    """Name -> unit ("1" for a pure number) of each number of the state; None where not known.
 
     A walker's state leaves out where it is along the ground: the first coordinate, or the first
     two of a free body.
     """
     if task.model_file == "reacher.xml":
-        return list(_REACHER[: task.num_states])
-    positions: list[Quantity] = []
-    velocities: list[Quantity] = []
+        return dict(_REACHER[: task.num_states])
+    positions, velocities = dict[str, str](), dict[str, str]()
     model = load_model(task)
-    is_free = False
+    num_hidden = 1
     for i in range(model.njnt):
         name, kind = model.joint(i).name, model.jnt_type[i]
         if kind == mujoco.mjtJoint.mjJNT_FREE:
-            is_free = True
-            positions += [Quantity(f"{name} {part}", unit) for part, unit in _FREE_POSITION]
-            velocities += [
-                Quantity(f"velocity of {name} {part}", unit) for part, unit in _FREE_VELOCITY
-            ]
+            num_hidden = 2
+            positions |= {f"{name} {part}": unit for part, unit in _FREE_POSITION.items()}
+            velocities |= {f"velocity of {name} {p}": unit for p, unit in _FREE_VELOCITY.items()}
         else:
             unit = "m" if kind == mujoco.mjtJoint.mjJNT_SLIDE else "rad"
-            positions.append(Quantity(f"position of {name}", unit))
-            velocities.append(Quantity(f"velocity of {name}", f"{unit}/s"))
-    found = positions[2 if is_free else 1 :] + velocities
+            positions[f"position of {name}"] = unit
+            velocities[f"velocity of {name}"] = f"{unit}/s"
+    found = dict(list(positions.items())[num_hidden:]) | velocities
     if CFRC_EXT in task.derived_fields:  # of each body the three torques, then the three forces
         others = range(task.num_states - len(found))
-        found += [Quantity(f"contact force {i}", "N m" if i % 6 < 3 else "N") for i in others]
+        found |= {f"contact force {i}": "N m" if i % 6 < 3 else "N" for i in others}
     return found if len(found) == task.num_states else None
 
 
-def action_quantities(task: MujocoTask) -> list[Quantity]:
-    """The driven joint of each action, and the torque that an action of 1 is."""
-    model, found = load_model(task), []
+def action_units(task: MujocoTask) -> dict[str, str]:
+    """Name of each motor -> the torque, or force, that an action of 1 is."""
+    model, found = load_model(task), {}
     for i in range(model.nu):
         joint = model.joint(int(model.actuator_trnid[i, 0]))
         unit = "N" if model.jnt_type[joint.id] == mujoco.mjtJoint.mjJNT_SLIDE else "N m"
-        gear = f"{model.actuator_gear[i, 0]:g} {unit}"
-        found.append(Quantity(f"motor of {joint.name}", gear))
+        found[f"motor of {joint.name}"] = f"{model.actuator_gear[i, 0]:g} {unit}"
     return found

@@ -49,7 +49,7 @@ def _mujoco(task: EnvSource, num_envs: int, seeds: ResetSeeds, options: EnvOptio
 def _gymnasium(task: EnvSource, num_envs: int, seeds: ResetSeeds, options: EnvOptions) -> VectorEnv:
     from spacil.envs.gymnasium_env import DEFAULT_TIMEOUT, GymnasiumVectorEnv, as_env_factory
 
-    make_env, name = as_env_factory(task, other_names=TASKS)
+    make_env, name = as_env_factory(task)
     return GymnasiumVectorEnv(make_env, name, num_envs, seeds, options.timeout or DEFAULT_TIMEOUT)
 
 
@@ -94,7 +94,7 @@ def require_task(task: str) -> None:
     if _backend_of(task) is _gymnasium:
         from spacil.envs.gymnasium_env import as_env_factory
 
-        as_env_factory(task, other_names=TASKS)
+        as_env_factory(task)
 
 
 def built_in_task(spec: EnvSpec) -> MujocoTask | None:
@@ -122,4 +122,4 @@ def task_name(task: EnvSource) -> str:
         return task
     from spacil.envs.gymnasium_env import as_env_factory
 
-    return as_env_factory(task, other_names=TASKS)[1]
+    return as_env_factory(task)[1]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spacil.envs.mujoco_model import describe, load_model, physics_of, seconds_per_step
+from spacil.envs.mujoco_model import describe, load_model, physics_of
 from spacil.envs.mujoco_tasks import CFRC_EXT, MujocoTask
 from spacil.envs.native_batch import (
     IdArray,
@@ -24,7 +24,7 @@ from spacil.envs.vector_env import (
     FloatArray,
     NumpyVectorEnv,
     ResetSeeds,
-    first_non_finite_row,
+    Scene,
 )
 from spacil.errors import ConfigError, EnvError
 
@@ -35,18 +35,15 @@ class ThreadedMujocoEnv(NumpyVectorEnv):
     def __init__(
         self, task: MujocoTask, num_envs: int, seeds: ResetSeeds, num_threads: int
     ) -> None:
-        if num_envs < 1 or num_threads < 1:
-            raise ConfigError(
-                f"{task.name}: num_envs is {num_envs} and num_threads is {num_threads}, "
-                "both must be at least 1"
-            )
+        super().__init__(task.name, num_envs)
+        if num_threads < 1:
+            raise ConfigError(f"{task.name}: num_threads is {num_threads}, expected 1 or more")
         route_warnings_to_log()
         model = load_model(task)
         self.spec = describe(task, model)
-        self.num_envs = num_envs
         self._task = task
         self._seeds = seeds
-        self._dt = seconds_per_step(task, model)
+        self._dt = model.opt.timestep * task.frame_skip
         self._batch = NativeBatch(
             model,
             num_envs,
@@ -89,9 +86,9 @@ class ThreadedMujocoEnv(NumpyVectorEnv):
             rewards[~active] = 0.0
             terminated &= active
             truncated &= active
-        broken_env = first_non_finite_row(final_states, rewards)
-        if broken_env is not None:
-            raise self._fault(broken_env, "has a non-finite state or reward", actions)
+        is_finite = np.isfinite(final_states).all(axis=1) & np.isfinite(rewards)
+        if not is_finite.all():
+            raise self._fault(int(is_finite.argmin()), "has a non-finite state or reward", actions)
 
         states = final_states.copy()
         ended = np.flatnonzero(terminated | truncated)
@@ -99,6 +96,11 @@ class ThreadedMujocoEnv(NumpyVectorEnv):
             states[ended] = self._start_next_episodes(ended)
         self._last_states = states
         return states, final_states, rewards, terminated, truncated
+
+    def scene(self) -> Scene:
+        """Show the first env. No built-in model has a mocap body: qpos is the whole pose."""
+        model, is_above = load_model(self._task), self._task.is_seen_from_above
+        return Scene(model, lambda: self._batch.qpos[0].copy(), is_above)
 
     def positions_and_velocities(self) -> tuple[FloatArray, FloatArray]:
         """Copies of qpos [N, Q] and qvel [N, V]; at the start of an episode they replay it."""

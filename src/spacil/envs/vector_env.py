@@ -4,13 +4,11 @@ The protocol speaks torch, on the device of the env. Checked here for all: actio
 calls, and the shape of a saved state.
 """
 
-import math
-import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 import torch
@@ -41,10 +39,38 @@ class EnvSpec:
     """Time limit in steps; None when the env has none."""
     dt: float | None
     """Seconds of simulated time per step, where the env tells."""
-    fingerprint: Mapping[str, Any] = field(default_factory=dict)
-    """JSON-able identity: id, version, kwargs, sizes, bounds, horizon, hash of the model file."""
+    gymnasium_id: str | None = None
+    """Id that Gymnasium knows the task by; None where it knows none."""
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    """What `gymnasium.make` gets beyond the id, JSON-able."""
+    model_sha256: str | None = None
+    """Hash of the simulator's model file, where there is one."""
     restores_exactly: bool = True
     """Whether `save_state` / `load_state` continue bit for bit."""
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """The identity of the task as plain JSON: data of two envs mix only when theirs are equal.
+
+        Versions of libraries are left out: the model file's hash tells when they matter. So is the
+        time limit of an env that is not registered: a wrapper may give it any.
+        """
+        version = re.search(r"-v(\d+)$", self.gymnasium_id or "")
+        low, high = (  # JSON has no infinity: an open side is null
+            [float(bound) if np.isfinite(bound) else None for bound in side]
+            for side in (self.action_low, self.action_high)
+        )
+        return {
+            "gymnasium_id": self.gymnasium_id,
+            "version": int(version[1]) if version else None,
+            "kwargs": dict(self.kwargs),
+            "num_states": self.num_states,
+            "num_actions": self.num_actions,
+            "action_low": low,
+            "action_high": high,
+            "horizon": self.horizon if self.gymnasium_id else None,
+            "model_sha256": self.model_sha256,
+        }
 
     def bounds_on(self, device: torch.device) -> tuple[Tensor, Tensor]:
         """The lowest and the highest action, [A] each."""
@@ -71,7 +97,9 @@ class Step:
 class VectorEnv(Protocol):
     """N copies of one task, stepped together; all tensors are on `device`.
 
-    An env may reuse the memory of what it returned in its next call: copy to keep.
+    An env may reuse the memory of what it returned in its next call: copy to keep. MuJoCo's envs
+    also have `scene`, to be drawn, and ours `positions_and_velocities`, to be replayed; whoever
+    wants one asks with `getattr`, so that an env around another passes it on or leaves it out.
     """
 
     spec: EnvSpec
@@ -94,7 +122,11 @@ class VectorEnv(Protocol):
         ...
 
     def save_state(self) -> dict[str, Tensor]:
-        """Everything needed to continue, by name."""
+        """Everything needed to continue, by name.
+
+        `elapsed_steps` [N] are those of the episodes, in an env that counts them here and reads
+        them back: staggered starts write them.
+        """
         ...
 
     def load_state(self, state: Mapping[str, Tensor]) -> Tensor:
@@ -102,6 +134,17 @@ class VectorEnv(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The first of the envs, as MuJoCo draws it."""
+
+    model: Any
+    """The mujoco.MjModel"""
+    pose: Callable[[], FloatArray]
+    """Returns where everything is now [P] (`mujoco_model.POSE`), a copy"""
+    is_seen_from_above: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,38 +158,6 @@ class ResetSeeds:
 
     def __call__(self, env: int, episode: int) -> int:
         return derived_seed(self.root_seed, self.stream, self.first_env + env, episode)
-
-
-def fingerprint(
-    gymnasium_id: str | None,
-    kwargs: Mapping[str, Any],
-    num_states: int,
-    action_low: ActionArray,
-    action_high: ActionArray,
-    horizon: int | None,
-    model_sha256: str | None = None,
-) -> dict[str, Any]:
-    """The identity of a task as plain JSON: data of two envs mix only when theirs are equal.
-
-    Versions of libraries are left out on purpose: the model file's hash tells when they matter.
-    """
-    version = re.search(r"-v(\d+)$", gymnasium_id or "")
-    return {
-        "gymnasium_id": gymnasium_id,
-        "version": int(version[1]) if version else None,
-        "kwargs": dict(kwargs),
-        "num_states": num_states,
-        "num_actions": len(action_low),
-        "action_low": _json_bounds(action_low),
-        "action_high": _json_bounds(action_high),
-        "horizon": horizon,
-        "model_sha256": model_sha256,
-    }
-
-
-def _json_bounds(bounds: ActionArray) -> list[float | None]:
-    """JSON has no infinity: an open side is null."""
-    return [float(bound) if np.isfinite(bound) else None for bound in bounds]
 
 
 Dims = tuple[int | None, int | None]
@@ -178,20 +189,15 @@ class NumpyVectorEnv(ABC):
     """A `VectorEnv` on the CPU, of a simulator that implements the five methods with arrays."""
 
     spec: EnvSpec
-    num_envs: int
     device = torch.device("cpu")
     _has_episodes = False
     """False before the first reset and after a fault: then there is nothing to step."""
     _is_closed = False
-    _process: int
 
-    def __new__(cls, *_: object, **__: object) -> Self:
-        env = super().__new__(cls)
-        env._process = os.getpid()
-        return env
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(f"{self.spec.task}: live envs cannot be copied or pickled; make new ones")
+    def __init__(self, task: str, num_envs: int) -> None:
+        if num_envs < 1:
+            raise ConfigError(f"{task}: num_envs is {num_envs}, expected 1 or more")
+        self.num_envs = num_envs
 
     @abstractmethod
     def _reset(self, first_episode: int) -> FloatArray:
@@ -224,9 +230,7 @@ class NumpyVectorEnv(ABC):
     def step(self, actions: Tensor, active: Tensor | None = None) -> Step:
         """One step of all envs, or of those in `active`; see `VectorEnv.step`."""
         check_actions(actions, self.spec, self.num_envs)
-        self._require_open()
-        if not self._has_episodes:
-            raise EnvError(f"{self.spec.task}: step() before reset() or load_state()")
+        self._require_open("step()")
         self._has_episodes = False
         arrays = self._step(actions.numpy(), None if active is None else active.numpy())
         self._has_episodes = True
@@ -234,9 +238,7 @@ class NumpyVectorEnv(ABC):
 
     def save_state(self) -> dict[str, Tensor]:
         """All that the next step depends on."""
-        self._require_open()
-        if not self._has_episodes:
-            raise EnvError(f"{self.spec.task}: save_state() before reset() or load_state()")
+        self._require_open("save_state()")
         return {name: torch.from_numpy(array.copy()) for name, array in self._live_arrays().items()}
 
     def load_state(self, state: Mapping[str, Tensor]) -> Tensor:
@@ -270,15 +272,12 @@ class NumpyVectorEnv(ABC):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _require_open(self) -> None:
+    def _require_open(self, call: str | None = None) -> None:
+        """Refuse to go on with a closed env, and a `call` that needs episodes without them."""
         if self._is_closed:
             raise EnvError(f"{self.spec.task}: this env is closed")
-        # Threads of the simulator do not survive a fork: a call would wait forever.
-        if os.getpid() != self._process:
-            raise EnvError(
-                f"{self.spec.task}: these envs were made in process {self._process}, and this is "
-                f"process {os.getpid()}: a fork copies no threads. Make them in the new process"
-            )
+        if call and not self._has_episodes:
+            raise EnvError(f"{self.spec.task}: {call} before reset() or load_state()")
 
 
 def check_actions(actions: Tensor, spec: EnvSpec, num_envs: int) -> None:
@@ -292,20 +291,11 @@ def check_actions(actions: Tensor, spec: EnvSpec, num_envs: int) -> None:
             f"{spec.task}: actions are {actions.dtype} {tuple(actions.shape)}, expected "
             f"{torch.float32} {expected}; nothing was stepped"
         )
-    flat = actions.flatten()
-    if not math.isfinite(torch.dot(flat, flat)) and not actions.isfinite().all():
-        env, column = (~actions.isfinite()).nonzero()[0].tolist()
+    is_finite = actions.isfinite()
+    if not is_finite.all():
+        env, column = (~is_finite).nonzero()[0].tolist()
         raise DivergedError(
             f"{spec.task}: the policy's action is {actions[env, column]} "
             f"(env {env}, column {column}); nothing was stepped. "
             "The last checkpoint is intact; a smaller --max-kl may help"
         )
-
-
-def first_non_finite_row(states: FloatArray, rewards: FloatArray) -> int | None:
-    """The first env with a non-finite state or reward, if any."""
-    # One pass without a temporary; only where a sum of squares overflows are all looked at.
-    if math.isfinite(np.vdot(states, states)) and math.isfinite(np.vdot(rewards, rewards)):
-        return None
-    bad = np.flatnonzero(~(np.isfinite(states).all(axis=-1) & np.isfinite(rewards)))
-    return int(bad[0]) if len(bad) else None

@@ -197,12 +197,12 @@ def _measured(
     if (task := built_in_task(spec)) is not None:
         from spacil.envs import mujoco_model  # loads the simulator
 
-        states, actions = mujoco_model.state_quantities(task), mujoco_model.action_quantities(task)
+        states, actions = mujoco_model.state_units(task), mujoco_model.action_units(task)
         quantities = {
-            "observation_names": states and [quantity.name for quantity in states],
-            "observation_units": states and [quantity.unit for quantity in states],
-            "action_names": [quantity.name for quantity in actions],
-            "action_units": [quantity.unit for quantity in actions],
+            "observation_names": states and list(states),
+            "observation_units": states and list(states.values()),
+            "action_names": list(actions),
+            "action_units": list(actions.values()),
         }
     return {
         "task": spec.task,

@@ -24,15 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spacil import storage
+from spacil.envs.mujoco_model import POSE
 from spacil.errors import ConfigError, StorageError
 from spacil.plain_text import shown
 
-POSE = (
-    mujoco.mjtState.mjSTATE_QPOS
-    | mujoco.mjtState.mjSTATE_MOCAP_POS
-    | mujoco.mjtState.mjSTATE_MOCAP_QUAT
-)
-"""The parts of MuJoCo's state that say where everything is"""
 BACKENDS = ("egl", "osmesa")
 _PATIENCE = 120.0
 """Seconds without a frame after which the child gives up; the first one loads drivers"""

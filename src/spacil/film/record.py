@@ -6,25 +6,20 @@ full; in each of them a policy whose own is over waits for the others.
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import mujoco
 import numpy as np
 import torch
 from torch import Tensor
 
 from spacil.demos.common_frame import CommonFrame, bundled_frame
 from spacil.envs.episodes import Trajectory, WaveStep, play_wave
-from spacil.envs.gymnasium_env import GymnasiumVectorEnv
-from spacil.envs.mujoco_model import load_model
-from spacil.envs.registry import built_in_task, make_vector_env
-from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
-from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, VectorEnv
+from spacil.envs.registry import make_vector_env
+from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, Scene, VectorEnv
 from spacil.errors import ConfigError
-from spacil.film.draw import POSE
 from spacil.measuring.frames import mean_j
 from spacil.policies.file import bundled_experts
 from spacil.policies.open import load_expert
@@ -95,46 +90,14 @@ class Recording:
         return 1 / Fraction(self.steps_per_frame * self.step_seconds).limit_denominator(10_000)
 
 
-@dataclass(frozen=True)
-class PoseReader:
-    """Reads the pose (MuJoCo's position state) of the first env of a vector."""
-
-    model: Any
-    """The mujoco.MjModel"""
-    read: Callable[[], FloatArray]
-    """Returns the pose [P], a copy"""
-    is_seen_from_above: bool = False
-
-
 @contextlib.contextmanager
-def drawable_env(env_source: Any, seed: int) -> Iterator[tuple[VectorEnv, PoseReader]]:
-    """Open one env for all policies, with the stream of `spacil evaluate`.
-
-    It simulates with MuJoCo, ours or Gymnasium's; other simulators are refused.
-    """
+def drawable_env(env_source: Any, seed: int) -> Iterator[tuple[VectorEnv, Scene]]:
+    """Open one env for all policies, with the stream of `spacil evaluate`."""
     with contextlib.closing(make_vector_env(env_source, 1, ResetSeeds(seed, "evaluate"))) as env:
-        if isinstance(env, ThreadedMujocoEnv):
-            task = built_in_task(env.spec)
-            assert task is not None
-            # None of the built-in models has a mocap body: qpos is the whole pose.
-            positions, is_above = env.positions_and_velocities, task.is_seen_from_above
-            yield env, PoseReader(load_model(task), lambda: positions()[0][0], is_above)
-            return
-        inner: Any = env.envs[0].unwrapped if isinstance(env, GymnasiumVectorEnv) else None
-        model, data = getattr(inner, "model", None), getattr(inner, "data", None)
-        if not (isinstance(model, mujoco.MjModel) and isinstance(data, mujoco.MjData)):
-            raise ConfigError(
-                f"{env.spec.task} cannot be drawn: it has no MuJoCo model and data "
-                "(env.unwrapped.model, .data), and other simulators draw themselves: "
-                "gymnasium.make(..., render_mode='human')"
-            )
-
-        def read() -> FloatArray:
-            pose = np.empty(mujoco.mj_stateSize(inner.model, POSE))
-            mujoco.mj_getState(inner.model, inner.data, pose, POSE)
-            return pose
-
-        yield env, PoseReader(model, read)
+        scene = getattr(env, "scene", None)
+        if scene is None:
+            raise ConfigError(f"{env.spec.task} cannot be drawn: its simulator is not MuJoCo")
+        yield env, scene()
 
 
 def record(
@@ -163,7 +126,7 @@ def record(
             policies = {DEMONSTRATOR: load_expert(str(task)), **policies}
     if len(policies) > MAX_PANELS:
         raise ConfigError(f"{len(policies)} policies, expected at most {MAX_PANELS}")
-    with drawable_env(env_source, seed) as (env, reader):
+    with drawable_env(env_source, seed) as (env, scene):
         for policy in policies.values():
             policy.require_env(env.spec)
         if frame is not None and frame.num_states != env.spec.num_states:
@@ -172,7 +135,7 @@ def record(
         clips: dict[str, list[Clip]] = {name: [] for name in policies}
         for episode in range(_MAX_EPISODES):
             played = {
-                name: _play(policy, env, reader, episode, num_left)
+                name: _play(policy, env, scene, episode, num_left)
                 for name, policy in policies.items()
             }
             for name, clip in played.items():
@@ -193,16 +156,16 @@ def record(
                 action_change=mean_of_known([action_fluctuation(each.actions) for each in shown]),
             )
         )
-    return Recording(env.spec, seed, tuple(panels), frame, reader.model, reader.is_seen_from_above)
+    return Recording(env.spec, seed, tuple(panels), frame, scene.model, scene.is_seen_from_above)
 
 
-def _play(policy: Policy, env: VectorEnv, reader: PoseReader, episode: int, most: int) -> Clip:
+def _play(policy: Policy, env: VectorEnv, scene: Scene, episode: int, most: int) -> Clip:
     """A whole episode, of which at most so many steps are kept."""
     poses: list[FloatArray] = []
     steps: list[tuple[Tensor, Tensor, Tensor]] = []
 
     def act(states: Tensor) -> Tensor:
-        poses.append(reader.read())
+        poses.append(scene.pose())
         return policy.act(states)
 
     def keep(step: WaveStep) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 from torch import Tensor
 
 from spacil.envs.episodes import play_wave
+from spacil.envs.mujoco_model import POSE
 from spacil.errors import ConfigError
-from spacil.film.draw import POSE
 from spacil.film.record import DEFAULT_STEP_SECONDS, drawable_env
 from spacil.policies.policy import Policy
 
@@ -22,29 +22,29 @@ class _WindowClosedError(Exception):
 
 def watch(policy: Policy, env_source: Any, seed: int, speed: float = 1.0) -> int:
     """Show the policy; return how many episodes were played to their end."""
-    with drawable_env(env_source, seed) as (env, reader):
+    with drawable_env(env_source, seed) as (env, scene):
         policy.require_env(env.spec)
         step_seconds = (env.spec.dt or DEFAULT_STEP_SECONDS) / speed
         require_display()
         import mujoco.viewer
 
-        data = mujoco.MjData(reader.model)
+        data = mujoco.MjData(scene.model)
         with mujoco.viewer.launch_passive(
-            reader.model, data, show_left_ui=False, show_right_ui=False
+            scene.model, data, show_left_ui=False, show_right_ui=False
         ) as window:
-            tracking = mujoco.mj_name2id(reader.model, mujoco.mjtObj.mjOBJ_CAMERA, "track")
+            tracking = mujoco.mj_name2id(scene.model, mujoco.mjtObj.mjOBJ_CAMERA, "track")
             if tracking >= 0:
                 window.cam.type = mujoco.mjtCamera.mjCAMERA_FIXED
                 window.cam.fixedcamid = tracking
             else:
-                mujoco.mjv_defaultFreeCamera(reader.model, window.cam)
+                mujoco.mjv_defaultFreeCamera(scene.model, window.cam)
             due = time.monotonic()
 
             def act(states: Tensor) -> Tensor:
                 nonlocal due
                 with window.lock():
-                    mujoco.mj_setState(reader.model, data, reader.read(), POSE)
-                    mujoco.mj_forward(reader.model, data)
+                    mujoco.mj_setState(scene.model, data, scene.pose(), POSE)
+                    mujoco.mj_forward(scene.model, data)
                 window.sync()
                 if not window.is_running():
                     raise _WindowClosedError

@@ -197,9 +197,9 @@ def _checked(
     states, task = visited[rows], built_in_task(spec)
     names = [f"observation {i}" for i in range(spec.num_states)]
     if task is not None:
-        from spacil.envs.mujoco_model import state_names  # loads the simulator
+        from spacil.envs.mujoco_model import state_units  # loads the simulator
 
-        if (known := state_names(task)) is not None:
+        if (known := state_units(task)) is not None:
             names = [f"{name} [{i}]" for i, name in enumerate(known)]
     if frame is None or frame.num_states != spec.num_states:
         frame = CommonFrame(visited.double().std(0, correction=0), "the states it visited")
