@@ -10,7 +10,7 @@ import torch
 from pictures import assert_drawn
 from torch import Tensor
 
-from spacil.smoothness.cost import along_both, along_response, exact_cost_penalty
+from spacil.smoothness.cost import exact_cost_penalty, path_of
 from theory import (
     COST_LIPSCHITZ,
     GAMMA,
@@ -107,8 +107,10 @@ def test_the_cost_penalty_as_printed_does_not_see_how_steep_a_cost_is_in_the_sta
         def cost(s: Tensor, a: Tensor, k: float = steepness) -> Tensor:
             return k * s[:, 0] + 0 * a[:, 0]
 
-        response = exact_cost_penalty(cost, along_response(torch.sin, states), states)
-        both = exact_cost_penalty(cost, along_both(torch.sin), states)
+        response, both = (
+            exact_cost_penalty(cost, path_of(form, torch.sin, states, states), states)
+            for form in ("response", "both")
+        )
         assert float(response) == 0.0
         assert float(both) == pytest.approx(steepness)
 

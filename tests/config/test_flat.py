@@ -124,7 +124,9 @@ def test_a_value_out_of_range_is_refused_by_its_flag(name: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"penalty": "cats:scale=paper-mean"}, "no argument 'scale' here; it takes sigma"),
+        ({"penalty": "cats:scale=paper-mean"}, "no argument 'scale' here; it takes none"),
+        ({"penalty": "pgd:sigma=1"}, "no argument 'sigma' here; it takes scale, radius"),
+        ({"cost_penalty_form": "both:steps=3"}, "steps is read with estimator=pgd only"),
         ({"cost_penalty_form": "gp:scale=paper-mean"}, "no argument 'scale' here"),
         ({"cost_penalty_form": "r2"}, "--cost-penalty-form is r2, expected response, both"),
         ({"penalty": "caps=1:noise=0"}, "--penalty caps=1:noise=0: noise is '0', expected"),

@@ -133,14 +133,16 @@ def test_a_function_of_one_s_own_is_a_row_under_its_name() -> None:
     assert from_flat_settings(flat_settings(config)).policy_penalty == config.policy_penalty
 
 
-@pytest.mark.parametrize(("function", "rows"), [(magnitude, "all"), (change, "with_successor")])
-def test_the_number_of_arguments_says_which_states_it_reads(function: Any, rows: str) -> None:
-    assert POLICY_PENALTIES[register_penalty(function)].rows == rows
+@pytest.mark.parametrize(("function", "is_temporal"), [(magnitude, False), (change, True)])
+def test_the_number_of_arguments_says_which_states_it_reads(
+    function: Any, is_temporal: bool
+) -> None:
+    assert POLICY_PENALTIES[register_penalty(function)].is_temporal == is_temporal
 
 
 def test_weights_by_keyword_are_no_states() -> None:
     kind = POLICY_PENALTIES[register_penalty(lambda m, s, *, weights: 0, "weighted")]
-    assert (kind.rows, kind.reads_weights) == ("all", True)
+    assert (kind.is_temporal, kind.reads_weights) == (False, True)
     assert not POLICY_PENALTIES[register_penalty(magnitude)].reads_weights
 
 
@@ -170,8 +172,7 @@ def test_what_has_no_name_takes_that_of_its_type_or_the_one_given() -> None:
     [
         ("caps=1:noise=.3:temporal=0.1", "caps=1.0:noise=0.3", ("noise", 0.3)),
         ("pgd=1:rule=raw:steps=20", "pgd=1.0:steps=20:rule=raw", ("steps", 20)),
-        ("exact:scale=lipschitz", "exact=0.03", ("scale", "lipschitz")),
-        ("lcp=0.1:sigma=policy", "lcp=0.1:sigma=policy", ("sigma", "policy")),
+        ("pgd:scale=lipschitz", "pgd=0.03", ("scale", "lipschitz")),
     ],
 )
 def test_a_term_keeps_the_arguments_that_differ_from_their_defaults(

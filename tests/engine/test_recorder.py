@@ -70,10 +70,7 @@ UPDATES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "lcp, r1": ("spacil", {"penalty": ("lcp=0.03",), "cost_penalty_form": "r1"}),
     "caps, both": ("spacil", {"penalty": ("caps=0.03",), "cost_penalty_form": "both"}),
-    "discounted, own spread": (
-        "spacil",
-        {"penalty_discount": 0.99, "penalty": ("exact=0.03:sigma=policy",)},
-    ),
+    "discounted": ("spacil", {"penalty_discount": 0.99, "penalty": ("exact=0.03",)}),
     "target": ("spacil", {"smoothness_target": 0.05}),
     "warm start": ("spacil", {"warm_start_epochs": 2, "warm_start_iterations": 3}),
     "rule": (
@@ -93,7 +90,7 @@ UPDATES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "printed": (
         "spacil",
-        {"penalty": ("exact=0.03:scale=paper-sum",), "penalty_ramp_iterations": 3},
+        {"penalty": ("pgd=0.03:scale=paper-sum",), "penalty_ramp_iterations": 3},
     ),
     "several": ("spacil", {"penalty": ("exact=0.03", "pgd=0.1", "lcp=0.01")}),
     "ppo": ("trpo", {"policy_step": "ppo", "ppo_epochs": 3, "ppo_minibatch": 70}),

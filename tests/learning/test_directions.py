@@ -162,7 +162,7 @@ def test_a_cost_penalty_lowers_the_slope_it_names(form: str, slope: str) -> None
         cost_constants(each.cost, each.policy.mean_of_normalized, expert_batch().states)
         for each in (smoothed(form, 0.0), smoothed(form, 10.0))
     )
-    assert getattr(smooth, slope) < 0.5 * getattr(plain, slope)
+    assert smooth[slope] < 0.5 * plain[slope]
 
 
 @pytest.mark.parametrize("form", ["gp", "r1"])

@@ -50,7 +50,7 @@ def test_without_weights_spacil_is_gail_bit_for_bit_streams_included() -> None:
     _, gail = run(3, "gail")
     _, spacil = run(
         3,
-        penalty={"caps:sigma=policy": 0.0, "exact:sigma=policy": 0.0},
+        penalty={"caps:noise=0.3": 0.0, "exact": 0.0},
         lambda_cost=0.0,
         cost_penalty_form="gp",
         penalty_discount=0.99,

@@ -16,9 +16,9 @@ def test_the_three_constants_of_a_linear_cost_are_known() -> None:
     matrix = torch.tensor([[1.0, 1.0, 1.0], [0.0, 3.0, 4.0]], dtype=torch.float64)
     states = torch.randn(5, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     constants = cost_constants(lambda s, a: s @ p + a @ q, lambda s: s @ matrix.T, states)
-    assert constants.cost_lipschitz_state == pytest.approx(5.0)
-    assert constants.cost_lipschitz_action == pytest.approx(2.0)
-    assert constants.cost_lipschitz_response == pytest.approx(10.0)
+    assert constants["cost_lipschitz_state"] == pytest.approx(5.0)
+    assert constants["cost_lipschitz_action"] == pytest.approx(2.0)
+    assert constants["cost_lipschitz_response"] == pytest.approx(10.0)
 
 
 def make_pair() -> tuple[Discriminator, MLP, Tensor]:
@@ -34,12 +34,14 @@ def test_the_response_is_the_policys_jacobian_applied_to_the_cost() -> None:
     discriminator, policy, states = make_pair()
     found = cost_gradients(discriminator.cost, policy, states)
     jacobian = batch_jacobian(policy, states)
-    expected = torch.einsum("bas,ba->bs", jacobian, found.in_action)
-    assert torch.allclose(found.response, expected, rtol=1e-9)
+    expected = torch.einsum("bas,ba->bs", jacobian, found["action"])
+    assert torch.allclose(found["response"], expected, rtol=1e-9)
     constants = cost_constants(discriminator.cost, policy, states)
-    assert constants.cost_lipschitz_response == pytest.approx(float(expected.norm(dim=-1).mean()))
-    bound = found.in_action.norm(dim=-1) * local_lipschitz(policy, states)
-    assert bool((found.response.norm(dim=-1) <= bound * (1 + 1e-9)).all())
+    assert constants["cost_lipschitz_response"] == pytest.approx(
+        float(expected.norm(dim=-1).mean())
+    )
+    bound = found["action"].norm(dim=-1) * local_lipschitz(policy, states)
+    assert bool((found["response"].norm(dim=-1) <= bound * (1 + 1e-9)).all())
 
 
 def test_gradients_agree_with_differences_of_the_cost() -> None:
@@ -56,16 +58,16 @@ def test_gradients_agree_with_differences_of_the_cost() -> None:
             response = discriminator.cost(states, policy(moved)) - discriminator.cost(
                 states, policy(back)
             )
-            assert torch.allclose(in_state / (2 * h), found.in_state[:, i], atol=1e-7)
-            assert torch.allclose(response / (2 * h), found.response[:, i], atol=1e-7)
+            assert torch.allclose(in_state / (2 * h), found["state"][:, i], atol=1e-7)
+            assert torch.allclose(response / (2 * h), found["response"][:, i], atol=1e-7)
 
 
 def test_a_policy_that_ignores_its_state_has_no_response() -> None:
     discriminator, _, states = make_pair()
     constant = torch.full((30, 2), 0.3, dtype=torch.float64)
     constants = cost_constants(discriminator.cost, lambda s: constant, states)
-    assert constants.cost_lipschitz_response == 0
-    assert constants.cost_lipschitz_action > 0
+    assert constants["cost_lipschitz_response"] == 0
+    assert constants["cost_lipschitz_action"] > 0
 
 
 def test_measuring_leaves_no_gradient_behind() -> None:

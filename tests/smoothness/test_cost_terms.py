@@ -73,12 +73,10 @@ def test_ascent_and_gradient_norm_agree_in_every_form_and_scale(form: str) -> No
     def value(arguments: str) -> float:
         return cost_value(cost_penalty_form=form + arguments, penalty_state_fraction=0.5)
 
-    lipschitz = value("")
+    exact = value("")
     for scale, factor in (("lipschitz", 1.0), ("paper-mean", 0.01), ("paper-sum", 0.01 * 60)):
-        exact = value(f":scale={scale}")
         ascent = value(f":scale={scale}:estimator=pgd:steps=30")
-        assert exact == pytest.approx(factor * lipschitz, rel=1e-9)
-        assert ascent == pytest.approx(exact, rel=0.05)
+        assert ascent == pytest.approx(factor * exact, rel=0.05)
 
 
 def test_gradient_penalties_see_actions_as_the_discriminator_reads_them() -> None:

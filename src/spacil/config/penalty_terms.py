@@ -1,9 +1,8 @@
 """The policy penalties by name: default weight, help, and where the mathematics is.
 
 A new penalty is one file in `spacil/smoothness` and one row here (docs/extending.md). Its function
-takes the mean action, the states and what the row asks for (the states one step later, what is
-drawn), then `weights` and the row's arguments by name; it returns a penalty that can be called
-again and again as the policy moves.
+takes the mean action, the states and what the row asks for, then `weights` and the row's arguments
+by name; it returns a penalty that can be called again and again as the policy moves.
 """
 
 import difflib
@@ -45,21 +44,23 @@ class PenaltyKind:
     summary: str
     build: str | Callable[..., Any]
     """`module:function` below `spacil`, imported when first used; or a user's own function"""
-    rows: Literal["all", "with_successor"] = "all"
-    """Which states of a batch can carry it"""
-    draws: Literal["nothing", "ball_start", "noise"] = "nothing"
-    """What it draws at random for each state, once per iteration"""
+    asks: tuple[Literal["successors", "actions", "noise"], ...] = ()
+    """What it takes beside the states, of `PenaltyRows`: the states one step later, where there is
+    one; actions as sampled there; noise, drawn once per iteration"""
     arguments: Arguments = field(default_factory=dict)
-    """What `NAME=WEIGHT:argument=value` may say, beside `sigma`"""
-    reads_likelihood: bool = False
-    """Whether it takes log pi(a | s) and sampled actions instead of the mean action"""
+    """What `NAME=WEIGHT:argument=value` may say"""
     reads_weights: bool = True
     """Whether states may count unequally in it, as `penalty_discount` asks for"""
 
     @property
+    def is_temporal(self) -> bool:
+        """Whether it speaks of changes along time."""
+        return "successors" in self.asks
+
+    @property
     def is_replayable(self) -> bool:
         """Whether two iterations with it are alike in all shapes and branches."""
-        return self.rows == "all" and isinstance(self.build, str)
+        return not self.is_temporal and isinstance(self.build, str)
 
 
 POLICY_PENALTIES: dict[str, PenaltyKind] = {
@@ -67,7 +68,6 @@ POLICY_PENALTIES: dict[str, PenaltyKind] = {
         0.03,
         "E[sigma_max^2], the squared largest singular value of the mean action's Jacobian",
         "smoothness.policy_penalty:exact_policy_penalty",
-        arguments={"scale": SCALES, "radius": paper.PENALTY_RADIUS},
     ),
     "linear": PenaltyKind(
         0.1,
@@ -78,7 +78,7 @@ POLICY_PENALTIES: dict[str, PenaltyKind] = {
         0.03,
         "the same by the paper's projected gradient ascent (algo:reg_maximization)",
         "smoothness.policy_penalty:pgd_policy_penalty",
-        draws="ball_start",
+        asks=("noise",),
         arguments={"scale": SCALES, **BALL},
     ),
     "frobenius": PenaltyKind(
@@ -90,28 +90,23 @@ POLICY_PENALTIES: dict[str, PenaltyKind] = {
         0.002,
         "E|grad_s log pi(a | s)|^2 at the sampled actions (LCP, Chen et al. 2024)",
         "smoothness.policy_penalty:lcp_policy_penalty",
-        reads_likelihood=True,
+        asks=("actions",),
     ),
     "cats": PenaltyKind(
         1.0,
         "E|mu(s_t) - mu(s_t+1)|^2, the change from one step to the next (CATS)",
         "smoothness.policy_penalty:cats_penalty",
-        rows="with_successor",
+        asks=("successors",),
     ),
     "caps": PenaltyKind(
         1.0,
         "0.1 of cats and 0.5 of the change under Gaussian noise of 0.2 (CAPS, Mysore et al. 2021)",
         "smoothness.policy_penalty:caps_penalty",
-        rows="with_successor",
-        draws="noise",
+        asks=("successors", "noise"),
         arguments={"noise": 0.2, "temporal": 0.1, "spatial": 0.5},
     ),
 }
 """Read by the command line's help and checks, so nothing here may import torch."""
-
-_SIGMA: Arguments = {"sigma": ("fixed", "policy")}
-"""Spread of the policies compared: 1, as in app:algo_hyper_params, or the policy's own, so that a
-wider policy counts as smoother. Every penalty takes it."""
 
 _IN_BALL: Arguments = {
     "mixing": ("interpolate", "per_batch", "bernoulli", "none"),
@@ -148,7 +143,7 @@ class WeightedTerm:
     @property
     def arguments(self) -> dict[str, Any]:
         """Every argument of the term by name."""
-        return all_arguments({**self.kind.arguments, **_SIGMA}, self.given)
+        return all_arguments(self.kind.arguments, self.given)
 
     @property
     def unweighted(self) -> str:
@@ -184,7 +179,7 @@ def parse_term(word: str) -> WeightedTerm:
     weight = _value_of(text, 0.0) if separator else kind.default_weight
     if not isinstance(weight, float):
         raise ConfigError(f"--penalty {word}: expected NAME=WEIGHT with a weight of 0 or more")
-    given = parse_arguments(rest, {**kind.arguments, **_SIGMA}, f"--penalty {word}")
+    given = parse_arguments(rest, kind.arguments, f"--penalty {word}")
     return WeightedTerm(name, weight, given)
 
 
@@ -196,7 +191,7 @@ def parse_arguments(
     for word in words:
         key, _, text = word.partition("=")
         if key not in known:
-            close = difflib.get_close_matches(key, known, n=1) or known
+            close = difflib.get_close_matches(key, known, n=1) or known or ["none"]
             raise ConfigError(f"{where}: no argument {key!r} here; it takes {', '.join(close)}")
         default, given[key] = known[key], _value_of(text, known[key])
         if given[key] is None or (given[key] == 0 and key not in ("temporal", "spatial")):
@@ -278,8 +273,8 @@ def register_penalty(function: Callable[..., Any], name: str | None = None) -> s
             f"penalty {name!r} takes {num_parameters} arguments, expected (mean_action, states) "
             "or (mean_action, states, next_states)"
         )
-    rows: Literal["all", "with_successor"] = "with_successor" if num_parameters == 3 else "all"
+    asks: tuple[Literal["successors"], ...] = ("successors",) if num_parameters == 3 else ()
     POLICY_PENALTIES[name] = PenaltyKind(
-        1.0, "a function of your own", function, rows, reads_weights=reads_weights
+        1.0, "a function of your own", function, asks, reads_weights=reads_weights
     )
     return name

@@ -408,7 +408,7 @@ class PolicyPenaltyConfig(Group):
     @property
     def temporal_term(self) -> WeightedTerm:
         """Term whose weight a target of the action change moves: the first one along time."""
-        found = [term for term in self.terms if term.kind.rows == "with_successor"]
+        found = [term for term in self.terms if term.kind.is_temporal]
         return found[0] if found else WeightedTerm("cats", FIRST_TEMPORAL_WEIGHT)
 
 
@@ -456,6 +456,11 @@ class CostPenaltyConfig(Group):
         name, *words = self.cost_penalty_form.split(":")
         require(name in COST_FORMS, "cost_penalty_form", name, ", ".join(COST_FORMS))
         given = parse_arguments(words, COST_FORMS[name], f"--cost-penalty-form {name}")
+        unread = [key for key, _ in given if key not in ("mixing", "estimator")]
+        if unread and ("estimator", "pgd") not in given:
+            raise ConfigError(
+                f"--cost-penalty-form {name}: {unread[0]} is read with estimator=pgd only"
+            )
         text = ":".join([name, *(f"{key}={value}" for key, value in given)])
         object.__setattr__(self, "cost_penalty_form", text)
 

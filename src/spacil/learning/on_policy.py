@@ -369,5 +369,5 @@ class OnPolicy(Learner):
             stride = max(1, len(expert) // NUM_COST_STATES)
             states = self.policy.normalize(expert[::stride])
             mean_action = self.policy.mean_of_normalized
-            metrics |= asdict(cost_constants(cost, mean_action, states))
+            metrics |= cost_constants(cost, mean_action, states)
         return metrics

@@ -148,7 +148,7 @@ class Regression:
 
         def rows_for(kind: PenaltyKind) -> PenaltyRows:
             rows = labelled.rows
-            if kind.rows == "with_successor" and labelled.has_successor is not None:
+            if kind.is_temporal and labelled.has_successor is not None:
                 rows = rows.pick(labelled.has_successor)
             if kind is not POLICY_PENALTIES["lcp"]:
                 return rows

@@ -148,7 +148,7 @@ def cost_summaries(
     ]
 
     def summary(name: str, scale: Tensor | None) -> Summary:
-        rows = torch.cat([getattr(part, name) for part in parts])
+        rows = torch.cat([part[name] for part in parts])
         return summarize(torch.linalg.vector_norm(rows if scale is None else rows * scale, dim=-1))
 
     common_std = frames_of(own, frame, None).common_std
@@ -156,10 +156,10 @@ def cost_summaries(
     return CostSummaries(
         num_states=len(raw_states),
         # The discriminator reads every normalised dim, masked ones as the constant 0 they are.
-        in_state=summary("in_state", own.scale != 0),
-        in_action=summary("in_action", None),
+        in_state=summary("state", own.scale != 0),
+        in_action=summary("action", None),
         response=summary("response", None),
-        in_state_common=None if to_common is None else summary("in_state", to_common),
+        in_state_common=None if to_common is None else summary("state", to_common),
         response_common=None if to_common is None else summary("response", to_common),
     )
 

@@ -17,7 +17,7 @@ to the cost alone. Forms differ in what of the pair (s, a) follows the perturbed
 The gradient penalties `gradient_penalty` (WGAN-GP) and `r1_penalty` look at the logits in (s, a).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,12 +31,7 @@ from spacil.nets.discriminator import Discriminator
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
 from spacil.smoothness.policy_penalty import Scale
-from spacil.smoothness.policy_terms import (
-    ball_start,
-    num_states_summed,
-    per_state,
-    random_subset,
-)
+from spacil.smoothness.policy_terms import ball_start, random_subset, share_meant
 
 WEIGHT_AT_ONE_PAIR, WEIGHT_DECAY = 7.5, 0.75
 """lambda_2 of `by-pairs` is at most 7.5 M^-0.75 with M pairs: 0.1 at 300, 0.01 at 6,000
@@ -46,29 +41,13 @@ CostFunction = Callable[[Tensor, Tensor], Tensor]
 """states [B, S], actions [B, A] -> cost, or the logit it is made of [B]"""
 
 
-@dataclass(frozen=True)
-class CostGradients:
-    """The three gradients at each state."""
+def cost_gradients(
+    cost: CostFunction, mean_action: BatchFunction, states: Tensor
+) -> dict[str, Tensor]:
+    """The three gradients at each state, by one pass through policy and cost, there and back.
 
-    in_state: Tensor
-    """[B, S]"""
-    in_action: Tensor
-    """[B, A]"""
-    response: Tensor
-    """[B, S]"""
-
-
-@dataclass(frozen=True)
-class CostConstants:
-    """Mean local Lipschitz constants of the cost; log keys equal the field names."""
-
-    cost_lipschitz_state: float
-    cost_lipschitz_action: float
-    cost_lipschitz_response: float
-
-
-def cost_gradients(cost: CostFunction, mean_action: BatchFunction, states: Tensor) -> CostGradients:
-    """All three by one pass through the policy and one through the cost, there and back."""
+    `state` [B, S], `action` [B, A] and `response` [B, S].
+    """
     policy_reads = states.detach().requires_grad_()
     cost_reads = states.detach().clone().requires_grad_()
     with torch.enable_grad():
@@ -77,28 +56,24 @@ def cost_gradients(cost: CostFunction, mean_action: BatchFunction, states: Tenso
         in_state, in_action = torch.autograd.grad(
             cost(cost_reads, taken).sum(), (cost_reads, taken), materialize_grads=True
         )
-        if not actions.requires_grad:  # a policy that ignores its state responds to nothing
-            return CostGradients(in_state, in_action, torch.zeros_like(in_state))
-        pulled = inner([actions], [in_action])
-        (response,) = torch.autograd.grad(pulled, policy_reads, materialize_grads=True)
-    return CostGradients(in_state, in_action, response)
+        response = torch.zeros_like(in_state)
+        if actions.requires_grad:  # else the policy ignores its state and responds to nothing
+            pulled = inner([actions], [in_action])
+            (response,) = torch.autograd.grad(pulled, policy_reads, materialize_grads=True)
+    return {"state": in_state, "action": in_action, "response": response}
 
 
-def cost_constants(cost: CostFunction, mean_action: BatchFunction, states: Tensor) -> CostConstants:
-    """Means over `states`, cheap enough for every iteration: about one forward and two backward.
+def cost_constants(
+    cost: CostFunction, mean_action: BatchFunction, states: Tensor
+) -> dict[str, float]:
+    """Mean local Lipschitz constants of the cost over `states`, by their log keys.
 
     Per unit of the states handed in, so in the policy's own frame inside a training loop.
     """
-    gradients = cost_gradients(cost, mean_action, states)
-    return CostConstants(
-        cost_lipschitz_state=_mean_norm(gradients.in_state),
-        cost_lipschitz_action=_mean_norm(gradients.in_action),
-        cost_lipschitz_response=_mean_norm(gradients.response),
-    )
-
-
-def _mean_norm(rows: Tensor) -> float:
-    return float(torch.linalg.vector_norm(rows, dim=-1).mean())
+    return {
+        f"cost_lipschitz_{name}": float(torch.linalg.vector_norm(rows, dim=-1).mean())
+        for name, rows in cost_gradients(cost, mean_action, states).items()
+    }
 
 
 # --- the penalty
@@ -108,15 +83,12 @@ Path = Callable[[Tensor], tuple[Tensor, Tensor]]
 Mixing = Literal["interpolate", "per_batch", "bernoulli", "none"]
 
 
-def along_response(mean_action: BatchFunction, states: Tensor) -> Path:
-    return lambda moved: (states, mean_action(moved))
-
-
-def along_both(mean_action: BatchFunction) -> Path:
-    return lambda moved: (moved, mean_action(moved))
-
-
-def along_state(actions: Tensor) -> Path:
+def path_of(form: str, mean_action: BatchFunction, states: Tensor, actions: Tensor) -> Path:
+    """What of the pair (s, a) follows the perturbed state, in one of the forms above."""
+    if form == "response":
+        return lambda moved: (states, mean_action(moved))
+    if form == "both":
+        return lambda moved: (moved, mean_action(moved))
     return lambda moved: (moved, actions)
 
 
@@ -137,22 +109,13 @@ def mix(
         return list(agent)
     size = len(agent[0])
     partners = torch.randint(len(expert[0]), (size,), generator=generator)
-    zeta = _ZETAS[mixing](size, generator)
+    zeta = torch.rand(1 if mixing == "per_batch" else size, 1, generator=generator)
+    if mixing == "bernoulli":
+        zeta = zeta < torch.rand(1, 1, generator=generator)
     return [
         torch.lerp(ours, theirs[partners.to(theirs.device)], zeta.to(ours))
         for ours, theirs in zip(agent, expert, strict=True)
     ]
-
-
-def _uniform(size: int, generator: torch.Generator) -> Tensor:
-    return torch.rand(size, 1, generator=generator)
-
-
-_ZETAS: dict[Mixing, Callable[[int, torch.Generator], Tensor]] = {
-    "interpolate": _uniform,
-    "per_batch": lambda size, generator: _uniform(1, generator).expand(size, 1),
-    "bernoulli": lambda size, generator: _uniform(size, generator) < _uniform(1, generator),
-}
 
 
 def exact_cost_penalty(cost: CostFunction, path: Path, states: Tensor) -> Tensor:
@@ -207,22 +170,18 @@ def pgd_cost_penalty(
     with torch.no_grad():
         there = path(states + offset)
     moved = (cost(*there) - cost(*here)).abs()
-    if scale == "paper-sum":
-        return moved.sum()
-    if scale == "paper-mean":
-        return moved.mean()
-    length = torch.linalg.vector_norm(offset, dim=-1).clamp_min(torch.finfo(offset.dtype).tiny)
-    return moved.div(length).mean()
+    if scale == "lipschitz":
+        length = torch.linalg.vector_norm(offset, dim=-1)
+        moved = moved / length.clamp_min(torch.finfo(offset.dtype).tiny)
+    return moved.mean() * len(moved) if scale == "paper-sum" else moved.mean()
 
 
-def gradient_penalty(
-    logits: CostFunction, states: Tensor, actions: Tensor, target: float = 1.0
-) -> Tensor:
-    """E (|grad_(s, a) x| - target)^2: WGAN-GP, two-sided, on the pairs handed in."""
+def gradient_penalty(logits: CostFunction, states: Tensor, actions: Tensor) -> Tensor:
+    """E (|grad_(s, a) x| - 1)^2: WGAN-GP, two-sided, on the pairs handed in."""
     # The root's slope is infinite at zero; below this, a gradient counts as none.
     squared = _squared_gradient(logits, states, actions)
     length = squared.clamp_min(torch.finfo(squared.dtype).tiny).sqrt()
-    return (length - target).square().mean()
+    return (length - 1).square().mean()
 
 
 def r1_penalty(logits: CostFunction, states: Tensor, actions: Tensor) -> Tensor:
@@ -292,7 +251,7 @@ def draw_pairs(
         states, actions = mix((states, actions), expert, arguments["mixing"], streams.mixing)
     offset = None
     if arguments.get("estimator") == "pgd":
-        offset = ball_start(states, policy.normalizer.mask, arguments, streams)
+        offset = ball_start(states, policy, arguments, streams)
     return DrawnPairs(states, actions, offset, len(agent[0]))
 
 
@@ -302,33 +261,21 @@ def cost_penalty(
     """R^c on drawn pairs, in the form the config asks for, with a graph."""
     states, actions, mask = drawn.states, drawn.actions, policy.normalizer.mask
     form, arguments = config.cost_penalty.form, config.cost_penalty.arguments
-    if form in _OF_LOGITS:
-        logits = on_live_dims(discriminator.logits_agent_is_high, mask)
-        return _OF_LOGITS[form](logits, states, actions)
+    logits = on_live_dims(discriminator.logits_agent_is_high, mask)
+    if form == "gp":
+        return gradient_penalty(logits, states, actions)
+    if form == "r1":
+        return r1_penalty(logits, states, actions)
     cost = on_live_dims(discriminator.cost, mask)
-    path, scale = _PATHS[form](policy.mean_of_normalized, states, actions), arguments["scale"]
-    factor: float = num_states_summed(scale, drawn.num_meant)
+    path = path_of(form, policy.mean_of_normalized, states, actions)
     if drawn.offset is None:
-        factor *= 1.0 if scale == "lipschitz" else arguments["radius"]
-        found = exact_cost_penalty(cost, path, states)
-    else:
-        ascent = {name: arguments[name] for name in ("radius", "steps", "rule", "step_size")}
-        found = pgd_cost_penalty(cost, path, states, drawn.offset, **ascent, scale=per_state(scale))
-    return found if factor == 1 else factor * found
+        return exact_cost_penalty(cost, path, states)
+    names = ("radius", "steps", "rule", "step_size", "scale")
+    ascent = {name: arguments[name] for name in names}
+    found = pgd_cost_penalty(cost, path, states, drawn.offset, **ascent)
+    return share_meant(arguments, drawn.num_meant, len(states)) * found
 
 
 def on_live_dims(function: CostFunction, mask: Tensor) -> CostFunction:
     """The function without slope in state dims that the normaliser masks to 0."""
     return lambda states, actions: function(states * mask, actions)
-
-
-_OF_LOGITS: Mapping[str, Callable[[CostFunction, Tensor, Tensor], Tensor]] = {
-    "gp": gradient_penalty,
-    "r1": r1_penalty,
-}
-_PATHS: Mapping[str, Callable[[BatchFunction, Tensor, Tensor], Path]] = {
-    "response": lambda mean_action, states, actions: along_response(mean_action, states),
-    "both": lambda mean_action, states, actions: along_both(mean_action),
-    "state": lambda mean_action, states, actions: along_state(actions),
-}
-"""Form of R^c -> its penalty on the logits, or its path"""

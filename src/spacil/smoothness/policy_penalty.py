@@ -32,26 +32,19 @@ from spacil.functional.sensitivity import (
 from spacil.nets.policy import GaussianPolicy
 
 Penalty = Callable[[], Tensor]
-LogProb = Callable[[Tensor, Tensor], Tensor]
-"""states [B, S], actions [B, A] -> log pi(a | s) [B]"""
 Scale = Literal["lipschitz", "paper-mean", "paper-sum"]
 
 
 def exact_policy_penalty(
-    mean_action: BatchFunction,
-    states: Tensor,
-    weights: Tensor | None = None,
-    scale: Scale = "lipschitz",
-    radius: float = 1.0,
+    mean_action: BatchFunction, states: Tensor, weights: Tensor | None = None
 ) -> Penalty:
-    """E[sigma_max(d mu / d s)^2] with its exact gradient (Danskin); printed, times radius^2.
+    """E[sigma_max(d mu / d s)^2] with its exact gradient (Danskin).
 
     The left singular vector u is frozen at the current parameters; |J^T u|^2 then has the
     value and the gradient of sigma_max^2 there, and can only under-state it elsewhere.
     """
     worst = top_left_vector(batch_jacobian(mean_action, states)).unsqueeze(0)
-    penalty = functools.partial(mean_squared_slopes, mean_action, states, worst, weights)
-    return times(_printed(scale, states, radius**2), penalty)
+    return functools.partial(mean_squared_slopes, mean_action, states, worst, weights)
 
 
 def linear_policy_penalty(
@@ -81,16 +74,16 @@ def frobenius_policy_penalty(
 
 
 def lcp_policy_penalty(
-    log_prob: LogProb, states: Tensor, actions: Tensor, weights: Tensor | None = None
+    mean_action: BatchFunction, states: Tensor, actions: Tensor, weights: Tensor | None = None
 ) -> Penalty:
-    """E |grad_s log pi(a | s)|^2 at sampled actions, the penalty of LCP (Chen et al. 2024).
+    """E |grad_s log pi(a | s)|^2 at actions sampled with spread 1, of LCP (Chen et al. 2024).
 
-    Over a ~ pi it is |Sigma^(-1/2) J|_F^2: Hutchinson's estimate with the action noise as probe.
-    The actions are given, so a spread that log_prob reads feels the likelihood's own gradient.
+    Over a ~ pi it is |J|_F^2: Hutchinson's estimate with the action noise as probe.
     """
 
     def column(points: Tensor) -> Tensor:
-        return log_prob(points, actions).unsqueeze(-1)
+        """log pi(a | s) but for a constant"""
+        return -0.5 * (actions - mean_action(points)).square().sum(-1, keepdim=True)
 
     ones = states.new_ones(1, len(states), 1)
     return functools.partial(mean_squared_slopes, column, states, ones, weights)
@@ -127,7 +120,7 @@ def pgd_policy_penalty(
         moved = mean_action(states + offset) - mean_action(states)
         return expectation(moved.square().sum(-1) / divisor, weights)
 
-    return times(_printed(scale, states, 1.0), penalty)
+    return times(len(states) if scale == "paper-sum" else 1, penalty)
 
 
 def cats_penalty(
@@ -166,13 +159,6 @@ def caps_penalty(
 def times(factor: float, penalty: Penalty) -> Penalty:
     """A penalty in other units."""
     return penalty if factor == 1 else lambda: factor * penalty()
-
-
-def _printed(scale: Scale, states: Tensor, factor: float) -> float:
-    """Factor that makes a Lipschitz unit one of the paper's printed scales."""
-    if scale == "lipschitz":
-        return 1.0
-    return factor * (len(states) if scale == "paper-sum" else 1)
 
 
 def expectation(values: Tensor, weights: Tensor | None) -> Tensor:

@@ -5,7 +5,7 @@ What is random about a term is drawn outside an update (`draw_rows`) and handed 
 """
 
 import functools
-import importlib
+import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,13 +17,11 @@ from spacil.config.penalty_terms import PenaltyKind, WeightedTerm, parse_term, p
 from spacil.config.settings import PolicyPenaltyConfig
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError
-from spacil.functional.policy_gradient import log_prob
 from spacil.functional.sensitivity import BatchFunction, random_offset
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams, stream
 from spacil.smoothness.policy_penalty import (
     Penalty,
-    Scale,
     discount_weights,
     missed_actions,
     rows_with_successor,
@@ -173,7 +171,7 @@ def rows_of_batch(
         if discount:
             ages = steps_into_episode(is_cut, steps_before).flatten()
         found = PenaltyRows(normalized_states, rollout.flat_actions.to(device))
-        if kind.rows == "with_successor":
+        if kind.is_temporal:
             rows = rows_with_successor(is_cut)
             successors = normalized_states[rows + is_cut.shape[1]]
             found = replace(found.pick(rows), successors=successors)
@@ -230,13 +228,12 @@ def draw_rows(
     subset = random_subset(num_rows, fraction, streams.subset)
     if subset is not None:
         rows = replace(rows.pick(subset.to(rows.states.device)), num_meant=num_rows)
-    if term.kind.draws == "ball_start":
-        mask = policy.normalizer.mask
-        return replace(rows, noise=ball_start(rows.states, mask, arguments, streams))
-    if term.kind.draws == "noise":
-        noise = torch.randn(rows.states.shape, generator=streams.ball).to(rows.states)
-        return replace(rows, noise=arguments["noise"] * noise)
-    return rows
+    if "noise" not in term.kind.asks:
+        return rows
+    if "start" in arguments:
+        return replace(rows, noise=ball_start(rows.states, policy, arguments, streams))
+    noise = torch.randn(rows.states.shape, generator=streams.ball).to(rows.states)
+    return replace(rows, noise=arguments["noise"] * noise)
 
 
 def build_terms(
@@ -244,8 +241,7 @@ def build_terms(
 ) -> dict[str, Penalty]:
     """Each term on its rows, what it maximises over frozen at the current policy.
 
-    `unit` [A] takes the place of the spread that a term names; changes along time are then those
-    of executed actions.
+    Changes of the action count per `unit` [A]; those along time are then of executed actions.
     """
     return {
         name.partition(":")[0]: _build(name, policy, rows, config, unit)
@@ -260,93 +256,63 @@ def _build(
     config: TrainConfig,
     unit: Tensor | None,
 ) -> Penalty:
-    """Call the function of the table on what its row asks for, in units of the term's spread."""
+    """Call the function of the table on what its row asks for."""
     if name == ANCHOR:
         assert rows.actions is not None
         return functools.partial(missed_actions, policy, rows.states, rows.actions)
     term = parse_term(name)
     kind, arguments = term.kind, term.arguments
-    is_own = arguments["sigma"] == "policy"
-    log_std = policy.log_std if is_own else torch.zeros_like(policy.log_std)
-    if unit is not None:
-        log_std = unit.log()
 
-    def mean_in_stds(states: Tensor) -> Tensor:
-        """mu / sigma: a change of it by 1 is a change of the action by one spread."""
+    def mean_in_units(states: Tensor) -> Tensor:
         mean = policy.mean_of_normalized(states)
-        if unit is not None and kind.rows == "with_successor":
-            mean = policy.clip(mean)
-        return mean * (-log_std).exp()
+        if unit is None:
+            return mean
+        return (policy.clip(mean) if kind.is_temporal else mean) / unit
 
-    asked = {
-        "successors": kind.rows == "with_successor",
-        "noise": kind.draws != "nothing",
-        "actions": kind.reads_likelihood,
-    }
-    given = [getattr(rows, name) for name, is_asked in asked.items() if is_asked]
-    inputs = [rows.states, *given]
-    if any(each is None for each in given):
+    inputs: dict[str, Any] = {asked: getattr(rows, asked) for asked in ("states", *kind.asks)}
+    if any(each is None for each in inputs.values()):
         raise ConfigError(
             f"--penalty {term.name} reads sampled actions or the states one step later, which "
             f"{config.algorithm} does not have: use exact, pgd or frobenius"
         )
     if not isinstance(kind.build, str):
-        return functools.partial(
-            own_penalty, kind.build, mean_in_stds, inputs, rows.weights, kind.reads_weights
-        )
-    function = _imported(kind.build)
-    if kind.reads_likelihood:
-        # The policy's actions as it would have sampled them with this spread: the same noise.
+        return functools.partial(own_penalty, kind, mean_in_units, inputs, rows.weights)
+    if "actions" in inputs:
+        # As the policy would have sampled them with a spread of one unit: by the same noise.
         with torch.no_grad():
             mean = policy.mean_of_normalized(rows.states)
-            actions = mean + (given[0] - mean) * (log_std - policy.log_std).exp()
-
-        def likelihood(states: Tensor, actions: Tensor) -> Tensor:
-            return log_prob(actions, policy.mean_of_normalized(states), log_std)
-
-        return function(likelihood, rows.states, actions, weights=rows.weights)
-    keywords = {key: arguments[key] for key in kind.arguments if key not in _READ_WHEN_DRAWN}
-    num_summed = 1
-    if "scale" in keywords:
-        num_summed = num_states_summed(keywords["scale"], rows.num_meant or len(rows.states))
-        keywords["scale"] = per_state(keywords["scale"])
-    return times(num_summed, function(mean_in_stds, *inputs, weights=rows.weights, **keywords))
-
-
-@functools.cache
-def _imported(path: str) -> Callable[..., Penalty]:
-    module, _, name = path.partition(":")
-    function: Callable[..., Penalty] = getattr(importlib.import_module(f"spacil.{module}"), name)
-    return function
-
-
-_READ_WHEN_DRAWN = ("start", "noise")
-"""Arguments of what is drawn, not of the penalty on it."""
+            noise = (inputs["actions"] - mean) * (-policy.log_std).exp()
+            inputs["actions"] = mean_in_units(rows.states) + noise
+    read_when_drawn = ("start", "noise")
+    keywords = {key: arguments[key] for key in kind.arguments if key not in read_when_drawn}
+    function = pkgutil.resolve_name(f"spacil.{kind.build}")
+    penalty = function(mean_in_units, *inputs.values(), weights=rows.weights, **keywords)
+    return times(share_meant(arguments, rows.num_meant, len(rows.states)), penalty)
 
 
 def own_penalty(
-    function: Callable[..., Tensor],
+    kind: PenaltyKind,
     mean_action: BatchFunction,
-    inputs: Sequence[Tensor],
+    inputs: Mapping[str, Tensor],
     weights: Tensor | None,
-    reads_weights: bool,
 ) -> Tensor:
     """A user's own function of the policy and the states.
 
     It gets tensors of its own, and gradients that are on also in a line search, so that it may
     differentiate in the states.
     """
-    states = inputs[0]
+    states, keywords = inputs["states"], {}
     if not len(states):
         return states.new_zeros(())
-    keywords = {}
-    if reads_weights:
+    if kind.reads_weights:
         alike = states.new_ones(len(states))
         keywords["weights"] = alike if weights is None else weights.detach()
+    assert callable(kind.build)
     with torch.enable_grad():
-        value = function(mean_action, *(each.detach() for each in inputs), **keywords)
+        given = (each.detach() for each in inputs.values())
+        value = kind.build(mean_action, *given, **keywords)
     if not isinstance(value, Tensor) or value.numel() != 1:
-        name = getattr(function, "__name__", "penalty")
+        name = getattr(kind.build, "__name__", "penalty")
         raise ConfigError(f"penalty {name!r} returned {value!r}, expected one number")
     return value.reshape(())
 
@@ -359,20 +325,17 @@ def random_subset(size: int, fraction: float, generator: torch.Generator) -> Ten
 
 
 def ball_start(
-    states: Tensor, mask: Tensor, arguments: Mapping[str, Any], streams: Streams
+    states: Tensor, policy: GaussianPolicy, arguments: Mapping[str, Any], streams: Streams
 ) -> Tensor:
     """Where an ascent starts, [B, S]; masked dims stay where they are."""
-    return random_offset(states, arguments["radius"], arguments["start"], streams.ball, mask)
+    radius, start, mask = arguments["radius"], arguments["start"], policy.normalizer.mask
+    return random_offset(states, radius, start, streams.ball, mask)
 
 
-def per_state(scale: Scale) -> Scale:
-    """The unit of one state's term: a printed sum is a number of states times a printed mean."""
-    return "paper-mean" if scale == "paper-sum" else scale
-
-
-def num_states_summed(scale: Scale, num_states: int) -> int:
-    """By what a mean over states is multiplied; a subset of them stands for them all."""
-    return num_states if scale == "paper-sum" else 1
+def share_meant(arguments: Mapping[str, Any], num_meant: int | None, num_states: int) -> float:
+    """Factor by which a printed sum over a subset stands for the sum over all states."""
+    is_sum = num_meant is not None and arguments.get("scale") == "paper-sum"
+    return num_meant / num_states if is_sum and num_meant else 1
 
 
 class Anchor:
