@@ -11,12 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from spacil.comparison.figures import finish_figure, plain_style, subplots
+from spacil.comparison.figures import COLOURS, finish_figure, plain_style, subplots
 
-COLOURS = (
-    "#c8553d", "#1f6f8b", "#7d8491", "#d9a441", "#588157", "#6d597a", "#b56576", "#2a9d8f",
-    "#8d5524", "#4361ee", "#9c89b8", "#222222",
-)  # fmt: skip
 PALETTES = {"": COLOURS, "subject": ("#e6007a",), "backdrop": ("#222222", "#b0b5bd")}
 MARKS = {"": "os^", "subject": "*DP", "backdrop": "os^"}
 """Mark of a row whose colour is there for the first, second and third time"""

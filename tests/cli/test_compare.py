@@ -58,8 +58,8 @@ def test_a_folder_gets_every_format_and_the_figures(
         *(f"comparison.{suffix}" for suffix in ("json", "md", "csv", "tex")),
         *(f"{figure}.{suffix}" for figure in ("curves", "front") for suffix in ("png", "svg")),
     }
-    assert_drawn(out / "curves.png", (450, 540), COLOURS[:2])
-    assert_drawn(out / "front.png", (405, 360), COLOURS[:2])
+    assert_drawn(out / "curves.png", COLOURS[:2])
+    assert_drawn(out / "front.png", COLOURS[:2])
     for name in ("curves.svg", "front.svg"):
         assert COLOURS[0] in (out / name).read_text()
     document = json.loads((out / "comparison.json").read_text())
@@ -113,7 +113,7 @@ def test_several_tasks_get_a_figure_of_their_own(
             write_run(runs / f"walker-{algorithm}{seed}", algorithm, "Walker2d-v4", seed)
     out = tmp_path / "out"
     assert spacil("compare", runs, "-o", out).code == 0
-    assert_drawn(out / "aggregate.png", (900, 198), COLOURS[:2])
+    assert_drawn(out / "aggregate.png", COLOURS[:2])
     assert (out / "aggregate.svg").is_file()
     _, ours = json.loads((out / "comparison.json").read_text())["aggregates"]
     assert (ours["normalized_return"]["low"] is None) == (len(seeds) == 1)

@@ -39,14 +39,10 @@ def test_the_tables_tell_everything_once(spacil: Spacil, tmp_path: Path) -> None
     assert "INACTIVE" not in done.out
     document = json.loads((tmp_path / "report.json").read_text())
     assert document["robustness"]["action_difference_attack"]["level"] == 0.1
-    sizes = {
-        "j_along_episode.png": (960, 420),
-        "actions_and_spectrum.png": (960, 720),
-        "noise_curve.png": (720, 480),
-    }
-    assert {picture.name for picture in (tmp_path / "pictures").iterdir()} == sizes.keys()
-    for name, size in sizes.items():
-        assert_drawn(tmp_path / "pictures" / name, size)
+    names = {"j_along_episode.png", "actions_and_spectrum.png", "noise_curve.png"}
+    assert {picture.name for picture in (tmp_path / "pictures").iterdir()} == names
+    for name in names:
+        assert_drawn(tmp_path / "pictures" / name)
 
 
 def test_every_kind_prints_the_same_json_keys(

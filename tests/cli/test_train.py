@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pictures import CURVE_COLOURS, RUN_CURVE_SIZE, assert_drawn
+from pictures import assert_drawn
 
 Spacil = Callable[..., Any]
 Train = Callable[..., Any]
@@ -169,7 +169,7 @@ def test_a_run_prints_plain_lines_and_a_summary_where_there_is_no_terminal(
     for row in ("demonstrator", "learned, best", "learned, last"):
         assert re.search(rf"^{row} +-\d+\.\d{{3}} +\d+\.\d{{3}} ", trained.out, re.MULTILINE)
     assert f"run folder: {tmp_path / 'run'}\n" in trained.out
-    assert_drawn(tmp_path / "run" / "learning_curve.png", RUN_CURVE_SIZE, CURVE_COLOURS)
+    assert_drawn(tmp_path / "run" / "learning_curve.png")
 
 
 def test_a_quiet_run_without_demonstrations_prints_the_summary_alone(

@@ -21,19 +21,18 @@ from matplotlib import image
 from matplotlib.colors import to_rgb
 
 from spacil.cli import report
-from spacil.comparison.figures import COLOURS
-from spacil.comparison.page import Chart, Clip, Page, Section, Table, html_of, write_page
+from spacil.comparison.figures import COLOURS, Chart, Series
+from spacil.comparison.page import Clip, Page, Section, Table, chart_data, write_page
 
 DESK, PHONE = (1280, 900), (390, 844)
 
 
 def some_charts() -> list[Chart]:
-    gail = pd.DataFrame({"y": [1.5, 5.0, 7.5], "low": [1.0, 4.0, 6.0], "high": [2.0, 6.0, 9.0]})
-    ours = pd.DataFrame({"y": [1.0, 3.0]})
-    lines = {"gail": gail.set_axis([1, 2, 3]), "spacil": ours.set_axis([1, 2])}
-    dots = {name: pd.DataFrame({"y": [y]}, index=[1.0]) for name, y in (("gail", 2), ("spacil", 3))}
+    gail = Series([1, 2, 3], [1.5, 5.0, 7.5], low=[1.0, 4.0, 6.0], high=[2.0, 6.0, 9.0])
+    lines = {"gail": gail, "spacil": Series([1, 2], [1.0, 3.0])}
+    dots = {name: Series([1.0], [y]) for name, y in (("gail", 2), ("spacil", 3))}
     return [
-        Chart("Return", "iteration", "G", lines, 8.0),
+        Chart("Return", "iteration", "G", lines, {"demonstrator": 8.0}),
         Chart("J", "iteration", "J", lines),
         Chart("Front", "J", "G", dots, is_joined=False),
     ]
@@ -48,7 +47,7 @@ def some_page(label: str = "gail") -> Page:
 
 
 def test_lines_share_one_axis_with_gaps() -> None:
-    returns = some_charts()[0].document()
+    returns = chart_data(some_charts()[0])
     assert returns["data"] == [
         [1, 2, 3],
         [1.5, 5.0, 7.5],
@@ -58,15 +57,14 @@ def test_lines_share_one_axis_with_gaps() -> None:
         [8.0, 8.0, 8.0],
     ]
     assert [one["has_band"] for one in returns["series"]] == [True, False]
-    assert returns["reference_label"] == "demonstrator"
+    assert returns["levels"] == ["demonstrator"]
 
 
 def test_dots_of_one_x_keep_their_own_places_and_one_colour_is_numbered() -> None:
-    a = pd.DataFrame({"y": [5.0, np.inf]}, index=[1.0, 2.0])
-    b = pd.DataFrame({"y": [3.0, 4.0]}, index=[1.0, 1.0])
-    data = Chart("", "", "", {"a": a, "b": b}, is_joined=False).document()["data"]
+    a, b = Series([1.0, 2.0], [5.0, np.inf]), Series([1.0, 1.0], [3.0, 4.0])
+    data = chart_data(Chart("", "", "", {"a": a, "b": b}, is_joined=False))["data"]
     assert data == [[1.0, 1.0, 1.0, 2.0], [5.0, None, None, None], [None, 3.0, 4.0, None]]
-    shown = Chart("", "", "", dict.fromkeys(map(str, range(14)), a)).document()["series"]
+    shown = chart_data(Chart("", "", "", dict.fromkeys(map(str, range(14)), a)))["series"]
     assert [one["num_alike"] for one in shown] == [0] * 12 + [1] * 2
     assert [shown[i]["colour"] for i in (0, 12)] == [COLOURS[0]] * 2
 
@@ -80,22 +78,27 @@ def test_actions_are_drawn_over_time_as_far_as_each_was_played() -> None:
     panels = [panel("a", [0.1, 1.0], [0.2, 1.0]), panel("b", [0.3, 1.0])]
     recording: Any = SimpleNamespace(spec=spec, panels=panels, step_seconds=0.02)
     first, second = report.action_traces(recording)
-    assert first.document()["data"] == [[0.0, 0.02], [0.1, 0.2], [0.3, None]]
+    assert chart_data(first)["data"] == [[0.0, 0.02], [0.1, 0.2], [0.3, None]]
     assert (first.x_label, second.y_label) == ("seconds", "a1")
 
 
-def test_text_from_runs_is_never_markup() -> None:
+def written(page: Page, folder: Path) -> str:
+    write_page(page, folder / "page.html")
+    return (folder / "page.html").read_text()
+
+
+def test_text_from_runs_is_never_markup(tmp_path: Path) -> None:
     evil = "</script><img src=x onerror=alert(1)>"
-    chart = Chart(evil, "x", "y", {evil: pd.DataFrame({"y": [1.0]})})
+    chart = Chart(evil, "x", "y", {evil: Series([0], [1.0])})
     table = Table(pd.DataFrame({evil: [evil]}))
     section = Section(evil, [table], [chart], [Clip(b"", evil, 2, 2)], evil)
-    page = html_of(Page(evil, [evil], [evil], [section, section]))
+    page = written(Page(evil, [evil], [evil], [section, section]), tmp_path)
     assert "<img" not in page
     assert page.count("</script>") == 3  # the page's own
 
 
-def test_the_page_is_whole_and_carries_the_licence() -> None:
-    page = html_of(some_page())
+def test_the_page_is_whole_and_carries_the_licence(tmp_path: Path) -> None:
+    page = written(some_page(), tmp_path)
     assert not re.search(r"""(src|href)=["']?(http|//)""", page)
     assert "default-src 'none'" in page
     assert "The MIT License (MIT)" in page
@@ -144,7 +147,7 @@ def test_rows_of_one_colour_differ_in_lines_and_dots(opened: Browser) -> None:
         """[0, 1, 2, 12].map((num_alike) => {
           const row = { label: "a", colour: "#123456", num_alike, is_joined: true };
           const [line, dots] = [row, { ...row, is_joined: false }].map(
-            (one) => seriesOf({ x_label: "x", series: [one] }).columns[1]);
+            (one) => seriesOf({ x_label: "x", series: [one], levels: [] }).columns[1]);
           return [line.line, JSON.stringify(line.dash), dots.points.fill, dots.points.size];
         })"""
     )

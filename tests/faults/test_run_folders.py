@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pictures import CURVE_COLOURS, RUN_CURVE_SIZE, assert_drawn
+from pictures import assert_drawn
 
 from spacil.demos.file import load_demos, save_demos
 from spacil.runs import checkpoint
@@ -222,7 +222,7 @@ def test_odd_names_work_from_training_to_collecting(
     trained = train("trpo", "--run-dir", folder, iterations=1)
     assert trained.code == 0
     assert trained.result["run_dir"] == str(folder)
-    assert_drawn(folder / "learning_curve.png", RUN_CURVE_SIZE, CURVE_COLOURS)
+    assert_drawn(folder / "learning_curve.png")
     assert spacil("evaluate", folder, "--episodes", 1).code == 0
     demos = folder / f"{name}.demos.safetensors"
     assert spacil("demos", "collect", folder, "--num", 3, "--out", demos).code == 0

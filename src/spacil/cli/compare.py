@@ -84,7 +84,7 @@ def run(parsed: Arguments) -> int:
 
 
 def _write(comparison: "Comparison", document: object, folder: Path) -> list[Path]:
-    from spacil.comparison.figures import draw_aggregates, draw_curves, draw_front
+    from spacil.comparison.figures import aggregates_of, curves_of, draw_charts, front_of
     from spacil.runs.folder import make_folder
 
     make_folder(folder)
@@ -93,12 +93,13 @@ def _write(comparison: "Comparison", document: object, folder: Path) -> list[Pat
     for form, suffix in FORMS.items():
         written.append(folder / f"comparison.{suffix}")
         storage.replace_file(written[-1], comparison.rendered(form).encode())
-    returns = {task: found.average_return for task, found in comparison.demonstrators.items()}
-    for suffix in ("png", "svg"):
-        written += [folder / f"curves.{suffix}", folder / f"front.{suffix}"]
-        draw_curves(comparison.curves, written[-2], returns)
-        draw_front(comparison.frame, written[-1], returns)
-        if any(one.normalized_return or one.j_ratio for one in comparison.aggregates):
-            written.append(folder / f"aggregate.{suffix}")
-            draw_aggregates(comparison.aggregates, written[-1])
+    tasks = comparison.tasks
+    for name, charts, columns in (
+        ("curves", [chart for task in tasks for chart in curves_of(comparison, task)], 2),
+        ("front", [chart for task in tasks for chart in front_of(comparison, task)], 5),
+        ("aggregate", aggregates_of(comparison), 2),
+    ):
+        for suffix in ("png", "svg") if charts else ():
+            path = folder / f"{name}.{suffix}"
+            written.append(draw_charts(charts, path, columns, size=(5, 3.5)))
     return written

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from spacil.comparison.comparison import Comparison
-    from spacil.comparison.page import Chart, Clip, Page, Section
+    from spacil.comparison.figures import Chart
+    from spacil.comparison.page import Clip, Page, Section
     from spacil.film.record import Recording
 
 SECONDS = 5.0
@@ -91,33 +92,13 @@ def _page(comparison: "Comparison", title: str, has_videos: bool) -> "Page":
 
 
 def _task_section(comparison: "Comparison", task: str, has_videos: bool) -> "Section":
-    from spacil.comparison.figures import band_over_seeds
-    from spacil.comparison.page import Chart, Section, Table
+    from spacil.comparison.figures import curves_of, front_of
+    from spacil.comparison.page import Section, Table
     from spacil.comparison.tables import tables_of
 
-    known = comparison.demonstrators.get(task)
-    level = None if known is None else known.average_return
     tables = [table[table.task == task].drop(columns="task") for table in tables_of(comparison)]
     text, clips, charts = _shown(comparison, task) if has_videos else ("", [], [])
-    curves = comparison.curves[comparison.curves.task == task]
-    for name, title, reference in (
-        ("average_return", "Return G during training", level),
-        ("smoothness_j", "J during training, common frame (lower is smoother)", None),
-    ):
-        bands = {
-            label: band_over_seeds(of_row, name).rename(columns={"mean": "y"})
-            for label, of_row in curves.groupby("label", sort=False)
-        }
-        lines = {label: band for label, band in bands.items() if len(band)}
-        if lines:
-            charts.append(Chart(title, "iteration", title.split()[0], lines, reference))
-    runs = comparison.frame[comparison.frame.task == task]
-    known_runs = runs.dropna(subset=["smoothness_j_common", "average_return"])
-    points = known_runs.set_index("smoothness_j_common").rename(columns={"average_return": "y"})
-    dots = {label: of_row[["y"]] for label, of_row in points.groupby("label", sort=False)}
-    if dots:
-        title = "Return against J: up and to the left is better"
-        charts.append(Chart(title, "J, common frame", "Return", dots, level, is_joined=False))
+    charts += [*curves_of(comparison, task), *front_of(comparison, task)]
     return Section(task, [Table(table) for table in tables], charts, clips, text)
 
 
@@ -184,9 +165,8 @@ def _shown(comparison: "Comparison", task: str) -> "tuple[str, list[Clip], list[
 def action_traces(recording: "Recording") -> "list[Chart]":
     """The first actions over time, one chart each: what a film would show."""
     import numpy as np
-    import pandas as pd
 
-    from spacil.comparison.page import Chart
+    from spacil.comparison.figures import Chart, Series
 
     step, charts = recording.step_seconds, []
     for k in range(min(recording.spec.num_actions, _MAX_TRACES)):
@@ -194,7 +174,7 @@ def action_traces(recording: "Recording") -> "list[Chart]":
         for panel in recording.panels:
             actions = panel.clips[0].trajectory.actions[:, k].double().numpy()
             times = (step * np.arange(len(actions))).round(6)
-            traces[panel.name] = pd.DataFrame({"y": actions.round(4)}, index=times)
+            traces[panel.name] = Series(times, actions.round(4))
         title = f"Executed action a{k}, from the same start"
         charts.append(Chart(title, "seconds", f"a{k}", traces))
     return charts

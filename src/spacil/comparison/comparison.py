@@ -131,6 +131,11 @@ class Comparison:
     def tasks(self) -> list[str]:
         return list(dict.fromkeys(row.task for row in self.rows))
 
+    def levels(self, task: str) -> dict[str, float]:
+        """Returns to draw across a chart of a task."""
+        known = self.demonstrators.get(task)
+        return {} if known is None else {"demonstrator": known.average_return}
+
     @property
     def remarks(self) -> list[str]:
         """What is missing, and what a reader must know; each is one printable line."""

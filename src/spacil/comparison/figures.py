@@ -1,4 +1,4 @@
-"""matplotlib as every picture of spacil uses it, and the figures of a comparison.
+"""matplotlib as every picture of spacil uses it: charts, and the one way to draw them.
 
 The surroundings choose neither backend nor style: not a notebook's MPLBACKEND, which may not even
 be installed here, not a matplotlibrc that wants LaTeX, not a style that a user's program has set.
@@ -9,15 +9,14 @@ import contextlib
 import io
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spacil import storage
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from spacil.comparison.comparison import Aggregate
+    from spacil.comparison.comparison import Comparison
 
 _asked_for = os.environ.pop("MPLBACKEND", None)
 try:
@@ -34,10 +33,47 @@ COLOURS = (
 )  # fmt: skip
 MARKS, LINES = "os^", ("-", "--", ":")
 """Mark and line of a row whose colour is there for the first, second and third time"""
-REFERENCE = {"color": "#444", "linestyle": "--", "linewidth": 1}
-"""Looks of a level across a figure, such as the demonstrator's return"""
-DPI = 90
-_COLUMNS = 5
+_FEW = 30
+"""Number of points up to which each point of a line has a mark"""
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """One row of a chart."""
+
+    x: Any
+    """Numbers, or names"""
+    y: Any
+    low: Any = None
+    """Lower ends of a band around a line, or of bars through dots"""
+    high: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """What a picture, or the page, shows in one set of axes."""
+
+    title: str
+    x_label: str
+    y_label: str
+    series: Mapping[str, Series]
+    """By label"""
+    levels: Mapping[str, float] = field(default_factory=dict)
+    """Dashed lines across, by name: the demonstrator's return"""
+    is_joined: bool = True
+    """Whether the series are lines; otherwise dots"""
+    least_y: float | None = None
+    """Where the axis begins"""
+    is_log_y: bool = False
+
+
+def looks_of(labels: Iterable[str]) -> dict[str, tuple[str, str, str]]:
+    """Colour, mark and line by label, in the order given; three dozen labels look different."""
+    looks = {}
+    for place, label in enumerate(dict.fromkeys(labels)):
+        times, colour = divmod(place, len(COLOURS))
+        looks[label] = (COLOURS[colour], MARKS[times % 3], LINES[times % 3])
+    return looks
 
 
 @contextlib.contextmanager
@@ -55,11 +91,56 @@ def subplots(rows: int = 1, columns: int = 1, *, figsize: tuple[float, float], *
     return figure, figure.subplots(rows, columns, **how)
 
 
-def finish_figure(figure: Any, path: Path, *, dpi: int = 120, below: float = 0.0) -> Path:
+@plain_style()
+def draw_charts(
+    charts: Sequence[Chart],
+    path: Path,
+    columns: int = 1,
+    size: tuple[float, float] = (7.0, 2.8),
+    title: str = "",
+) -> Path:
+    """Draw charts side by side into a file; a label has one colour, mark and line in all."""
+    columns = min(columns, len(charts))
+    rows = -(-len(charts) // columns)
+    whole = (size[0] * columns, size[1] * rows)
+    figure, axes = subplots(rows, columns, figsize=whole, squeeze=False)
+    looks = looks_of(label for chart in charts for label in chart.series)
+    for axis in axes.flat[len(charts) :]:
+        axis.set_visible(False)
+    for axis, chart in zip(axes.flat, charts, strict=False):
+        for label, one in chart.series.items():
+            colour, mark, line = looks[label]
+            if chart.is_joined:
+                dots = mark if len(one.x) <= _FEW else None
+                style: Any = {"linewidth": 1.2, "linestyle": line, "marker": dots, "markersize": 3}
+                axis.plot(one.x, one.y, color=colour, label=label, **style)
+                if one.low is not None:
+                    axis.fill_between(one.x, one.low, one.high, color=colour, alpha=0.15, lw=0)
+            else:
+                axis.scatter(one.x, one.y, color=colour, marker=mark, label=label, s=28)
+                if one.low is not None:
+                    axis.vlines(one.x, one.low, one.high, color=colour)
+        for name, level in chart.levels.items():
+            look = {"color": "#444", "linestyle": "--", "linewidth": 1}
+            axis.axhline(level, label=f"{name} {level:.4g}", **look)
+        if any(isinstance(name, str) for one in chart.series.values() for name in one.x):
+            axis.tick_params("x", rotation=25)
+        axis.set_yscale("log" if chart.is_log_y else "linear")
+        axis.set_ylim(bottom=chart.least_y)
+        # A dollar sign in a task's name is a dollar sign.
+        axis.set_title(chart.title, parse_math=False, fontsize=10)
+        axis.set_xlabel(chart.x_label, parse_math=False)
+        axis.set_ylabel(chart.y_label, parse_math=False)
+    figure.suptitle(title, parse_math=False, fontsize=11)
+    return finish_figure(figure, path)
+
+
+def finish_figure(figure: Any, path: Path, *, dpi: int = 100, below: float = 0.0) -> Path:
     """Write it whole or not at all, as PNG or SVG by the name of the file.
 
     No box around the data, a faint grid behind it, and a legend wherever something has a name.
     `below`: the share of the height that is kept free under the axes, for a legend of them all.
+    The same figure gives the same file: an SVG has neither a date nor random names inside.
     """
     for axis in figure.axes:
         axis.spines[["top", "right"]].set_visible(False)
@@ -67,111 +148,58 @@ def finish_figure(figure: Any, path: Path, *, dpi: int = 120, below: float = 0.0
         if not below and not axis.get_legend() and axis.get_legend_handles_labels()[0]:
             axis.legend(frameon=False, fontsize="small")
     figure.tight_layout(rect=(0, below, 1, 1))
-    save_figure(figure, path, dpi)
-    return path
-
-
-def save_figure(figure: Any, path: Path, dpi: int) -> None:
-    """The same figure gives the same file: an SVG has neither a date nor random names inside."""
-    picture = io.BytesIO()
-    kind = path.suffix.removeprefix(".") or "png"
+    picture, kind = io.BytesIO(), path.suffix.removeprefix(".") or "png"
     undated = {"Date": None} if kind == "svg" else None
     with matplotlib.rc_context({"svg.hashsalt": "spacil"}):
         figure.savefig(picture, dpi=dpi, format=kind, metadata=undated)
     storage.replace_file(path, picture.getvalue())
+    return path
 
 
 # --- several runs side by side
 
 
-def looks_of(labels: Iterable[str]) -> dict[str, tuple[str, str, str]]:
-    """Colour, mark and line by label, in the order given; three dozen labels look different."""
-    looks = {}
-    for place, label in enumerate(dict.fromkeys(labels)):
-        times, colour = divmod(place, len(COLOURS))
-        looks[label] = (COLOURS[colour], MARKS[times % 3], LINES[times % 3])
-    return looks
+def curves_of(comparison: "Comparison", task: str) -> list[Chart]:
+    """Return and J during training: the mean over seeds, shaded from the lowest to the highest.
+
+    By the iterations at which all seeds of a row have a number.
+    """
+    curves, charts = comparison.curves[comparison.curves.task == task], []
+    for name, label, least in (
+        ("average_return", "return G", None),
+        ("smoothness_j", "J, common frame\n(lower is smoother)", 0.0),
+    ):
+        series = {}
+        for row, runs in curves.groupby("label", sort=False):
+            seeds = runs.pivot(index="iteration", columns="run_dir", values=name).dropna()
+            if len(seeds):
+                ends = (seeds.min(axis="columns"), seeds.max(axis="columns"))
+                series[row] = Series(seeds.index, seeds.mean(axis="columns"), *ends)
+        levels = comparison.levels(task) if name == "average_return" else {}
+        charts.append(Chart(task, "iteration", label, series, levels, least_y=least))
+    return [chart for chart in charts if chart.series]
 
 
-def band_over_seeds(curves: "pd.DataFrame", name: str) -> "pd.DataFrame":
-    """`mean`, `low` and `high` of the seeds of one row, by the iterations that all of them have."""
-    table = curves.pivot(index="iteration", columns="run_dir", values=name).dropna()
-    columns = {"mean": table.mean(axis=1), "low": table.min(axis=1), "high": table.max(axis=1)}
-    return table.assign(**columns)[list(columns)]
+def front_of(comparison: "Comparison", task: str) -> list[Chart]:
+    """Return against J, a dot per run: up and to the left is better."""
+    j, g = "smoothness_j_common", "average_return"
+    runs = comparison.frame[comparison.frame.task == task].dropna(subset=[j, g])
+    dots = {row: Series(own[j], own[g]) for row, own in runs.groupby("label", sort=False)}
+    label, levels = "J, common frame (lower is smoother)", comparison.levels(task)
+    return [Chart(task, label, "return G", dots, levels, is_joined=False)] if dots else []
 
 
-@plain_style()
-def draw_curves(curves: "pd.DataFrame", path: Path, demonstrators: Mapping[str, float]) -> None:
-    """One column per task: return above, J below; mean over seeds, shaded from worst to best."""
-    tasks = list(curves.task.unique())
-    figure, axes = subplots(2, len(tasks), figsize=(5 * len(tasks), 6), sharex="col", squeeze=False)
-    looks = looks_of(curves.label)
-    for (upper, lower), task in zip(axes.T, tasks, strict=True):
-        for label, runs in curves[curves.task == task].groupby("label", sort=False):
-            colour, _, line = looks[label]
-            seeds = runs.run_dir.nunique()
-            told = f"{label} ({seeds} seed{'s' if seeds > 1 else ''})"
-            panels = ((upper, "average_return", told), (lower, "smoothness_j", None))
-            for axis, measure, name in panels:
-                band = band_over_seeds(runs, measure)
-                if len(band):
-                    axis.plot(band["mean"], color=colour, linestyle=line, linewidth=1.4, label=name)
-                    ends = (band.index, band.low, band.high)
-                    axis.fill_between(*ends, color=colour, alpha=0.15, linewidth=0)
-        if task in demonstrators:
-            upper.axhline(demonstrators[task], **REFERENCE)
-        upper.set_title(task, parse_math=False)
-        lower.set_ylim(bottom=0)
-        lower.set_xlabel("iteration")
-    axes[0, 0].set_ylabel("return G (dashed: demonstrator)")
-    axes[1, 0].set_ylabel("J, common frame (lower is smoother)")
-    finish_figure(figure, path, dpi=DPI)
-
-
-@plain_style()
-def draw_front(runs: "pd.DataFrame", path: Path, demonstrators: Mapping[str, float]) -> None:
-    """One panel per task: return against J, a dot per run; up and to the left is better."""
-    tasks = list(runs.task.unique())
-    columns = min(len(tasks), _COLUMNS)
-    rows = -(-len(tasks) // columns)
-    figure, axes = subplots(rows, columns, figsize=(4.5 * columns, 4 * rows), squeeze=False)
-    looks = looks_of(runs.label)
-    for axis, task in zip(axes.flat, tasks, strict=False):
-        known = runs[runs.task == task].dropna(subset=["smoothness_j_common", "average_return"])
-        for label, of_row in known.groupby("label", sort=False):
-            colour, mark, _ = looks[label]
-            x, y = of_row.smoothness_j_common, of_row.average_return
-            axis.scatter(x, y, color=colour, marker=mark, label=label, s=28)
-        if task in demonstrators:
-            axis.axhline(demonstrators[task], **REFERENCE)
-        axis.set_title(task, parse_math=False)
-        axis.set_xlim(left=0)
-        axis.set_xlabel("J, common frame (lower is smoother)")
-    for axis in axes.flat[len(tasks) :]:
-        axis.set_visible(False)
-    axes[0, 0].set_ylabel("return G (dashed: demonstrator)")
-    finish_figure(figure, path, dpi=DPI)
-
-
-@plain_style()
-def draw_aggregates(aggregates: "Sequence[Aggregate]", path: Path) -> None:
-    """Settings over several tasks: interquartile means with their intervals, one panel a number."""
-    labels = [one.label for one in aggregates]
-    panels = {
-        "return: 0 random, 1 demonstrator": [one.normalized_return for one in aggregates],
-        "J / J of the baseline": [one.j_ratio for one in aggregates],
-    }
-    shown = [title for title, summaries in panels.items() if any(summaries)]
-    size = (5 * len(shown), 1.2 + 0.5 * len(labels))
-    figure, axes = subplots(1, len(shown), figsize=size, squeeze=False)
-    for axis, title in zip(axes.flat, shown, strict=True):
-        looks = looks_of(labels).values()
-        for place, ((colour, mark, _), one) in enumerate(zip(looks, panels[title], strict=True)):
-            if one is not None and one.low is not None:
-                axis.plot([one.low, one.high], [-place] * 2, color=colour, linewidth=8, alpha=0.35)
-            if one is not None:
-                axis.plot([one.iqm], [-place], color=colour, marker=mark)
-        axis.set_title(title, fontsize=10)
-        axis.set_yticks([-i for i in range(len(labels))], labels, parse_math=False)
-        axis.set_ylim(0.5 - len(labels), 0.5)
-    finish_figure(figure, path, dpi=DPI)
+def aggregates_of(comparison: "Comparison") -> list[Chart]:
+    """Settings over several tasks: interquartile means with their intervals, a chart a number."""
+    charts = []
+    for label, name in (
+        ("return: 0 random, 1 demonstrator", "normalized_return"),
+        ("J / J of the baseline", "j_ratio"),
+    ):
+        dots = {}
+        for one in comparison.aggregates:
+            if (found := getattr(one, name)) is not None:
+                ends = () if found.low is None else ([found.low], [found.high])
+                dots[one.label] = Series([one.label], [found.iqm], *ends)
+        charts.append(Chart("over several tasks, IQM", "", label, dots, is_joined=False))
+    return [chart for chart in charts if chart.series]

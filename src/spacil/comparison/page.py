@@ -6,7 +6,7 @@ Whatever comes from run folders is text: the template escapes it, it is never ma
 """
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -18,49 +18,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from spacil import storage
-from spacil.comparison.figures import LINES, looks_of
-
-
-@dataclass(frozen=True)
-class Chart:
-    title: str
-    x_label: str
-    y_label: str
-    series: Mapping[str, pd.DataFrame]
-    """By label: values `y` by x, the index; `low` and `high`, where present, are shaded"""
-    reference: float | None = None
-    """Dashed level across: the demonstrator's return"""
-    is_joined: bool = True
-    """Whether the series are lines; otherwise dots"""
-
-    def document(self) -> dict[str, Any]:
-        """For the page: [x, y, y, ...] on one axis, and which columns belong to which series.
-
-        Lines share the places of an x, each dot has one of its own: two runs may have one x.
-        """
-        parts = [points.add_prefix(f"{i} ") for i, points in enumerate(self.series.values())]
-        table = pd.concat(parts, axis="columns" if self.is_joined else "index")
-        table = table.sort_index(kind="stable").astype(float)
-        if self.reference is not None:
-            table["reference"] = self.reference
-        known = table.astype(object).where(np.isfinite(table), None)
-        looks = looks_of(self.series)
-        return {
-            "x_label": self.x_label,
-            "y_label": self.y_label,
-            "series": [
-                {
-                    "label": label,
-                    "colour": looks[label][0],
-                    "num_alike": LINES.index(looks[label][2]),
-                    "is_joined": self.is_joined,
-                    "has_band": "low" in points,
-                }
-                for label, points in self.series.items()
-            ],
-            "reference_label": None if self.reference is None else "demonstrator",
-            "data": [table.index.tolist(), *(known[name].tolist() for name in known)],
-        }
+from spacil.comparison.figures import LINES, Chart, looks_of
 
 
 @dataclass(frozen=True)
@@ -108,21 +66,46 @@ class Page:
 
 def write_page(page: Page, path: Path) -> None:
     """Write the file, whole or not at all."""
-    storage.replace_file(path, html_of(page).encode())
 
-
-def html_of(page: Page) -> str:
     def asset(name: str) -> str:
         return (files("spacil.comparison") / "assets" / name).read_text(encoding="utf-8")
 
     environment = Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
     )
-    return environment.from_string(asset("report.html")).render(
+    text = environment.from_string(asset("report.html")).render(
         page=page,
-        charts=[chart.document() for section in page.sections for chart in section.charts],
+        charts=[chart_data(chart) for section in page.sections for chart in section.charts],
         licence=asset("uPlot.LICENSE").strip(),
         styles=Markup(asset("uPlot.min.css") + asset("report.css")),
         library=Markup(asset("uPlot.iife.min.js")),
         script=Markup(asset("report.js")),
     )
+    storage.replace_file(path, text.encode())
+
+
+def chart_data(chart: Chart) -> dict[str, Any]:
+    """A chart for the page: [x, y, y, ...] on one axis, and which columns are whose.
+
+    Lines share the places of an x, each dot has one of its own: two runs may have one x.
+    """
+    parts, series, looks = [], [], looks_of(chart.series)
+    for i, (label, one) in enumerate(chart.series.items()):
+        columns = (
+            {"y": one.y} if one.low is None else {"y": one.y, "low": one.low, "high": one.high}
+        )
+        values = {f"{name} {i}": np.asarray(column) for name, column in columns.items()}
+        parts.append(pd.DataFrame(values, index=np.asarray(one.x)))
+        colour, _, line = looks[label]
+        look = {"label": label, "colour": colour, "num_alike": LINES.index(line)}
+        series.append(look | {"is_joined": chart.is_joined, "has_band": one.low is not None})
+    table = pd.concat(parts, axis="columns" if chart.is_joined else "index")
+    table = table.sort_index(kind="stable").astype(float).assign(**chart.levels)
+    known = table.astype(object).where(np.isfinite(table), None)
+    return {
+        "x_label": chart.x_label,
+        "y_label": chart.y_label,
+        "series": series,
+        "levels": list(chart.levels),
+        "data": [table.index.tolist(), *(known[name].tolist() for name in known)],
+    }

@@ -58,9 +58,9 @@ function seriesOf(chart) {
       edges.set(low - 1, [low, low + 1]);
     }
   }
-  if (chart.reference_label != null) {
+  for (const label of chart.levels) {
     columns.push({
-      label: chart.reference_label,
+      label,
       stroke: "#444",
       dash: [6, 4],
       spanGaps: true,
