@@ -11,7 +11,6 @@ import spacil
 from spacil.config.defaults import default_config
 from spacil.config.flat import flat_settings, with_user_settings
 from spacil.errors import ConfigError
-from spacil.learning.searches import ScoreRule
 from spacil.learning.weight_search import ScoreSearch
 
 TASK = "Reacher-v4"
@@ -76,7 +75,7 @@ def test_a_run_goes_on_bit_for_bit(new_agent: NewAgent, tmp_path: Any) -> None:
     resumed.learn(4)
     assert differing(whole, resumed) == []
     ours, theirs = whole._learner.state.document(), resumed._learner.state.document()
-    assert ours["score_rule"] == theirs["score_rule"] is not None
+    assert ours["search.score_rule"] == theirs["search.score_rule"] is not None
     resumed.close()
 
 
@@ -107,7 +106,7 @@ def test_the_weight_moves_at_regular_evaluations_after_the_wait(new_agent: NewAg
     learner: Any = agent._learner
     agent.learn(1)
     # always alike, never smooth enough
-    learner.searches.score_rule = ScoreRule(ScoreSearch.starting(1e9, 1e-9, 0.1, 0.1))
+    learner.searches.score_rule = ScoreSearch.starting(1e9, 1e-9, 0.1, 0.1)
     agent.learn(4, callback=lambda agent, row: rows.append(row))
     weights = [round(row["lambda_policy"], 6) for row in rows]
     assert weights == [0.1, 0.1, 0.1, 0.125]  # evaluated after 2, while it waits, and after 4

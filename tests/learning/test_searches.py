@@ -36,15 +36,18 @@ from spacil.learning.learner import Metrics
 from spacil.learning.loop import evaluate_at_start, train
 from spacil.learning.on_policy import OnPolicy
 from spacil.learning.run import train_in_folder
-from spacil.learning.search_start import (
-    TargetName,
+from spacil.learning.searches import (
+    CHANGE,
+    J,
+    Quantity,
+    WeightSearches,
+    measure_action_change,
+    measure_j,
     start_score_search,
     target_fraction,
-    unpenalized_j,
     wanted_value,
     weight_scale,
 )
-from spacil.learning.searches import Smoothest, WeightSearches, measure_action_change, measure_j
 from spacil.learning.weight_search import LAWS, Constraint, WeightSearch
 from spacil.measuring.evaluate import Best, Evaluation, evaluate
 from spacil.measuring.frames import mean_j
@@ -124,7 +127,8 @@ def test_the_weight_rises_while_the_constraint_holds_and_falls_when_it_does_not(
 ) -> None:
     learner = learners(iterations=9, keep_return=0.5)
     kept, lost = Constraint(0.5, 0.1, -1e6, -1e3), Constraint(0.5, 0.1, -1e6, 1e9)
-    learner.searches.smoothest = search = Smoothest(WeightSearch(0.1, 0.01, 3.0), kept)
+    search = learner.searches
+    search.smoothest, search.constraint = WeightSearch(0.1, 0.01, 3.0), kept
     rows: list[Metrics] = []
     train(learner, lambda row: rows.append(row) or row["iteration"] < 4)
     search.constraint = lost
@@ -167,7 +171,8 @@ def test_handed_out_is_the_smoothest_policy_that_kept_the_constraint(
 ) -> None:
     learner = learners(iterations=8, keep_return=0.9, evaluation_interval=1)
     keep_all = Constraint(0.9, 0.1, -1e6, -1e3)
-    learner.searches.smoothest = Smoothest(WeightSearch(0.1, 0.01, 3.0), keep_all)
+    learner.searches.smoothest = WeightSearch(0.1, 0.01, 3.0)
+    learner.searches.constraint = keep_all
     kept: dict[int, GaussianPolicy] = {}
     rows: list[Metrics] = []
 
@@ -312,8 +317,7 @@ def test_what_must_be_kept_comes_before_the_action_change_and_that_before_j(
 ) -> None:
     learner = learners(iterations=24, keep_return=0.5, fluctuation_target=1e-4)
     learner.prepare()
-    search = learner.searches.smoothest
-    assert search is not None
+    search = learner.searches
     search.constraint = Constraint(0.5, 0.1, -1e6, -1e3)  # kept by anything
     rows: list[Metrics] = []
     train(learner, lambda row: rows.append(row) or row["iteration"] < 6)
@@ -392,9 +396,9 @@ def test_the_demonstrators_action_change_is_read_from_whole_demonstrations() -> 
     assert demos.subsample(2).action_change is None
 
 
-def wanted(learner: OnPolicy, name: TargetName = "fluctuation") -> float:
+def wanted(learner: OnPolicy, quantity: Quantity = CHANGE) -> float:
     return wanted_value(
-        name, learner.config, learner.demonstrations, learner.common_frame, learner.eval_env
+        quantity, learner.config, learner.demonstrations, learner.common_frame, learner.eval_env
     )
 
 
@@ -427,8 +431,6 @@ def test_a_fluctuation_target_may_be_a_fraction_of_somebodys_change(
     [
         ("smoothness-target", "typo", "expected none, demonstrator, or a run folder"),
         ("fluctuation-target", "typo", "expected none, demonstrator, or a run folder"),
-        ("smoothness-target", "run", "it lies in the folder of this run, which replaces it"),
-        ("fluctuation-target", "run/checkpoints", "it lies in the folder of this run"),
     ],
 )
 def test_a_reference_is_refused_before_the_old_run_is_deleted(
@@ -504,8 +506,8 @@ def test_a_run_with_a_target_resumes_bit_for_bit(
     rows = train_all(whole)
     train(first, lambda row: row["iteration"] < 4)
     second.state.restore(first.state.tensors(), json.loads(json.dumps(first.state.document())))
-    assert second.searches.j_target is not None
-    assert second.searches.j_target.search.log_bias != 0
+    assert second.searches.smoothness is not None
+    assert second.searches.smoothness.log_bias != 0
     assert [timeless(row) for row in train_all(second)] == [timeless(row) for row in rows[4:]]
     assert second.state.document() == whole.state.document()
     ours, theirs = second.state.tensors(), whole.state.tensors()
@@ -524,8 +526,8 @@ def test_the_demonstrators_recorded_j_is_the_reference(
     plain_learners: Callable[..., OnPolicy],
 ) -> None:
     learner = plain_learners(smoothness_target=0.5, smoothness_target_reference="demonstrator")
-    assert wanted(learner, "smoothness") == pytest.approx(0.5 * DEMONSTRATOR_J)
-    assert wanted(plain_learners(smoothness_target=0.25), "smoothness") == 0.25  # J itself
+    assert wanted(learner, J) == pytest.approx(0.5 * DEMONSTRATOR_J)
+    assert wanted(plain_learners(smoothness_target=0.25), J) == 0.25  # J itself
 
 
 def test_edited_demonstrations_say_nothing_of_the_demonstrators_j(
@@ -534,18 +536,16 @@ def test_edited_demonstrations_say_nothing_of_the_demonstrators_j(
     """The recorded J is in the frame of the whole file and not in that of three episodes."""
     settings = {"smoothness_target": 0.5, "smoothness_target_reference": "demonstrator"}
     for edited in (WHOLE.first(3), WHOLE.with_observation_noise(0.5, seed=0)):
-        assert wanted(plain_learners(edited, **settings), "smoothness") != pytest.approx(
-            0.5 * DEMONSTRATOR_J
-        )
+        assert wanted(plain_learners(edited, **settings), J) != pytest.approx(0.5 * DEMONSTRATOR_J)
 
 
 def test_an_unrecorded_demonstrator_is_cloned(plain_learners: Callable[..., OnPolicy]) -> None:
     silent = replace(WHOLE.first(8), metadata=DemoMetadata(WHOLE.metadata.task))
     settings = {"smoothness_target": 0.5, "smoothness_target_reference": "demonstrator"}
     learner = plain_learners(silent, **settings)
-    clones_j = wanted(learner, "smoothness") / 0.5
+    clones_j = wanted(learner, J) / 0.5
     assert 0.2 * DEMONSTRATOR_J < clones_j < 2 * DEMONSTRATOR_J
-    assert wanted(learner, "smoothness") / 0.5 == clones_j  # seeded
+    assert wanted(learner, J) / 0.5 == clones_j  # seeded
 
 
 def test_a_reference_is_measured_on_the_episodes_of_the_untrained_policy(
@@ -556,7 +556,7 @@ def test_a_reference_is_measured_on_the_episodes_of_the_untrained_policy(
     learner = plain_learners(smoothness_target=0.5, smoothness_target_reference=str(path))
     learner.policy.load_state_dict(load_policy(path).policy.state_dict())
     at_start = evaluate_at_start(learner)["smoothness_j"]
-    assert wanted(learner, "smoothness") == pytest.approx(0.5 * at_start, rel=1e-6)
+    assert wanted(learner, J) == pytest.approx(0.5 * at_start, rel=1e-6)
 
 
 def test_a_reference_that_does_not_fit_is_refused(
@@ -564,13 +564,13 @@ def test_a_reference_that_does_not_fit_is_refused(
 ) -> None:
     missing = plain_learners(smoothness_target=0.5, smoothness_target_reference="gail-run")
     with pytest.raises(ConfigError, match="expected none, demonstrator, or a run folder"):
-        wanted(missing, "smoothness")
+        wanted(missing, J)
     other = tmp_path / "other.policy.safetensors"
     save_policy(GaussianPolicy(4, [-1.0], [1.0]), other, "Other-v0", {})
     with pytest.raises(DataError, match="4 state dims"):
         wanted(
             plain_learners(smoothness_target=0.5, smoothness_target_reference=str(other)),
-            "smoothness",
+            J,
         )
 
 
@@ -631,7 +631,7 @@ def test_no_search_moves_while_its_weight_is_withheld(
     learner = learners(iterations=9, evaluation_interval=1, **wish, **withheld)
     learner.prepare()
     if learner.searches.smoothest is not None:
-        learner.searches.smoothest.constraint = Constraint(0.5, 0.1, -1e6, -1e3)  # kept by anything
+        learner.searches.constraint = Constraint(0.5, 0.1, -1e6, -1e3)  # kept by anything
     start = learner.searches.weights
     found = [start]
     train(learner, lambda row: found.append(learner.searches.weights))
@@ -723,7 +723,7 @@ def test_wishes_that_mean_nothing_are_refused(
 def test_the_summary_counts_the_chosen_policys_share_by_the_last_reference() -> None:
     searches = WeightSearches(make_config(keep_return=0.9))
     keep = Constraint(0.9, 0.1, 0.0, follows_best=True)
-    searches.smoothest = Smoothest(WeightSearch(0.1, 0.01, 3.0), keep)
+    searches.smoothest, searches.constraint = WeightSearch(0.1, 0.01, 3.0), keep
     rows = []
     for iteration, (earned, j) in enumerate([(1000.0, 0.5), (1090.0, 0.9)], 1):
         seen = Evaluation(earned, 0.0, 0.0, 0.0, 8, 100.0, j, j, j, j, 0.1)
@@ -784,9 +784,8 @@ def test_the_rule_starts_from_the_demonstrations_alone() -> None:
     rule, again = (start_score_search(config, demos, frame, env.spec) for _ in range(2))
     assert rule == again
     assert rule.threshold > 0.1
-    reference = unpenalized_j(config, demos, frame, env.spec)
+    reference = rule.target_j / target_fraction(demos.num_steps)
     assert rule.config_weight == 0.1
     assert rule.weight == rule.first_weight == pytest.approx(0.1 * weight_scale(reference))
-    assert rule.target_j == pytest.approx(target_fraction(demos.num_steps) * reference)
     smoother = with_settings(config, {"penalty": ("exact=100.0",)})
-    assert unpenalized_j(smoother, demos, frame, env.spec) == reference
+    assert start_score_search(smoother, demos, frame, env.spec).target_j == rule.target_j

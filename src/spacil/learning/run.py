@@ -28,7 +28,6 @@ from spacil.engine.device import torch_threads
 from spacil.errors import ConfigError, DivergedError, StorageError
 from spacil.learning.learner import Learner, Metrics
 from spacil.learning.loop import OnIteration, memory_named, train
-from spacil.learning.search_start import refuse_own_reference
 from spacil.plain_text import shown
 from spacil.policies.file import policy_document
 from spacil.runs import checkpoint, metrics_log
@@ -196,7 +195,6 @@ def train_recorded(
         restore(learner, found)
     else:
         # All that can refuse a new run, before an overwritten one is deleted.
-        refuse_own_reference(learner.config.wish, run.path)
         with memory_named(learner.config), torch_threads(learner.config.run.torch_threads):
             learner.prepare()
     checkpoint.require_space(run.path, learner.state.tensors())

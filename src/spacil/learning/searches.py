@@ -1,47 +1,50 @@
-"""The weight searches of one run: which it needs, and when each of them listens to what.
+"""The weight searches of one run: what each starts from, and when it listens to what.
 
     search         moves the weight of           listens to
-    ScoreRule      the first penalty             evaluations                 --penalty-weight auto
-    Target         the first or temporal one     batches and evaluations     --smoothness-target ...
-    Smoothest      the first penalty             evaluations                 --smoothest ...
+    score_rule     the first penalty             evaluations                 --penalty-weight auto
+    j_target       the first penalty             batches and evaluations     --smoothness-target
+    change_target  the temporal penalty          batches and evaluations     --fluctuation-target
+    smoothest      the first penalty             evaluations                 --smoothest ...
 
 A search begins before the first iteration, and its weight is read before each one. While
 --penalty-start or its ramp withholds some of that weight, what is seen says nothing about it, and
-no search moves. Where nothing is searched for, nothing is measured, drawn or logged.
+no search moves. Where nothing is searched for, nothing is measured, drawn or logged. What a search
+starts from is measured before a run, and draws from none of the run's streams.
 """
 
+import logging
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from pathlib import Path
 
 import torch
 
+from spacil.config.defaults import default_config
+from spacil.config.flat import with_settings
 from spacil.config.train_config import TrainConfig
-from spacil.demos.common_frame import CommonFrame
+from spacil.demos.common_frame import CommonFrame, recorded_evaluation
 from spacil.demos.demonstrations import Demonstrations
-from spacil.envs.vector_env import VectorEnv
+from spacil.envs.vector_env import EnvSpec, VectorEnv
 from spacil.errors import ConfigError
+from spacil.learning.cloning import Cloner, clone, cloning_config
 from spacil.learning.learner import Metrics
-from spacil.learning.search_start import (
-    TargetName,
-    start_constraint,
-    start_score_search,
-    wanted_value,
-)
 from spacil.learning.weight_search import (
     LAWS,
     Constraint,
-    Law,
     ScoreSearch,
     TargetSearch,
     WeightSearch,
     select,
 )
-from spacil.measuring.evaluate import Best, Evaluation
+from spacil.measuring.evaluate import Best, Evaluation, evaluate
 from spacil.measuring.frames import mean_j
+from spacil.measuring.imitation_score import score_threshold
+from spacil.measuring.played import random_return
 from spacil.nets.policy import GaussianPolicy
+from spacil.policies.open import load_policy
 from spacil.runs.state import State
+from spacil.seeding import stream
 from spacil.smoothness.policy_penalty import rows_with_successor
 from spacil.smoothness.policy_terms import FoundWeights, is_whole_at
 from spacil.types import RolloutBatch
@@ -50,151 +53,48 @@ MAX_FACTOR = 30.0
 """Highest weight of the smoothest policy, in units of the first one."""
 MIN_FACTOR_BY_RETURN, MIN_FACTOR_BY_SCORE = 0.1, 1.0
 """Its lowest weight: a score may ask for too much, and then the policy is as smooth as without."""
+REFERENCE_EPISODE = 0
+"""Episode of the untrained policy too; evaluations that count have later ones."""
+J_AT_ONE_PAIR, J_DECAY = 0.6, 0.08
+"""J* / J_ref = 0.6 M^-0.08 with M demonstrated pairs: scarce demonstrations allow less."""
+J_OF_CONFIG_WEIGHT, LARGEST_SCALE = 1.8, 10.0
+"""The J_ref down to which the config's weight is the first one; most it is multiplied by."""
+NUM_REFERENCE_STATES = 1_000
+REFERENCE_STEPS = 1_500
+"""Adam steps of the unpenalised clone where the run itself starts untrained."""
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Heard:
-    """One evaluation, as the searches hear of it."""
+class Quantity:
+    """What a target is of: J or the action change."""
 
-    policy: Best
-    evaluation: Evaluation
-    is_regular: bool
-    """Whether a longer run would have made it too, and the policy has moved"""
-    is_whole: bool
-    """Whether the penalties have all of their weight"""
-
-
-@dataclass
-class ScoreRule:
-    """The default: by imitation score and J (`ScoreSearch`)."""
-
-    search: ScoreSearch
-
-    def after_evaluation(self, heard: Heard) -> Metrics:
-        score, j = heard.policy.imitation_score, heard.policy.smoothness_j
-        assert score is not None and j is not None
-        if heard.is_regular and heard.is_whole:
-            self.search = self.search.after_evaluation(score, j)
-        return {
-            "score_threshold": self.search.threshold,
-            "rule_target_j": self.search.target_j,
-            "next_lambda_policy": self.search.weight,
-        }
+    name: str
+    """Of its setting, NAME_target, and key of the metrics"""
+    noun: str
+    law: str
+    evaluated: str
+    """Field of an evaluation; with _batch, key of what a batch tells"""
+    prefix: str
+    """Of its other keys of the metrics"""
+    gap: str
 
 
-@dataclass
-class Target:
-    """J or the action change is to be at most so much (`TargetSearch`)."""
-
-    search: TargetSearch
-    limit: WeightSearch | None = None
-    """The most weight it may take, by the slack of what the smoothest policy must keep"""
-
-    name: ClassVar[TargetName]
-    noun: ClassVar[str]
-    law: ClassVar[Law]
-    gap: ClassVar[str]
-    """Key of the metrics, as are the next three"""
-    measured: ClassVar[str]
-    is_met: ClassVar[str]
-    evaluated: ClassVar[str]
-
-    @property
-    def weight(self) -> float:
-        """Weight of the next iteration."""
-        weight = self.search.applied(self.law)
-        return weight if self.limit is None else min(weight, self.limit.weight)
-
-    def after_batch(self, value: float | None) -> Metrics:
-        if value is not None:
-            self.search = self.search.after_batch(value, self.law)
-            if self.limit is not None:  # the integral term may not run away from its limit
-                weight = min(self.search.weight, self.limit.weight)
-                self.search = replace(self.search, weight=weight)
-        return {
-            f"{self.name}_target": self.search.target,
-            self.measured: value,
-            self.gap: math.expm1(self.search.error),
-        }
-
-    def after_evaluation(self, heard: Heard) -> Metrics:
-        value = getattr(heard.evaluation, self.evaluated)
-        if value is None:
-            return {}
-        if heard.is_whole:
-            self.search = self.search.after_evaluation(value)
-        found = self.search.verdict(value, self.law, self.noun)
-        prefix = "" if self.name == "smoothness" else "fluctuation_"
-        return {
-            f"{self.name}_target": self.search.target,
-            f"{self.gap}_evaluated": found.gap,
-            self.is_met: found.is_met,
-            f"{prefix}target_verdict": found.words,
-        }
-
-
-class TargetJ(Target):
-    name, noun, law = "smoothness", "J", LAWS["J"]
-    gap, measured, is_met = "target_gap", "smoothness_j_batch", "is_target_met"
-    evaluated = "smoothness_j"
-
-
-class TargetChange(Target):
-    name, noun, law = "fluctuation", "the action change", LAWS["action change"]
-    gap, measured = "fluctuation_gap", "action_fluctuation_batch"
-    is_met, evaluated = "is_fluctuation_target_met", "action_fluctuation"
-
-
-@dataclass
-class Smoothest:
-    """As smooth as what must be kept allows: first that, then the action change, then J."""
-
-    search: WeightSearch
-    constraint: Constraint
-    chosen: Best | None = None
-    """The evaluated policy that is handed out"""
-
-    def after_evaluation(self, heard: Heard, change: TargetChange | None) -> Metrics:
-        former, policy = self.constraint, heard.policy
-        if heard.is_regular:
-            self.constraint = former.after_evaluation(policy.average_return)
-        slack = self.constraint.slack(policy)
-        is_heard = heard.is_regular and heard.is_whole and not self.constraint.has_outgrown(former)
-        if is_heard and slack is not None:
-            is_waiting = policy.excess_change > 0
-            self.search = self.search.after(slack, LAWS["waiting" if is_waiting else "slack"])
-            if change is not None and change.limit is not None:
-                # What the target has not used of its limit is not too much.
-                used = change.weight if slack < 0 else change.limit.weight
-                limit = replace(change.limit, weight=max(used, change.limit.lowest))
-                change.limit = limit.after(slack, LAWS["limit"])
-        is_chosen = select(policy, self.chosen, self.constraint.rank)
-        self.chosen = chosen = policy if is_chosen or self.chosen is None else self.chosen
-        share = self.constraint.share
-        of_return = {
-            "return_share": share(policy.average_return),
-            "share_reference": self.constraint.reference_return,
-            "random_return": self.constraint.random_return,
-            "smoothest_return_share": share(chosen.average_return),
-        }
-        return {
-            "score_threshold": self.constraint.threshold,
-            **(of_return if self.constraint.keep else {}),
-            "constraint": self.constraint.words,
-            "constraint_slack": slack,
-            "is_constraint_met": slack is not None and slack >= 0,
-            "next_lambda_policy": self.search.weight,
-            "smoothest_iteration": chosen.iteration,
-            "smoothest_slack": self.constraint.slack(chosen),
-            "is_smoothest": is_chosen,
-        }
-
+J = Quantity("smoothness", "J", "J", "smoothness_j", "", "target_gap")
+CHANGE = Quantity(
+    *("fluctuation", "the action change", "action change"),
+    *("action_fluctuation", "fluctuation_", "fluctuation_gap"),
+)
 
 _KINDS: Mapping[str, type] = {
-    "score_rule": ScoreRule,
-    "j_target": TargetJ,
-    "change_target": TargetChange,
-    "smoothest": Smoothest,
+    "score_rule": ScoreSearch,
+    "smoothness": TargetSearch,
+    "fluctuation": TargetSearch,
+    "change_limit": WeightSearch,
+    "smoothest": WeightSearch,
+    "constraint": Constraint,
+    "chosen": Best,
 }
 
 
@@ -203,10 +103,23 @@ class WeightSearches:
 
     def __init__(self, config: TrainConfig) -> None:
         self.config = config
-        self.score_rule: ScoreRule | None = None
-        self.j_target: TargetJ | None = None
-        self.change_target: TargetChange | None = None
-        self.smoothest: Smoothest | None = None
+        self.score_rule: ScoreSearch | None = None
+        self.smoothness: TargetSearch | None = None
+        """Towards a J that is at most so much"""
+        self.fluctuation: TargetSearch | None = None
+        """The same for the action change"""
+        self.change_limit: WeightSearch | None = None
+        """The most weight it may take, by the slack of what the smoothest policy must keep"""
+        self.smoothest: WeightSearch | None = None
+        """Towards a policy as smooth as the constraint allows"""
+        self.constraint: Constraint | None = None
+        self.chosen: Best | None = None
+        """The smoothest evaluated policy that keeps it"""
+
+    def register(self, state: State) -> None:
+        """Keep the searches under way in checkpoints."""
+        for name, kind in _KINDS.items():
+            state.register_record(f"search.{name}", self, kind, name, optional=True)
 
     def begin(
         self,
@@ -221,46 +134,38 @@ class WeightSearches:
         """
         config, wish, penalty = self.config, self.config.wish, self.config.policy_penalty
         known = (config, demos, common_frame, eval_env)
-        if wish.smoothness_target > 0 and self.j_target is None:
-            target = wanted_value("smoothness", *known)
-            self.j_target = TargetJ(TargetSearch.starting(target, penalty.first_weight))
-        temporal = penalty.temporal_term.weight
-        if wish.fluctuation_target > 0 and self.change_target is None:
-            target = wanted_value("fluctuation", *known)
-            self.change_target = TargetChange(TargetSearch.starting(target, temporal))
+        first, temporal = penalty.first_weight, penalty.temporal_term.weight
+        if wish.smoothness_target > 0 and self.smoothness is None:
+            self.smoothness = TargetSearch.starting(wanted_value(J, *known), first)
+        if wish.fluctuation_target > 0 and self.fluctuation is None:
+            self.fluctuation = TargetSearch.starting(wanted_value(CHANGE, *known), temporal)
         if wish.wants_smoothest and self.smoothest is None:
             if demos is None or common_frame is None:
                 raise ConfigError("--smoothest is by the demonstrations: pass --demos")
-            first = penalty.first_weight
             factor = MIN_FACTOR_BY_RETURN if wish.keep_return else MIN_FACTOR_BY_SCORE
-            search = WeightSearch(first, factor * first, MAX_FACTOR * first)
-            self.smoothest = Smoothest(search, start_constraint(config, demos, eval_env))
-            if self.change_target is not None:
-                highest = self.change_target.search.highest
-                self.change_target.limit = WeightSearch(temporal, temporal, highest)
+            self.smoothest = WeightSearch(first, factor * first, MAX_FACTOR * first)
+            self.constraint = start_constraint(config, demos, eval_env)
+            if self.fluctuation is not None:
+                self.change_limit = WeightSearch(temporal, temporal, self.fluctuation.highest)
         if penalty.penalty_weight == "auto" and self.score_rule is None:
             assert demos is not None and common_frame is not None
-            start = start_score_search(config, demos, common_frame, eval_env.spec)
-            self.score_rule = ScoreRule(start)
+            self.score_rule = start_score_search(config, demos, common_frame, eval_env.spec)
 
     @property
     def weights(self) -> FoundWeights:
         """Weights of the next iteration; None where none is searched for."""
-        spatial = None
+        spatial = temporal = None
         if self.score_rule is not None:
-            spatial = self.score_rule.search.weight
-        elif self.j_target is not None:
-            spatial = self.j_target.weight
+            spatial = self.score_rule.weight
+        elif self.smoothness is not None:
+            spatial = self.smoothness.applied(LAWS[J.law])
         elif self.smoothest is not None:
-            spatial = self.smoothest.search.weight
-        return FoundWeights(
-            spatial, None if self.change_target is None else self.change_target.weight
-        )
-
-    @property
-    def chosen(self) -> Best | None:
-        """The evaluated policy that `Smoothest` would hand out."""
-        return None if self.smoothest is None else self.smoothest.chosen
+            spatial = self.smoothest.weight
+        if self.fluctuation is not None:
+            temporal = self.fluctuation.applied(LAWS[CHANGE.law])
+            if self.change_limit is not None:
+                temporal = min(temporal, self.change_limit.weight)
+        return FoundWeights(spatial, temporal)
 
     @torch.no_grad()
     def after_batch(
@@ -275,16 +180,27 @@ class WeightSearches:
 
         `num_done` iterations came before this one.
         """
-        if not is_whole_at(self.config.policy_penalty, num_done):
-            return {}
-        metrics, size = dict[str, Any](), self.config.wish.smoothness_target_states
-        if self.j_target is not None:
-            assert common_frame is not None
-            j = measure_j(policy, rollout.flat_states, common_frame, size, generator)
-            metrics |= self.j_target.after_batch(j)
-        if self.change_target is not None:
-            change = measure_action_change(policy, rollout, size, generator)
-            metrics |= self.change_target.after_batch(change)
+        metrics: Metrics = {}
+        for quantity in (J, CHANGE):
+            search: TargetSearch | None = getattr(self, quantity.name)
+            if search is None or not is_whole_at(self.config.policy_penalty, num_done):
+                continue
+            size, value = self.config.wish.smoothness_target_states, None
+            if quantity is CHANGE:
+                value = measure_action_change(policy, rollout, size, generator)
+            elif common_frame is not None:
+                value = measure_j(policy, rollout.flat_states, common_frame, size, generator)
+            if value is not None:
+                search = search.after_batch(value, LAWS[quantity.law])
+                if quantity is CHANGE and self.change_limit is not None:
+                    # The integral term may not run away from its limit.
+                    search = replace(search, weight=min(search.weight, self.change_limit.weight))
+                setattr(self, quantity.name, search)
+            metrics |= {
+                f"{quantity.name}_target": search.target,
+                f"{quantity.evaluated}_batch": value,
+                quantity.gap: math.expm1(search.error),
+            }
         return metrics
 
     def after_evaluation(self, evaluation: Evaluation, policy: Best, is_regular: bool) -> Metrics:
@@ -294,25 +210,77 @@ class WeightSearches:
         moved; by others only the targets' biases are corrected, and policies chosen.
         """
         is_whole = is_whole_at(self.config.policy_penalty, policy.iteration - 1)
-        heard = Heard(policy, evaluation, is_regular, is_whole)
-        score = policy.imitation_score
+        score, j = policy.imitation_score, policy.smoothness_j
         metrics: Metrics = {} if score is None else {"imitation_score": score}
-        for search in (self.score_rule, self.j_target, self.change_target):
-            if search is not None:
-                metrics |= search.after_evaluation(heard)
+        if self.score_rule is not None:
+            assert score is not None and j is not None
+            if is_regular and is_whole:
+                self.score_rule = self.score_rule.after_evaluation(score, j)
+            metrics |= {
+                "score_threshold": self.score_rule.threshold,
+                "rule_target_j": self.score_rule.target_j,
+                "next_lambda_policy": self.score_rule.weight,
+            }
+        for quantity in (J, CHANGE):
+            search: TargetSearch | None = getattr(self, quantity.name)
+            value = getattr(evaluation, quantity.evaluated)
+            if search is None or value is None:
+                continue
+            if is_whole:
+                search = search.after_evaluation(value)
+                setattr(self, quantity.name, search)
+            found = search.verdict(value, LAWS[quantity.law], quantity.noun)
+            metrics |= {
+                f"{quantity.name}_target": search.target,
+                f"{quantity.gap}_evaluated": found.gap,
+                f"is_{quantity.prefix}target_met": found.is_met,
+                f"{quantity.prefix}target_verdict": found.words,
+            }
+            if quantity is CHANGE and not found.is_met:
+                policy = replace(policy, excess_change=found.gap)
         if self.smoothest is not None:
-            if metrics.get("is_fluctuation_target_met") is False:
-                excess = metrics["fluctuation_gap_evaluated"]
-                heard = replace(heard, policy=replace(policy, excess_change=excess))
-            metrics |= self.smoothest.after_evaluation(heard, self.change_target)
-        if self.change_target is not None:
-            metrics["next_lambda_temporal"] = self.change_target.weight
+            metrics |= self._smooth_further(policy, is_regular, is_whole)
+        if self.fluctuation is not None:
+            metrics["next_lambda_temporal"] = self.weights.temporal
         return metrics
 
-    def register(self, state: State) -> None:
-        """Keep the searches under way in checkpoints."""
-        for name, kind in _KINDS.items():
-            state.register_record(name, self, kind, optional=True)
+    def _smooth_further(self, policy: Best, is_regular: bool, is_whole: bool) -> Metrics:
+        """As smooth as what must be kept allows: first that, then the action change, then J."""
+        assert self.smoothest is not None and self.constraint is not None
+        former = self.constraint
+        if is_regular:
+            self.constraint = former.after_evaluation(policy.average_return)
+        constraint = self.constraint
+        slack = constraint.slack(policy)
+        is_heard = is_regular and is_whole and not constraint.has_outgrown(former)
+        if is_heard and slack is not None:
+            is_waiting = policy.excess_change > 0
+            self.smoothest = self.smoothest.after(slack, LAWS["waiting" if is_waiting else "slack"])
+            if self.change_limit is not None:
+                # What the target has not used of its limit is not too much.
+                limit, used = self.change_limit, self.weights.temporal
+                if slack < 0 and used is not None:
+                    limit = replace(limit, weight=max(used, limit.lowest))
+                self.change_limit = limit.after(slack, LAWS["limit"])
+        is_chosen = select(policy, self.chosen, constraint.rank)
+        self.chosen = chosen = policy if is_chosen or self.chosen is None else self.chosen
+        of_return = {
+            "return_share": constraint.share(policy.average_return),
+            "share_reference": constraint.reference_return,
+            "random_return": constraint.random_return,
+            "smoothest_return_share": constraint.share(chosen.average_return),
+        }
+        return {
+            "score_threshold": constraint.threshold,
+            **(of_return if constraint.keep else {}),
+            "constraint": constraint.words,
+            "constraint_slack": slack,
+            "is_constraint_met": slack is not None and slack >= 0,
+            "next_lambda_policy": self.smoothest.weight,
+            "smoothest_iteration": chosen.iteration,
+            "smoothest_slack": constraint.slack(chosen),
+            "is_smoothest": is_chosen,
+        }
 
 
 @torch.no_grad()
@@ -345,3 +313,127 @@ def measure_action_change(
     states = rollout.flat_states[torch.cat([rows, rows + num_envs])].to(policy.log_std.device)
     before, after = policy.clip(policy.mean(states)).chunk(2)
     return float(torch.linalg.vector_norm(after - before, dim=-1).mean())
+
+
+# --- what a search starts from
+
+
+def wanted_value(
+    quantity: Quantity,
+    config: TrainConfig,
+    demonstrations: Demonstrations | None,
+    common_frame: CommonFrame | None,
+    eval_env: VectorEnv,
+) -> float:
+    """J in the run's common frame, or the action change E |a_{t+1} - a_t|, to end at.
+
+    A reference policy is measured on `eval_env`; so is a clone, where the demonstrations do not
+    tell their demonstrator's value: whole, and for J in this frame.
+    """
+    flag = f"--{quantity.name}-target"
+    target: float = getattr(config.wish, f"{quantity.name}_target")
+    reference: str = getattr(config.wish, f"{quantity.name}_target_reference")
+    is_demonstrators = reference == "demonstrator"
+    value: float | None = None
+    if demonstrations is None and (quantity is J or is_demonstrators):
+        raise ConfigError(f"{flag} is by the demonstrations: pass --demos")
+    if reference == "none":
+        return target
+    if is_demonstrators and demonstrations is not None and common_frame is not None:
+        value = demonstrations.action_change
+        if quantity is J:
+            recorded = recorded_evaluation(demonstrations, common_frame).get(quantity.evaluated)
+            value = recorded if isinstance(recorded, float) and recorded > 0 else None
+    if not value:
+        if is_demonstrators and demonstrations is not None:
+            _logger.warning(
+                "%s: the demonstrations do not tell their demonstrator's: clone it", flag
+            )
+            seeded = with_settings(default_config("bc", config.task), {"seed": config.run.seed})
+            policy = clone(demonstrations, eval_env.spec, seeded)
+        elif Path(reference).exists():
+            loaded = load_policy(reference, "last")
+            loaded.require_env(eval_env.spec)
+            policy = loaded.policy
+        else:
+            raise ConfigError(
+                f"{flag}-reference {reference}: expected none, demonstrator, or a run folder or "
+                "policy file that exists"
+            )
+        found = evaluate(policy, eval_env, REFERENCE_EPISODE, eval_env.num_envs, common_frame)
+        value = getattr(found, quantity.evaluated)
+    if not value:
+        raise ConfigError(
+            f"{flag}-reference {reference}: its policy does not react to the state or does not "
+            "move, and there is no fraction of 0; choose another reference"
+        )
+    _logger.info("%s: %g of %s's %.4g", flag, target, reference, value)
+    return target * value
+
+
+def threshold_of(demonstrations: Demonstrations, seed: int) -> float:
+    """tau, the score up to which a policy counts as like the demonstrations."""
+    episodes = demonstrations.episode_of_step
+    return score_threshold(demonstrations.states, episodes, stream(seed, "score threshold"))
+
+
+def start_score_search(
+    config: TrainConfig, demonstrations: Demonstrations, common_frame: CommonFrame, spec: EnvSpec
+) -> ScoreSearch:
+    """The default's search before the first iteration.
+
+    J_ref is the J of an unpenalised clone on demonstrated states, which comes out near GAIL's
+    without running it; J* is 0.38 J_ref at 300 pairs, 0.3 at 6,000. The first weight is the
+    config's times (1.8 / J_ref)^2, where that is above 1: the penalty is quadratic in J, and what
+    J_ref a task has is its own. How the numbers were chosen: docs/results/recipe.md.
+    """
+    threshold = threshold_of(demonstrations, config.run.seed)
+    unpenalized = with_settings(config, {"penalty": (), "penalty_weight": "fixed"})
+    cloner = Cloner(cloning_config(unpenalized), spec, demonstrations)
+    cloned = cloner.run(config.warm_start.warm_start_steps or REFERENCE_STEPS)
+    stride = -(-demonstrations.num_steps // NUM_REFERENCE_STATES)
+    reference_j = mean_j(cloned, demonstrations.states.float()[::stride], common_frame)
+    target_j = target_fraction(demonstrations.num_steps) * reference_j
+    config_weight = config.policy_penalty.first_weight
+    first = weight_scale(reference_j) * config_weight
+    _logger.debug("weight search: score up to %.3f, J down to %.3f", threshold, target_j)
+    return ScoreSearch.starting(threshold, target_j, config_weight, first)
+
+
+def target_fraction(num_pairs: int) -> float:
+    """J* / J_ref with so many demonstrated pairs."""
+    return float(J_AT_ONE_PAIR * num_pairs**-J_DECAY)
+
+
+def weight_scale(reference_j: float) -> float:
+    """First weight / the config's, where an unpenalised clone has this J."""
+    if reference_j >= J_OF_CONFIG_WEIGHT:
+        return 1.0
+    lowest_j = J_OF_CONFIG_WEIGHT / math.sqrt(LARGEST_SCALE)
+    return (J_OF_CONFIG_WEIGHT / max(reference_j, lowest_j)) ** 2
+
+
+def start_constraint(
+    config: TrainConfig, demonstrations: Demonstrations, eval_env: VectorEnv
+) -> Constraint:
+    """What the smoothest policy must keep, before the first iteration."""
+    keep, threshold = config.wish.keep_return, threshold_of(demonstrations, config.run.seed)
+    if not keep:
+        return Constraint(0.0, threshold)
+    random = random_return(eval_env, config.run.seed)
+    returns = demonstrations.returns
+    reference = math.nan if returns is None else float(returns.mean())
+    if not math.isfinite(reference):
+        _logger.warning(
+            "the demonstrations hold no rewards, or some that are not finite: --keep-return %g is "
+            "of the best return that the run has seen",
+            keep,
+        )
+        return Constraint(keep, threshold, random, follows_best=True)
+    if reference <= random:
+        raise ConfigError(
+            f"--keep-return {keep}: the demonstrator earns {reference:.4g}, no more than random "
+            f"actions ({random:.4g}), so there is no share to keep; leave it out, and --smoothest "
+            "keeps to the demonstrated states"
+        )
+    return Constraint(keep, threshold, random, reference)
