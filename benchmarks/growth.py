@@ -24,7 +24,7 @@ from spacil.engine.mlp_passes import Adam
 from spacil.engine.recorder import Recorder
 from spacil.envs.rollout import collect
 from spacil.functional.policy_gradient import standardize
-from spacil.learning import trust_region
+from spacil.learning import policy_step
 from spacil.learning.critic import ValueBatch, fit_value
 from spacil.learning.policy_step import surrogate_loss
 from spacil.nets.mlp import ValueNet
@@ -92,11 +92,11 @@ class SyntheticUpdate:
 
     def _policy_step(self) -> Tensor:
         config = TrustRegionConfig()
-        old = trust_region.OldPolicy(self.policy, self.states, config)
+        old = policy_step.OldPolicy(self.policy, self.states, config)
         actions = old.mean + old.log_std.exp() * self.noise
         loss = surrogate_loss(actions, self.advantages, old.mean, old.log_std)
-        direction = trust_region.find_direction(self.policy, loss, old, config)
-        trust_region.follow(self.policy, direction, config, Recorder())
+        direction = policy_step.find_direction(self.policy, loss, old, config)
+        policy_step.follow(self.policy, direction, config, Recorder())
         return actions
 
 

@@ -40,11 +40,11 @@ from spacil.engine.device import one_torch_thread
 from spacil.envs.registry import TASKS
 from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
 from spacil.envs.vector_env import ResetSeeds
-from spacil.learning import critic, trust_region
+from spacil.learning import critic, policy_step
 from spacil.learning.learner import Metrics
 from spacil.learning.on_policy import OnPolicy
+from spacil.learning.policy_step import OldPolicy
 from spacil.learning.run import state_to_save
-from spacil.learning.trust_region import OldPolicy
 from spacil.measuring.evaluate import evaluate
 from spacil.nets.policy import BufferedMean
 from spacil.policies.open import load_expert
@@ -59,8 +59,8 @@ PARTS = {
     "gae": (critic, "gae"),
     "old policy": (OldPolicy, "__init__"),
     "fisher products": (OldPolicy, "fisher_product"),
-    "line search": (trust_region, "search"),
-    "policy penalty, frozen": (trust_region, "build_terms"),
+    "line search": (policy_step, "search"),
+    "policy penalty, frozen": (policy_step, "build_terms"),
 }
 """Parts of the stages that are told apart: what they take is also in their stage."""
 LINE_SEARCH_TRIES = 2

@@ -33,7 +33,7 @@ def _fit(
         return net.logits_agent_is_high(*agent), net.logits_agent_is_high(*expert)
 
     measured = adversary.descend(net, optimizer, logits, penalty, num_steps)
-    return adversary.report(net, measured, len(agent[0]), len(expert[0]))
+    return adversary.report(measured, len(agent[0]), len(expert[0]))
 
 
 def test_the_loss_is_the_binary_cross_entropy_with_the_agent_labelled_one() -> None:
@@ -100,7 +100,7 @@ def test_full_separation_is_reported_as_saturated(
     numbers = {"agent": agent_loss, "expert": 0.001, "acc_agent": acc_agent, "acc_expert": 1.0}
     measured = {k: torch.tensor(v) for k, v in (numbers | {"max_abs_logit": largest}).items()}
     measured["is_finite"] = torch.tensor(True)
-    report = adversary.report(Discriminator(3, 2, (4,)), measured, num_agent, 1)
+    report = adversary.report(measured, num_agent, 1)
     assert report.is_saturated == is_saturated
     right = acc_agent * num_agent + 1
     assert report.disc_acc == pytest.approx(right / (num_agent + 1))

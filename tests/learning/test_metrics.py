@@ -13,7 +13,7 @@ from spacil.learning.learner import (
     cost_metrics,
     policy_metrics,
 )
-from spacil.learning.trust_region import TrustRegionReport
+from spacil.learning.policy_step import TrustRegionReport
 from spacil.types import RolloutBatch
 
 REFUSED = TrustRegionReport(

@@ -175,7 +175,7 @@ def test_no_further_epoch_once_the_kl_has_passed_its_target() -> None:
 def test_staying_reports_no_step_and_moves_nothing() -> None:
     policy = make_policy()
     step, before = ClippedStep(policy, config_of()), flat(policy)
-    assert step.stay() == PPOReport(0.0, 0, 0.0, {})
+    assert step.stay() == PPOReport()
     assert torch.equal(flat(policy), before)
     assert float(step.optimizer.num_steps) == 0
 

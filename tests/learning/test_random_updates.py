@@ -15,7 +15,7 @@ from spacil.config.settings import TrustRegionConfig
 from spacil.engine.recorder import Recorder
 from spacil.functional import natural_gradient
 from spacil.functional.policy_gradient import kl_old_new
-from spacil.learning import trust_region
+from spacil.learning import policy_step
 from spacil.learning.policy_step import PolicyLoss, surrogate_loss
 from spacil.nets.policy import GaussianPolicy
 from spacil.smoothness.policy_terms import random_subset
@@ -103,10 +103,10 @@ def test_ten_thousand_updates_keep_the_bound_revert_bitwise_and_stay_finite(
     before = natural_gradient.flatten(policy.update_parameters()).detach().clone()
 
     fisher_rows = random_subset(size, config.fisher_state_fraction, generator)
-    old = trust_region.OldPolicy(policy, states, config, fisher_rows)
+    old = policy_step.OldPolicy(policy, states, config, fisher_rows)
     tried = worsening(loss) if is_walled else loss
-    direction = trust_region.find_direction(policy, tried, old, config)
-    report = trust_region.follow(policy, direction, config, Recorder())
+    direction = policy_step.find_direction(policy, tried, old, config)
+    report = policy_step.follow(policy, direction, config, Recorder())
 
     after = natural_gradient.flatten(policy.update_parameters()).detach()
     reasons[report.line_search_reason] += 1

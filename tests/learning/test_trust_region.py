@@ -10,15 +10,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.func import functional_call
 
-from spacil.config.defaults import default_config
 from spacil.config.settings import TrustRegionConfig
 from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
 from spacil.functional import natural_gradient
 from spacil.functional.policy_gradient import kl_old_new
-from spacil.learning import trust_region
-from spacil.learning.policy_step import PolicyLoss, surrogate_loss, total, with_penalties
-from spacil.learning.trust_region import TrustRegionStep
+from spacil.learning import policy_step
+from spacil.learning.policy_step import PenalizedLoss, PolicyLoss, surrogate_loss, total
 from spacil.nets.policy import GaussianPolicy
 from spacil.smoothness.policy_penalty import exact_policy_penalty
 from spacil.smoothness.policy_terms import random_subset
@@ -55,25 +53,25 @@ def surrogate(policy: GaussianPolicy, states: Tensor, actions: Tensor, advantage
 
 def old_policy(
     policy: GaussianPolicy, states: Tensor, config: TrustRegionConfig = CONFIG
-) -> trust_region.OldPolicy:
+) -> policy_step.OldPolicy:
     draws = torch.Generator().manual_seed(0)
     rows = random_subset(len(states), config.fisher_state_fraction, draws)
-    return trust_region.OldPolicy(policy, states, config, rows)
+    return policy_step.OldPolicy(policy, states, config, rows)
 
 
 def step(
     policy: GaussianPolicy, loss: PolicyLoss, states: Tensor, config: TrustRegionConfig = CONFIG
-) -> trust_region.TrustRegionReport:
+) -> policy_step.TrustRegionReport:
     old = old_policy(policy, states, config)
-    direction = trust_region.find_direction(policy, loss, old, config)
-    return trust_region.follow(policy, direction, config, Recorder())
+    direction = policy_step.find_direction(policy, loss, old, config)
+    return policy_step.follow(policy, direction, config, Recorder())
 
 
 @pytest.mark.parametrize("keeps_sensitivities", [True, False])
 def test_the_fisher_product_equals_the_double_backward_hessian_of_the_kl(
     keeps_sensitivities: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trust_region, "MAX_SENSITIVITY_BYTES", 10**9 * keeps_sensitivities)
+    monkeypatch.setattr(policy_step, "MAX_SENSITIVITY_BYTES", 10**9 * keeps_sensitivities)
     policy = make_policy(0).double()
     states, _, _ = make_problem(policy.float(), 1, 30)
     policy, states = policy.double(), states.double()
@@ -147,19 +145,12 @@ def test_the_line_search_sees_the_penalty() -> None:
     states, actions, _ = make_problem(policy, 1, 300)
     loss = surrogate(policy, states, actions, torch.zeros(300))
     penalty = exact_policy_penalty(policy.mean_of_normalized, states)
-    penalized = with_penalties(loss, {"exact": penalty}, [0.03])
+    penalized = PenalizedLoss(loss, {"exact": penalty}, [0.03])
     before = float(penalty().detach())
     report = step(policy, penalized, states)
     assert report.is_accepted
     assert float(penalty().detach()) < before
     assert report.summands["penalty_exact"] == pytest.approx(0.03 * before, rel=1e-5)
-
-
-def test_without_penalties_the_loss_is_handed_back_itself() -> None:
-    policy = make_policy(0)
-    states, actions, advantages = make_problem(policy, 0, 10)
-    loss = surrogate(policy, states, actions, advantages)
-    assert with_penalties(loss, {}, ()) is loss
 
 
 def test_equal_advantages_take_no_step_and_change_no_bit() -> None:
@@ -255,13 +246,4 @@ def test_sensitivities_are_kept_for_few_actions_and_what_fits_in_memory(
     num_actions: int, num_rows: int, pays: bool
 ) -> None:
     policy = make_policy(0, num_actions=num_actions)
-    assert trust_region._pays_to_keep_sensitivities(policy, num_rows, 10) is pays
-
-
-def test_staying_reports_no_step_and_no_failure() -> None:
-    policy = make_policy(0)
-    report = TrustRegionStep(policy, default_config("trpo", "Hopper-v4")).stay()
-    numbers = (report.kl, report.improvement, report.step_fraction, report.cg_residual)
-    assert numbers == (0, 0, 0, 0)
-    assert (report.line_search_tries, report.cg_steps, report.summands) == (0, 0, {})
-    assert report.is_accepted and report.has_positive_curvature and report.refusal == ""
+    assert policy_step._pays_to_keep_sensitivities(policy, num_rows, 10) is pays

@@ -14,9 +14,8 @@ from spacil.engine.recorder import Recorder
 from spacil.functional.policy_gradient import log_prob
 from spacil.functional.sensitivity import batch_jacobian, top_singular
 from spacil.learning.critic import ValueBatch, fit_value
-from spacil.learning.policy_step import PolicyBatch, PolicyStep
+from spacil.learning.policy_step import PolicyBatch, PolicyStep, TrustRegionStep
 from spacil.learning.ppo import ClippedStep
-from spacil.learning.trust_region import TrustRegionStep
 from spacil.nets.mlp import ValueNet
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams

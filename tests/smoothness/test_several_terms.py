@@ -18,7 +18,7 @@ from spacil.config.penalty_terms import POLICY_PENALTIES, parse_terms, register_
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError
 from spacil.functional import sensitivity
-from spacil.learning.policy_step import total, with_penalties
+from spacil.learning.policy_step import PenalizedLoss, total
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
@@ -57,7 +57,7 @@ def gradient(policy: GaussianPolicy, words: str, config: TrainConfig) -> Tensor:
     streams = Streams.from_seed(4)
     terms = parse_terms(tuple(words.split()))
     drawn = draw_terms(terms, lambda kind: make_rows(), policy, config, streams)
-    loss = with_penalties(
+    loss = PenalizedLoss(
         lambda mean, log_std: {}, build_terms(policy, drawn, config), drawn.weights
     )
     summands = loss(torch.empty(0), policy.log_std)

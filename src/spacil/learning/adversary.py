@@ -148,7 +148,7 @@ class Adversary:
             return descend(self.network, self.optimizer, logits, penalty, num_steps)
 
         measured = recorder("discriminator", steps, (num_steps, batch), expert, drawn)
-        return report(self.network, measured, len(batch.states), len(expert.states))
+        return report(measured, len(batch.states), len(expert.states))
 
 
 @torch.no_grad()
@@ -211,19 +211,15 @@ def descend(
     return {**measured, "is_finite": parameters.isfinite().all()}
 
 
-def report(
-    network: nn.Module, measured: dict[str, Tensor], num_agent: int, num_expert: int
-) -> DiscriminatorReport:
+def report(measured: dict[str, Tensor], num_agent: int, num_expert: int) -> DiscriminatorReport:
     """What `descend` measured; a discriminator that is no longer finite is refused."""
     numbers = dict(zip(measured, read_together(*measured.values()), strict=True))
     summands = {name: numbers[name] for name in numbers if name in ("agent", "expert", PENALTY)}
-    remedy = "a smaller --discriminator-learning-rate may help"
-    if not sum(summands.values()) < float("inf"):
-        loss = sum(summands.values())
-        raise DivergedError(f"discriminator step: loss is {loss} ({summands}); {remedy}")
-    if not numbers["is_finite"]:
-        name = next(n for n, p in network.named_parameters() if not bool(p.isfinite().all()))
-        raise DivergedError(f"discriminator step: {name} is not finite after it; {remedy}")
+    if not (numbers["is_finite"] and sum(summands.values()) < float("inf")):
+        raise DivergedError(
+            f"discriminator step: its loss ({summands}) or its network after it is not finite; a "
+            "smaller --discriminator-learning-rate may help"
+        )
     accuracies, sizes = (numbers["acc_agent"], numbers["acc_expert"]), (num_agent, num_expert)
     num_right = [accuracy * size for accuracy, size in zip(accuracies, sizes, strict=True)]
     # In whole pairs: a device that multiplies by 1 / size makes a mean of ones a bit less than 1.

@@ -112,10 +112,10 @@ def policy_metrics(counters: UpdateCounters, report: StepReport) -> Metrics:
             f"the line search failed {counters.failed_steps_in_row} times in a row "
             f"(last reason: {report.refusal}); the policy no longer learns"
         )
-    metrics = asdict(report)  # type: ignore[call-overload]  # a StepReport is a dataclass
+    metrics = asdict(report)
     metrics |= {f"loss_{name}": value for name, value in metrics.pop("summands").items()}
     metrics["warn_line_search"] = counters.failed_steps_in_row > WARN_FAILED_STEPS
-    return dict(metrics)
+    return metrics
 
 
 def cost_metrics(counters: UpdateCounters, report: DiscriminatorReport | None) -> Metrics:

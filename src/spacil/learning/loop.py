@@ -1,8 +1,6 @@
 """The loop: iterate, evaluate, select, report. The paper's iteration is `OnPolicy.iterate`."""
 
 import contextlib
-import resource
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -30,17 +28,10 @@ def memory_named(config: TrainConfig) -> Iterator[None]:
         first_line = (str(error).splitlines() or [type(error).__name__])[0]
         run, sampling = config.run, config.sampling
         raise RetryableError(
-            f"out of memory: {peak_memory_gb():.1f} GB were in use at most, with batches of "
-            f"{sampling.steps_per_iteration:,} steps in {sampling.num_envs} envs on {run.device}. "
-            "Close other programs, or choose a smaller --steps-per-iteration; what was saved is "
-            f"intact ({first_line})"
+            f"out of memory with batches of {sampling.steps_per_iteration:,} steps in "
+            f"{sampling.num_envs} envs on {run.device}. Close other programs, or choose a smaller "
+            f"--steps-per-iteration; what was saved is intact ({first_line})"
         ) from error
-
-
-def peak_memory_gb() -> float:
-    """The most memory that this process has had so far."""
-    unit = 1 if sys.platform == "darwin" else 1024  # bytes there, kilobytes on Linux
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30
 
 
 OnIteration = Callable[[Metrics], bool | None]

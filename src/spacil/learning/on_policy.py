@@ -42,10 +42,9 @@ from spacil.learning.learner import (
     make_run_env,
     policy_metrics,
 )
-from spacil.learning.policy_step import PolicyStep
+from spacil.learning.policy_step import PolicyStep, TrustRegionStep
 from spacil.learning.ppo import ClippedStep
 from spacil.learning.searches import WeightSearches
-from spacil.learning.trust_region import TrustRegionStep
 from spacil.measuring.evaluate import Best, Evaluation
 from spacil.measuring.frames import frame_of_run
 from spacil.measuring.imitation_score import DemonstratedStates, imitation_score

@@ -19,10 +19,12 @@ from spacil.functional.policy_gradient import kl_old_new, log_prob
 from spacil.learning.critic import shuffled_orders
 from spacil.learning.policy_step import (
     DrawPenalties,
+    PenalizedLoss,
     PolicyBatch,
+    PolicyStep,
+    StepReport,
     SurrogateLoss,
     total,
-    with_penalties,
 )
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
@@ -30,29 +32,18 @@ from spacil.smoothness.policy_terms import DrawnTerms, build_terms
 
 
 @dataclass(frozen=True)
-class PPOReport:
-    """What the step did; logged as it is."""
-
-    kl: float
-    """Mean KL(old, new) over all states of the batch, after the last epoch"""
-    ppo_epochs_done: int
+class PPOReport(StepReport):
+    ppo_epochs_done: int = 0
     """Fewer than asked for when the KL passed its target"""
-    clipped_fraction: float
+    clipped_fraction: float = 0.0
     """Of the states, whose probability ratio ended outside the clip range"""
-    summands: dict[str, float]
-    """The loss by name, mean over the first epoch's minibatches"""
-
-    @property
-    def refusal(self) -> str:
-        """PPO always moves."""
-        return ""
 
 
-class ClippedStep:
+class ClippedStep(PolicyStep):
     """A few epochs of Adam on shuffled minibatches, until the KL passes its target."""
 
     def __init__(self, policy: GaussianPolicy, config: TrainConfig) -> None:
-        self.policy, self.config = policy, config
+        super().__init__(policy, config)
         self.optimizer = Adam(policy, config.ppo.ppo_learning_rate)
 
     def take(
@@ -84,11 +75,10 @@ class ClippedStep:
                     f"policy step: not finite in epoch {num_epochs} (KL {kl}, losses {summands}); "
                     "a smaller --ppo-learning-rate may help"
                 )
-        return PPOReport(kl, num_epochs, clipped, summands)
+        return PPOReport(kl, summands, num_epochs, clipped)
 
     def stay(self) -> PPOReport:
-        """What an iteration reports that leaves the policy as it is."""
-        return PPOReport(0.0, 0, 0.0, {})
+        return PPOReport()
 
 
 @torch.no_grad()
@@ -121,7 +111,7 @@ def _run_epoch(
         surrogate = SurrogateLoss(
             batch.actions[rows], batch.advantages[rows], old_log_probs[rows], settings.ppo_clip
         )
-        loss = with_penalties(surrogate, build_terms(policy, part, config), part.weights)
+        loss = PenalizedLoss(surrogate, build_terms(policy, part, config), part.weights)
         summands = loss(policy.mean_of_normalized(batch.states[rows]), policy.log_std)
         optimizer.zero_grad()
         total(summands).backward()
