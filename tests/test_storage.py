@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from spacil import storage
 from spacil.errors import DataError, StorageError
-from spacil.storage import DamagedFileError, describe
+from spacil.storage import DamagedFileError
 
 SEED = 7
 
@@ -75,17 +75,10 @@ def test_the_order_of_keys_does_not_change_the_bytes() -> None:
     assert storage.canonical_json({"b": 1, "a": [2]}) == storage.canonical_json({"a": [2], "b": 1})
 
 
-@pytest.mark.parametrize(
-    ("document", "message"),
-    [
-        (float("nan"), "not JSON compliant"),
-        ([float("inf")], "not JSON compliant"),
-    ],
-    ids=["nan", "inf"],
-)
-def test_what_could_not_be_read_back_is_not_written(document: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        storage.canonical_json(document)
+def test_what_could_not_be_read_back_is_not_written() -> None:
+    for value in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            storage.canonical_json([value])
 
 
 @pytest.mark.parametrize(
@@ -136,57 +129,41 @@ def test_what_is_not_a_regular_file_is_refused_and_does_not_hang(tmp_path: Path)
     for name, reason in (
         ("pipe", "not a regular file"),
         ("link", "not a regular file"),
-        (".", "a folder, not a file"),
-        ("missing", "no such file or folder"),
-        ("pipe/inside", "a file, not a folder"),
+        (".", "Is a directory"),
+        ("missing", "No such file"),
+        ("pipe/inside", "Not a directory"),
     ):
         with pytest.raises(DamagedFileError, match=reason):
             storage.read_json(tmp_path / name)
 
 
-def test_a_link_is_followed_only_where_the_caller_allows_it(tmp_path: Path) -> None:
-    storage.write_json(tmp_path / "real.json", [1])
-    (tmp_path / "link.json").symlink_to("real.json")
-    assert storage.read_json(tmp_path / "link.json") == [1]
-    with pytest.raises(DamagedFileError, match="symbolic link"):
-        storage.read_bytes(tmp_path / "link.json", 100, follow_symlinks=False)
-
-
 def test_a_failed_replacement_keeps_the_old_file_and_leaves_nothing_behind(tmp_path: Path) -> None:
     path = tmp_path / "file"
     storage.replace_file(path, b"old")
-    with file_size_limit(4096), pytest.raises(StorageError, match="5,000 bytes") as failure:
+    with (
+        file_size_limit(4096),
+        pytest.raises(StorageError, match="File too large; free some space") as failure,
+    ):
         storage.replace_file(path, b"n" * 5000)
     assert str(path) in str(failure.value)
     assert path.read_bytes() == b"old"
     assert names_in(tmp_path) == ["file"]
 
 
-def test_a_full_disk_is_reported_with_the_bytes_needed_and_the_remedy() -> None:
-    path = Path("/dev/full")
-    with (
-        pytest.raises(StorageError, match=r"/dev/full.*disk is full \(9 bytes needed\); free some"),
-        storage.os_errors_as(StorageError, "write", path, 9),
-        path.open("wb", buffering=0) as file,
-    ):
-        file.write(b"too large")
-    with pytest.raises(StorageError, match=r"bytes needed, [\d,]+ free"):
-        storage.require_free_space(Path("/"), 2**62)
-
-
 @pytest.mark.parametrize(
     ("number", "words"),
     [
-        (errno.EACCES, "permission denied"),
-        (errno.EROFS, "read-only"),
-        (errno.ENAMETOOLONG, "255 bytes"),
-        (errno.EIO, os.strerror(errno.EIO)),
+        (errno.EACCES, "Permission denied; check the path"),
+        (errno.ENAMETOOLONG, "File name too long"),
+        (errno.ENOSPC, "No space left on device; free some space"),
     ],
 )
-def test_each_reason_is_named(number: int, words: str) -> None:
-    message = describe(OSError(number, os.strerror(number)), "write", Path("a\nb"))
-    assert words in message
-    assert "'a\\nb'" in message
+def test_each_reason_is_named_with_a_remedy(number: int, words: str) -> None:
+    with (
+        pytest.raises(StorageError, match=f"cannot write 'a.*nb': {words}"),
+        storage.os_errors_as(StorageError, "write", Path("a\nb")),
+    ):
+        raise OSError(number, os.strerror(number))
 
 
 def test_a_file_reaches_the_disk_before_its_name_and_the_name_before_the_return(
@@ -241,19 +218,6 @@ def record_syncs_and_renames(monkeypatch: pytest.MonkeyPatch, events: list[str])
     monkeypatch.setattr(os, "fsync", recording_fsync)
     monkeypatch.setattr(os, "rename", recording_rename)
     monkeypatch.setattr(os, "replace", recording_replace)
-
-
-def test_a_link_is_neither_opened_nor_is_a_file_a_standard_stream(tmp_path: Path) -> None:
-    (tmp_path / "precious").write_bytes(b"mine")
-    (tmp_path / "link").symlink_to(tmp_path / "precious")
-    with pytest.raises(OSError, match="symbolic links"):
-        storage.open_descriptor(tmp_path / "link", os.O_RDWR)
-    child = os.fork()
-    if child == 0:
-        os.closerange(0, 3)
-        descriptor = storage.open_descriptor(tmp_path / "log", os.O_RDWR | os.O_CREAT)
-        os._exit(descriptor if Path(f"/proc/self/fd/{descriptor}").exists() else 99)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) in range(3, 90)
 
 
 # --- sealed files

@@ -29,7 +29,7 @@ from spacil.runs import checkpoint
 from spacil.runs.facts import DemoInputs, RunInputs, full_names, task_to_play
 from spacil.runs.folder import is_run_folder, open_run
 from spacil.runs.interruption import Interruption
-from spacil.runs.progress import Silent, progress_for
+from spacil.runs.progress import Progress
 from spacil.runs.run_log import RunLog
 
 Callback = Callable[["Agent", Metrics], bool | None]
@@ -154,7 +154,7 @@ class Agent:
         def on_iteration(metrics: Metrics) -> bool:
             return callback is None or callback(self, metrics) is not False
 
-        progress = progress_for(learner.config.run.iterations) if progress_bar else Silent()
+        progress = Progress(learner.config.run.iterations, is_shown=progress_bar)
         try:
             if run_dir is None:
                 # Ctrl-C ends the iteration first: half of one could be neither saved nor resumed.

@@ -30,94 +30,38 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from spacil.errors import DataError, SpacilError, StorageError
+from spacil.plain_text import shown
 
 MAX_JSON_BYTES = 16 * 2**20
 MAX_TENSOR_BYTES = 8 * 2**30
 
 _METADATA_KEY = "spacil"
 _SCRATCH = re.compile(r"\.tmp-[0-9a-f]{32}")
-_NUM_STANDARD_STREAMS = 3
-_REASONS = {
-    errno.EACCES: "permission denied; change its permissions or choose another path",
-    errno.EPERM: "permission denied; change its permissions or choose another path",
-    errno.EROFS: "the file system is read-only; choose another path",
-    errno.ENAMETOOLONG: "a name in it is too long (255 bytes at most); choose a shorter one",
-    errno.EEXIST: "something with that name already exists; choose another path",
-    errno.ENOTDIR: "part of the path is a file, not a folder; choose another path",
-    errno.EISDIR: "it is a folder, not a file; check the path",
-    errno.ENOENT: "there is no such file or folder; check the path",
-    errno.ELOOP: "it is a symbolic link, which is not followed here",
-}
-_OTHER_KINDS = {
-    b"PK": "a zip archive: name it .npz if numpy wrote it; torch.save files hold pickles and are "
-    "never opened",
-    b"\x89HDF": "an HDF5 file: name it .hdf5 if it has D4RL's layout",
-    b"\x93NUMPY": "a single numpy array: put observations and actions into one file with np.savez",
-    b"\x80": "a pickle, which can run code and is never opened: load it where you trust it and "
-    "save plain arrays: save_demos(Demonstrations.from_arrays(observations, actions), path)",
-}
-"""First bytes of other files -> what they look like, and what to do with them"""
 
 
 class DamagedFileError(StorageError):
     """A file is missing, truncated, altered or of another kind: reading it again will not help."""
 
 
-# --- errors of the system, in words
-
-
-def describe(error: OSError, action: str, path: Path, num_bytes: int | None = None) -> str:
-    """Say what could not be done, where, why, and what to do about it."""
-    needed = "" if num_bytes is None else f" ({num_bytes:,} bytes needed)"
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        reason = f"the disk is full{needed}; free some space and run the command again"
-    elif error.errno == errno.EFBIG:
-        size = "" if num_bytes is None else f" of {num_bytes:,} bytes"
-        reason = f"a file{size} exceeds the limit of this system; see `ulimit -f`"
-    else:
-        other = f"{error.strerror or error}; check the disk and run the command again"
-        reason = _REASONS.get(error.errno or 0, other)
-    return f"cannot {action} {str(path)!r}: {reason}"
-
-
 @contextlib.contextmanager
-def os_errors_as(
-    kind: type[SpacilError], action: str, path: Path, num_bytes: int | None = None
-) -> Iterator[None]:
+def os_errors_as(kind: type[SpacilError], action: str, path: Path) -> Iterator[None]:
     """Turn an `OSError` of the block into the typed error `kind`."""
     try:
         yield
     except OSError as error:
-        raise kind(describe(error, action, path, num_bytes)) from error
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        remedy = "free some space and run the command again" if is_full else "check the path"
+        raise kind(f"cannot {action} {str(path)!r}: {error.strerror or error}; {remedy}") from error
 
 
 # --- whole files
 
 
-def open_descriptor(path: Path, flags: int) -> int:
-    """Open a file of ours to keep it open: never through a link, never as a standard stream.
-
-    A process that was started with its output closed gets number 1 or 2 for the next file it opens,
-    and whatever prints then writes into that file.
-    """
-    flags |= os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-    descriptor = os.open(path, flags, 0o666)
-    if descriptor >= _NUM_STANDARD_STREAMS:
-        return descriptor
-    try:
-        return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _NUM_STANDARD_STREAMS)
-    finally:
-        os.close(descriptor)
-
-
-def read_bytes(
-    path: Path, max_bytes: int, *, follow_symlinks: bool = True, cut: int | None = None
-) -> bytearray:
+def read_bytes(path: Path, max_bytes: int, cut: int | None = None) -> bytearray:
     """Read a regular file of at most `max_bytes`, or its first `cut` bytes; its size is checked."""
-    # O_NONBLOCK: a named pipe would block the open, before its kind can be seen and refused.
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        opened = os.open(path, flags if follow_symlinks else flags | os.O_NOFOLLOW)
+        # O_NONBLOCK: a named pipe would block the open, before its kind can be seen and refused.
+        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(opened, "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
@@ -134,7 +78,7 @@ def read_bytes(
         # Other reasons (no permission, no descriptors left) say nothing about the file itself.
         of_the_file = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EIO}
         kind = DamagedFileError if error.errno in of_the_file else StorageError
-        raise kind(describe(error, "read", path)) from error
+        raise kind(f"cannot read {str(path)!r}: {error.strerror}; check the path") from error
 
 
 def replace_file(path: Path, content: bytes, confirm: Callable[[], object] | None = None) -> None:
@@ -144,7 +88,7 @@ def replace_file(path: Path, content: bytes, confirm: Callable[[], object] | Non
     """
     scratch = path.with_name(f".tmp-{uuid.uuid4().hex}")
     try:
-        with os_errors_as(StorageError, "write", path, len(content)), scratch.open("xb") as file:
+        with os_errors_as(StorageError, "write", path), scratch.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -247,9 +191,9 @@ def write_json(path: Path, document: Any) -> None:
     replace_file(path, canonical_json(document))
 
 
-def read_json(path: Path, *, follow_symlinks: bool = True) -> Any:
+def read_json(path: Path) -> Any:
     """Read a document from a file."""
-    return parse_json(read_bytes(path, MAX_JSON_BYTES, follow_symlinks=follow_symlinks), path)
+    return parse_json(read_bytes(path, MAX_JSON_BYTES), path)
 
 
 def without_non_finite(document: Any) -> Any:
@@ -327,7 +271,6 @@ def save_sealed(
     }
     text = canonical_json(sealed).decode("ascii")
     content = safetensors.torch.save(dense, {_METADATA_KEY: text})
-    require_free_space(path.parent, len(content))
     replace_file(path, content, confirm)
 
 
@@ -337,30 +280,25 @@ def load_sealed(path: Path, form: str, version: int) -> Sealed:
     The caller checks that the document has the keys it needs.
     """
     noun = form.removeprefix("spacil-")
-    head, content, document = b"", b"", None
     try:
-        # The header first: of a file of another kind nothing else is read.
-        head = bytes(read_bytes(path, MAX_TENSOR_BYTES, cut=8 + MAX_JSON_BYTES))
-        document = _document_in(head, path)
-        if isinstance(document, dict) and document.get("format") == form:
-            content = bytes(read_bytes(path, MAX_TENSOR_BYTES))
-            document = _document_in(content, path)  # the file may have been replaced meanwhile
+        for cut in (8 + MAX_JSON_BYTES, None):  # the header first: others are not read further
+            content = bytes(read_bytes(path, MAX_TENSOR_BYTES, cut))
+            header = parse_json(content[8 : 8 + int.from_bytes(content[:8], "little")], path)
+            document = parse_json(header["__metadata__"][_METADATA_KEY].encode(), path)
+            if document["format"] != form:
+                raise ValueError(f"its format is {shown(document['format'])}")
         # The clones lie in torch's own aligned memory: at another alignment a matrix product may
         # sum in another order, and a resumed run would no longer repeat bit for bit.
-        loaded = safetensors.torch.load(content) if content else {}
+        loaded = safetensors.torch.load(content)
         tensors = {name: tensor.clone() for name, tensor in loaded.items()}
     except (
         *(DamagedFileError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError),
         AttributeError,
-    ) as e:
-        # A safetensors file begins with the length of its header, which may look like any of these.
-        is_safetensors = head[8:9] == b"{"
-        kinds = [kind for magic, kind in _OTHER_KINDS.items() if head.startswith(magic)]
-        known = kinds and not is_safetensors
-        reason = f"it looks like {kinds[0]}" if known else f"damaged, or of another kind: {e}"
-        raise DataError(f"{path}: not a {noun} file; {reason}") from None
-    if not isinstance(document, dict) or document.get("format") != form:
-        raise DataError(f"{path}: a safetensors file, but not a {noun} file")
+    ) as error:
+        raise DataError(
+            f"{path}: not a {noun} file; damaged, or of another kind ({error}). Pickles, such as "
+            "files of torch.save, can run code and are never opened"
+        ) from None
     if document.get("format_version") != version:
         raise DataError(
             f"{path}: has format version {document.get('format_version')}, this spacil "
@@ -375,10 +313,3 @@ def load_sealed(path: Path, form: str, version: int) -> Sealed:
             "download or create it again"
         )
     return Sealed(tensors, document, notes, stored)
-
-
-def _document_in(content: bytes, path: Path) -> Any:
-    """Read the document in the header of a safetensors file; None where there is none."""
-    header = parse_json(content[8 : 8 + int.from_bytes(content[:8], "little")], path)
-    text = header.get("__metadata__", {}).get(_METADATA_KEY)
-    return None if text is None else parse_json(text.encode(), path)

@@ -70,8 +70,8 @@ def demonstrations(path: Path) -> None:
     [
         (truncated, "damaged, or of another kind"),
         (another_format, "not a policy file"),
-        (demonstrations, "a safetensors file, but not a policy file"),
-        (lambda path: path.write_bytes(b"PK\x03\x04 and so on, no policy"), "a zip archive"),
+        (demonstrations, "its format is spacil-demonstrations"),
+        (lambda path: path.write_bytes(b"PK\x03\x04 and so on, no policy"), "not a policy file"),
         (lambda path: path.write_bytes(b""), "not a policy file"),
         (lambda path: path.mkdir(), "expected a run folder"),
         (lambda path: None, "no such file"),

@@ -8,7 +8,6 @@ from generated_runs import write_run
 from spacil.cli.overview import Overview, summary_line
 from spacil.sweeps.folder import RunState, SweepFolder, open_sweep
 from spacil.sweeps.plan import Grid, PlannedRun
-from spacil.sweeps.runner import Event
 
 
 @pytest.fixture
@@ -39,7 +38,7 @@ def test_without_a_terminal_events_are_lines(
     sweep: SweepFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with Overview(sweep, sweep.runs(), jobs=1, is_live=False) as overview:
-        overview.report(Event(sweep.runs()[1], "started"))
+        overview.report(sweep.runs()[1], "started")
         overview.refresh(sweep.runs()[1:])
     assert capsys.readouterr().err.splitlines() == [
         "2 runs: 1 finished, 1 waiting",
@@ -53,7 +52,7 @@ def test_on_a_terminal_every_active_run_has_a_row(
     monkeypatch.setenv("COLUMNS", "120")
     first, second = sweep.runs()
     with Overview(sweep, [first, second], jobs=1, is_live=True) as overview:
-        overview.report(Event(second, "started [bold]"))
+        overview.report(second, "started [bold]")
         overview.refresh([first])
     shown = capsys.readouterr().err
     assert "gail/Hopper-v4/default/seed1: started [bold]" in shown  # text, not markup

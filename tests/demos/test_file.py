@@ -93,16 +93,13 @@ def test_every_flipped_bit_is_found(native_file: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"\x89HDF\r\n\x1a\n" + bytes(100), "looks like an HDF5 file: name it .hdf5"),
-        (b"PK\x03\x04" + bytes(100), "looks like a zip archive: name it .npz"),
-        (b"\x93NUMPY\x01\x00" + bytes(100), "looks like a single numpy array"),
+        (b"\x89HDF\r\n\x1a\n" + bytes(100), "damaged, or of another kind"),
+        (b"PK\x03\x04" + bytes(100), "damaged, or of another kind"),
         (b"obs,acts\n1,2\n", "damaged, or of another kind"),
         (b"", "damaged, or of another kind"),
     ],
 )
-def test_other_files_are_named_for_what_they_look_like(
-    tmp_path: Path, content: bytes, message: str
-) -> None:
+def test_other_files_are_refused_in_words(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "demos.bin"
     path.write_bytes(content)
     with pytest.raises(DataError, match=f"demos.bin: not a demonstrations file; .*{message}"):
@@ -122,7 +119,7 @@ def test_a_declared_100_gigabyte_tensor_takes_no_memory(native_file: Path) -> No
 def test_safetensors_of_something_else_are_told_apart(tmp_path: Path) -> None:
     path = tmp_path / "weights.safetensors"
     path.write_bytes(safetensors.torch.save({"layer.weight": torch.zeros(2, 2)}))
-    with pytest.raises(DataError, match="but not a demonstrations file"):
+    with pytest.raises(DataError, match="not a demonstrations file"):
         load_demos(path)
 
 
@@ -193,7 +190,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(
     save_demos(make_demos(seed=1), path)
     with monkeypatch.context() as patch:
         patch.setattr("os.fsync", full_disk)
-        with pytest.raises(StorageError, match="the disk is full"):
+        with pytest.raises(StorageError, match="No space left on device"):
             save_demos(make_demos(seed=2), path)
     assert load_demos(path).content_hash == make_demos(seed=1).content_hash
     assert [child.name for child in tmp_path.iterdir()] == ["a.safetensors"]

@@ -285,7 +285,7 @@ def test_files_of_another_kind_are_named_and_nothing_in_them_runs(
     refused: Callable[..., str], tmp_path: Path
 ) -> None:
     torch.save({"observations": torch.zeros(3)}, tmp_path / "demos.pt")
-    assert "torch.save files hold pickles and are never opened" in refused(tmp_path / "demos.pt")
+    assert "can run code and are never opened" in refused(tmp_path / "demos.pt")
     (tmp_path / "demos.hdf5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
     assert "damaged, or of another kind" in refused(tmp_path / "demos.hdf5")
     assert "no such file; bundled tasks: " in refused(tmp_path / "missing")

@@ -169,7 +169,7 @@ def test_a_run_whose_folder_is_deleted_or_moved_ends_at_once(
             shutil.rmtree(tmp_path / "run", ignore_errors=True)
     ended = run.wait(20)
     assert ended.code == 74
-    assert "no such file or folder" in ended.err or "was deleted or moved" in ended.err
+    assert "No such file" in ended.err or "was deleted or moved" in ended.err
     if is_moved:
         assert not (tmp_path / "run" / "metrics.jsonl").exists()
         assert num_records(tmp_path / "moved") >= 2

@@ -2,7 +2,6 @@
 
 import json
 import resource
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -95,17 +94,6 @@ def test_a_run_with_valid_checkpoints_is_recovered(
     is_told = "the settings are those of the newest checkpoint" in resumed.err
     assert is_told == (loss != "lock lost")
     assert json.loads((finished_run / "run.json").read_text())["config"]["iterations"] == 4
-
-
-def test_a_run_without_settings_and_checkpoints_can_only_be_overwritten(
-    train: Train, finished_run: Path
-) -> None:
-    (finished_run / "run.json").write_bytes(b"{")
-    shutil.rmtree(finished_run / "checkpoints")
-    refusal = train("gail", "--run-dir", finished_run, "--resume")
-    assert refusal.code == 73
-    assert "no checkpoint is there to resume from" in refusal.err
-    assert train("gail", "--run-dir", finished_run, "--overwrite", iterations=1).code == 0
 
 
 # --- row 15 and 16: checkpoints whose every hash is right

@@ -181,10 +181,10 @@ def test_the_same_command_with_resume_starts_goes_on_and_is_done(
 @pytest.mark.parametrize(
     ("place", "message"),
     [
-        ("a-file/run", "part of the path is a file, not a folder"),
-        ("/proc/spacil-run", "no such file or folder"),
+        ("a-file/run", "Not a directory"),
+        ("/proc/spacil-run", "No such file"),
         ("somebody-elses", "not empty and is not a spacil run folder"),
-        ("n" * 256, "a name in it is too long"),
+        ("n" * 256, "File name too long"),
     ],
 )
 def test_a_folder_that_cannot_be_is_refused_within_a_second_before_any_env_is_made(

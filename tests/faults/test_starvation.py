@@ -64,8 +64,7 @@ def test_a_full_disk_costs_nothing_that_was_saved_and_the_run_goes_on_with_more_
     run_dir = disk("size=224k") / "run"
     full = processes.run(*train_command("gail", run_dir), "--resume")
     assert full.code == 74
-    is_told = "is full" in full.err or "not enough disk space" in full.err  # found late or early
-    assert is_told and "bytes needed" in full.err
+    assert "No space left on device; free some space and run the command again" in full.err
     saved = checkpoint.newest(run_dir / "checkpoints")
     assert saved is not None and 0 < saved.iteration < 8
     assert not any(name.startswith(".") for name in names_in(run_dir / "checkpoints"))
@@ -75,23 +74,13 @@ def test_a_full_disk_costs_nothing_that_was_saved_and_the_run_goes_on_with_more_
     assert state_of(run_dir) == state_of(tmp_path / "calm")
 
 
-def test_a_disk_with_room_for_less_than_three_checkpoints_is_refused_before_the_run(
-    processes: Any, disk: Callable[[str], Path]
-) -> None:
-    place = disk("size=64k")
-    refusal = processes.run(*train_command("gail", place / "run"))
-    assert refusal.code == 74
-    assert "bytes needed" in refusal.err
-    assert names_in(place) == set()
-
-
 def test_a_limit_on_the_size_of_files_ends_the_run_and_lifting_it_lets_it_go_on(
     processes: Any, state_of: Callable[[Path], Any], tmp_path: Path
 ) -> None:
     command = train_command("gail", tmp_path / "run")
     limited = processes.run(*command, "--resume", limits={"RLIMIT_FSIZE": 30_000})
     assert limited.code == 74
-    assert "exceeds the limit of this system; see `ulimit -f`" in limited.err
+    assert "File too large; free some space" in limited.err
     assert not list((tmp_path / "run" / "checkpoints").rglob(".stage-*"))
     assert processes.run(*command, "--resume").code == 0
     assert processes.run(*train_command("gail", tmp_path / "calm")).code == 0
@@ -128,7 +117,7 @@ def test_a_folder_of_somebody_else_is_refused_at_once(
         started = time.monotonic()
         refusal = processes.run(*train_command("trpo", folder / place), user=NOBODY)
         assert refusal.code == 73
-        assert "permission denied; change its permissions or choose another path" in refusal.err
+        assert "Permission denied; check the path" in refusal.err
         assert time.monotonic() - started < 5
     assert names_in(folder) == {"theirs"} and names_in(folder / "theirs") == set()
 
@@ -142,7 +131,7 @@ def test_a_read_only_disk_is_refused_and_what_is_on_it_can_be_read(
     for where in ("run", "new"):
         refusal = processes.run(*train_command("gail", place / where), "--resume")
         assert refusal.code == 73
-        assert "the file system is read-only; choose another path" in refusal.err
+        assert "Read-only file system; check the path" in refusal.err
     assert processes.run("evaluate", place / "run", "--episodes", 1).code == 0
 
 

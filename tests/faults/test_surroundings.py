@@ -157,23 +157,6 @@ def test_a_second_signal_does_not_claim_that_the_run_was_saved(
     assert "SIGTERM again: stopping immediately; the iteration under way is not saved" in ended.err
 
 
-def test_a_signal_after_the_last_iteration_finds_the_run_finished(
-    train: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from spacil.comparison import pictures
-
-    def interrupted(*_: object) -> Path:
-        os.kill(os.getpid(), signal.SIGTERM)
-        raise AssertionError("the signal came too late")
-
-    monkeypatch.setattr(pictures, "draw_learning_curve", interrupted)
-    ended = train("trpo", "--run-dir", tmp_path / "run")
-    assert ended.code == 143
-    assert "spacil: stopped by SIGTERM\n" in ended.err
-    assert '"finished"' in (tmp_path / "run" / "run.json").read_text()
-    assert num_records(tmp_path / "run") == 3
-
-
 # --- row 6: Ctrl-C in Python
 
 

@@ -16,7 +16,7 @@ from spacil.learning.on_policy import OnPolicy
 from spacil.learning.run import Outcome, restore, saved_config, train_in_folder
 from spacil.runs import checkpoint, provenance
 from spacil.runs.facts import read_run
-from spacil.runs.progress import Silent
+from spacil.runs.progress import Progress
 from spacil.runs.run_log import RUN_LOG, RunLog
 
 
@@ -31,7 +31,7 @@ def trained(tmp_path: Path) -> Callable[..., Outcome]:
         return train_in_folder(
             config,
             lambda: OnPolicy(config, config.task, None),
-            Silent(),
+            Progress(1, is_shown=False),
             **{"run_dir": tmp_path / "run"} | options,
         )
 
@@ -121,7 +121,7 @@ def test_a_start_that_fails_leaves_no_folder_and_an_old_run_as_it_was(
 
     def start(**options: Any) -> None:
         with pytest.raises(ConfigError, match="no such device"):
-            train_in_folder(config, fail, Silent(), **options)
+            train_in_folder(config, fail, Progress(1, is_shown=False), **options)
 
     start(run_dir=tmp_path / "run")
     assert names_in(tmp_path) == []
@@ -146,18 +146,23 @@ def test_a_folder_is_found_unfit_before_anything_is_made(
 ) -> None:
     trained(config)
     with pytest.raises(RunDirError, match="already holds a run"):
-        train_in_folder(config, lambda: pytest.fail("made"), Silent(), run_dir=tmp_path / "run")
+        train_in_folder(
+            config,
+            lambda: pytest.fail("made"),
+            Progress(1, is_shown=False),
+            run_dir=tmp_path / "run",
+        )
 
 
 def test_progress_is_closed_whatever_happens(config: TrainConfig, tmp_path: Path) -> None:
-    class Watched(Silent):
+    class Watched(Progress):
         is_closed = False
 
         def close(self) -> None:
             self.is_closed = True
 
     (tmp_path / "file").write_bytes(b"")
-    progress = Watched()
+    progress = Watched(1)
     with pytest.raises(RunDirError):
         train_in_folder(
             config, lambda: pytest.fail("made"), progress, run_dir=tmp_path / "file" / "run"

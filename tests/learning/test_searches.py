@@ -53,7 +53,7 @@ from spacil.measuring.evaluate import Best, Evaluation, evaluate
 from spacil.measuring.frames import mean_j
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.open import load_policy, open_policy, save_policy
-from spacil.runs.progress import Silent
+from spacil.runs.progress import Progress
 from spacil.runs.state import State
 from spacil.types import RolloutBatch
 
@@ -451,7 +451,7 @@ def test_what_demonstrations_rule_out_is_refused_before_the_old_run_is_deleted(
     train_in_folder(
         make_config(iterations=1),
         lambda: learners(iterations=1),
-        Silent(),
+        Progress(1, is_shown=False),
         run_dir=tmp_path / "run",
     )
     before = load_policy(tmp_path / "run").provenance
@@ -461,7 +461,7 @@ def test_what_demonstrations_rule_out_is_refused_before_the_old_run_is_deleted(
         train_in_folder(
             make_config(keep_return=0.9),
             lambda: learners(poor, keep_return=0.9),
-            Silent(),
+            Progress(1, is_shown=False),
             run_dir=tmp_path / "run",
             overwrite=True,
         )

@@ -308,17 +308,16 @@ def test_a_flip_or_a_cut_anywhere_falls_back_to_the_next_older(
     assert newest(tmp_path).iteration == 2
 
 
-def test_a_link_a_folder_and_a_wrong_name_are_damage_and_are_left_alone(
+def test_a_folder_and_a_wrong_name_are_damage_and_are_left_alone(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     write_at(tmp_path, 1)
-    (tmp_path / file_name(2)).symlink_to(file_name(1))
     (tmp_path / file_name(3)).mkdir()
     (tmp_path / file_name(4)).write_bytes(b"")
     shutil.copy(tmp_path / file_name(1), tmp_path / file_name(5))
     before = names_in(tmp_path)
     assert newest(tmp_path).iteration == 1
-    assert sum("damaged checkpoint" in message for message in caplog.messages) == 4
+    assert sum("damaged checkpoint" in message for message in caplog.messages) == 3
     assert names_in(tmp_path) == before
 
 
@@ -388,7 +387,7 @@ def test_when_the_disk_takes_no_more_the_old_checkpoint_and_best_stay(tmp_path: 
     before = names_in(tmp_path)
     with (
         file_size_limit(64),
-        pytest.raises(StorageError, match=r"cannot write .*iter-000002.*bytes exceeds"),
+        pytest.raises(StorageError, match=r"cannot write .*iter-000002.*File too large"),
     ):
         write_at(tmp_path, 2, best=True)
     assert names_in(tmp_path) == before
@@ -396,18 +395,7 @@ def test_when_the_disk_takes_no_more_the_old_checkpoint_and_best_stay(tmp_path: 
     assert write_at(tmp_path, 2).exists()
 
 
-def test_too_little_space_is_seen_before_anything_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_at(tmp_path, 1)
-    usage = shutil.disk_usage(tmp_path)._replace(free=100)
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
-    with pytest.raises(StorageError, match=r"[\d,]+ bytes needed, 100 free"):
-        write_at(tmp_path, 2)
-    assert newest(tmp_path).iteration == 1
-
-
 def test_a_folder_that_cannot_be_made_is_a_storage_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(StorageError, match="a file, not a folder"):
+    with pytest.raises(StorageError, match="Not a directory"):
         write_at(tmp_path / "file" / "checkpoints", 1)

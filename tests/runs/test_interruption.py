@@ -5,16 +5,10 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 
-from spacil.runs.interruption import (
-    EXIT_CODES,
-    Interruption,
-    StoppedBySignal,
-    signals_as_exceptions,
-)
+from spacil.runs.interruption import EXIT_CODES, Interruption
 
 CASES = """
 import os, signal, sys, time
@@ -108,19 +102,6 @@ def test_a_signal_in_a_process_of_its_own(
     assert f"{case} {name} {codes[name]}\n" in outcome.stdout
 
 
-def test_outside_of_training_a_signal_ends_a_command_with_its_code() -> None:
-    with (
-        pytest.raises(StoppedBySignal, match="SIGTERM") as stopped,
-        signals_as_exceptions(),
-    ):
-        with Interruption() as interruption:  # a run inside the command is not cut short
-            os.kill(os.getpid(), signal.SIGUSR1)
-            assert interruption.requested == signal.SIGUSR1
-        os.kill(os.getpid(), signal.SIGTERM)
-    assert stopped.value.exit_code == 143
-    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-
-
 def test_the_user_is_told_what_happens(outcome: subprocess.CompletedProcess[str]) -> None:
     assert "SIGINT: saving after this iteration; send it again to stop" in outcome.stderr
     assert "SIGUSR1 again: stopping immediately; the iteration under way is not" in outcome.stderr
@@ -163,42 +144,3 @@ def test_outside_the_main_thread_nothing_happens() -> None:
     thread.start()
     thread.join()
     assert seen == [None, 0, True]
-
-
-class Dying:
-    """Receives a signal while it is finalized, where Python ignores exceptions."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def __del__(self) -> None:
-        os.kill(os.getpid(), self.number)
-        time.sleep(0.001)  # the handler runs here at the latest
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1, signal.SIGINT])
-def test_a_signal_that_python_would_swallow_comes_again_without_a_traceback(
-    number: signal.Signals, capfd: pytest.CaptureFixture[str]
-) -> None:
-    expected = KeyboardInterrupt if number == signal.SIGINT else StoppedBySignal
-    with pytest.raises(expected), signals_as_exceptions():
-        dying = Dying(number)
-        del dying
-        time.sleep(10)
-    assert "Traceback" not in capfd.readouterr().err
-
-
-def test_other_faults_of_finalizers_are_reported_as_before(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    seen: list[object] = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda fault: seen.append(fault.exc_type))
-
-    class Faulty:
-        def __del__(self) -> None:
-            raise OSError("the camera fell off")
-
-    with signals_as_exceptions():
-        faulty = Faulty()
-        del faulty
-    assert seen == [OSError]

@@ -23,7 +23,7 @@ def open_run(config: TrainConfig, **options: Any) -> RunDir:
 
 def finish(path: Path, **options: Any) -> Path:
     with open_run(some_config(), run_dir=path, **options) as run:
-        run.mark("finished")
+        run.record(status="finished")
     return path
 
 

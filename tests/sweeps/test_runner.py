@@ -54,7 +54,7 @@ def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SweepFolder:
 def swept(sweep: SweepFolder, engine: OneByOne) -> tuple[runner.SweepOutcome, list[str]]:
     said: list[str] = []
     outcome = runner.run_sweep(
-        sweep, sweep.runs(), engine, lambda event: said.append(event.words), lambda active: None
+        sweep, sweep.runs(), engine, lambda run, words: said.append(words), lambda active: None
     )
     return outcome, said
 

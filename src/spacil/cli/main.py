@@ -18,7 +18,6 @@ from typing import Any
 
 from spacil.errors import EnvError, RetryableError, SpacilError, StorageError
 from spacil.plain_text import printable
-from spacil.runs.interruption import StoppedBySignal, signals_as_exceptions
 
 VERBS = {
     "train": "learn a policy: spacil, gail, airl, trpo or bc",
@@ -66,10 +65,10 @@ def main(arguments: list[str] | None = None) -> None:
         # A terminal that cannot show a character shows a question mark, not a traceback.
         sys.stdout.reconfigure(errors="replace")
     try:
-        with _log_on_stderr(), signals_as_exceptions():
+        with _log_on_stderr():
             code = run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
-    except (StoppedBySignal, KeyboardInterrupt) as stopped:  # between the verb and its end
+    except KeyboardInterrupt as stopped:  # between the verb and its end
         message, code = _message_and_code(stopped)
         _say(message)
     except BrokenPipeError:
@@ -108,7 +107,7 @@ def run(arguments: list[str]) -> int:
             rest = rest or ["--help"]
         code: int = module.run(parse(flags, rest, f"spacil {verb}") if flags else rest)
         return code
-    except (SpacilError, KeyboardInterrupt, StoppedBySignal, MemoryError, ImportError) as error:
+    except (SpacilError, KeyboardInterrupt, MemoryError, ImportError) as error:
         if wants_traceback:
             traceback.print_exc()
         message, code = _message_and_code(error)
@@ -126,8 +125,6 @@ def _message_and_code(error: BaseException) -> tuple[str, int]:
     match error:
         case SpacilError():
             return str(error), error.exit_code
-        case StoppedBySignal():
-            return f"stopped by {error}", error.exit_code
         case KeyboardInterrupt():
             # Training handles Ctrl-C itself, by saving; this is for everything around it.
             return "interrupted", 128 + signal.SIGINT

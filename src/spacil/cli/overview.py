@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from spacil.plain_text import printable
 from spacil.runs.progress import duration
-from spacil.sweeps.folder import STATES, RunState, SweepFolder, seconds_left
+from spacil.sweeps.folder import STATES, RunState, SweepFolder
 
 if TYPE_CHECKING:
     from spacil.sweeps.plan import PlannedRun
-    from spacil.sweeps.runner import Event
 
 _LOOK_SECONDS = 2.0
 """Between two looks at all folders of a sweep on a terminal"""
@@ -28,9 +27,12 @@ def summary_line(states: "Mapping[PlannedRun, RunState]", jobs: int) -> str:
     places = ", ".join(f"{host} {count}" for host, count in sorted(hosts.items()))
     where = {"running": f" ({places})"} if len(hosts) > 1 else {}
     parts = [f"{counts[s]} {s}{where.get(s, '')}" for s in STATES if counts[s]]
-    left = seconds_left(states, jobs) if jobs else None
-    is_open = any(state.state not in ("finished", "failed") for state in states.values())
-    time_left = f"; about {duration(left)} left" if is_open and left is not None else ""
+    paces = [s.seconds_per_iteration for s in states.values() if s.seconds_per_iteration]
+    open_states = [s for s in states.values() if s.state not in ("finished", "failed")]
+    time_left = ""
+    if jobs and paces and open_states:  # at the mean pace of all
+        num_left = sum(state.iterations - state.iteration for state in open_states)
+        time_left = f"; about {duration(num_left * sum(paces) / len(paces) / jobs)} left"
     noun = "run" if len(states) == 1 else "runs"
     return f"{len(states)} {noun}: {', '.join(parts) or 'none'}{time_left}"
 
@@ -60,8 +62,8 @@ class Overview:
         if self._live is not None:
             self._live.stop()
 
-    def report(self, event: "Event") -> None:
-        self._say(f"{event.run.name}: {event.words}")
+    def report(self, run: "PlannedRun", words: str) -> None:
+        self._say(f"{run.name}: {words}")
 
     def refresh(self, active: "Sequence[PlannedRun]") -> None:
         if time.monotonic() < self._next:

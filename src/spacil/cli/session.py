@@ -54,7 +54,7 @@ def train_and_show(
     from spacil.learning.run import train_in_folder
     from spacil.runs import metrics_log
     from spacil.runs.facts import RunInputs, highest_return, inputs_of
-    from spacil.runs.progress import Silent, progress_for
+    from spacil.runs.progress import Progress
     from spacil.runs.run_log import RunLog
 
     with RunLog() as log:
@@ -77,7 +77,7 @@ def train_and_show(
         outcome = train_in_folder(
             config,
             start,
-            Silent() if output.quiet else progress_for(config.run.iterations),
+            Progress(config.run.iterations, is_shown=not output.quiet),
             run_dir=run_dir,
             resume=resume,
             overwrite=overwrite,

@@ -77,7 +77,7 @@ def run(parsed: Arguments) -> int:
     from spacil.learning.smooth import smooth_in_folder
     from spacil.policies.open import open_policy
     from spacil.policies.policy import task_of
-    from spacil.runs.progress import Silent, progress_for
+    from spacil.runs.progress import Progress
 
     teacher = open_policy(parsed.source, parsed.which)
     task = parsed.task or task_of(teacher)
@@ -89,7 +89,7 @@ def run(parsed: Arguments) -> int:
         config,
         task,
         teacher,
-        Silent() if parsed.quiet else progress_for(config.run.iterations),
+        Progress(config.run.iterations, is_shown=not parsed.quiet),
         parsed.episodes,
         run_dir=parsed.run_dir,
         resume=parsed.resume,

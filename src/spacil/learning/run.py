@@ -197,12 +197,12 @@ def train_recorded(
         # All that can refuse a new run, before an overwritten one is deleted.
         with memory_named(learner.config), torch_threads(learner.config.run.torch_threads):
             learner.prepare()
-    checkpoint.require_space(run.path, learner.state.tensors())
     given = None if inputs is None else completed(inputs, learner)
     run.begin(given, frame_document(learner.common_frame))
     if found is not None and learner.best is not None and learner.best.iteration == found.iteration:
         # The best is written after the checkpoint, and a kill may have come in between.
-        checkpoint.write_best(run.checkpoints, found.state)
+        state = RunState(found.tensors, found.document, found.notes)
+        checkpoint.write_best(run.checkpoints, state)
     config, done = learner.config, learner.counters.iteration
     if log is not None:
         log.begin(run.path)
@@ -211,9 +211,12 @@ def train_recorded(
             f"{config.task}, seed {config.run.seed}, {config.run.iterations} iterations; "
             f"spacil {__version__}"
         )
-    with MetricsLog(run.metrics, run.tensorboard) as rows, Interruption() as interruption:
-        # A run killed before its first checkpoint leaves lines and no checkpoint.
-        rows.cut_back_to(done or BEFORE_THE_START)
+    # A run killed before its first checkpoint leaves lines and no checkpoint.
+    start = done or BEFORE_THE_START
+    with (
+        MetricsLog(run.metrics, run.tensorboard, up_to=start) as rows,
+        Interruption() as interruption,
+    ):
 
         def record_start(metrics: Metrics) -> None:
             rows.append(metrics)
@@ -236,12 +239,12 @@ def train_recorded(
         run.record(best=best, last=last)
         if learner.is_done:
             exit_code, ended = 0, "finished"
-            run.mark("finished")
+            run.record(status="finished")
         else:
             exit_code, number = interruption.exit_code, interruption.requested
             ended = f"interrupted, exit code {exit_code}"
             reason = "stopped by a callback" if number is None else signal.Signals(number).name
-            run.mark("interrupted", reason)
+            run.record(status="interrupted", reason=reason)
         if log is not None:
             words = [f"{ended} after iteration {learner.counters.iteration}"]
             keys = ("average_return", "smoothness_j", "action_fluctuation")

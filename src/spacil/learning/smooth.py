@@ -30,7 +30,7 @@ from spacil.nets.policy import GaussianPolicy
 from spacil.policies.file import Which
 from spacil.policies.open import open_policy, save_policy
 from spacil.policies.policy import Policy, task_of
-from spacil.runs.progress import Progress, Silent, progress_for
+from spacil.runs.progress import Progress
 
 POLICY_FILE = "policy.safetensors"
 RESULT_FILE = "smoothing.json"
@@ -86,7 +86,7 @@ def smooth(
         env = task_of(teacher)
     config = default_config("smooth", task_name(env))
     config = with_user_settings(config, {"seed": seed, **settings})
-    progress = progress_for(config.run.iterations) if progress_bar else Silent()
+    progress = Progress(config.run.iterations, is_shown=progress_bar)
     if run_dir is None:
         episodes = whole_number("episodes", episodes)
         with (

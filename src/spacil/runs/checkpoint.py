@@ -31,7 +31,7 @@ NUM_KEPT = 3
 FAILPOINT_VARIABLE = "SPACIL_FAILPOINT"
 """Environment variable in which a test names the place where the process is to be killed"""
 
-_NAME = re.compile(r"iter-(\d{6,})\.safetensors")
+_NAME = re.compile(r"iter-\d{6,}\.safetensors")
 _passes: Counter[str] = Counter()
 _logger = logging.getLogger(__name__)
 
@@ -46,21 +46,11 @@ class RunState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Checkpoint:
+class Checkpoint(storage.Sealed):
     """A checkpoint as read: every byte has been checked."""
 
     path: Path
     iteration: int
-    tensors: dict[str, Tensor]
-    document: dict[str, Any]
-    notes: dict[str, Any]
-    content_hash: str
-    """Hash of tensors and document: equal for equal states, wherever they were written."""
-
-    @property
-    def state(self) -> RunState:
-        """Return what it was made of."""
-        return RunState(self.tensors, self.document, self.notes)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -93,8 +83,7 @@ def write(
     failpoint("checkpoint.after-publish")
     if is_best:
         write_best(folder, state, confirm)
-    older = [name for name in _names_in(folder) if _iteration_of(name) <= iteration]
-    for name in older[NUM_KEPT:]:
+    for name in [name for name in _names_in(folder) if _iteration_of(name) <= iteration][NUM_KEPT:]:
         with storage.os_errors_as(StorageError, "delete", folder / name):
             (folder / name).unlink(missing_ok=True)
         failpoint("checkpoint.during-prune")
@@ -121,12 +110,6 @@ def _put(path: Path, state: RunState, confirm: Callable[[], object]) -> None:
     )
 
 
-def require_space(folder: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Refuse to start a run that the disk cannot hold: it needs three checkpoints of this state."""
-    num_bytes = sum(tensor.nbytes for tensor in tensors.values())
-    storage.require_free_space(folder, NUM_KEPT * num_bytes)
-
-
 def is_checkpoint(path: Path) -> bool:
     """Tell by its name whether a path is a checkpoint of a run."""
     is_best = path.name == BEST and path.parent.name == "checkpoints"
@@ -135,16 +118,13 @@ def is_checkpoint(path: Path) -> bool:
 
 def read(path: Path) -> Checkpoint:
     """Read one checkpoint; anything not exactly as written is a `DamagedFileError`."""
-    if path.is_symlink():
-        raise DamagedFileError(f"{str(path)!r} is a symbolic link: put the file itself there")
     try:
         sealed = storage.load_sealed(path, FORMAT, FORMAT_VERSION)
     except DataError as error:
         raise DamagedFileError(str(error)) from None
     match sealed.document.get("counters"):
         case {"iteration": int(iteration)} if path.name in (BEST, file_name(iteration)):
-            tensors, document, notes = sealed.tensors, sealed.document, sealed.notes
-            return Checkpoint(path, iteration, tensors, document, notes, sealed.content_hash)
+            return Checkpoint(**vars(sealed), path=path, iteration=iteration)
     raise DamagedFileError(f"{str(path)!r}: its iteration counter does not match its name")
 
 
@@ -189,13 +169,10 @@ def failpoint(name: str) -> None:
 
 def _names_in(folder: Path) -> list[str]:
     """List the checkpoints in a folder, newest first; other files are ignored."""
-    if folder.is_symlink():
-        raise StorageError(f"{str(folder)!r} is a symbolic link: put the folder itself there")
     with storage.os_errors_as(StorageError, "list", folder):
         names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
     return sorted(filter(_NAME.fullmatch, names), key=_iteration_of, reverse=True)
 
 
 def _iteration_of(name: str) -> int:
-    match = _NAME.fullmatch(name)
-    return int(match[1]) if match else -1
+    return int(name.removeprefix("iter-").removesuffix(".safetensors"))

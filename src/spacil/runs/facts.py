@@ -149,7 +149,7 @@ def read_run(path: Path) -> RunFacts:
     source = path / RUN_FILE
     if not source.is_file():
         raise RunDirError(f"{path}: is not a run folder ({RUN_FILE} is missing)")
-    document = storage.read_json(source, follow_symlinks=False)
+    document = storage.read_json(source)
     match document:
         case {"format": str(form), "format_version": version, "config": dict(settings), **others}:
             if (form, version) == (FORMAT, FORMAT_VERSION):

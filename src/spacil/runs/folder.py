@@ -13,6 +13,7 @@ absolute from the start: an env may change the working folder.
 """
 
 import contextlib
+import itertools
 import logging
 import os
 import re
@@ -36,8 +37,6 @@ from spacil.runs.run_log import RUN_LOG
 
 DEFAULT_ROOT = Path("runs")
 
-_OVERWRITTEN = ".overwritten"
-"""Name of the former checkpoints while an overwritten run is deleted"""
 _RESULTS = (
     "checkpoints",
     "metrics.jsonl",
@@ -50,8 +49,6 @@ _RESULTS = (
     "returns.png",
 )
 _MAX_TASK_NAME = 100
-_MAX_SEARCHED = 5_000
-"""Folders that are looked at: somebody may name a whole disk"""
 _MAX_LISTED = 5
 
 _logger = logging.getLogger(__name__)
@@ -77,8 +74,10 @@ class RunDir:
     ) -> None:
         """Record what the run is; an overwritten one is deleted only now."""
         try:
-            for folder in (self.path, self.checkpoints):
-                _delete_leftovers(folder)
+            with storage.os_errors_as(StorageError, "clean up", self.path):
+                for entry in [*self.path.iterdir(), *self.checkpoints.glob("*")]:
+                    if storage.is_leftover(entry.name):
+                        entry.unlink(missing_ok=True)
             if self.is_overwritten:
                 _delete_results(self.path)
             self._has_begun = True
@@ -88,13 +87,9 @@ class RunDir:
 
     def record(self, **changes: Any) -> None:
         """Write what changed into run.json."""
-        updated = utc("%Y-%m-%dT%H:%M:%SZ")
+        updated = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         self.facts = replace(self.facts, updated=updated, **changes)
         write_run(self.facts)
-
-    def mark(self, status: Status, reason: str = "") -> None:
-        """Record how far the run got, with the reason if there is one."""
-        self.record(status=status, reason=reason)
 
     def require_in_place(self) -> None:
         """Raise if the folder was taken over, deleted, moved or replaced since it was opened."""
@@ -123,7 +118,7 @@ class RunDir:
         try:
             if error is not None and self._has_begun and is_ours and self.facts.status == "running":
                 status: Status = "failed" if isinstance(error, Exception) else "interrupted"
-                self.mark(status, f"{type(error).__name__}: {error}")
+                self.record(status=status, reason=f"{type(error).__name__}: {error}")
         except StorageError as fault:  # the error on its way out is the one to show
             _logger.warning("could not record the status: %s", fault)
         finally:
@@ -147,30 +142,40 @@ def open_run(
     """
     if overwrite and (resume or run_dir is None):
         raise ConfigError("--overwrite needs --run-dir and cannot be combined with --resume")
-    is_new = not resume
     if run_dir is not None:
-        path = run_dir
-        is_new = make_folder(path)
+        path = run_dir.absolute()
     elif resume:
-        path = _unfinished_run(root, config)
+        path = _unfinished_run(root, config).absolute()
     else:
-        path = _make_new_folder(root, config)
-    path = path.absolute()
+        seconds, nanoseconds = divmod(time.time_ns(), 10**9)
+        stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(seconds))
+        name = f"seed{config.run.seed}-{stamp}-{nanoseconds // 1000:06}"
+        path = (_task_folder(root, config) / name).absolute()
+    is_new = make_folder(path)
     if not _is_blank(path) and not is_run_folder(path):
         raise RunDirError(
             f"{str(path)!r} is not empty and is not a spacil run folder: choose another --run-dir"
         )
     run = RunDir(new_facts(path, config), FolderLock(path), overwrite=overwrite, is_new=is_new)
     try:
-        if not overwrite:  # which deletes links, never what they point to
-            _refuse_links(path)
+        for name in (*_RESULTS, RUN_FILE, f"checkpoints/{checkpoint.BEST}"):
+            # Overwriting deletes links, never what they point to.
+            if not overwrite and (path / name).is_symlink():
+                raise RunDirError(
+                    f"{str(path / name)!r} is a symbolic link, through which no run is read or "
+                    "written: put the real file or folder in its place"
+                )
         if _is_blank(path):
             if resume:
                 _logger.warning("nothing to resume in %s: starting a new run there", path)
         elif resume:
-            check_resumable(saved_settings(path), flat_settings(config))
-            with contextlib.suppress(SpacilError):  # a damaged record is told of already
-                if read_run(path).status == "running":
+            try:
+                facts = read_run(path)
+            except (StorageError, RunDirError) as damage:
+                _logger.warning("%s; the settings are those of the newest checkpoint", damage)
+            else:
+                check_resumable(facts.settings, flat_settings(config))
+                if facts.status == "running":
                     _logger.warning(
                         "%s exited without recording a status; resuming its run", owner_of(path)
                     )
@@ -195,23 +200,10 @@ def _is_blank(path: Path) -> bool:
     return all(name == LOCK or storage.is_leftover(name) for name in names)
 
 
-def _refuse_links(path: Path) -> None:
-    """Nobody may have the run write, or be read, elsewhere than in its folder."""
-    for name in (*_RESULTS, RUN_FILE, f"checkpoints/{checkpoint.BEST}"):
-        if (path / name).is_symlink():
-            raise StorageError(
-                f"{str(path / name)!r} is a symbolic link, and no part of a run folder is followed "
-                "through one: put the real file or folder in its place"
-            )
-
-
 def _delete_results(path: Path) -> None:
-    """Delete all but run.json, which is replaced: a kill in here leaves the old run or none."""
+    """Delete all but run.json, which is replaced, the checkpoints first."""
     with storage.os_errors_as(StorageError, "delete", path):
-        if (path / "checkpoints").is_dir() and not (path / "checkpoints").is_symlink():
-            shutil.rmtree(path / _OVERWRITTEN, ignore_errors=True)
-            (path / "checkpoints").rename(path / _OVERWRITTEN)
-        for name in (_OVERWRITTEN, *_RESULTS):
+        for name in _RESULTS:
             if (path / name).is_dir() and not (path / name).is_symlink():
                 shutil.rmtree(path / name)
             else:
@@ -220,13 +212,6 @@ def _delete_results(path: Path) -> None:
     left = sorted({entry.name for entry in path.iterdir()} - {RUN_FILE, LOCK})
     if left:
         _logger.warning("left in %s, not written by spacil: %s", path, ", ".join(map(shown, left)))
-
-
-def _delete_leftovers(folder: Path) -> None:
-    with storage.os_errors_as(StorageError, "clean up", folder):
-        names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
-        for name in filter(storage.is_leftover, names):
-            (folder / name).unlink(missing_ok=True)
 
 
 # --- whether given settings can resume a run
@@ -244,56 +229,31 @@ def is_run_folder(path: Path) -> bool:
     return True
 
 
-def saved_settings(path: Path) -> dict[str, Any]:
-    """Read the settings of the run in a folder, from run.json or else its newest checkpoint."""
-    try:
-        return read_run(path).settings
-    except (StorageError, RunDirError) as damage:
-        found = checkpoint.newest(path / "checkpoints")
-        if found is None:
-            raise RunDirError(
-                f"{damage}; no checkpoint is there to resume from: --overwrite starts the run again"
-            ) from None
-        _logger.warning("%s; the settings are those of the newest checkpoint", damage)
-        return found.settings
-
-
-def check_resumable(saved_flat: Mapping[str, Any], new_flat: Mapping[str, Any]) -> None:
+def check_resumable(saved: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     """Refuse to resume with settings that would make it a different run; the error lists them."""
-    changes = _changed_settings(saved_flat, new_flat)
-    if changes:
-        lines = [
-            f"  {shown(name)}: {shown(saved_flat.get(name, '(none)'))} -> "
-            f"{shown(new_flat.get(name, '(none)'))}"
-            for name in changes
-        ]
+    lines = [
+        f"  {shown(name)}: {shown(saved.get(name, '(none)'))} -> {shown(new.get(name, '(none)'))}"
+        for name in sorted((saved.keys() | new.keys()) - FREE_TO_CHANGE_ON_RESUME)
+        if name not in saved or name not in new or saved[name] != new[name]
+    ]
+    if lines:
         raise ConfigError(
-            "cannot resume with different settings (saved -> now):\n"
-            + "\n".join(lines)
+            "\n".join(["cannot resume with different settings (saved -> now):", *lines])
             + "\nresume with the saved settings, or start a new run folder"
         )
-
-
-def _changed_settings(saved: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    names = sorted((saved.keys() | new.keys()) - FREE_TO_CHANGE_ON_RESUME)
-    missing = object()
-    return [name for name in names if saved.get(name, missing) != new.get(name, missing)]
 
 
 def _unfinished_run(root: Path, config: TrainConfig) -> Path:
     """Find the newest run of these settings that has not finished; there has to be one."""
     parent = _task_folder(root, config)
-    with storage.os_errors_as(RunDirError, "list", parent):
-        folders = list(parent.iterdir()) if parent.is_dir() else []
-    stem = f"seed{config.run.seed}-"
-    candidates = [folder for folder in folders if folder.name.startswith(stem)]
-    for folder in sorted(candidates, reverse=True):  # the stamp sorts by time
+    # The stamp sorts by time.
+    for path in sorted(parent.glob(f"seed{config.run.seed}-*"), reverse=True):
         with contextlib.suppress(SpacilError):
-            facts = read_run(folder)
-            is_same = not _changed_settings(facts.settings, flat_settings(config))
-            if is_same and facts.status != "finished":
-                _logger.info("resuming %s", folder)
-                return folder
+            facts = read_run(path)
+            check_resumable(facts.settings, flat_settings(config))
+            if facts.status != "finished":
+                _logger.info("resuming %s", path)
+                return path
     raise RunDirError(
         f"no unfinished run with these settings in {str(parent)!r}: name one with --run-dir, or "
         "start one without --resume"
@@ -312,71 +272,23 @@ def safe_folder_name(task: str) -> str:
 
 
 def make_folder(path: Path) -> bool:
-    """Create the folder if it is missing; return whether it was.
-
-    By the creating alone: `missing/../run` may be there although nothing is found under that name.
-    """
+    """Create the folder if it is missing; return whether it was."""
     try:
-        os.fsencode(path)
+        is_new = not os.path.lexists(path)
         with storage.os_errors_as(RunDirError, "create the run folder", path):
-            try:
-                path.mkdir(parents=True)
-            except FileExistsError:
-                if not path.is_dir():
-                    raise
-                return False
-            return True
+            path.mkdir(parents=True, exist_ok=True)
     except ValueError as error:  # a null character, or half of a surrogate pair
         raise RunDirError(f"{str(path)!r} cannot be the name of a folder: {error}") from None
-
-
-def utc(pattern: str) -> str:
-    """Write the time now."""
-    return time.strftime(pattern, time.gmtime())
+    return is_new
 
 
 def _task_folder(root: Path, config: TrainConfig) -> Path:
     return root / config.algorithm / safe_folder_name(config.task)
 
 
-def _make_new_folder(root: Path, config: TrainConfig) -> Path:
-    """Create the folder of a new run, under a name that nothing else has."""
-    parent = _task_folder(root, config)
-    make_folder(parent)
-    first = f"seed{config.run.seed}-{utc('%Y%m%d-%H%M%S')}"
-    for attempt in range(1, 100):  # runs of one sweep may start within one second
-        path = parent / (first if attempt == 1 else f"{first}-{attempt:02d}")
-        with (
-            storage.os_errors_as(RunDirError, "create the run folder", path),
-            contextlib.suppress(FileExistsError),
-        ):
-            path.mkdir()
-            return path
-    raise RunDirError(f"{str(parent / first)!r} and 98 more exist already; choose a --run-dir")
-
-
-def runs_inside(folder: Path) -> list[Path]:
-    """Find the run folders below a folder, the latest first; links are not followed."""
-    found: list[tuple[float, Path]] = []
-    for num_searched, (name, inner, files) in enumerate(os.walk(folder), start=1):
-        if RUN_FILE in files:
-            with contextlib.suppress(OSError):  # deleted meanwhile
-                found.append((Path(name, RUN_FILE).stat().st_mtime, Path(name)))
-            inner.clear()  # a run holds no other run
-        if num_searched == _MAX_SEARCHED:
-            break
-    return [path for _, path in sorted(found, reverse=True)]
-
-
 def named_runs(folder: Path) -> str:
-    """Name the runs below a folder, or the one around it, to end a message; empty without any."""
-    if not folder.is_dir():
-        return ""
-    found = runs_inside(folder)
-    if not found:
-        around = [path for path in folder.absolute().parents[:2] if (path / RUN_FILE).is_file()]
-        return f"; it is part of a run, name that: {shown(around[0])}" if around else ""
-    num_more = len(found) - _MAX_LISTED
-    lines = [shown(path) for path in found[:_MAX_LISTED]]
-    lines += [f"and {num_more} more"] if num_more > 0 else []
-    return "\n".join(["; name one of the runs in it, the latest first:", *lines])
+    """Name runs below a folder, to end a message; empty without any."""
+    depths = (folder.glob("*/" * depth + RUN_FILE) for depth in (1, 2, 3))
+    found = itertools.islice(itertools.chain.from_iterable(depths), _MAX_LISTED)
+    lines = [shown(path.parent) for path in found]
+    return "\n".join(["; name one of the runs in it:", *lines]) if lines else ""

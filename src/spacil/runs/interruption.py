@@ -7,15 +7,14 @@ complete at every moment. Its code says that the iteration under way was not sav
 
 No handler of a run raises an exception: it could surface at any line, even in the middle of an
 update. A signal that was ignored before (as under nohup) stays ignored. Processes that an env forks
-are not ours: there a signal does what it does by default.
+are not ours: there a signal does what it does by default, as it does outside of the loop.
 """
 
 import contextlib
 import os
 import signal
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -30,69 +29,6 @@ EXIT_CODES = {
 
 NOT_SAVED = 75
 """Exit code after a second signal."""
-
-RESEND_SECONDS = 0.05
-"""After a signal was swallowed: by then the main thread is elsewhere."""
-
-
-class StoppedBySignal(BaseException):
-    """A signal outside of the training loop, where nothing has to be finished first."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(signal.Signals(number).name)
-        self.number = number
-        self.exit_code = EXIT_CODES[signal.Signals(number)]
-
-
-@contextlib.contextmanager
-def signals_as_exceptions() -> Iterator[None]:
-    """For a whole command: signals end it as Ctrl-C does, with what it cleans up and its code."""
-    process = os.getpid()
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        if os.getpid() != process:
-            _obey(number)
-        raise StoppedBySignal(number)
-
-    stop.is_of_the_command = True  # type: ignore[attr-defined]  # how a run knows it
-    former = {
-        number: signal.getsignal(number)
-        for number in EXIT_CODES
-        if number != signal.SIGINT and signal.getsignal(number) is signal.SIG_DFL
-    }
-    if threading.current_thread() is not threading.main_thread():
-        former = {}
-    for number in former:
-        signal.signal(number, stop)
-    try:
-        with _swallowed_signals_sent_again():
-            yield
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
-
-
-@contextlib.contextmanager
-def _swallowed_signals_sent_again() -> Iterator[None]:
-    """Python ignores an exception in a finalizer or a weak reference's callback, such as that of
-    its importer: a signal that arrives there would be printed as a traceback, and lost."""
-    former = sys.unraisablehook
-
-    def send_again(unraisable: "sys.UnraisableHookArgs") -> None:
-        swallowed = unraisable.exc_value
-        if not isinstance(swallowed, StoppedBySignal | KeyboardInterrupt):
-            former(unraisable)
-            return
-        number = getattr(swallowed, "number", signal.SIGINT)
-        timer = threading.Timer(RESEND_SECONDS, os.kill, (os.getpid(), number))
-        timer.daemon = True
-        timer.start()
-
-    sys.unraisablehook = send_again
-    try:
-        yield
-    finally:
-        sys.unraisablehook = former
 
 
 class Interruption:
@@ -130,8 +66,9 @@ class Interruption:
         self._previous.clear()
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if os.getpid() != self._process:
-            _obey(number)
+        if os.getpid() != self._process:  # a forked child: what happens where nobody handles it
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
         name = signal.Signals(number).name
         if self.requested is not None:
             if number == signal.SIGXCPU:  # the kernel repeats it every second
@@ -141,16 +78,9 @@ class Interruption:
         self.requested = number
         _say(f"{name}: saving after this iteration; send it again to stop immediately")
         previous = self._previous.get(number)
-        # Python's own SIGINT handler and the command's raise an exception, which the flag replaces.
-        raises = previous is signal.default_int_handler or hasattr(previous, "is_of_the_command")
-        if callable(previous) and not raises:
+        # Python's own SIGINT handler raises an exception, which the flag replaces.
+        if callable(previous) and previous is not signal.default_int_handler:
             previous(number, frame)
-
-
-def _obey(number: int) -> None:
-    """In a forked child: what the signal does where nobody handles it."""
-    signal.signal(number, signal.SIG_DFL)
-    os.kill(os.getpid(), number)
 
 
 def _say(message: str) -> None:

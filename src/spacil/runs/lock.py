@@ -27,7 +27,8 @@ class FolderLock:
     def __init__(self, path: Path) -> None:
         self._path = path / LOCK
         with storage.os_errors_as(RunDirError, "lock", self._path):
-            self._descriptor = storage.open_descriptor(self._path, os.O_RDWR | os.O_CREAT)
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            self._descriptor = os.open(self._path, flags | os.O_NONBLOCK, 0o666)
             try:
                 is_ours = storage.try_lock(self._descriptor) and self.is_in_place
             except OSError:
@@ -114,7 +115,7 @@ def _this_process() -> bytes:
 def owner_of(path: Path) -> str:
     """Name the process that last held the folder."""
     try:
-        words = storage.read_bytes(path / LOCK, 1_000, follow_symlinks=False).decode().strip()
+        words = storage.read_bytes(path / LOCK, 1_000).decode().strip()
     except (StorageError, UnicodeDecodeError):
         words = ""
     return shown(words) or "another process"

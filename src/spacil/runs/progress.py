@@ -1,196 +1,95 @@
-"""What a user sees during a run: a live table on a terminal or in a notebook, else plain lines."""
+"""What a user sees during a run: a table redrawn in place on a terminal, else plain lines."""
 
 import contextlib
-import html
 import sys
 import time
-from collections import deque
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
 
-Metrics = dict[str, Any]
-
-_NUM_RECENT = 20
-"""Iterations that pace and time left are measured over: some evaluations are always among them."""
-
-
-class Progress(Protocol):
-    def update(self, metrics: Metrics) -> None: ...
-
-    def close(self) -> None: ...
-
-
-class Silent:
-    """No output at all."""
-
-    def update(self, metrics: Metrics) -> None: ...
-
-    def close(self) -> None: ...
+_FIGURES = (
+    ({"average_return": "return", "train_return": "training return"}, ".2f"),
+    ({"smoothness_j": "J", "smoothness_j_own": "J own"}, ".3f"),
+    ({"action_fluctuation": "action change"}, ".3f"),
+    ({"disc_acc": "discriminator accuracy"}, ".2f"),
+    ({"kl": "KL"}, ".4f"),
+    ({"loss_imitation": "cloning loss"}, ".5f"),
+    ({"heldout_loss": "held out"}, ".5f"),
+)
+"""Keys of a metrics row with their names, of which the first that is there is shown; format"""
 
 
-class _Pace:
-    """Steps per second and time left, over recent iterations: the first ones are seldom typical."""
+class Progress:
+    """A line per evaluation and at most one per second in between; on a terminal one live table."""
 
-    def __init__(self, num_iterations: int) -> None:
-        self._num_iterations = num_iterations
-        self._recent: deque[tuple[float, int, int]] = deque(maxlen=_NUM_RECENT + 1)
-        """(monotonic seconds, iterations done, env steps done) after each of them"""
-
-    def summary(self, metrics: Metrics) -> tuple[float | None, float | None]:
-        """(env steps per second, seconds left); None until an iteration was timed as a whole."""
-        now = time.monotonic()
-        self._recent.append((now, metrics["iteration"], metrics["env_steps"]))
-        then, first, first_steps = self._recent[0]
-        num_done, seconds = metrics["iteration"] - first, max(now - then, 1e-9)
-        if num_done == 0:
-            return None, None
-        left = (self._num_iterations - metrics["iteration"]) * seconds / num_done
-        return (metrics["env_steps"] - first_steps) / seconds, left
-
-
-class PlainProgress:
-    """One line per evaluation and at most one per second in between."""
-
-    def __init__(self, num_iterations: int, out: TextIO | None = None) -> None:
-        self._num_iterations = num_iterations
+    def __init__(
+        self, num_iterations: int, *, is_shown: bool = True, out: TextIO | None = None
+    ) -> None:
+        self._num_iterations, self._is_shown = num_iterations, is_shown
         self._out = out or sys.stderr
-        self._pace = _Pace(num_iterations)
+        self._live: Any = None
+        self._evaluated: dict[str, Any] = {}
+        self._start: tuple[float, int, int] | None = None
+        """(seconds, iterations, env steps) after the first iteration of this process"""
         self._last = -1e9
 
-    def update(self, metrics: Metrics) -> None:
-        now = time.monotonic()
-        rate, left = self._pace.summary(metrics)
-        if now - self._last < 1 and metrics.get("average_return") is None:
+    def update(self, metrics: dict[str, Any]) -> None:
+        if not self._is_shown:
+            return
+        now, done, num_steps = time.monotonic(), metrics["iteration"], metrics["env_steps"]
+        self._start = start, first, first_steps = self._start or (now, done, num_steps)
+        is_live, is_evaluated = self._out.isatty(), metrics.get("average_return") is not None
+        if not (is_live or is_evaluated or now - self._last >= 1):
             return
         self._last = now
-        cells = [f"{name} {text}" for name, text in _cells(metrics, rate, left)]
-        line = f"[{metrics['iteration']}/{self._num_iterations}] " + "  ".join(cells)
+        if is_live and is_evaluated:
+            self._evaluated = metrics
+        cells = _cells(self._evaluated | {k: v for k, v in metrics.items() if v is not None})
+        if done > first and now > start:
+            if num_steps > first_steps:
+                cells["steps/s"] = f"{(num_steps - first_steps) / (now - start):,.0f}"
+            left = (self._num_iterations - done) * (now - start) / (done - first)
+            cells["left"] = duration(left)
         # The reader may be gone (`... | head`); the run does not need one.
         with contextlib.suppress(OSError):
-            print(line, file=self._out, flush=True)
+            if is_live:
+                self._redraw(done, cells)
+                return
+            line = "  ".join(f"{name} {text}" for name, text in cells.items())
+            print(f"[{done}/{self._num_iterations}] {line}", file=self._out, flush=True)
 
-    def close(self) -> None: ...
-
-
-class RedrawnProgress:
-    """The newest figures, redrawn in place: a live table on a terminal, a cell in a notebook."""
-
-    def __init__(self, num_iterations: int) -> None:
-        self._num_iterations = num_iterations
-        self._pace = _Pace(num_iterations)
-        self._evaluated: Metrics = {}
-
-    def update(self, metrics: Metrics) -> None:
-        if metrics.get("average_return") is not None:
-            self._evaluated = metrics
-        shown = {**self._evaluated, **{k: v for k, v in metrics.items() if v is not None}}
-        self._draw(metrics["iteration"], _cells(shown, *self._pace.summary(metrics)))
-
-    def _draw(self, num_done: int, cells: list[tuple[str, str]]) -> None:
-        raise NotImplementedError
-
-    def close(self) -> None: ...
-
-
-class LiveProgress(RedrawnProgress):
-    """A bar and a table on a terminal."""
-
-    def __init__(self, num_iterations: int) -> None:
-        from rich.console import Console
+    def _redraw(self, done: int, cells: dict[str, str]) -> None:
+        from rich.console import Console, Group
         from rich.live import Live
-
-        super().__init__(num_iterations)
-        self._live = Live(console=Console(stderr=True), refresh_per_second=8, transient=False)
-
-    def _draw(self, num_done: int, cells: list[tuple[str, str]]) -> None:
-        from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.table import Table
+        from rich.text import Text
 
         table = Table.grid(padding=(0, 3))
-        for name, text in cells:
-            table.add_row(f"[dim]{name}[/dim]", text)
-        bar = ProgressBar(total=self._num_iterations, completed=num_done, width=48)
-        header = f"iteration {num_done} of {self._num_iterations}"
-        # The terminal may be gone, and the run does not need one.
-        with contextlib.suppress(OSError):
-            # Not earlier: it takes over the terminal, and a run may still be refused.
+        for name, text in cells.items():
+            table.add_row(Text(name, "dim"), Text(text))
+        bar = ProgressBar(total=self._num_iterations, completed=done, width=48)
+        if self._live is None:  # not earlier: it takes over the terminal
+            self._live = Live(console=Console(file=self._out), refresh_per_second=8)
             self._live.start()
-            self._live.update(Group(header, bar, table))
+        header = f"iteration {done} of {self._num_iterations}"
+        self._live.update(Group(header, bar, table))
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):
-            self._live.stop()
+        if self._live is not None:
+            with contextlib.suppress(OSError):
+                self._live.stop()
 
 
-class NotebookProgress(RedrawnProgress):
-    """One output cell of a notebook."""
-
-    _cell: Any = None
-
-    def _draw(self, num_done: int, cells: list[tuple[str, str]]) -> None:
-        from IPython.display import HTML, display
-
-        rows = "".join(
-            f"<tr><td>{html.escape(name)}</td><td>{html.escape(text)}</td></tr>"
-            for name, text in cells
-        )
-        total = self._num_iterations
-        picture = HTML(
-            f"<progress value={num_done} max={total}></progress> iteration {num_done} of {total}"
-            f"<table>{rows}</table>"
-        )
-        if self._cell is None:
-            self._cell = display(picture, display_id=True)
-        else:
-            self._cell.update(picture)
-
-
-def is_notebook() -> bool:
-    """Whether a Jupyter kernel runs this process; asks only what is imported already."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return type(shell).__name__ == "ZMQInteractiveShell"
-
-
-def progress_for(num_iterations: int, stream: TextIO | None = None) -> Progress:
-    """Live on a terminal and in a notebook; plain lines into a file or a pipe."""
-    if stream is None and is_notebook():
-        return NotebookProgress(num_iterations)
-    stream = stream or sys.stderr
-    if stream.isatty():
-        return LiveProgress(num_iterations)
-    return PlainProgress(num_iterations, stream)
-
-
-def _cells(metrics: Metrics, rate: float | None, left: float | None) -> list[tuple[str, str]]:
-    cells = []
-    if metrics["iteration"] == 0:
-        cells.append(("policy", "untrained"))
-    if metrics.get("average_return") is not None:
-        cells.append(("return", f"{metrics['average_return']:.2f}"))
-    elif metrics.get("train_return") is not None:
-        cells.append(("training return", f"{metrics['train_return']:.2f}"))
-    for name, key in (("J", "smoothness_j"), ("J own", "smoothness_j_own")):
-        if metrics.get(key) is not None:
-            cells.append((name, f"{metrics[key]:.3f}"))
-            break
-    if metrics.get("action_fluctuation") is not None:
-        cells.append(("action change", f"{metrics['action_fluctuation']:.3f}"))
-    if metrics.get("disc_acc") is not None:
-        warning = (
-            "  saturated: the reward carries little signal" if metrics["warn_saturated"] else ""
-        )
-        cells.append(("discriminator accuracy", f"{metrics['disc_acc']:.2f}{warning}"))
-    if metrics.get("kl") is not None:
-        cells.append(("KL", f"{metrics['kl']:.4f}"))
-    if metrics.get("loss_imitation") is not None:
-        cells.append(("cloning loss", f"{metrics['loss_imitation']:.5f}"))
-    if metrics.get("heldout_loss") is not None:
-        cells.append(("held out", f"{metrics['heldout_loss']:.5f}"))
-    if metrics.get("warn_line_search"):
-        cells.append(("line search", f"failing: {metrics['line_search_reason']}"))
-    if metrics["env_steps"] and rate is not None:
-        cells.append(("steps/s", f"{rate:,.0f}"))
-    return cells if left is None else [*cells, ("left", duration(left))]
+def _cells(row: dict[str, Any]) -> dict[str, str]:
+    cells = {}
+    for names, form in _FIGURES:
+        key = next((key for key in names if row.get(key) is not None), None)
+        if key is not None:
+            cells[names[key]] = format(row[key], form)
+    if row.get("warn_saturated"):
+        cells["discriminator"] = "saturated: the reward carries little signal"
+    if row.get("warn_line_search"):
+        cells["line search"] = f"failing: {row['line_search_reason']}"
+    return cells
 
 
 def duration(seconds: float) -> str:

@@ -1,25 +1,25 @@
 """run.log: the warnings and remarks of a run, beside its numbers.
 
-Derived, like TensorBoard: a log that cannot be written costs one warning and never a run.
+Derived, like TensorBoard: a log that cannot be written never ends a run.
 """
 
 import logging
-import os
 import time
+from logging.handlers import MemoryHandler
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from spacil.plain_text import shown
 from spacil.runs.lock import TakenOverError
 
 RUN_LOG = "run.log"
-
-_MAX_EARLY_RECORDS = 1_000
+_MAX_LINE = 8_000
 
 _logger = logging.getLogger(__name__)
 
 
-class RunLog(logging.Handler):
+class RunLog(MemoryHandler):
     """Listens to spacil's loggers from the start of the `with` block; writes from `begin` on.
 
     What is said before the run folder is fit to be written to, about demonstrations and settings,
@@ -27,10 +27,7 @@ class RunLog(logging.Handler):
     """
 
     def __init__(self) -> None:
-        super().__init__()
-        self._early: list[str] = []
-        self._descriptor = -1
-        self._has_failed = False
+        super().__init__(capacity=1)  # a record waits only while there is no file
 
     def __enter__(self) -> Self:
         logging.getLogger("spacil").addHandler(self)
@@ -45,56 +42,30 @@ class RunLog(logging.Handler):
         logging.getLogger("spacil").removeHandler(self)
         if error is not None and not isinstance(error, TakenOverError):  # then it is not our log
             self.note(f"ended by {type(error).__name__}: {error}", "ERROR")
+        file = self.target
         self.close()
+        if file is not None:
+            file.close()
 
     def begin(self, folder: Path) -> None:
-        """Append to the folder's log from here on, a link being no log."""
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+        """Append to the folder's log from here on."""
         try:
-            self._descriptor = os.open(folder / RUN_LOG, flags | os.O_NONBLOCK, 0o666)
+            self.setTarget(_LogFile(folder / RUN_LOG, errors="backslashreplace", encoding="utf-8"))
         except OSError as error:
-            self._fail(error)
-            return
-        early, self._early = self._early, []
-        for line in early:
-            self._write(line)
+            _logger.warning("no %s: %s", RUN_LOG, error)
+        else:
+            self.flush()
 
     def note(self, message: str, level: str = "INFO") -> None:
-        """A line of the run's own that is for the log alone."""
-        self._write(_line(level, message))
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._write(_line(record.levelname, record.getMessage()))
-
-    def close(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
-        super().close()
-
-    def _write(self, line: str) -> None:
-        if self._has_failed:
-            return
-        if self._descriptor < 0:
-            self._early = [*self._early, line][-_MAX_EARLY_RECORDS:]
-            return
-        try:
-            os.write(self._descriptor, line.encode("utf-8", "backslashreplace"))
-        except OSError as error:
-            self._fail(error)
-
-    def _fail(self, error: OSError) -> None:
-        self._has_failed = True
-        _logger.warning("no %s: %s", RUN_LOG, error)
+        """Write a line of the run's own that is for the log alone."""
+        self.handle(logging.makeLogRecord({"msg": message, "levelname": level}))
 
 
-def _line(level: str, message: str) -> str:
-    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    return f"{stamp} {level:<7} {_printable(message)}\n"
+class _LogFile(logging.FileHandler):
+    def format(self, record: logging.LogRecord) -> str:
+        """Return one line that is harmless on a terminal: a name in a file may hold anything."""
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
+        return f"{stamp} {record.levelname:<7} {shown(record.getMessage(), _MAX_LINE)}"
 
-
-def _printable(message: str) -> str:
-    """On one line, and harmless on a terminal: a name in a file may hold anything."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in message
-    )
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # of the base class
+        """Go on without the line."""

@@ -5,11 +5,10 @@ with a valid hash may still belong to another run, or be forged: nothing is resh
 in to make it fit, and nothing is changed before all of it fits.
 """
 
-import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import torch
 from torch import Tensor, nn
@@ -24,28 +23,17 @@ MAX_COUNT = 2**53
 """No run counts further; beyond it a float can no longer tell neighbours apart."""
 
 
-@dataclass(frozen=True)
-class _TensorPart:
-    read: Callable[[], Tensors]
-    write: Callable[[Tensors], object]
-    grows: bool
-
-
-@dataclass(frozen=True)
-class _ValuePart:
-    read: Callable[[], Any]
-    parse: Callable[[Any], Any]
-    write: Callable[[Any], object]
-
-
 class State:
     """The parts of one learner, and whether it stands between two iterations."""
 
     def __init__(self) -> None:
         self.cut_short: str | None = None
         """Iteration that has begun and not ended; None between two iterations."""
-        self._tensors: dict[str, _TensorPart] = {}
-        self._values: dict[str, _ValuePart] = {}
+        self._tensors: dict[str, tuple[Callable[[], Tensors], Callable[[Tensors], object]]] = {}
+        self._values: dict[
+            str, tuple[Callable[[], Any], Callable[[Any], Any], Callable[[Any], object]]
+        ] = {}
+        self._growing: list[str] = []
         self._after_restore: list[Callable[[], object]] = []
 
     def register(self, name: str, part: nn.Module | torch.Generator | Tensors) -> None:
@@ -57,7 +45,12 @@ class State:
                 name, lambda: {"": part.get_state()}, lambda saved: part.set_state(saved[""])
             )
         else:
-            self.register_tensors(name, lambda: part, lambda saved: _copy_into(part, saved))
+
+            def copy(saved: Tensors) -> None:
+                for key, tensor in part.items():
+                    tensor.copy_(saved[key])
+
+            self.register_tensors(name, lambda: part, copy)
 
     def register_tensors(
         self,
@@ -68,7 +61,9 @@ class State:
         grows: bool = False,
     ) -> None:
         """Keep tensors that functions read and write; the first dim of some grows with a run."""
-        self._tensors[name] = _TensorPart(read, write, grows)
+        self._tensors[name] = read, write
+        if grows:
+            self._growing.append(f"{name}.")
 
     def register_record(
         self, name: str, owner: object, kind: type, attribute: str = "", *, optional: bool = False
@@ -93,7 +88,7 @@ class State:
         write: Callable[[Any], object],
     ) -> None:
         """Keep a JSON value; `parse` refuses what is none, before anything is changed."""
-        self._values[name] = _ValuePart(read, parse, write)
+        self._values[name] = read, parse, write
 
     def after_restore(self, function: Callable[[], object]) -> None:
         """Call a function whenever all parts have been restored."""
@@ -102,26 +97,24 @@ class State:
     def tensors(self) -> dict[str, Tensor]:
         """Return every tensor by name, as copies on the CPU."""
         named = {}
-        for name, part in self._tensors.items():
-            for key, tensor in part.read().items():
+        for name, (read, _) in self._tensors.items():
+            for key, tensor in read().items():
                 copy = tensor.detach().cpu().contiguous().clone()
                 named[f"{name}.{key}" if key else name] = copy
         return named
 
     def document(self) -> dict[str, Any]:
         """Return every value by name, JSON-able and free of wall-clock time."""
-        return {name: part.read() for name, part in self._values.items()}
+        return {name: read() for name, (read, _, _) in self._values.items()}
 
     def restore(self, tensors: Tensors, document: Mapping[str, Any]) -> None:
         """Continue exactly where `tensors()` and `document()` were taken."""
-        growing = tuple(f"{name}." for name, part in self._tensors.items() if part.grows)
-        require_same_form(tensors, self.tensors(), growing)
-        values = {name: part.parse(document.get(name)) for name, part in self._values.items()}
-        for name, part in self._tensors.items():
-            saved = with_prefix(tensors, f"{name}.")
-            part.write({"": tensors[name]} if name in tensors else saved)
-        for name, value in values.items():
-            self._values[name].write(value)
+        require_same_form(tensors, self.tensors(), tuple(self._growing))
+        values = {name: parse(document.get(name)) for name, (_, parse, _) in self._values.items()}
+        for name, (_, write) in self._tensors.items():
+            write({"": tensors[name]} if name in tensors else with_prefix(tensors, f"{name}."))
+        for name, (_, _, write_value) in self._values.items():
+            write_value(values[name])
         for function in self._after_restore:
             function()
         self.cut_short = None
@@ -172,32 +165,20 @@ def record_from(kind: type[Record], document: Any, name: str) -> Record:
 
 
 def _value_of(hint: Any, value: Any, name: str) -> Any:
-    """Check a JSON value of a field: a count, a float, another record, or one of them or None."""
-    if get_origin(hint) in (dict, tuple):
-        kinds: tuple[Any, ...] = (hint,)
-    else:
-        kinds = get_args(hint) or (hint,)
-    records = [kind for kind in kinds if is_dataclass(kind)]
-    if records and not (value is None and type(None) in kinds):
-        return record_from(cast("type[Any]", records[0]), value, name)
-    containers = {get_origin(kind) for kind in kinds}
-    if dict in containers and isinstance(value, dict):
-        return value
-    if tuple in containers and isinstance(value, list) and {*map(type, value)} <= {str}:
-        return tuple(value)
-    if Path in kinds and isinstance(value, str):
-        return Path(value)
-    if type(value) is int and not isinstance(value, bool):
-        fits = 0 <= value <= MAX_COUNT if int in kinds else float in kinds
-        fits = fits and abs(value) <= MAX_COUNT
-    else:
-        fits = type(value) in kinds and value not in (math.inf, -math.inf)
-    if not fits:
-        expected = " or ".join(getattr(kind, "__name__", str(kind)) for kind in kinds)
-        raise StorageError(f"{name} is {shown(value)}, expected {expected}")
-    return value
-
-
-def _copy_into(part: Tensors, saved: Tensors) -> None:
-    for name, tensor in part.items():
-        tensor.copy_(saved[name])
+    """Check a JSON value of a field: a count, a float, a text, a record, or one of them or None."""
+    kinds = (hint,) if get_origin(hint) in (dict, tuple) else get_args(hint) or (hint,)
+    for kind in kinds:
+        if is_dataclass(kind) and not (value is None and type(None) in kinds):
+            return record_from(kind, value, name)  # type: ignore[arg-type]  # a class, no object
+        if get_origin(kind) is tuple and isinstance(value, list):
+            if {*map(type, value)} <= {str}:
+                return tuple(value)
+        elif kind is Path and isinstance(value, str):
+            return Path(value)
+        elif type(value) is int and kind in (int, float):
+            if -MAX_COUNT * (kind is float) <= value <= MAX_COUNT:
+                return value
+        elif type(value) is (get_origin(kind) or kind):
+            return value
+    expected = " or ".join(getattr(kind, "__name__", str(kind)) for kind in kinds)
+    raise StorageError(f"{name} is {shown(value)}, expected {expected}")

@@ -11,8 +11,8 @@ of a sweep can be read from any machine at any time.
 """
 
 import contextlib
+import fcntl
 import functools
-import os
 import socket
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 from spacil import storage
 from spacil.errors import RunDirError, StorageError
-from spacil.runs.facts import RUN_FILE, FreshEvaluations, RunFacts, read_run
+from spacil.runs.facts import RUN_FILE, read_run
 from spacil.runs.folder import make_folder
 from spacil.runs.lock import owner_of
 from spacil.sweeps.plan import Grid, PlannedRun, document_of, grids_of, planned_runs
@@ -42,10 +42,7 @@ STATES: tuple[State, ...] = (
 )  # fmt: skip
 """`trained`: the last iteration is done, the fresh episodes are not."""
 
-_STATUS_THEN = "status_then"
-"""In the file of a failure: what run.json said when the run failed"""
 _TAIL_BYTES = 32_768
-_LOCK_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -80,16 +77,14 @@ class SweepFolder:
         return self.path / run.name
 
     def log(self, run: PlannedRun) -> Path:
-        return self.path / LOGS / f"{_flat(run)}.log"
+        return self.path / LOGS / f"{run.name.replace('/', '--')}.log"
 
     def failure(self, run: PlannedRun) -> Path:
-        return self.path / FAILURES / f"{_flat(run)}.json"
+        return self.path / FAILURES / f"{run.name.replace('/', '--')}.json"
 
     def record_failure(self, run: PlannedRun, exit_code: int, reason: str) -> None:
         make_folder(self.path / FAILURES)
-        document: dict[str, Any] = {"run": run.name, "exit_code": exit_code, "reason": reason}
-        with contextlib.suppress(StorageError):  # a damaged status is a failure by itself
-            document[_STATUS_THEN] = _status_in(self._facts(run))
+        document = {"run": run.name, "exit_code": exit_code, "reason": reason}
         storage.write_json(self.failure(run), document)
 
     def forget_failure(self, run: PlannedRun) -> None:
@@ -111,15 +106,21 @@ class SweepFolder:
         return {run: finished.get(run) or self.state(run) for run in runs}
 
     def _state(self, run: PlannedRun) -> RunState:
-        run_dir = self.run_dir(run)
+        run_dir, failure = self.run_dir(run), self.failure(run)
         progress = _progress(run_dir / "metrics.jsonl") | {"iterations": _iterations(run)}
-        facts, failure = self._facts(run), self._failure(run)
+        facts = read_run(run_dir) if (run_dir / RUN_FILE).is_file() else None
         is_trained = facts is not None and facts.status == "finished"
-        if facts is not None and is_trained and has_fresh(facts.fresh, self.fresh_episodes):
-            return RunState("finished", **progress)
+        if facts is not None and is_trained:
+            num_fresh = 0 if facts.fresh is None else facts.fresh.num_episodes
+            if num_fresh >= self.fresh_episodes:
+                return RunState("finished", **progress)
         # Whoever went on with the run since then has the last word.
-        if failure and failure.get(_STATUS_THEN) == _status_in(facts):
-            return RunState("failed", reason=str(failure.get("reason")), **progress)
+        if failure.is_file() and (
+            facts is None or failure.stat().st_mtime >= (run_dir / RUN_FILE).stat().st_mtime
+        ):
+            document = storage.read_json(failure)
+            reason = str(document.get("reason")) if isinstance(document, dict) else ""
+            return RunState("failed", reason=reason, **progress)
         if facts is None:
             return RunState("waiting", **progress)
         if is_trained:
@@ -131,39 +132,22 @@ class SweepFolder:
         state = "failed" if facts.status == "failed" else "interrupted"
         return RunState(state, reason=facts.reason, **progress)
 
-    def _failure(self, run: PlannedRun) -> dict[str, Any]:
-        path = self.failure(run)
-        document = storage.read_json(path) if path.is_file() else {}
-        return document if isinstance(document, dict) else {}
-
-    def _facts(self, run: PlannedRun) -> RunFacts | None:
-        run_dir = self.run_dir(run)
-        return read_run(run_dir) if (run_dir / RUN_FILE).is_file() else None
-
-
-def has_fresh(fresh: FreshEvaluations | None, wanted: int) -> bool:
-    """Whether a finished run has the fresh episodes that its sweep ends it with."""
-    return wanted == 0 or (fresh is not None and fresh.num_episodes >= wanted)
-
 
 def open_sweep(path: Path, grids: Sequence[Grid], fresh_episodes: int | None = None) -> SweepFolder:
-    """The sweep in a folder with these grids added to its plan; a new one where there is none."""
+    """Open the sweep in a folder and add grids to its plan; begin one where there is none."""
     if not (path / PLAN).is_file():
         if not grids:
-            raise RunDirError(f"{str(path)!r} holds no sweep ({PLAN} is missing)")
+            return read_sweep(path)  # which refuses
         make_folder(path)
         with storage.os_errors_as(RunDirError, "list", path):
             names = {entry.name for entry in path.iterdir()} - {PLAN_LOCK, DEMONSTRATIONS}
         if any(not storage.is_leftover(name) for name in names):
             raise RunDirError(f"{str(path)!r} is not empty and holds no sweep: choose another -o")
-    with storage.os_errors_as(RunDirError, "lock", path / PLAN_LOCK):
-        lock = os.open(path / PLAN_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    try:
-        deadline = time.monotonic() + _LOCK_SECONDS
-        while not storage.try_lock(lock):
-            if time.monotonic() > deadline:
-                raise RunDirError(f"{str(path / PLAN_LOCK)!r} is held by another process")
-            time.sleep(0.05)
+    with (
+        storage.os_errors_as(RunDirError, "lock", path / PLAN_LOCK),
+        (path / PLAN_LOCK).open("ab") as lock,
+    ):
+        fcntl.flock(lock, fcntl.LOCK_EX)  # others hold it for as long as a plan is written
         sweep = sweep_with(path, grids, fresh_episodes)
         document = {
             "format": FORMAT,
@@ -174,8 +158,6 @@ def open_sweep(path: Path, grids: Sequence[Grid], fresh_episodes: int | None = N
         }
         storage.write_json(path / PLAN, document)
         return sweep
-    finally:
-        os.close(lock)
 
 
 def sweep_with(path: Path, grids: Sequence[Grid], fresh_episodes: int | None = None) -> SweepFolder:
@@ -203,30 +185,6 @@ def read_sweep(path: Path) -> SweepFolder:
     raise StorageError(f"{str(path / PLAN)!r} is no plan that this version of spacil can read")
 
 
-def seconds_left(states: Mapping[PlannedRun, RunState], jobs: int) -> float | None:
-    """Time left when `jobs` runs share the machine; None until some run has shown its pace.
-
-    A run that has not started is taken to be as fast as the others of its algorithm and task, or
-    of its task, or as all.
-    """
-    paces = {r: s.seconds_per_iteration for r, s in states.items() if s.seconds_per_iteration}
-    left = []
-    for run, state in states.items():
-        if state.state in ("finished", "failed"):
-            continue
-        if not paces:
-            return None
-
-        def kinship(other: PlannedRun, run: PlannedRun = run) -> tuple[bool, ...]:
-            is_of_task = other.task == run.task
-            return other == run, is_of_task and other.algorithm == run.algorithm, is_of_task
-
-        nearest = max(map(kinship, paces))
-        alike = [pace for other, pace in paces.items() if kinship(other) == nearest]
-        left.append(sum(alike) / len(alike) * max(state.iterations - state.iteration, 0))
-    return max(sum(left) / max(jobs, 1), max(left, default=0.0))
-
-
 @functools.cache
 def _iterations(run: PlannedRun) -> int:
     return run.config().run.iterations
@@ -234,21 +192,18 @@ def _iterations(run: PlannedRun) -> int:
 
 def _progress(metrics: Path) -> dict[str, Any]:
     """From the last lines of metrics.jsonl only: a long run's file has megabytes."""
-    try:
-        with metrics.open("rb") as file:
-            file.seek(max(0, metrics.stat().st_size - _TAIL_BYTES))
-            text = file.read()
-    except FileNotFoundError:
+    if not metrics.exists():
         return {}
-    except OSError as error:
-        raise StorageError(f"cannot read {str(metrics)!r}: {error}") from None
+    with storage.os_errors_as(StorageError, "read", metrics), metrics.open("rb") as file:
+        file.seek(max(0, metrics.stat().st_size - _TAIL_BYTES))
+        text = file.read()
     rows = []
     for line in text.split(b"\n"):
-        try:
-            rows.append(storage.parse_json(bytearray(line), str(metrics)))
-        except StorageError:  # the first line of the tail is cut, the last may be in writing
-            continue
-    rows = [row for row in rows if isinstance(row, dict) and "iteration" in row]
+        # The first line of the tail is cut, the last may be in writing.
+        with contextlib.suppress(StorageError):
+            row = storage.parse_json(line, metrics)
+            if isinstance(row, dict) and "iteration" in row:
+                rows.append(row)
     if not rows:
         return {}
     seconds = [sum(v for k, v in row.items() if k.startswith("seconds_")) for row in rows]
@@ -260,10 +215,6 @@ def _progress(metrics: Path) -> dict[str, Any]:
     }
 
 
-def _status_in(facts: RunFacts | None) -> list[str]:
-    return [] if facts is None else [facts.status, facts.reason, facts.updated]
-
-
 def _owner(run_dir: Path) -> tuple[str, str, bool]:
     """Say who runs it, where, and whether it is alive as far as can be seen from here."""
     words = owner_of(run_dir).partition(",")[0]
@@ -273,7 +224,3 @@ def _owner(run_dir: Path) -> tuple[str, str, bool]:
     newest = max(path.stat().st_mtime for path in run_dir.iterdir())
     stamp = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(newest))
     return f"{words}, last heard of at {stamp}", host, True
-
-
-def _flat(run: PlannedRun) -> str:
-    return run.name.replace("/", "--")

@@ -10,22 +10,19 @@ import contextlib
 import logging
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
-import uuid
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from spacil import storage
 from spacil.errors import ConfigError, RetryableError
 from spacil.runs.lock import seize
 from spacil.sweeps.engine import Ending, JobOptions, job_words, spawn, wait_for
-from spacil.sweeps.folder import SweepFolder
+from spacil.sweeps.folder import PLAN, SweepFolder
 from spacil.sweeps.plan import PlannedRun
 from spacil.version import __version__
 
@@ -133,8 +130,7 @@ class RayEngine:
         # Soft: where that node is gone by now, Ray takes another.
         taken = Counter(node for _, node in self._tasks.values())
         node = max(self._slots, key=lambda node: self._slots[node] - taken[node])
-        strategies = self._ray.util.scheduling_strategies
-        place = strategies.NodeAffinitySchedulingStrategy(node, soft=True)
+        place = self._place(node, soft=True)
         task = self._ray.remote(_run_process).options(**self._asks, scheduling_strategy=place)
         words = job_words(self.sweep, run, self.options)
         log, threads = str(self.sweep.log(run)), self.options.threads_per_job
@@ -171,35 +167,30 @@ class RayEngine:
 
     def require_fit_nodes(self) -> None:
         """Refuse a cluster with a node of another version, or one that does not see the folder."""
-        nonce = self.sweep.path / f".nonce-{uuid.uuid4().hex}"
-        strategies = self._ray.util.scheduling_strategies
-        probe = self._ray.remote(_look)
-        storage.replace_file(nonce, nonce.name.encode())
+        probe = self._ray.remote(_look).options(num_cpus=0, max_retries=0)
+        nodes = [node for node in self._living_nodes() if self._slots_of(node)]
+        if not nodes:
+            asked = f"{self._asks['num_cpus']} CPU and {self._asks['num_gpus']} GPU"
+            raise ConfigError(f"no node of the Ray cluster can take a run, which needs {asked}")
+        plan = str(self.sweep.path / PLAN)
+        looks = [
+            probe.options(scheduling_strategy=self._place(node["NodeID"], soft=False)).remote(plan)
+            for node in nodes
+        ]
         try:
-            looks = {}
-            for node in self._living_nodes():
-                if self._slots_of(node):
-                    place = strategies.NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-                    ask = probe.options(num_cpus=0, max_retries=0, scheduling_strategy=place)
-                    looks[ask.remote(str(nonce))] = node
-            answered, _ = self._ray.wait(
-                list(looks), num_returns=len(looks), timeout=_FIRST_ANSWER_SECONDS
-            )
-            for look in answered:
-                host = looks[look]["NodeManagerHostname"]
-                with contextlib.suppress(self._ray.exceptions.RayError):  # gone meanwhile
-                    version, sees_folder = self._ray.get(look)
-                    if version != __version__:
-                        raise ConfigError(f"{host} has spacil {version}, expected {__version__}")
-                    if not sees_folder:
-                        raise ConfigError(
-                            f"{host} does not see {self.sweep.path}: share it under one name"
-                        )
-            if not answered:
-                asked = f"{self._asks['num_cpus']} CPU and {self._asks['num_gpus']} GPU"
-                raise ConfigError(f"no node of the Ray cluster can take a run, which needs {asked}")
-        finally:
-            nonce.unlink(missing_ok=True)
+            answers = self._ray.get(looks, timeout=_FIRST_ANSWER_SECONDS)
+        except self._ray.exceptions.RayError as error:
+            raise RetryableError(f"a node of the Ray cluster does not answer: {error}") from error
+        for node, (version, sees_plan) in zip(nodes, answers, strict=True):
+            host = node["NodeManagerHostname"]
+            if version != __version__:
+                raise ConfigError(f"{host} has spacil {version}, expected {__version__}")
+            if not sees_plan:
+                raise ConfigError(f"{host} does not see {plan}: share the folder under one name")
+
+    def _place(self, node: str, *, soft: bool) -> Any:
+        strategies = self._ray.util.scheduling_strategies
+        return strategies.NodeAffinitySchedulingStrategy(node, soft=soft)
 
     def _living_nodes(self) -> list[Any]:
         try:
@@ -229,12 +220,8 @@ def _run_process(words: list[str], log: str, num_threads: int, folder: str) -> i
     if Path(folder).is_dir():  # an env of the user's own may lie there
         os.chdir(folder)
     process = spawn([sys.executable, "-m", *words], Path(log), num_threads)
-    return _wait_or_stop(process)
-
-
-def _wait_or_stop(process: "subprocess.Popen[bytes]") -> int:
-    """Wait for its exit code; a task that is cancelled lets it save first."""
-    # Not `process.wait()`: a cancelled task is interrupted between two calls, never within one.
+    # A task that is cancelled is interrupted between two calls, never within `process.wait()`; it
+    # lets the run save first.
     try:
         while process.poll() is None:
             time.sleep(0.2)
@@ -243,5 +230,5 @@ def _wait_or_stop(process: "subprocess.Popen[bytes]") -> int:
     return wait_for(process)
 
 
-def _look(nonce: str) -> tuple[str, bool]:
-    return __version__, Path(nonce).is_file()
+def _look(plan: str) -> tuple[str, bool]:
+    return __version__, Path(plan).is_file()

@@ -50,14 +50,14 @@ DEMONSTRATION_FLAGS: Mapping[str, Any] = {
 }
 """Flags of `spacil train` that choose demonstrations; they are no settings of the config."""
 
-DECIDED_BY_THE_SWEEP = ("seed", "task", "device", "torch_threads", "simulation_threads")
-_FLAG_FOR = {
+_DECIDED_BY_THE_SWEEP = {
     "seed": "--seeds",
     "task": "--tasks",
     "device": "--device",
     "torch_threads": "--threads-per-job",
     "simulation_threads": "--threads-per-job",
 }
+"""Flag of `spacil train` -> the sweep's own"""
 
 
 @dataclass(frozen=True)
@@ -221,10 +221,10 @@ def document_of(grids: Iterable[Grid]) -> dict[str, Any]:
     return {
         "grids": [
             {
-                "algorithms": list(grid.algorithms),
-                "tasks": list(grid.tasks),
-                "seeds": list(grid.seeds),
-                "set": {name: [_plain(value) for value in values] for name, values in grid.values},
+                "algorithms": grid.algorithms,
+                "tasks": grid.tasks,
+                "seeds": grid.seeds,
+                "set": dict(grid.values),
             }
             for grid in grids
         ]
@@ -254,8 +254,7 @@ def _grid(document: object, source: str) -> Grid:
         raise ConfigError(f"{source}: set is {settings!r}, expected settings with their values")
     values = []
     for name, given in settings.items():
-        listed = given if isinstance(given, list) else [given]
-        name = name.replace("-", "_")
+        name, listed = name.replace("-", "_"), given if isinstance(given, list | tuple) else [given]
         values.append((name, tuple(_value(name, part) for part in listed)))
     return Grid(
         tuple(_words(document.get("algorithms"), "algorithms", source)),
@@ -266,52 +265,35 @@ def _grid(document: object, source: str) -> Grid:
 
 
 def _words(given: object, name: str, source: str) -> list[str]:
-    listed = given if isinstance(given, list) else [given]
+    listed = given if isinstance(given, list | tuple) else [given]
     if not listed or not all(isinstance(part, str | int) for part in listed):
         raise ConfigError(f"{source}: {name} is {given!r}, expected one or a list")
     return [str(part) for part in listed]
 
 
 def _value(name: str, given: object) -> Value:
-    """A value of the setting's own type, from text or from a document."""
-    hint = _type_of(name)
-    if get_origin(hint) is tuple:
-        parts = given if isinstance(given, list) else str(given).split()
-        return tuple(_scalar(name, get_args(hint)[0], part) for part in parts)
-    return _scalar(name, hint, given)
+    """Return a value of the setting's own type, from text or from a document."""
+    if name in _DECIDED_BY_THE_SWEEP:
+        raise ConfigError(f"--set {name}: a sweep takes {_DECIDED_BY_THE_SWEEP[name]}")
+    hints = {**all_settings(), **DEMONSTRATION_FLAGS, SHORT_FORM: float, PRESET: str}
+    if name not in hints:
+        close = difflib.get_close_matches(name, hints, n=3)
+        hint = f": did you mean {', '.join(close)}?" if close else ""
+        raise ConfigError(f"--set {name}: there is no such setting{hint}")
+    if get_origin(hints[name]) is tuple:
+        parts = given if isinstance(given, list | tuple) else str(given).split()
+        return tuple(_scalar(name, get_args(hints[name])[0], part) for part in parts)
+    return _scalar(name, hints[name], given)
 
 
 def _scalar(name: str, hint: Any, given: object) -> str | int | float:
     text = str(given)
-    if text == SEED and hint is int:
+    if hint not in (bool, int, float) or (text == SEED and hint is int):
         return text
     try:
-        if hint is bool:
-            return {"true": True, "false": False}[text.lower()]
-        if hint in (int, float):
-            return int(text) if hint is int else float(text)
+        value: int | float
+        value = {"true": True, "false": False}[text.lower()] if hint is bool else hint(text)
     except (KeyError, ValueError):
         expected = "true or false" if hint is bool else "a number"
         raise ConfigError(f"--set {name}={text}: expected {expected}") from None
-    return text
-
-
-def _plain(value: Value) -> object:
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _type_of(name: str) -> Any:
-    if name in DECIDED_BY_THE_SWEEP:
-        raise ConfigError(f"--set {name}: a sweep takes {_FLAG_FOR[name]}")
-    if name in DEMONSTRATION_FLAGS:
-        return DEMONSTRATION_FLAGS[name]
-    if name == PRESET:
-        return str
-    if name == SHORT_FORM:
-        return float
-    if name not in all_settings():
-        known = {*all_settings(), *DEMONSTRATION_FLAGS, SHORT_FORM, PRESET}
-        close = difflib.get_close_matches(name, known, n=3)
-        hint = f": did you mean {', '.join(close)}?" if close else ""
-        raise ConfigError(f"--set {name}: there is no such setting{hint}")
-    return all_settings()[name]
+    return value

@@ -7,7 +7,6 @@ business (`engine.py`, `on_ray.py`). A process that an engine started ends with 
 and stops when its parent is gone, even when that was killed.
 """
 
-import contextlib
 import signal
 import time
 from collections import deque
@@ -38,14 +37,6 @@ _STOPPED_CODES = frozenset(EXIT_CODES.values()) - {*_TRY_AGAIN_CODES}
 
 
 @dataclass(frozen=True)
-class Event:
-    """Something worth a line."""
-
-    run: PlannedRun
-    words: str
-
-
-@dataclass(frozen=True)
 class SweepOutcome:
     """How the runs that were asked for ended."""
 
@@ -60,7 +51,8 @@ class SweepOutcome:
         return 0 if all(s.state == "finished" for s in self.states.values()) else SWEEP_PARTIAL
 
 
-OnEvent = Callable[[Event], None]
+OnEvent = Callable[[PlannedRun, str], None]
+"""Called with a run and what is worth a line"""
 OnTick = Callable[[Sequence[PlannedRun]], None]
 """Called several times a second with the runs that are being computed here"""
 
@@ -122,10 +114,10 @@ class _Runner:
             if not self.engine.takes_over(run):
                 self._wait_for(run)
                 return
-            self.on_event(Event(run, "its process was lost; taking the run over"))
+            self.on_event(run, "its process was lost; taking the run over")
         self.attempts[run] = self.attempts.get(run, 0) + 1
         self.sweep.forget_failure(run)
-        self.on_event(Event(run, "resumed" if run_dir.exists() else "started"))
+        self.on_event(run, "resumed" if run_dir.exists() else "started")
         try:
             self.engine.start(run)
         except RunDirError as error:  # somebody was faster, or the log cannot be opened
@@ -134,7 +126,7 @@ class _Runner:
     def _wait_for(self, run: PlannedRun) -> None:
         if run not in self.attempts:
             self.attempts[run] = 0
-            self.on_event(Event(run, "runs in another process; waiting for it"))
+            self.on_event(run, "runs in another process; waiting for it")
         self.elsewhere[run] = time.monotonic() + _ASK_AGAIN_SECONDS
 
     def _take_in(self, run: PlannedRun, ending: Ending) -> None:
@@ -142,40 +134,38 @@ class _Runner:
         is_worth_another = code is None or code < 0 or code in _TRY_AGAIN_CODES
         if self.sweep.state(run).state == "finished":
             self.sweep.forget_failure(run)
-            self.on_event(Event(run, "finished"))
+            self.on_event(run, "finished")
         elif is_held(self.sweep.run_dir(run)):
-            self.on_event(Event(run, f"{_said(ending)}; a process still holds it, waiting"))
+            self.on_event(run, f"{_said(ending)}; a process still holds it, waiting")
             self._wait_for(run)
         elif is_worth_another and self.attempts[run] < self.engine.most_attempts:
-            self.on_event(Event(run, f"{_said(ending)}; trying again"))
+            self.on_event(run, f"{_said(ending)}; trying again")
             self.queue.appendleft(run)
         elif code in _STOPPED_CODES:
-            self.on_event(Event(run, f"interrupted: {_said(ending)}; the same command goes on"))
+            self.on_event(run, f"interrupted: {_said(ending)}; the same command goes on")
         else:
             reason = _reason(ending, self.sweep.log(run))
             self.sweep.record_failure(run, -1 if code is None else code, reason)
-            self.on_event(Event(run, f"failed: {reason}"))
+            self.on_event(run, f"failed: {reason}")
 
 
 def _said(ending: Ending) -> str:
     if ending.code is None:
         return ending.words
-    told = f"exit code {ending.code}"
+    how = f"exit code {ending.code}"
     if ending.code < 0:
-        told = f"killed by {signal.Signals(-ending.code).name}"
-    return f"{told}: {ending.words}" if ending.words else told
+        how = f"killed by {signal.Signals(-ending.code).name}"
+    return f"{how}: {ending.words}" if ending.words else how
 
 
 def _reason(ending: Ending, log: Path) -> str:
-    """The run's own last words, or how it ended where it left none."""
-    if ending.words or ending.code is None or ending.code < 0:
-        return _said(ending)
-    lines = []
-    with contextlib.suppress(OSError):
+    """Return the run's own last words, or how it ended where it left none."""
+    words = ""
+    if not ending.words and ending.code is not None and ending.code > 0 and log.is_file():
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-50:]
-    said = [line for line in lines if line.startswith("spacil: ")] or [*filter(str.strip, lines)]
-    words = said[-1].removeprefix("spacil: ") if said and ending.code else ""
-    return f"{_said(ending)}: {words}" if words else _said(ending)
+        said = [line for line in lines if line.startswith("spacil: ")] or lines
+        words = f": {said[-1].removeprefix('spacil: ')}" if said else ""
+    return f"{_said(ending)}{words}"
 
 
 def refuse_missing_inputs(runs: Sequence[PlannedRun], sweep_dir: Path) -> None:
@@ -188,10 +178,8 @@ def refuse_missing_inputs(runs: Sequence[PlannedRun], sweep_dir: Path) -> None:
     seen = set()
     for run in runs:
         words = tuple(words_of(dict(run.choices).get("demos", ())))
-        if not ALGORITHMS[run.algorithm].needs_demonstrations or (run.task, words) in seen:
-            continue
-        seen.add((run.task, words))
-        files = [(word, word.replace(SWEEP_FOLDER, str(sweep_dir))) for word in words]
-        sources = [file for word, file in files if word == file or Path(file).exists()]
-        if sources or not words:
-            found_demonstrations(run.config(), run.task, sources)
+        if ALGORITHMS[run.algorithm].needs_demonstrations and (run.task, words) not in seen:
+            seen.add((run.task, words))
+            sources = [word for word in words if SWEEP_FOLDER not in word]
+            if sources or not words:
+                found_demonstrations(run.config(), run.task, sources)
