@@ -97,8 +97,10 @@ def test_an_error_at_the_start_of_an_episode_reaches_the_caller_too(hopper, monk
     def fail(*_):
         raise SimulationError(1, "stack overflow")
 
-    monkeypatch.setattr(hopper._starts, "forward", fail)
-    with pytest.raises(EnvError, match="env 1 failed in MuJoCo before episode 9: stack overflow"):
+    monkeypatch.setattr(hopper._batch, "forward", fail)
+    with pytest.raises(
+        EnvError, match="env 1 failed in MuJoCo: stack overflow at step 0 of episode 9"
+    ):
         hopper.reset(first_episode=9)
 
 

@@ -75,22 +75,24 @@ def reacher_start(
 # Observations.
 
 
-def planar_states(physics: Physics, *, velocity_limit: float | None = None) -> FloatArray:
-    """Everything but the distance travelled."""
+def visible_states(
+    physics: Physics,
+    *,
+    num_hidden: int = 1,
+    velocity_limit: float | None = None,
+    first_force: int | None = None,
+) -> FloatArray:
+    """Everything but the distance travelled, and contact forces where a first one is named.
+
+    v4 shows the forces on all bodies; v5 leaves out the world's, which come first.
+    """
     qvel = physics.qvel
     if velocity_limit is not None:
         qvel = np.minimum(np.maximum(qvel, -velocity_limit), velocity_limit)
-    return np.concatenate((physics.qpos[:, 1:], qvel), axis=1)
-
-
-def ant_states(physics: Physics) -> FloatArray:
-    return np.concatenate((physics.qpos[:, 2:], physics.qvel), axis=1)
-
-
-def ant_contact_states(physics: Physics, *, first_force: int) -> FloatArray:
-    """v4 shows the forces on all bodies; v5 leaves out the world's, which come first."""
-    forces = _clipped_forces(physics)[:, first_force:]
-    return np.concatenate((physics.qpos[:, 2:], physics.qvel, forces), axis=1)
+    parts = [physics.qpos[:, num_hidden:], qvel]
+    if first_force is not None:
+        parts.append(_clipped_forces(physics)[:, first_force:])
+    return np.concatenate(parts, axis=1)
 
 
 def reacher_states(physics: Physics, *, num_offsets: int) -> FloatArray:

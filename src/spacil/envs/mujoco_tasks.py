@@ -26,22 +26,22 @@ DrawStart = Callable[[np.random.Generator, FloatArray, FloatArray], tuple[FloatA
 """generator, the model's qpos [Q] and qvel [V] -> those of a new episode"""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MujocoTask:
     """One task of Gymnasium with fixed settings: plain sizes, and the functions that define it."""
 
-    name: str
-    """Our name, the one a user types."""
     gymnasium_id: str
+    variant: str = ""
+    """What our name, the one a user types, has beyond the id."""
     model_file: str
-    frame_skip: int
-    horizon: int
+    frame_skip: int = 5
+    horizon: int = 1_000
     num_states: int
     num_actions: int
-    observe: Observe
-    landmark: Landmark
+    observe: Observe = rules.visible_states
+    landmark: Landmark = rules.travelled
     reward: Reward
-    is_healthy: IsHealthy
+    is_healthy: IsHealthy = rules.always_healthy
     draw_start: DrawStart
     derived_fields: tuple[str, ...] = ()
     """The fields of `Physics` beyond qpos and qvel that the functions read."""
@@ -56,113 +56,29 @@ class MujocoTask:
     attack_radius: float | None = None
     """Usual L-infinity radius of an attack on the state, in standard deviations (SA-PPO's)."""
 
-
-_ALIVE_BONUS: Mapping[int, Literal["always", "while healthy"]] = {4: "always", 5: "while healthy"}
-"""v4 pays the bonus on the step that falls, too"""
-
-
-def _reacher(version: Literal[4, 5]) -> MujocoTask:
-    return MujocoTask(
-        name=f"Reacher-v{version}",
-        gymnasium_id=f"Reacher-v{version}",
-        model_file="reacher.xml",
-        frame_skip=2,
-        horizon=50,
-        num_states=11 if version == 4 else 10,
-        num_actions=2,
-        observe=partial(rules.reacher_states, num_offsets=3 if version == 4 else 2),
-        landmark=rules.offset_to_target,
-        reward=partial(rules.reaching_reward, distance_from="before" if version == 4 else "after"),
-        is_healthy=rules.always_healthy,
-        draw_start=rules.reacher_start,
-        derived_fields=(XPOS,),
-        joint_velocities=(6, 7),
-        is_movement=True,
-        is_seen_from_above=True,
-    )
-
-
-def _runner(name: str, version: Literal[4, 5], model_file: str, **how: Any) -> MujocoTask:
-    """Hopper, Walker2d or HalfCheetah: one that is paid for its speed along the ground."""
-    known: dict[str, Any] = {
-        "name": f"{name}-v{version}",
-        "gymnasium_id": f"{name}-v{version}",
-        "model_file": model_file,
-        "frame_skip": 4,
-        "horizon": 1_000,
-        "observe": partial(rules.planar_states, velocity_limit=10.0),
-        "landmark": rules.travelled,
-        "reward": partial(
-            rules.running_reward, alive_bonus=_ALIVE_BONUS[version], control_weight=1e-3
-        ),
-        "draw_start": partial(rules.uniform_start, scale=5e-3),
-    }
-    return MujocoTask(**known | how)
-
-
-def _hopper(version: Literal[4, 5]) -> MujocoTask:
-    return _runner(
-        "Hopper",
-        version,
-        "hopper.xml",
-        num_states=11,
-        num_actions=3,
-        is_healthy=rules.hopper_is_healthy,
-        joint_velocities=(8, 9, 10),
-        attack_radius=0.075,
-    )
-
-
-def _walker2d(version: Literal[4, 5]) -> MujocoTask:
-    return _runner(
-        "Walker2d",
-        version,
-        "walker2d.xml" if version == 4 else "walker2d_v5.xml",
-        num_states=17,
-        num_actions=6,
-        is_healthy=rules.walker_is_healthy,
-        joint_velocities=(11, 12, 13, 14, 15, 16),
-        attack_radius=0.05,
-    )
-
-
-def _half_cheetah(version: Literal[4, 5]) -> MujocoTask:
-    return _runner(
-        "HalfCheetah",
-        version,
-        "half_cheetah.xml",
-        frame_skip=5,
-        num_states=17,
-        num_actions=6,
-        observe=rules.planar_states,
-        reward=partial(rules.running_reward, alive_bonus="never", control_weight=0.1),
-        is_healthy=rules.always_healthy,
-        draw_start=partial(rules.uniform_normal_start, scale=0.1),
-        joint_velocities=(11, 12, 13, 14, 15, 16),
-        attack_radius=0.15,
-    )
+    @property
+    def name(self) -> str:
+        return self.gymnasium_id + self.variant
 
 
 def _ant(version: Literal[4, 5], *, sees_contacts: bool) -> MujocoTask:
     """v4 sees contact forces, and pays for them, when it is asked to; v5 always does."""
     is_plain_v4 = version == 4 and not sees_contacts
     first_force = 0 if version == 4 else 6
-    num_forces = 14 * 6 - first_force if sees_contacts else 0
-    contact_states = partial(rules.ant_contact_states, first_force=first_force)
     return MujocoTask(
-        name="Ant-v4-no-contact" if is_plain_v4 else f"Ant-v{version}",
         gymnasium_id=f"Ant-v{version}",
+        variant="-no-contact" if is_plain_v4 else "",
         model_file="ant.xml",
-        frame_skip=5,
-        horizon=1_000,
-        num_states=27 + num_forces,
+        num_states=27 + (14 * 6 - first_force if sees_contacts else 0),
         num_actions=8,
-        observe=contact_states if sees_contacts else rules.ant_states,
+        observe=partial(
+            rules.visible_states, num_hidden=2, first_force=first_force if sees_contacts else None
+        ),
         landmark=rules.torso_x,
         reward=partial(
             rules.running_reward,
             position=rules.torso_x,
-            alive_bonus=_ALIVE_BONUS[version],
+            alive_bonus="always" if version == 4 else "while healthy",
             control_weight=0.5,
             contact_weight=5e-4 if sees_contacts else 0.0,
         ),
@@ -176,27 +92,80 @@ def _ant(version: Literal[4, 5], *, sees_contacts: bool) -> MujocoTask:
     )
 
 
-MUJOCO_TASKS: tuple[MujocoTask, ...] = (
-    _reacher(4),
-    _hopper(4),
-    _walker2d(4),
-    _half_cheetah(4),
-    _ant(4, sees_contacts=True),
+def _in_both_versions(version: Literal[4, 5]) -> tuple[MujocoTask, ...]:
+    is_v4 = version == 4
+    runner = partial(  # paid for its speed along the ground; v4 pays on the step that falls, too
+        MujocoTask,
+        frame_skip=4,
+        observe=partial(rules.visible_states, velocity_limit=10.0),
+        reward=partial(
+            rules.running_reward,
+            alive_bonus="always" if is_v4 else "while healthy",
+            control_weight=1e-3,
+        ),
+        draw_start=partial(rules.uniform_start, scale=5e-3),
+    )
+    return (
+        MujocoTask(
+            gymnasium_id=f"Reacher-v{version}",
+            model_file="reacher.xml",
+            frame_skip=2,
+            horizon=50,
+            num_states=11 if is_v4 else 10,
+            num_actions=2,
+            observe=partial(rules.reacher_states, num_offsets=3 if is_v4 else 2),
+            landmark=rules.offset_to_target,
+            reward=partial(rules.reaching_reward, distance_from="before" if is_v4 else "after"),
+            draw_start=rules.reacher_start,
+            derived_fields=(XPOS,),
+            joint_velocities=(6, 7),
+            is_movement=True,
+            is_seen_from_above=True,
+        ),
+        runner(
+            gymnasium_id=f"Hopper-v{version}",
+            model_file="hopper.xml",
+            num_states=11,
+            num_actions=3,
+            is_healthy=rules.hopper_is_healthy,
+            joint_velocities=(8, 9, 10),
+            attack_radius=0.075,
+        ),
+        runner(
+            gymnasium_id=f"Walker2d-v{version}",
+            model_file="walker2d.xml" if is_v4 else "walker2d_v5.xml",
+            num_states=17,
+            num_actions=6,
+            is_healthy=rules.walker_is_healthy,
+            joint_velocities=(11, 12, 13, 14, 15, 16),
+            attack_radius=0.05,
+        ),
+        MujocoTask(
+            gymnasium_id=f"HalfCheetah-v{version}",
+            model_file="half_cheetah.xml",
+            num_states=17,
+            num_actions=6,
+            reward=partial(rules.running_reward, alive_bonus="never", control_weight=0.1),
+            draw_start=partial(rules.uniform_normal_start, scale=0.1),
+            joint_velocities=(11, 12, 13, 14, 15, 16),
+            attack_radius=0.15,
+        ),
+        _ant(version, sees_contacts=True),
+    )
+
+
+MUJOCO_TASKS = (
+    *_in_both_versions(4),
     _ant(4, sees_contacts=False),
-    _reacher(5),
-    _hopper(5),
-    _walker2d(5),
-    _half_cheetah(5),
-    _ant(5, sees_contacts=True),
-    _runner(
-        "Swimmer",
-        4,
-        "swimmer.xml",
+    *_in_both_versions(5),
+    MujocoTask(
+        gymnasium_id="Swimmer-v4",
+        model_file="swimmer.xml",
+        frame_skip=4,
         num_states=8,
         num_actions=2,
-        observe=rules.ant_states,  # all but the two coordinates of its place
+        observe=partial(rules.visible_states, num_hidden=2),
         reward=partial(rules.running_reward, alive_bonus="never", control_weight=1e-4),
-        is_healthy=rules.always_healthy,
         draw_start=partial(rules.uniform_start, scale=0.1),
         joint_velocities=(6, 7),
     ),

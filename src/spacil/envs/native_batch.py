@@ -9,6 +9,7 @@ Knows nothing of tasks, rewards or episodes.
 import ctypes
 import functools
 import logging
+import math
 import os
 import weakref
 from collections.abc import Sequence
@@ -103,21 +104,6 @@ def _delete(address: int, process: int) -> None:
         _library().mjb_deleteBatch(address)
 
 
-class _Memory:
-    """A block of native memory as numpy sees it."""
-
-    def __init__(
-        self, owner: _Handle, address: int, shape: tuple[int, ...], dtype: DTypeLike
-    ) -> None:
-        self.owner = owner
-        self.__array_interface__ = {
-            "data": (address, False),
-            "shape": shape,
-            "typestr": np.dtype(dtype).str,
-            "version": 3,
-        }
-
-
 class NativeBatch:
     """`num_sims` simulations of a copy of `model`.
 
@@ -147,21 +133,21 @@ class NativeBatch:
         )
         if not address:
             raise ConfigError(f"MuJoCo cannot make {num_sims} simulations: {message.value!r}")
-        self._handle = _Handle(address)
-        self._num_sims = num_sims
+        self._library, self._handle, self._num_sims = library, _Handle(address), num_sims
         self._has_contact_forces = has_contact_forces
-        self._step, self._forward = library.mjb_step, library.mjb_forward
-        self._reset, self._apply = library.mjb_reset, library.mjb_apply
         self._rne_post_constraint = ctypes.cast(library.mj_rnePostConstraint, _POINTER)
-
         size = library.mjb_nstate(address)
         self.state: FloatArray = self._array(library.mjb_state(address), size)
         """[N, mjSTATE_INTEGRATION], everything the next step depends on"""
         self.qpos = self._component(mujoco.mjtState.mjSTATE_QPOS)
         self.qvel = self._component(mujoco.mjtState.mjSTATE_QVEL)
         self.ctrl = self._component(mujoco.mjtState.mjSTATE_CTRL)
-        self.derived = {name: self._derived_field(name) for name in derived_fields}
+        self.derived: dict[str, FloatArray] = {}
         """Each [N, size of the MjData field]"""
+        num_numbers = ctypes.c_int()
+        for name in derived_fields:
+            start = library.mjb_output(address, name.encode(), ctypes.byref(num_numbers), None)
+            self.derived[name] = self._array(start, num_numbers.value)
         # Per simulation and kind of warning: (information, number of times).
         shape = (int(mujoco.mjtWarning.mjNWARNING), 2)
         self._warnings = self._array(library.mjb_warning(address), *shape, dtype=np.int32)
@@ -169,28 +155,24 @@ class NativeBatch:
 
     def step(self, num_substeps: int, ids: IdArray | None = None) -> None:
         """`num_substeps` calls of mj_step; derived fields lag one substep, as they do there."""
-        self._check(self._step(self._handle.address, *_selection(ids), num_substeps, 0))
+        self._call(self._library.mjb_step, ids, num_substeps, 0)
 
     def compute_contact_forces(self, ids: IdArray | None = None) -> None:
         """mj_rnePostConstraint after a step: cfrc_ext from the contacts of its last substep."""
         assert self._has_contact_forces, "another simulation's contacts would be used"
-        address, selection = self._handle.address, _selection(ids)
         # mjb_apply passes (model, data, index, argument); the C calling conventions let a function
         # of (model, data) ignore the rest.
-        failures = self._apply(address, *selection, self._rne_post_constraint, None, 0)
+        self._call(self._library.mjb_apply, ids, self._rne_post_constraint, None, 0)
         # It does not copy derived fields out; computing no stage at all does.
-        failures += self._forward(address, *selection, int(mujoco.mjtStage.mjSTAGE_NONE))
-        self._check(failures)
+        self._call(self._library.mjb_forward, ids, int(mujoco.mjtStage.mjSTAGE_NONE))
 
     def forward(self, ids: IdArray | None = None) -> None:
         """mj_forward"""
-        stage = int(mujoco.mjtStage.mjSTAGE_ACC)
-        self._check(self._forward(self._handle.address, *_selection(ids), stage))
+        self._call(self._library.mjb_forward, ids, int(mujoco.mjtStage.mjSTAGE_ACC))
 
     def reset(self, ids: IdArray | None = None) -> None:
         """mj_resetData: the model's initial state, warnings and derived fields cleared."""
-        stage = int(mujoco.mjtStage.mjSTAGE_NONE)
-        self._check(self._reset(self._handle.address, *_selection(ids), None, stage))
+        self._call(self._library.mjb_reset, ids, None, int(mujoco.mjtStage.mjSTAGE_NONE))
 
     def first_warning(self) -> tuple[int, str] | None:
         """A simulation that raised a warning since its last reset, and the warning's name."""
@@ -199,33 +181,26 @@ class NativeBatch:
         index, kind = np.argwhere(self._warnings[:, :, 1])[0]
         return int(index), mujoco.mjtWarning(int(kind)).name
 
-    def _check(self, num_failures: int) -> None:
-        if num_failures:
+    def _call(self, function: Any, ids: IdArray | None, *arguments: Any) -> None:
+        """Run a function of the library on some simulations; a null pointer means all of them."""
+        pointer = None if ids is None else ids.astype(np.int32).ctypes.data_as(_POINTER)
+        count = 0 if ids is None else len(ids)
+        if function(self._handle.address, pointer, count, *arguments):
             index = int(np.flatnonzero(self._status)[0])
-            message = _library().mjb_error(self._handle.address, index)
+            message = self._library.mjb_error(self._handle.address, index)
             raise SimulationError(index, message.decode(errors="replace"))
 
     def _component(self, component: mujoco.mjtState) -> FloatArray:
-        size = ctypes.c_int()
-        handle = self._handle.address
-        start = _library().mjb_stateComponent(handle, int(component), ctypes.byref(size))
-        column = (start - _library().mjb_state(handle)) // self.state.itemsize
+        size, handle = ctypes.c_int(), self._handle.address
+        start = self._library.mjb_stateComponent(handle, int(component), ctypes.byref(size))
+        column = (start - self._library.mjb_state(handle)) // self.state.itemsize
         return self.state[:, column : column + size.value]
-
-    def _derived_field(self, name: str) -> FloatArray:
-        size = ctypes.c_int()
-        start = _library().mjb_output(self._handle.address, name.encode(), ctypes.byref(size), None)
-        return self._array(start, size.value)
 
     def _array(
         self, address: int, *shape: int, dtype: DTypeLike = mujoco.MJTNUM_DTYPE
     ) -> NDArray[Any]:
         """A live view of native memory, [N, ...]."""
-        return np.asarray(_Memory(self._handle, address, (self._num_sims, *shape), dtype))
-
-
-def _selection(ids: IdArray | None) -> tuple[Any, int]:
-    """The C arguments (ids, count); a null pointer means every simulation."""
-    if ids is None:
-        return None, 0
-    return ids.astype(np.int32).ctypes.data_as(_POINTER), len(ids)
+        num_bytes = self._num_sims * math.prod(shape) * np.dtype(dtype).itemsize
+        memory: Any = (ctypes.c_byte * num_bytes).from_address(address)
+        memory.owner = self._handle  # lives as long as an array does
+        return np.frombuffer(memory, dtype).reshape(self._num_sims, *shape)

@@ -52,22 +52,13 @@ class ThreadedMujocoEnv(NumpyVectorEnv):
             has_contact_forces=CFRC_EXT in task.derived_fields,
         )
         self._physics = physics_of(self._batch)
-        # A start depends on its seed alone, so that it may be prepared long before it is needed. In
-        # bulk it costs less than half of what it costs between two steps, when the caches are full
-        # of physics. One start per env, in the rows of a batch that is never stepped.
-        self._starts = NativeBatch(model, num_envs, 1, task.derived_fields)
-        self._start_states = np.empty((num_envs, task.num_states))
-        self._prepared_episodes = np.full(num_envs, -1, dtype=np.int64)
         self._model_start = (model.qpos0.copy(), np.zeros(model.nv))
         self._elapsed_steps = np.zeros(num_envs, dtype=np.int64)
         self._episodes = np.zeros(num_envs, dtype=np.int64)
-        self._last_states = np.zeros((num_envs, task.num_states))
-        """What the caller saw last; only for messages."""
 
     def _reset(self, first_episode: int) -> FloatArray:
         self._episodes[:] = first_episode - 1
-        self._last_states = self._start_next_episodes(np.arange(self.num_envs))
-        return self._last_states.copy()
+        return self._start_next_episodes(np.arange(self.num_envs))
 
     def _step(self, actions: ActionArray, active: BoolArray | None) -> tuple[NDArray[Any], ...]:
         task, physics = self._task, self._physics
@@ -88,13 +79,12 @@ class ThreadedMujocoEnv(NumpyVectorEnv):
             truncated &= active
         is_finite = np.isfinite(final_states).all(axis=1) & np.isfinite(rewards)
         if not is_finite.all():
-            raise self._fault(int(is_finite.argmin()), "has a non-finite state or reward", actions)
+            raise self._fault(int(is_finite.argmin()), "has a non-finite state or reward")
 
         states = final_states.copy()
         ended = np.flatnonzero(terminated | truncated)
         if len(ended):
             states[ended] = self._start_next_episodes(ended)
-        self._last_states = states
         return states, final_states, rewards, terminated, truncated
 
     def scene(self) -> Scene:
@@ -117,11 +107,10 @@ class ThreadedMujocoEnv(NumpyVectorEnv):
         }
 
     def _continue(self) -> FloatArray:
-        self._last_states = self._task.observe(self._physics)
-        return self._last_states.copy()
+        return self._task.observe(self._physics)
 
     def _let_go(self) -> None:
-        del self._batch, self._physics, self._starts
+        del self._batch, self._physics
 
     def _simulate(self, actions: ActionArray, active: BoolArray | None) -> None:
         """The physics of one step, or an error: no frame after a fault leaves this room."""
@@ -134,56 +123,35 @@ class ThreadedMujocoEnv(NumpyVectorEnv):
             if CFRC_EXT in self._task.derived_fields:
                 batch.compute_contact_forces(ids)
         except SimulationError as error:
-            raise self._fault(error.index, f"failed in MuJoCo: {error}", actions) from None
+            raise self._fault(error.index, f"failed in MuJoCo: {error}") from None
         warning = batch.first_warning()
         if warning is not None:
             env, name = warning
-            raise self._fault(env, f"left the valid range ({name})", actions)
+            raise self._fault(env, f"left the valid range ({name})")
 
     def _start_next_episodes(self, ids: IdArray) -> FloatArray:
         """Reset some envs from the seeds of their next episodes; returns states of `ids`."""
-        is_missing = self._prepared_episodes != self._episodes + 1
-        if is_missing[ids].any():
-            self._prepare(np.flatnonzero(is_missing))
-        batch, starts = self._batch, self._starts
-        batch.state[ids] = starts.state[ids]
-        for name, field in batch.derived.items():
-            field[ids] = starts.derived[name][ids]
+        batch = self._batch
         self._episodes[ids] += 1
         self._elapsed_steps[ids] = 0
-        return self._start_states[ids]
-
-    def _prepare(self, ids: IdArray) -> None:
-        """Work out where the next episodes of all envs that need it begin."""
-        starts, episodes = self._starts, self._episodes + 1
         try:
-            starts.reset(ids)
+            batch.reset(ids)
             for env in ids.tolist():
-                generator = np.random.default_rng(self._seeds(env, int(episodes[env])))
+                generator = np.random.default_rng(self._seeds(env, int(self._episodes[env])))
                 start = self._task.draw_start(generator, *self._model_start)
-                starts.qpos[env], starts.qvel[env] = start
-            starts.forward(ids)
+                batch.qpos[env], batch.qvel[env] = start
+            batch.forward(ids)
         except SimulationError as error:
-            self.close()
-            raise EnvError(
-                f"{self.spec.task}: env {error.index} failed in MuJoCo before episode "
-                f"{episodes[error.index]}: {error}"
-            ) from None
-        self._start_states[ids] = self._task.observe(physics_of(starts).rows(ids))
-        self._prepared_episodes[ids] = episodes[ids]
+            raise self._fault(error.index, f"failed in MuJoCo: {error}") from None
+        return self._task.observe(self._physics.rows(ids))
 
-    def _fault(self, env: int, what: str, actions: ActionArray) -> EnvError:
+    def _fault(self, env: int, what: str) -> EnvError:
         """The error that tells how to meet the fault again. Nothing may be stepped after it."""
         episode = int(self._episodes[env])
         arguments = "".join(f", {name}={value!r}" for name, value in self._task.kwargs.items())
         self.close()
         return EnvError(
             f"{self.spec.task}: env {env} {what} at step {self._elapsed_steps[env]} of episode "
-            f"{episode}; last state {_shortened(self._last_states[env])}, action "
-            f"{_shortened(actions[env])}. The episode starts from gymnasium.make("
-            f"{self._task.gymnasium_id!r}{arguments}).reset(seed={self._seeds(env, episode)})"
+            f"{episode}, which starts from gymnasium.make({self._task.gymnasium_id!r}{arguments})"
+            f".reset(seed={self._seeds(env, episode)})"
         )
-
-
-def _shortened(row: NDArray[Any]) -> str:
-    return np.array2string(row, precision=4, threshold=12, edgeitems=4, max_line_width=200)
