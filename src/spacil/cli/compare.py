@@ -69,7 +69,7 @@ def run(parsed: Arguments) -> int:
         for name in WRITTEN:
             storage.require_free(parsed.out / name, overwrite=parsed.overwrite)
     comparison = parsed.compare()
-    document = storage.without_non_finite(identity() | comparison.document())
+    document = identity() | comparison.document()
     if parsed.format == "json":
         print(json.dumps(document, allow_nan=False))
     else:

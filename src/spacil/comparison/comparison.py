@@ -8,15 +8,15 @@ A comparison says what it rests on. Whatever is missing, damaged or not comparab
 `problems` are runs that are not in the numbers, `notes` what a reader of the numbers must know.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from spacil import storage
 from spacil.comparison.demonstrator import Demonstrator, demonstrator_of
 from spacil.comparison.published import Printed, published_return, published_smoothness
-from spacil.comparison.runs import MEASURES, rows_of_runs
+from spacil.comparison.runs import CURVE, MEASURES, rows_of_runs
 from spacil.errors import ConfigError
 from spacil.plain_text import shown
 from spacil.policies.file import Which
@@ -40,7 +40,7 @@ except ModuleNotFoundError as missing:
 BASELINE = "gail"
 BUDGETS = ("iterations", "steps_per_iteration")
 """Settings that a task may have for itself, where rows of several tasks are one setting"""
-_ORIGIN = ("run_dir", "seed", "command", "commit")
+_G, _J = "average_return", "smoothness_j_common"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +54,6 @@ class Row:
     """Rows of the comparison's frame, by seed"""
     summaries: Mapping[str, Summary | None]
     """Each measure over the seeds; None where some run has no such number"""
-    demonstrator: Demonstrator | None
-    """Whose episodes all its runs learned from; None where it is not one we know"""
     better_return: Improvement | None
     """P(a run's return is above that of a run of the baseline); None for the baseline itself"""
     smoother: Improvement | None
@@ -72,21 +70,20 @@ class Row:
         return bool(self.runs.is_fresh.all())
 
     def document(self) -> dict[str, Any]:
-        first, names = self.runs.iloc[0], ("task", "label", "algorithm", "seeds", "is_fresh")
+        records, first = self.runs.to_dict("records"), self.runs.iloc[0]
+        names = ("task", "label", "algorithm", "seeds", "is_fresh")
         beside = ("better_return", "smoother", "published_return", "published_smoothness")
         found = {name: getattr(self, name) for name in beside}
         return {
             **{name: getattr(self, name) for name in names},
-            "num_episodes": _plain(first.num_episodes),
-            "common_frame": {name: _plain(first[f"frame_{name}"]) for name in ("hash", "source")},
+            "num_episodes": first.num_episodes,
+            "common_frame": {"hash": first.frame_hash, "source": first.frame_source},
             "summaries": {name: one and asdict(one) for name, one in self.summaries.items()},
             **{name: one and asdict(one) for name, one in found.items()},
             "runs": [
-                {
-                    **{name: _plain(run[name]) for name in _ORIGIN},
-                    "values": {name: _plain(run[name]) for name in MEASURES},
-                }
-                for run in self.runs.to_dict("records")
+                {name: run[name] for name in ("run_dir", "seed", "command", "commit")}
+                | {"values": {name: run[name] for name in MEASURES}}
+                for run in records
             ],
         }
 
@@ -144,7 +141,7 @@ class Comparison:
 
     def document(self) -> dict[str, Any]:
         """Everything, JSON-able; every number with its run, command and commit."""
-        return {
+        document = {
             "which": self.which,
             "rows": [row.document() for row in self.rows],
             "aggregates": [asdict(aggregate) for aggregate in self.aggregates],
@@ -153,6 +150,8 @@ class Comparison:
             "problems": list(self.problems),
             "notes": list(self.notes),
         }
+        known: dict[str, Any] = storage.without_non_finite(document)
+        return known
 
     def to_markdown(self) -> str:
         return self.rendered("markdown")
@@ -190,7 +189,7 @@ def compare(
         return Comparison(pd.DataFrame(), pd.DataFrame(), (), which, {}, {}, (), (*problems,), ())
     frame, twice = _labelled(pd.DataFrame(runs))
     names = ["run_dir", "task", "label", "algorithm", "seed"]
-    curves = frame[names].merge(pd.DataFrame(points), on="run_dir") if points else pd.DataFrame()
+    curves = frame[names].merge(pd.DataFrame(points, columns=["run_dir", *CURVE]), on="run_dir")
     firsts = frame.drop_duplicates(["task", "label"])
     baselines: dict[str, str] = {}
     for column in ("algorithm", "label"):  # a label goes before an algorithm
@@ -209,7 +208,11 @@ def compare(
         curves,
         tuple(rows),
         which,
-        {row.task: row.demonstrator for row in rows if row.demonstrator is not None},
+        {
+            row.task: found
+            for row in rows
+            if row.runs.demonstrator_return.notna().all() and (found := demonstrator_of(row.task))
+        },
         baselines,
         tuple(aggregates),
         (*problems, *twice, *missing),
@@ -220,68 +223,53 @@ def compare(
 def _labelled(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Put the runs of one task and setting under one label; name runs that are there twice."""
     runs["group"] = runs.groupby(["task", "algorithm", "key"], sort=False).ngroup()
-    # Where a seed is there twice, demonstrations may tell the runs apart. Not elsewhere: with noise
-    # on its observations every seed learns from its own.
-    own = runs.demonstrations.fillna("unknown").str[:8]
-    is_twice = runs.duplicated(["group", "seed"]).groupby(runs["group"]).transform("any")
-    is_twice &= own.groupby(runs["group"]).transform("nunique") > 1
-    runs["choices"] = [
-        choices | {"demos": data} if apart else choices
-        for choices, data, apart in zip(runs.choices, own, is_twice, strict=True)
-    ]
-    runs["group"] = runs.groupby([runs["group"], own.where(is_twice, "")], sort=False).ngroup()
     first = runs.groupby(["group", "seed"]).run_dir.transform("first")
-    is_twice = runs.duplicated(["group", "seed"])
     twice = [
         shown(f"{path}: the same run as {other}; left out")
-        for path, other in zip(runs.run_dir[is_twice], first[is_twice], strict=True)
+        for path, other in zip(runs.run_dir, first, strict=True)
+        if path != other
     ]
-    runs = runs[~is_twice].sort_values(["group", "seed"])
+    runs = runs[runs.run_dir == first].sort_values(["group", "seed"])
     runs = pd.concat([of_task for _, of_task in runs.groupby("task", sort=False)])
     # The algorithm, and those choices in which a run differs from its rivals: the settings of the
     # same task whose algorithm can make that choice at all.
-    firsts = runs.drop_duplicates("group").to_dict("records")
     labels: dict[int, str] = {}
-    named = Counter[tuple[str, str]]()
-    for run in firsts:
-        rivals = [other for other in firsts if other["task"] == run["task"]]
-        words = [
-            f"{name}={text}"
-            for name, text in run["choices"].items()
-            if any(
-                is_read(rival["algorithm"], name) and rival["choices"].get(name) != text
-                for rival in rivals
-            )
-        ]
-        label = shown(" ".join([run["algorithm"], *words]))
-        named[run["task"], label] += 1
-        again = named[run["task"], label]  # a sweep may plan what another run has by itself
-        labels[run["group"]] = label if again == 1 else f"{label} #{again}"
+    for _, rivals in runs.drop_duplicates("group").groupby("task", sort=False):
+        taken = set[str]()
+        for run in rivals.itertuples():
+            words = [
+                f"{name}={text}"
+                for name, text in run.choices.items()
+                if any(
+                    is_read(algorithm, name) and choices.get(name) != text
+                    for algorithm, choices in zip(rivals.algorithm, rivals.choices, strict=True)
+                )
+            ]
+            label = shown(" ".join([run.algorithm, *words]))
+            if label in taken:  # the same settings on other demonstrations
+                label += f" demos={str(run.demonstrations)[:8]}"
+            taken.add(label)
+            labels[run.group] = label
     runs.insert(2, "label", runs["group"].map(labels))
     return runs.drop(columns=["group", "key"]).reset_index(drop=True), twice
 
 
 def _row(runs: pd.DataFrame, reference: pd.DataFrame | None) -> Row:
     """Sum up the runs of one row, beside those of the baseline of its task."""
-    first = runs.iloc[0]
-    has_known = runs.demonstrator_return.notna().all()
-    values = {name: _values(runs, name) for name in MEASURES}
+    first, values = runs.iloc[0], {name: _values(runs, name) for name in MEASURES}
     better = smoother = None
     if reference is not None and reference is not runs:
-        g, j = values["average_return"], values["smoothness_j_common"]
-        their_g, their_j = (
-            _values(reference, n) for n in ("average_return", "smoothness_j_common")
-        )
-        better = improvement(g, their_g) if g and their_g else None
-        if j and their_j and _is_one_frame(runs, reference):
-            smoother = improvement(their_j, j)  # the lower one wins
+        their_g, their_j = _values(reference, _G), _values(reference, _J)
+        if values[_G] and their_g:
+            better = improvement(values[_G], their_g)
+        if values[_J] and their_j and _is_one_frame(runs, reference):
+            smoother = improvement(their_j, values[_J])  # the lower one wins
     return Row(
         first.task,
         first.label,
         first.algorithm,
         runs,
         {name: summarize(known) if known else None for name, known in values.items()},
-        demonstrator_of(first.task) if has_known else None,
         better,
         smoother,
         published_return(first.task, first.algorithm),
@@ -305,11 +293,10 @@ def _over_tasks(
     members: Mapping[tuple[str, str], pd.DataFrame],
     references: Mapping[str, pd.DataFrame],
 ) -> tuple[list[Aggregate], list[str]]:
-    """Pool the rows of several tasks that are one setting, and say what a reader may not expect.
+    """Pool the rows of several tasks that are one setting; note where their budgets differ.
 
-    They are one if they differ alike from a preset of their tasks. Labels do not matter: they only
-    tell the rows of one task apart. Budgets do where a task has several. Files of demonstrations
-    count by their names without the task's.
+    They are one if they differ alike from a preset of their tasks. Budgets count where a task has
+    several. Files of demonstrations count by their names without the task's.
     """
 
     def words(first: Any, *left_out: str) -> str:
@@ -321,62 +308,45 @@ def _over_tasks(
     short = pd.Series([words(first, *BUDGETS) for first in firsts.itertuples()], firsts.index)
     whole = pd.Series([words(first) for first in firsts.itertuples()], firsts.index)
     has_several = short.groupby([firsts.task, short]).transform("size") > 1
-    setting = whole.where(has_several.groupby(short).transform("any"), short)
-    firsts = firsts.assign(setting=setting)
-    names = firsts.groupby("label").setting.nunique()
+    settings = whole.where(has_several.groupby(short).transform("any"), short)
     aggregates, notes = [], []
-    for key, rows in firsts.groupby("setting", sort=False):
-        label = rows.label.iloc[0]
-        is_unique = rows.label.nunique() == 1 and names[label] == 1
-        label = label if is_unique else shown(key)
-        if len(rows) > 1:
-            runs = {
-                task: members[task, own] for task, own in zip(rows.task, rows.label, strict=True)
-            }
-            share = [_values(own, "return_share") for own in runs.values()]
-            normalized = interquartile_mean_over_tasks(share) if all(share) else None
-            ratio = _j_ratio(runs, references)
-            aggregates.append(Aggregate(label, (*rows.task,), (*rows.label,), normalized, ratio))
+    for setting, rows in firsts.groupby(settings, sort=False):
+        if len(rows) < 2:
+            continue
+        label, tasks = shown(setting), rows.task
+        pairs = [
+            (members[task, own], references.get(task))
+            for task, own in zip(tasks, rows.label, strict=True)
+        ]
+        shares = [_values(own, "return_share") for own, _ in pairs]
+        share = interquartile_mean_over_tasks(shares) if all(shares) else None
+        js = [
+            (_values(own, _J), _values(reference, _J))
+            for own, reference in pairs
+            if reference is not None and _is_one_frame(own, reference)
+        ]
+        ratio = None
+        if len(js) == len(pairs) and all(a and b and min(b) > 0 for a, b in js):
+            ratio = interquartile_mean_over_tasks(*zip(*js, strict=True))
+            if any(own is reference for own, reference in pairs):
+                # Its own baseline: its runs are not two samples.
+                ratio = replace(ratio, low=None, high=None)
+        aggregates.append(Aggregate(label, (*tasks,), (*rows.label,), share, ratio))
         if len({tuple(map(choices.get, BUDGETS)) for choices in rows.choices}) > 1:
-            told = "; ".join(map("{} {}".format, rows.task, rows.iterations))
+            told = "; ".join(map("{} {}".format, tasks, rows.iterations))
             notes.append(f"over tasks, {label} has iterations for each: {told}")
-    for label, rows in firsts.groupby("label", sort=False):
-        if names[label] > 1:
-            tasks = rows.groupby("setting", sort=False).task.agg(", ".join)
-            apart = " and ".join(tasks)
-            notes.append(f"over tasks, {label} is another setting on {apart}, which are not pooled")
     return aggregates, notes
-
-
-def _j_ratio(
-    runs: Mapping[str, pd.DataFrame], references: Mapping[str, pd.DataFrame]
-) -> Summary | None:
-    """Without an interval where a setting is its own baseline: its runs are not two samples."""
-    pairs = [(own, references.get(task)) for task, own in runs.items()]
-    ours, theirs = [], []
-    for own, reference in pairs:
-        if reference is None or not _is_one_frame(own, reference):
-            return None
-        ours.append(_values(own, "smoothness_j_common"))
-        theirs.append(_values(reference, "smoothness_j_common"))
-        if not ours[-1] or not theirs[-1] or min(theirs[-1]) <= 0:
-            return None
-    summary = interquartile_mean_over_tasks(ours, theirs)
-    is_its_own = any(own is reference for own, reference in pairs)
-    return replace(summary, low=None, high=None) if is_its_own else summary
 
 
 def _remarks(frame: pd.DataFrame) -> tuple[list[str], list[str]]:
     """Name seeds that only other rows have, and what makes numbers of a task mean two things."""
     problems, notes = [], []
     for task, runs in frame.groupby("task", sort=False):
-        rows = list(runs.groupby("label", sort=False))
-        for label, own in rows:
+        for label, own in runs.groupby("label", sort=False):
             name = f"{task}, {label}"
-            missing = sorted({*runs.seed} - {*own.seed})
+            missing = ", ".join(map(str, sorted({*runs.seed} - {*own.seed})))
             if missing and not runs.is_planned.any():  # a sweep names what is missing of its own
-                listed = ", ".join(map(str, missing))
-                problems.append(shown(f"{name}: no run of seed {listed}"))
+                problems.append(shown(f"{name}: no run of seed {missing}"))
             if not own.is_fresh.all():
                 notes.append(
                     f"{name}: no fresh episodes; these are the evaluations that the best policy "
@@ -392,21 +362,10 @@ def _remarks(frame: pd.DataFrame) -> tuple[list[str], list[str]]:
                 f"{task}: J (common, effective) is in different frames and cannot be compared "
                 f"between them: {told}"
             )
-        others = [label for label, own in rows if own.demonstrator_return.isna().any()]
-        if 0 < len(others) < len(rows):
+        others = runs.label[runs.demonstrator_return.isna()].unique()
+        if 0 < len(others) < runs.label.nunique():
             notes.append(
                 f"{task}: the demonstrator shown recorded the bundled episodes; "
                 f"{', '.join(others)} learned from others"
             )
-        numbers = sorted(runs.num_episodes[runs.is_fresh].unique())
-        if len(numbers) > 1:
-            told = ", ".join(f"{number:g}" for number in numbers)
-            notes.append(f"{task}: runs have different numbers of fresh episodes: {told}")
     return problems, notes
-
-
-def _plain(value: Any) -> Any:
-    """A cell of the frame for JSON: None where it is not known, whole numbers as such."""
-    if pd.isna(value):
-        return None
-    return int(value) if not isinstance(value, str) and float(value).is_integer() else value

@@ -5,10 +5,9 @@ No policy is opened, so that fifty runs take seconds. What cannot be read is nam
 
 import functools
 import math
-import re
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +45,8 @@ EVALUATED = {
 REACHED = {"steps_to_95": "steps to 95 %", "seconds_to_95": "seconds to 95 %"}
 """When training first reached the demonstrator's return, with the heads of their columns"""
 MEASURES = EVALUATED | REACHED
+CURVE = ("iteration", "env_steps", "average_return", "smoothness_j", "seconds")
+"""Numbers of an evaluation during training, with the seconds of all iterations until it"""
 
 _KEPT_APART = (FREE_TO_CHANGE_ON_RESUME - {"iterations"}) | {"seed"}
 """Settings in which two runs of one row may differ"""
@@ -80,7 +81,7 @@ def _runs_under(source: Path, problems: list[str]) -> dict[Path, PlannedRun | No
         problems.append(f"{source}: {expected if source.exists() else 'there is no such folder'}")
         return {}
     found: dict[Path, PlannedRun | None] = {}
-    planned: dict[Path, PlannedRun] = {}
+    planned: set[Path] = set()
     sweeps = sorted(path.parent for path in source.rglob(PLAN))
     for folder in sweeps:
         try:
@@ -91,20 +92,15 @@ def _runs_under(source: Path, problems: list[str]) -> dict[Path, PlannedRun | No
             continue
         for run, state in states.items():
             path = sweep.run_dir(run)
-            planned[path.resolve()] = run
+            planned.add(path.resolve())
             if state.state in ("finished", "trained"):
                 found[path] = run
             else:
                 problems.append(
                     f"{path}: {state.state}" + (f": {state.reason}" if state.reason else "")
                 )
-    siblings = {folder.parent: run for folder, run in planned.items()}
-    for path in sorted(file.parent for file in source.rglob(RUN_FILE)):
-        if path.resolve() not in planned:
-            # A seed that the plan does not have, beside those it has, is of their setting.
-            sibling = siblings.get(path.resolve().parent)
-            seed = re.fullmatch(r"seed(\d+)", path.name)
-            found[path] = replace(sibling, seed=int(seed[1])) if sibling and seed else None
+    others = sorted(file.parent for file in source.rglob(RUN_FILE))
+    found |= {path: None for path in others if path.resolve() not in planned}
     if not found and not sweeps:
         problems.append(f"{source}: holds no run")
     return found
@@ -121,12 +117,15 @@ def row_of_run(path: Path, planned: PlannedRun | None, which: Which) -> tuple[Ro
     config = facts.config
     settings = _settings(config)
     flags, data = _demonstrations(facts)
-    chosen = _differences(config, settings) | flags if planned is None else dict(planned.choices)
+    if planned is None:
+        chosen = _differences(config, settings) | flags
+    else:
+        chosen = dict(planned.choices)
+        data = {name: chosen.get(name) for name in flags} or data  # of all seeds in one
     choices = {name: "+".join(words_of(value)) for name, value in chosen.items()}
     words = ["spacil", "train", config.algorithm, "--task", config.task]
     words += ["--seed", str(config.run.seed)]
-    for name, value in chosen.items():
-        words += (word.replace(SWEEP_FOLDER, "SWEEP") for word in flag_words(name, value))
+    words += [word for name, value in chosen.items() for word in flag_words(name, value)]
     source = f"{path}, evaluation of the {which} policy"
     names = ("iteration", *EVALUATED, "num_episodes")
     numbers = {name: _number(measured, name, source) for name in names}
@@ -136,15 +135,9 @@ def row_of_run(path: Path, planned: PlannedRun | None, which: Which) -> tuple[Ro
         spent = [name for name in record if name.startswith("seconds_")]
         seconds += math.fsum(_number(record, name, metrics) for name in spent)
         if record.get("average_return") is not None:
-            names = ("iteration", "env_steps", "average_return", "smoothness_j")
-            point = {name: _number(record, name, metrics) for name in names}
-            curve.append({**point, "iteration": record["iteration"], "seconds": seconds})
+            point = {name: _number(record, name, metrics) for name in CURVE[1:-1]}
+            curve.append({"iteration": record["iteration"], **point, "seconds": seconds})
     frame = facts.frame_hash or measured.get("common_frame")
-    key = {
-        "settings": settings,
-        "data": data if planned is None else {},
-        "planned": choices if planned else None,
-    }
     row: Row = {
         "task": config.task,
         "algorithm": config.algorithm,
@@ -156,42 +149,16 @@ def row_of_run(path: Path, planned: PlannedRun | None, which: Which) -> tuple[Ro
         "is_fresh": facts.fresh is not None,
         "is_planned": planned is not None,
         "commit": facts.commit,
-        "command": shlex.join(words),
+        "command": shlex.join(word.replace(SWEEP_FOLDER, "SWEEP") for word in words),
         "run_dir": str(path),
         "demonstrations": facts.demonstrations_hash,
         "frame_hash": frame,
         "frame_source": facts.frame_source,
         "settings": settings,
         "choices": choices,
-        "key": storage.document_hash(key),
+        "key": storage.document_hash({"settings": settings, "data": data}),
     }
     return row, curve
-
-
-def _settings(config: TrainConfig) -> dict[str, Value]:
-    """What runs of one row share."""
-    flat = flat_settings(config)
-    return {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in flat.items()
-        if name not in _KEPT_APART
-    }
-
-
-def _differences(config: TrainConfig, settings: Mapping[str, Value]) -> dict[str, Value]:
-    """Name the preset that is nearest to a run's settings, and what differs from it."""
-    readings: list[dict[str, Value]] = []
-    for preset in ALGORITHMS[config.algorithm].presets:
-        base = _preset_settings(config.algorithm, config.task, preset)
-        if base is None:
-            continue
-        found = {k: v for k, v in settings.items() if base.get(k) != v}
-        named: dict[str, Value] = {PRESET: preset} if preset != "none" else {}
-        # What would follow from these and is not so has to be said as well.
-        implied = implied_settings(named | found)
-        found |= {k: settings[k] for k, v in implied.items() if settings.get(k, v) != v}
-        readings.append(named | found)
-    return min(readings, key=len, default={})
 
 
 @functools.cache
@@ -200,6 +167,29 @@ def _preset_settings(algorithm: str, task: str, preset: Any) -> Mapping[str, Val
         return _settings(default_config(algorithm, task, preset))
     except ConfigError:  # a printed preset has no weights for the task
         return None
+
+
+def _settings(config: TrainConfig) -> dict[str, Value]:
+    """What runs of one row share."""
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in flat_settings(config).items()
+        if name not in _KEPT_APART
+    }
+
+
+def _differences(config: TrainConfig, settings: Mapping[str, Value]) -> dict[str, Value]:
+    """Name the preset that is nearest to a run's settings, and what differs from it."""
+    readings: list[dict[str, Value]] = []
+    for preset in ALGORITHMS[config.algorithm].presets:
+        if (base := _preset_settings(config.algorithm, config.task, preset)) is not None:
+            found = {k: v for k, v in settings.items() if base.get(k) != v}
+            named: dict[str, Value] = {PRESET: preset} if preset != "none" else {}
+            # What would follow from these and is not so has to be said as well.
+            implied = implied_settings(named | found)
+            found |= {k: settings[k] for k, v in implied.items() if settings.get(k, v) != v}
+            readings.append(named | found)
+    return min(readings, key=len, default={})
 
 
 def _demonstrations(facts: RunFacts) -> tuple[dict[str, Value], dict[str, Any]]:
@@ -217,7 +207,7 @@ def _demonstrations(facts: RunFacts) -> tuple[dict[str, Value], dict[str, Any]]:
     if sources not in ((), (facts.config.task,)):
         flags["demos"] = sources
     is_own = demos.choice.demo_noise > 0 or demos.content_hash is None
-    return flags, flags if is_own or not flags else {"demonstrations": demos.content_hash}
+    return flags, flags if is_own else {"demonstrations": demos.content_hash}
 
 
 def _beside_demonstrator(
@@ -228,21 +218,22 @@ def _beside_demonstrator(
     The bundled one, where the run learned from its episodes, whole or thinned: a folder that does
     not say which ones it had is taken to have had those. NaN where it is another one.
     """
-    known, nan = demonstrator_of(task), math.nan
-    if known is None or frame not in (None, known.frame_hash):
-        names = ("demonstrator_return", "demonstrator_j", "return_share", *REACHED)
-        return dict.fromkeys(names, nan)
-    level, random = numbers["average_return"], numbers["random_return"]
-    share = share_of_return(level, random, known.average_return)
-    threshold = known.threshold(random)
-    reached = next((point for point in curve if point["average_return"] >= threshold), {})
-    return {
-        "demonstrator_return": known.average_return,
-        "demonstrator_j": nan if known.smoothness_j is None else known.smoothness_j,
-        "return_share": nan if share is None else share,
-        "steps_to_95": reached.get("env_steps", nan),
-        "seconds_to_95": reached.get("seconds", nan),
-    }
+    names = ("demonstrator_return", "demonstrator_j", "return_share", *REACHED)
+    row: Row = dict.fromkeys(names, math.nan)
+    known = demonstrator_of(task)
+    if known is not None and frame in (None, known.frame_hash):
+        g, random = numbers["average_return"], numbers["random_return"]
+        threshold = known.threshold(random)
+        reached = next((point for point in curve if point["average_return"] >= threshold), {})
+        found = (
+            known.average_return,
+            known.smoothness_j,
+            share_of_return(g, random, known.average_return),
+            reached.get("env_steps"),
+            reached.get("seconds"),
+        )
+        row |= {k: v for k, v in zip(names, found, strict=True) if v is not None}
+    return row
 
 
 def _number(record: Mapping[str, Any], name: str, source: object) -> float:
