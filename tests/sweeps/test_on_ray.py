@@ -134,7 +134,7 @@ def test_a_run_on_a_node_of_a_cluster_equals_one_of_this_process(
     assert local is not None
     assert (last.iteration, last.content_hash) == (2, local.content_hash)
     names = {path.name for path in (tmp_path / "ray").iterdir()}
-    assert names == {"sweep.json", "sweep.lock", "logs", "bc"}
+    assert names == {"sweep.json", "logs", "bc"}
 
 
 @pytest.mark.slow

@@ -23,7 +23,6 @@ class OneByOne:
     """Each attempt ends at once, as `attempt` says; it may raise, or write a finished run."""
 
     attempt: Callable[[PlannedRun, int], Ending]
-    most_attempts: int = 3
     capacity: int = 1
     starts: list[PlannedRun] = field(default_factory=list)
     active: list[PlannedRun] = field(default_factory=list)

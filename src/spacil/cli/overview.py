@@ -5,11 +5,11 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 from spacil.plain_text import printable
 from spacil.runs.progress import duration
-from spacil.sweeps.folder import STATES, RunState, SweepFolder
+from spacil.sweeps.folder import RunState, State, SweepFolder
 
 if TYPE_CHECKING:
     from spacil.sweeps.plan import PlannedRun
@@ -26,7 +26,7 @@ def summary_line(states: "Mapping[PlannedRun, RunState]", jobs: int) -> str:
     hosts = Counter(printable(state.host) for state in states.values() if state.host)
     places = ", ".join(f"{host} {count}" for host, count in sorted(hosts.items()))
     where = {"running": f" ({places})"} if len(hosts) > 1 else {}
-    parts = [f"{counts[s]} {s}{where.get(s, '')}" for s in STATES if counts[s]]
+    parts = [f"{counts[s]} {s}{where.get(s, '')}" for s in get_args(State) if counts[s]]
     paces = [s.seconds_per_iteration for s in states.values() if s.seconds_per_iteration]
     open_states = [s for s in states.values() if s.state not in ("finished", "failed")]
     time_left = ""

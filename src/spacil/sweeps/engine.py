@@ -7,9 +7,7 @@ that ends, and the run then saves and stops (`cli/job.py`).
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 from spacil import storage
@@ -44,9 +42,6 @@ class Ending:
 class Engine(Protocol):
     """Starts runs somewhere and tells how they end. It decides nothing about them."""
 
-    most_attempts: int
-    """How often a run is started that was lost, killed or told to try again"""
-
     @property
     def capacity(self) -> int:
         """Runs at a time, as far as known now"""
@@ -78,8 +73,6 @@ class LocalEngine:
     With `jobs` 0: one process per core, or a single one where they share a GPU.
     """
 
-    most_attempts = 2
-
     def __init__(self, sweep: SweepFolder, options: JobOptions) -> None:
         self.sweep, self.options = sweep, options
         self.capacity = options.jobs or (num_cores() if options.device == "cpu" else 1)
@@ -90,9 +83,7 @@ class LocalEngine:
         return list(self._processes)
 
     def start(self, run: PlannedRun) -> None:
-        command = [sys.executable, "-m", *job_words(self.sweep, run, self.options)]
-        log = self.sweep.log(run)
-        self._processes[run] = spawn(command, log, self.options.threads_per_job)
+        self._processes[run] = start_job(self.sweep, run, self.options)
 
     def ended(self) -> list[tuple[PlannedRun, Ending]]:
         over = [run for run, process in self._processes.items() if process.poll() is not None]
@@ -110,17 +101,26 @@ class LocalEngine:
         self._processes.clear()
 
 
-def spawn(command: Sequence[str], log: Path, num_threads: int) -> subprocess.Popen[bytes]:
-    """Start a command in a session of its own: Ctrl-C reaches it through this process, once."""
+def start_job(sweep: SweepFolder, run: PlannedRun, options: JobOptions) -> subprocess.Popen[bytes]:
+    """Start the process of a run: `spacil train`, then the fresh episodes.
+
+    In a session of its own: Ctrl-C reaches it through this process, once.
+    """
+    log, threads = sweep.log(run), str(options.threads_per_job)
+    command = [
+        *(sys.executable, "-m", JOB_MODULE, str(sweep.fresh_episodes), threads),
+        *run.train_words(sweep.path),
+        *("--device", options.device),
+        *("--torch-threads", threads, "--simulation-threads", threads),
+    ]
     make_folder(log.parent)
-    environment = os.environ | {"OMP_NUM_THREADS": str(num_threads)}
     with storage.os_errors_as(RunDirError, "open", log), log.open("ab") as output:
         return subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env=environment,
+            env=os.environ | {"OMP_NUM_THREADS": threads},
             start_new_session=True,
         )
 
@@ -131,14 +131,3 @@ def wait_for(process: subprocess.Popen[bytes]) -> int:
     assert process.stdin is not None
     process.stdin.close()
     return code
-
-
-def job_words(sweep: SweepFolder, run: PlannedRun, options: JobOptions) -> list[str]:
-    """The module and arguments of one run's process: `spacil train`, then the fresh episodes."""
-    threads = str(options.threads_per_job)
-    return [
-        *(JOB_MODULE, str(sweep.fresh_episodes), threads),
-        *run.train_words(sweep.path),
-        *("--device", options.device),
-        *("--torch-threads", threads, "--simulation-threads", threads),
-    ]

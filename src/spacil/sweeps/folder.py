@@ -11,7 +11,6 @@ of a sweep can be read from any machine at any time.
 """
 
 import contextlib
-import fcntl
 import functools
 import socket
 import time
@@ -28,18 +27,14 @@ from spacil.runs.lock import owner_of
 from spacil.sweeps.plan import Grid, PlannedRun, document_of, grids_of, planned_runs
 from spacil.version import __version__
 
-PLAN, PLAN_LOCK, LOGS, FAILURES = "sweep.json", "sweep.lock", "logs", "failures"
-FORMAT, FORMAT_VERSION = "spacil-sweep", 1
+PLAN, LOGS, FAILURES = "sweep.json", "logs", "failures"
 DEMONSTRATIONS = "demonstrations"
 """What may lie in the folder before its first run: plans name it as {sweep}/demonstrations/..."""
 
 FRESH_EPISODES = 150
 """That end each run of a new sweep"""
 
-State = Literal["waiting", "running", "interrupted", "failed", "trained", "finished"]
-STATES: tuple[State, ...] = (
-    "finished", "trained", "running", "interrupted", "waiting", "failed",
-)  # fmt: skip
+State = Literal["finished", "trained", "running", "interrupted", "waiting", "failed"]
 """`trained`: the last iteration is done, the fresh episodes are not."""
 
 _TAIL_BYTES = 32_768
@@ -140,31 +135,26 @@ def open_sweep(path: Path, grids: Sequence[Grid], fresh_episodes: int | None = N
             return read_sweep(path)  # which refuses
         make_folder(path)
         with storage.os_errors_as(RunDirError, "list", path):
-            names = {entry.name for entry in path.iterdir()} - {PLAN_LOCK, DEMONSTRATIONS}
+            names = {entry.name for entry in path.iterdir()} - {DEMONSTRATIONS}
         if any(not storage.is_leftover(name) for name in names):
             raise RunDirError(f"{str(path)!r} is not empty and holds no sweep: choose another -o")
-    with (
-        storage.os_errors_as(RunDirError, "lock", path / PLAN_LOCK),
-        (path / PLAN_LOCK).open("ab") as lock,
-    ):
-        fcntl.flock(lock, fcntl.LOCK_EX)  # others hold it for as long as a plan is written
-        sweep = sweep_with(path, grids, fresh_episodes)
-        document = {
-            "format": FORMAT,
-            "format_version": FORMAT_VERSION,
-            "spacil_version": __version__,
-            "fresh_episodes": sweep.fresh_episodes,
-            **document_of(sweep.grids),
-        }
-        storage.write_json(path / PLAN, document)
-        return sweep
+    # Of two sweeps that add other grids at one moment the last one writes; both know their own.
+    sweep = sweep_with(path, grids, fresh_episodes)
+    document = {
+        "format": "spacil-sweep",
+        "format_version": 1,
+        "spacil_version": __version__,
+        "fresh_episodes": sweep.fresh_episodes,
+        **document_of(sweep.grids),
+    }
+    storage.write_json(path / PLAN, document)
+    return sweep
 
 
 def sweep_with(path: Path, grids: Sequence[Grid], fresh_episodes: int | None = None) -> SweepFolder:
     """The same, and nothing is written; without `fresh_episodes` it keeps the number it has."""
-    known = SweepFolder(path, (), FRESH_EPISODES)
-    if (path / PLAN).is_file():
-        known = read_sweep(path)
+    is_new = not (path / PLAN).is_file()
+    known = SweepFolder(path, (), FRESH_EPISODES) if is_new else read_sweep(path)
     wanted = known.fresh_episodes if fresh_episodes is None else fresh_episodes
     return SweepFolder(path, tuple(dict.fromkeys([*known.grids, *grids])), wanted)
 

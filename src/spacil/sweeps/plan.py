@@ -24,6 +24,7 @@ from spacil.config.flat import (
 )
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError
+from spacil.plain_text import shown
 from spacil.runs.folder import safe_folder_name
 
 Value = str | int | float | bool | tuple[str | int | float, ...]
@@ -177,17 +178,14 @@ def share(runs: Sequence[PlannedRun], shard: str | None) -> list[PlannedRun]:
 
 
 def seeds_of(words: Iterable[str]) -> tuple[int, ...]:
-    """`0-4` or single numbers, in the order given, each once."""
+    """Read `0-4` or single numbers, in the order given, each once."""
     seeds: list[int] = []
     for word in words:
         match = re.fullmatch(r"(\d+)(?:-(\d+))?", word)
-        if match is None:
+        found = range(int(match[1]), int(match[2] or match[1]) + 1) if match else ()
+        if not found:
             raise ConfigError(f"--seeds {word}: expected numbers, or ranges such as 0-4")
-        first = int(match[1])
-        last = int(match[2] or first)
-        if last < first:
-            raise ConfigError(f"--seeds {word}: the range ends before it begins")
-        seeds += range(first, last + 1)
+        seeds += found
     return tuple(dict.fromkeys(seeds))
 
 
@@ -209,7 +207,7 @@ def assignment(word: str) -> tuple[str, tuple[Value, ...]]:
 def grids_of(document: object, source: str) -> list[Grid]:
     """The grids of a plan file: one at the top, or several under `grids`."""
     match document:
-        case {"grids": [*grids], **others} if not others and grids:
+        case {"grids": [dict(), *_] as grids, **others} if not others:
             return [_grid(grid, source) for grid in grids]
         case dict():
             return [_grid(document, source)]
@@ -244,31 +242,21 @@ def flag_words(name: str, value: Value) -> list[str]:
     return [f"--{flag}", *words_of(value)]
 
 
-def _grid(document: object, source: str) -> Grid:
-    keys = {"algorithms", "tasks", "seeds", "set"}
-    if not isinstance(document, dict) or (unknown := sorted(document.keys() - keys)):
-        found = document if not isinstance(document, dict) else f"unknown entries {unknown}"
-        raise ConfigError(f"{source}: {found}, expected {', '.join(sorted(keys))}")
-    settings = document.get("set", {})
-    if not isinstance(settings, dict):
-        raise ConfigError(f"{source}: set is {settings!r}, expected settings with their values")
-    values = []
-    for name, given in settings.items():
-        name, listed = name.replace("-", "_"), given if isinstance(given, list | tuple) else [given]
-        values.append((name, tuple(_value(name, part) for part in listed)))
-    return Grid(
-        tuple(_words(document.get("algorithms"), "algorithms", source)),
-        tuple(_words(document.get("tasks"), "tasks", source)),
-        seeds_of(_words(document.get("seeds"), "seeds", source)),
-        tuple(values),
-    )
+def _grid(document: Mapping[str, Any], source: str) -> Grid:
+    keys, settings = ("algorithms", "tasks", "seeds"), document.get("set", {})
+    if {*document} - {"set"} != {*keys} or not isinstance(settings, dict):
+        raise ConfigError(f"{source}: {shown(document)}, expected algorithms, tasks, seeds and set")
+    algorithms, tasks, seeds = (tuple(map(str, _listed(document[key]))) for key in keys)
+    names = {name: name.replace("-", "_") for name in settings}
+    values = [
+        (names[name], tuple(_value(names[name], part) for part in _listed(given)))
+        for name, given in settings.items()
+    ]
+    return Grid(algorithms, tasks, seeds_of(seeds), tuple(values))
 
 
-def _words(given: object, name: str, source: str) -> list[str]:
-    listed = given if isinstance(given, list | tuple) else [given]
-    if not listed or not all(isinstance(part, str | int) for part in listed):
-        raise ConfigError(f"{source}: {name} is {given!r}, expected one or a list")
-    return [str(part) for part in listed]
+def _listed(given: Any) -> Sequence[Any]:
+    return given if isinstance(given, list | tuple) else [given]
 
 
 def _value(name: str, given: object) -> Value:
@@ -281,7 +269,7 @@ def _value(name: str, given: object) -> Value:
         hint = f": did you mean {', '.join(close)}?" if close else ""
         raise ConfigError(f"--set {name}: there is no such setting{hint}")
     if get_origin(hints[name]) is tuple:
-        parts = given if isinstance(given, list | tuple) else str(given).split()
+        parts = given.split() if isinstance(given, str) else _listed(given)
         return tuple(_scalar(name, get_args(hints[name])[0], part) for part in parts)
     return _scalar(name, hints[name], given)
 

@@ -32,6 +32,8 @@ _ASK_AGAIN_SECONDS = 2.0
 """Between two looks at a run that another process holds"""
 _TRY_AGAIN_CODES = (73, 75)
 """Run folder in use; out of memory or a preemption notice: worth a second attempt"""
+_MOST_ATTEMPTS = 3
+"""How often a run is started that was lost, killed or told to try again"""
 _STOPPED_CODES = frozenset(EXIT_CODES.values()) - {*_TRY_AGAIN_CODES}
 """Saved and stopped by a signal of its own: no failure, and somebody's wish"""
 
@@ -138,7 +140,7 @@ class _Runner:
         elif is_held(self.sweep.run_dir(run)):
             self.on_event(run, f"{_said(ending)}; a process still holds it, waiting")
             self._wait_for(run)
-        elif is_worth_another and self.attempts[run] < self.engine.most_attempts:
+        elif is_worth_another and self.attempts[run] < _MOST_ATTEMPTS:
             self.on_event(run, f"{_said(ending)}; trying again")
             self.queue.appendleft(run)
         elif code in _STOPPED_CODES:
