@@ -14,7 +14,6 @@ from demo_edits import with_tensors
 from tiny_runs import tiny
 
 import spacil
-from spacil.cli.session import search_lines, search_outcome
 from spacil.cli.train import config_of_words
 from spacil.config.algorithms import Preset
 from spacil.config.defaults import default_config
@@ -33,7 +32,7 @@ from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds
 from spacil.errors import ConfigError, DataError
 from spacil.learning.learner import Metrics
-from spacil.learning.loop import evaluate_at_start, train
+from spacil.learning.loop import evaluate_if_due, train
 from spacil.learning.on_policy import OnPolicy
 from spacil.learning.run import train_in_folder
 from spacil.learning.searches import (
@@ -49,7 +48,7 @@ from spacil.learning.searches import (
     weight_scale,
 )
 from spacil.learning.weight_search import LAWS, Constraint, WeightSearch
-from spacil.measuring.evaluate import Best, Evaluation, evaluate
+from spacil.measuring.evaluate import Evaluation, evaluate
 from spacil.measuring.frames import mean_j
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.open import load_policy, open_policy, save_policy
@@ -226,7 +225,7 @@ def timeless(row: Metrics) -> Metrics:
     return {name: value for name, value in row.items() if not name.startswith("seconds")}
 
 
-def test_the_return_to_keep_is_the_demonstrators_or_else_the_best_one_seen(
+def test_the_return_to_keep_is_the_demonstrators(
     learners: Callable[..., OnPolicy],
 ) -> None:
     told = learners(iterations=2, keep_return=0.9)
@@ -238,33 +237,20 @@ def test_the_return_to_keep_is_the_demonstrators_or_else_the_best_one_seen(
     share = (row["average_return"] - row["random_return"]) / span
     assert row["return_share"] == pytest.approx(share)
     assert row["constraint"] == "90.0% of the demonstrator's return"
-    silent = replace(DEMOS.without(["rewards"]), metadata=DemoMetadata(REACHER))
-    best_seen = evaluated(train_all(learners(silent, iterations=4, keep_return=0.9)))
-    returns = [row["average_return"] for row in best_seen]
-    assert [row["share_reference"] for row in best_seen] == [returns[0], max(returns)]
 
 
-def test_rewards_that_are_not_finite_count_as_none(
-    learners: Callable[..., OnPolicy], caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("rewards", ["none", "not finite", "no more than random"])
+def test_without_a_demonstrator_better_than_chance_there_is_no_return_to_keep(
+    learners: Callable[..., OnPolicy], rewards: str
 ) -> None:
     assert DEMOS.rewards is not None
-    rewards = DEMOS.rewards.clone()
-    rewards[3] = float("nan")
-    broken = replace(with_tensors(DEMOS, rewards=rewards), metadata=DemoMetadata(REACHER))
-    learner = learners(broken, iterations=2, keep_return=0.9)
-    row = train_all(learner)[-1]
-    assert "some that are not finite: --keep-return 0.9 is of the best return" in caplog.text
-    assert row["share_reference"] == row["average_return"]
-    json.dumps(learner.state.document(), allow_nan=False)
-
-
-def test_a_demonstrator_no_better_than_chance_has_no_return_to_keep(
-    learners: Callable[..., OnPolicy],
-) -> None:
-    assert DEMOS.rewards is not None
-    poor = replace(with_tensors(DEMOS, rewards=DEMOS.rewards - 10), metadata=DemoMetadata(REACHER))
-    with pytest.raises(ConfigError, match="no more than random actions"):
-        train_all(learners(poor, keep_return=0.9))
+    poor = DEMOS.rewards - 10
+    if rewards == "not finite":
+        poor[3] = float("nan")
+    demos = with_tensors(DEMOS, rewards=poor)
+    demos = demos.without(["rewards"]) if rewards == "none" else demos
+    with pytest.raises(ConfigError, match=r"--keep-return 0.9: .* leave it out"):
+        learners(replace(demos, metadata=DemoMetadata(REACHER)), keep_return=0.9).prepare()
 
 
 def test_a_saved_agent_acts_as_the_agent_does_also_when_it_was_saved_later(tmp_path: Path) -> None:
@@ -457,7 +443,7 @@ def test_what_demonstrations_rule_out_is_refused_before_the_old_run_is_deleted(
     before = load_policy(tmp_path / "run").provenance
     assert DEMOS.rewards is not None
     poor = replace(with_tensors(DEMOS, rewards=DEMOS.rewards - 10), metadata=DemoMetadata(REACHER))
-    with pytest.raises(ConfigError, match="no more than random actions"):
+    with pytest.raises(ConfigError, match="above those of random actions"):
         train_in_folder(
             make_config(keep_return=0.9),
             lambda: learners(poor, keep_return=0.9),
@@ -555,7 +541,7 @@ def test_a_reference_is_measured_on_the_episodes_of_the_untrained_policy(
     save_policy(plain_learners().policy, path, REACHER, {})
     learner = plain_learners(smoothness_target=0.5, smoothness_target_reference=str(path))
     learner.policy.load_state_dict(load_policy(path).policy.state_dict())
-    at_start = evaluate_at_start(learner)["smoothness_j"]
+    at_start = evaluate_if_due(learner)["smoothness_j"]
     assert wanted(learner, J) == pytest.approx(0.5 * at_start, rel=1e-6)
 
 
@@ -718,23 +704,6 @@ def test_wishes_that_mean_nothing_are_refused(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         with_user_settings(default_config(algorithm, REACHER), settings)
-
-
-def test_the_summary_counts_the_chosen_policys_share_by_the_last_reference() -> None:
-    searches = WeightSearches(make_config(keep_return=0.9))
-    keep = Constraint(0.9, 0.1, 0.0, follows_best=True)
-    searches.smoothest, searches.constraint = WeightSearch(0.1, 0.01, 3.0), keep
-    rows = []
-    for iteration, (earned, j) in enumerate([(1000.0, 0.5), (1090.0, 0.9)], 1):
-        seen = Evaluation(earned, 0.0, 0.0, 0.0, 8, 100.0, j, j, j, j, 0.1)
-        found = searches.after_evaluation(seen, Best(earned, iteration, 0.05, j), is_regular=True)
-        rows.append({"iteration": iteration, "lambda_policy": 0.1, **found})
-    outcome = search_outcome(rows)
-    assert outcome["smoothest_iteration"] == 1
-    share = 1000 / 1090
-    assert outcome["smoothest"]["return_share"] == pytest.approx(share)
-    assert outcome["smoothest"]["constraint_slack"] == pytest.approx((share - 0.9) / 0.1)
-    assert "share 91.7%" in search_lines(outcome)[0]
 
 
 def test_the_command_line_says_what_became_of_the_wishes(

@@ -20,33 +20,6 @@ def test_the_slack_of_a_score_reads_no_return() -> None:
     assert [alike.slack(Best(1e9, 1, score)) for score in (0.0, 0.2, 0.3)] == pytest.approx(
         [1, 0, -0.5]
     )
-    assert alike.after_evaluation(1e9) == alike
-
-
-def test_without_a_demonstrators_return_the_best_one_seen_is_the_reference() -> None:
-    keep = Constraint(0.9, 0.1, random_return=0.0, follows_best=True)
-    assert keep.slack(Best(50.0, 1, 0.0)) is None
-    first = keep.after_evaluation(50.0)
-    assert first.share(50.0) == 1 and first.after_evaluation(40.0) == first
-    assert first.after_evaluation(100.0).share(50.0) == 0.5
-    assert "best return seen" in first.words
-    told = replace(first, follows_best=False)
-    assert told.after_evaluation(100.0) == told and "demonstrator's return" in told.words
-
-
-def test_a_best_return_that_still_grows_fast_is_told_from_one_that_does_not() -> None:
-    keep = Constraint(0.9, 0.1, random_return=0.0, follows_best=True)
-    first = keep.after_evaluation(50.0)
-    assert first.has_outgrown(keep)  # the first of all
-    assert first.after_evaluation(100.0).has_outgrown(first)
-    assert not first.after_evaluation(51.0).has_outgrown(first)
-    assert not first.after_evaluation(40.0).has_outgrown(first)
-    told = replace(first, follows_best=False)
-    assert not told.has_outgrown(told) and not Constraint(0.0, 0.1).has_outgrown(keep)
-
-
-def test_a_reference_that_earns_no_more_than_random_gives_no_share() -> None:
-    assert Constraint(0.9, 0.1, 10.0, 5.0).slack(Best(7.0, 1, 0.0)) is None
 
 
 # --- which policy is handed out
@@ -78,11 +51,6 @@ def test_of_two_that_keep_it_the_one_nearer_to_its_change_is_selected() -> None:
     assert not select(hasty, rough, rank) and select(rough, hasty, rank)
     assert select(replace(rough, excess_change=0.3), hasty, rank)
     assert not select(rough, smooth, rank) and not select(smooth, smooth, rank)
-
-
-def test_an_unknown_share_is_less_than_any_other() -> None:
-    unknown = Constraint(0.9, 0.1, follows_best=True)
-    assert select(Best(1.0, 2, 0.1, 1.0), Best(9.0, 1, 0.1, 1.0), unknown.rank)
 
 
 @pytest.mark.parametrize(

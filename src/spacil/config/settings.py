@@ -485,9 +485,9 @@ class WishConfig(Group):
 
     keep_return: FractionBelow1 = 0.0
     """--smoothest with this share of the return kept, e.g. 0.98. A share counts from what random
-    actions earn. In training it is of the demonstrator's return, or of the best one seen where
-    demonstrations have no rewards; in smooth of the teacher's. 0: the return is not read (smooth:
-    98 % is kept)."""
+    actions earn. In training it is of the demonstrator's return, by the rewards that its
+    demonstrations hold; in smooth of the teacher's. 0: the return is not read (smooth: 98 % is
+    kept)."""
     smoothness_target: NonNegative = 0.0
     """J to end at, at most (epsilon' of eq:main_problem). In the common frame: per standard
     deviation of the demonstrations' states. With a reference, a fraction of its J. 0: none."""

@@ -12,7 +12,7 @@ from spacil.engine.device import torch_threads
 from spacil.errors import DivergedError, RetryableError
 from spacil.learning.learner import Learner, Metrics
 from spacil.learning.weight_search import RANKS, select
-from spacil.measuring.evaluate import Best, evaluate, evaluation_of, play_mean_actions
+from spacil.measuring.evaluate import Best, evaluation_of, play_mean_actions
 
 
 @contextlib.contextmanager
@@ -48,7 +48,7 @@ def train(learner: Learner, on_iteration: OnIteration, on_start: OnStart | None 
     with torch_threads(learner.config.run.torch_threads):
         if on_start is not None and learner.counters.iteration == 0:
             with whole_iteration(learner):
-                on_start(evaluate_at_start(learner))
+                on_start(evaluate_if_due(learner))
         while not learner.is_done:
             with whole_iteration(learner):
                 metrics = learner.iterate() | evaluate_if_due(learner)
@@ -71,7 +71,11 @@ def whole_iteration(learner: Learner) -> Iterator[None]:
 
 
 def evaluate_if_due(learner: Learner) -> Metrics:
-    """Evaluate every few iterations and after the last; remember the best policy."""
+    """Evaluate every few iterations and after the last; remember the best policy.
+
+    At iteration 0 it tells where learning starts from: that policy is never the best, and the
+    learner does not hear of it.
+    """
     num_done, config = learner.counters.iteration, learner.config.evaluation
     if num_done % config.evaluation_interval and not learner.is_done:
         return {}
@@ -79,20 +83,12 @@ def evaluate_if_due(learner: Learner) -> Metrics:
     policy, env = learner.evaluated_policy, learner.eval_env
     episodes = play_mean_actions(policy, env, num_done, env.num_envs)
     result = evaluation_of(policy, episodes, learner.common_frame)
-    metrics = learner.after_evaluation(result, episodes)
-    if "is_best" not in metrics:  # a learner that selects by itself says so
-        found = Best(result.average_return, num_done, metrics.get("imitation_score"))
-        is_best = select(found, learner.best, RANKS[learner.config.imitation.select])
-        learner.best = found if is_best else learner.best
-        metrics = {**metrics, "is_best": is_best}
+    metrics: Metrics = {"iteration": 0, "env_steps": 0}
+    if num_done:
+        metrics = learner.after_evaluation(result, episodes)
+        if "is_best" not in metrics:  # a learner that selects by itself says so
+            found = Best(result.average_return, num_done, metrics.get("imitation_score"))
+            is_best = select(found, learner.best, RANKS[learner.config.imitation.select])
+            learner.best = found if is_best else learner.best
+            metrics = {**metrics, "is_best": is_best}
     return asdict(result) | metrics | {"seconds_evaluation": time.perf_counter() - started}
-
-
-def evaluate_at_start(learner: Learner) -> Metrics:
-    """The row of iteration 0: where learning starts from. It is never the best, and the learner
-    does not hear of it."""
-    started = time.perf_counter()
-    env = learner.eval_env
-    result = evaluate(learner.evaluated_policy, env, 0, env.num_envs, learner.common_frame)
-    seconds = time.perf_counter() - started
-    return {"iteration": 0, "env_steps": 0, **asdict(result), "seconds_evaluation": seconds}

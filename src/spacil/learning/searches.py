@@ -239,21 +239,17 @@ class WeightSearches:
             if quantity is CHANGE and not found.is_met:
                 policy = replace(policy, excess_change=found.gap)
         if self.smoothest is not None:
-            metrics |= self._smooth_further(policy, is_regular, is_whole)
+            metrics |= self._smooth_further(policy, is_regular and is_whole)
         if self.fluctuation is not None:
             metrics["next_lambda_temporal"] = self.weights.temporal
         return metrics
 
-    def _smooth_further(self, policy: Best, is_regular: bool, is_whole: bool) -> Metrics:
+    def _smooth_further(self, policy: Best, is_heard: bool) -> Metrics:
         """As smooth as what must be kept allows: first that, then the action change, then J."""
         assert self.smoothest is not None and self.constraint is not None
-        former = self.constraint
-        if is_regular:
-            self.constraint = former.after_evaluation(policy.average_return)
         constraint = self.constraint
         slack = constraint.slack(policy)
-        is_heard = is_regular and is_whole and not constraint.has_outgrown(former)
-        if is_heard and slack is not None:
+        if is_heard:
             is_waiting = policy.excess_change > 0
             self.smoothest = self.smoothest.after(slack, LAWS["waiting" if is_waiting else "slack"])
             if self.change_limit is not None:
@@ -264,7 +260,7 @@ class WeightSearches:
                 self.change_limit = limit.after(slack, LAWS["limit"])
         is_chosen = select(policy, self.chosen, constraint.rank)
         self.chosen = chosen = policy if is_chosen or self.chosen is None else self.chosen
-        of_return = {
+        of_return = constraint.keep and {
             "return_share": constraint.share(policy.average_return),
             "share_reference": constraint.reference_return,
             "random_return": constraint.random_return,
@@ -272,10 +268,10 @@ class WeightSearches:
         }
         return {
             "score_threshold": constraint.threshold,
-            **(of_return if constraint.keep else {}),
+            **(of_return or {}),
             "constraint": constraint.words,
             "constraint_slack": slack,
-            "is_constraint_met": slack is not None and slack >= 0,
+            "is_constraint_met": slack >= 0,
             "next_lambda_policy": self.smoothest.weight,
             "smoothest_iteration": chosen.iteration,
             "smoothest_slack": constraint.slack(chosen),
@@ -420,20 +416,13 @@ def start_constraint(
     keep, threshold = config.wish.keep_return, threshold_of(demonstrations, config.run.seed)
     if not keep:
         return Constraint(0.0, threshold)
-    random = random_return(eval_env, config.run.seed)
-    returns = demonstrations.returns
+    random, returns = random_return(eval_env, config.run.seed), demonstrations.returns
     reference = math.nan if returns is None else float(returns.mean())
-    if not math.isfinite(reference):
-        _logger.warning(
-            "the demonstrations hold no rewards, or some that are not finite: --keep-return %g is "
-            "of the best return that the run has seen",
-            keep,
-        )
-        return Constraint(keep, threshold, random, follows_best=True)
-    if reference <= random:
+    if not random < reference < math.inf:
         raise ConfigError(
-            f"--keep-return {keep}: the demonstrator earns {reference:.4g}, no more than random "
-            f"actions ({random:.4g}), so there is no share to keep; leave it out, and --smoothest "
-            "keeps to the demonstrated states"
+            f"--keep-return {keep}: the demonstrations hold no rewards or not finite ones, or none "
+            f"above those of random actions (returns: {reference:.4g}, random {random:.4g}), so "
+            "there is no share to keep; leave it out, and --smoothest keeps to the demonstrated "
+            "states"
         )
     return Constraint(keep, threshold, random, reference)

@@ -13,8 +13,7 @@ doubt, 0 where it is just good enough, below 0 where it is not.
     imitation score <= threshold     slack = (threshold - score) / threshold
 
 with share = (G - random) / (reference - random). The reference is the demonstrator's return by the
-rewards that its demonstrations hold, also where steps were left out; without rewards there it is
-the best return of a regular evaluation so far, which moves with the run.
+rewards that its demonstrations hold, also where steps were left out.
 """
 
 import math
@@ -23,7 +22,6 @@ from dataclasses import dataclass, replace
 from typing import Self, TypeVar
 
 from spacil.measuring.evaluate import Best
-from spacil.measuring.played import share_of_return
 
 SLOWEST, REGAIN = 0.25, 1.25
 """Least pace of a patient search, and the factor on its pace with each error of 0 or more: one
@@ -272,23 +270,17 @@ class Constraint:
     threshold: float
     """tau, the score that still counts as like the demonstrations"""
     random_return: float = 0.0
-    reference_return: float | None = None
-    """Return that counts as a share of 1; None before anything was seen"""
-    follows_best: bool = False
-    """Whether the reference is the best return seen so far, and not the demonstrator's"""
+    reference_return: float = 0.0
+    """The demonstrator's, above that of random actions: a share of 1"""
 
-    def share(self, average_return: float) -> float | None:
-        """Share of the return; None without a reference that earns more than random actions."""
-        if self.reference_return is None:
-            return None
-        return share_of_return(average_return, self.random_return, self.reference_return)
+    def share(self, average_return: float) -> float:
+        """Share of the return."""
+        return (average_return - self.random_return) / (self.reference_return - self.random_return)
 
-    def slack(self, policy: Best) -> float | None:
-        """Compute the slack; None where the share is not known yet."""
+    def slack(self, policy: Best) -> float:
         if not self.keep:
             return (self.threshold - _known(policy.imitation_score)) / self.threshold
-        share = self.share(policy.average_return)
-        return None if share is None else (share - self.keep) / (1 - self.keep)
+        return (self.share(policy.average_return) - self.keep) / (1 - self.keep)
 
     def rank(self, policy: Best) -> tuple[float, ...]:
         """Rank for `select`: policies that keep the constraint come first.
@@ -297,34 +289,16 @@ class Constraint:
         of the others the one that misses the constraint by less, and then the later one.
         """
         slack = self.slack(policy)
-        if slack is None or slack < 0:
-            return (0.0, -math.inf if slack is None else slack, policy.iteration)
+        if slack < 0:
+            return (0.0, slack, policy.iteration)
         return (1.0, -policy.excess_change, -_known(policy.smoothness_j))
-
-    def after_evaluation(self, average_return: float) -> "Constraint":
-        """A return above all before it is the new reference, where there is no demonstrator's."""
-        is_new = self.reference_return is None or average_return > self.reference_return
-        if not (self.keep and self.follows_best and is_new):
-            return self
-        return replace(self, reference_return=average_return)
-
-    def has_outgrown(self, former: "Constraint") -> bool:
-        """Whether the best return has just risen by more than may be lost: the run still learns.
-
-        Its newest policy then has a share of 1, however young it is.
-        """
-        if not (self.keep and self.follows_best):
-            return False
-        before = None if former.reference_return is None else self.share(former.reference_return)
-        return before is None or before < self.keep
 
     @property
     def words(self) -> str:
         """The constraint in words."""
         if not self.keep:
             return f"imitation score up to {self.threshold:.3f}"
-        whose = "best return seen" if self.follows_best else "demonstrator's return"
-        return f"{self.keep:.1%} of the {whose}"
+        return f"{self.keep:.1%} of the demonstrator's return"
 
 
 def _known(value: float | None) -> float:
