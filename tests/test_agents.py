@@ -92,11 +92,11 @@ def test_settings_are_those_of_the_command_line() -> None:
         ({"max_kll": 0.02}, r"unknown setting max_kll: did you mean max_kl[,?]"),
         ({"lambda_polcy": 0.02}, "did you mean lambda_policy"),
         ({"xyzzy": 1}, "unknown setting xyzzy$"),
-        ({"max_kl": "0.02"}, "setting max_kl is '0.02', expected float"),
-        ({"max_kl": True}, "setting max_kl is True"),
-        ({"num_envs": 10.0}, r"setting num_envs is 10\.0"),
-        ({"init": "zeros"}, "setting init is 'zeros', expected one of fan-in, paper-numel"),
-        ({"policy_hidden": (16, "8")}, "setting policy_hidden is"),
+        ({"max_kl": "0.02"}, "max_kl is '0.02', expected a finite number"),
+        ({"max_kl": True}, "max_kl is True"),
+        ({"num_envs": 10.0}, r"num_envs is 10\.0"),
+        ({"init": "zeros"}, "init is 'zeros', expected fan-in, paper-numel"),
+        ({"policy_hidden": (16, "8")}, "policy_hidden is"),
         ({"gamma": 1.5}, r"^gamma is 1\.5, expected in \(0, 1\]"),
         ({"seed": -1}, r"^seed is -1, expected 0 or more"),
     ],
@@ -254,7 +254,7 @@ def test_an_agent_of_a_gpu_is_loaded_without_one_on_request(tiny: Tiny, tmp_path
     free = {"free_settings": state.notes["free_settings"] | {"device": "cuda"}}
     gpu = state.state._replace(notes=state.notes | free)
     checkpoint.write_best(tmp_path / "gpu" / "checkpoints", gpu)
-    with pytest.raises(ConfigError, match="no CUDA device here"):
+    with pytest.raises(ConfigError, match="no such CUDA device here"):
         library.TRPO.load(tmp_path / "gpu")
     loaded = library.TRPO.load(tmp_path / "gpu", device="cpu")
     assert saved_state(loaded, tmp_path / "loaded").tensors.keys() == state.tensors.keys()
@@ -342,8 +342,8 @@ def test_a_bare_policy_is_saved_with_the_name_of_its_task(tiny: Tiny, tmp_path: 
     ("settings", "message"),
     [
         ({"max_kl": -1.0}, r"^max_kl is -1\.0, expected"),
-        ({"steps_per_iteration": 7}, "^steps_per_iteration 7 is not a multiple of num_envs"),
-        ({"warm_start_epochs": 5, "lambda_policy": -1.0}, "^lambda_policy is -1"),
+        ({"steps_per_iteration": 7}, "^steps_per_iteration is 7, expected a multiple of num_envs"),
+        ({"warm_start_epochs": 5, "lambda_policy": -1.0}, "^penalty exact=-1"),
     ],
 )
 def test_errors_name_keywords_and_no_flags(settings: dict[str, Any], message: str) -> None:

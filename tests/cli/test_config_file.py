@@ -105,7 +105,7 @@ def test_flags_win_over_the_file_and_the_file_over_the_preset(
     ("content", "arguments", "message"),
     [
         ('{"max_kll": 1}', ["gail"], "unknown setting --max-kll: did you mean --max-kl"),
-        ('{"max_kl": "big"}', ["gail"], "setting max_kl is 'big', expected float"),
+        ('{"max_kl": "big"}', ["gail"], "--max-kl is 'big', expected a finite number"),
         ('{"lambda_cost": 1}', ["trpo"], "trpo has no such setting"),
         ('{"algorithm": "trpo"}', ["gail"], "is of trpo, another algorithm"),
         ('{"task": 5}', ["gail"], "task is 5, expected a name"),

@@ -80,7 +80,7 @@ def test_help_names_the_papers_symbols(spacil: Spacil) -> None:
         (["gail", "--task", "Reacher-v4", "--preset", "mean"], "--preset mean: expected one of"),
         (
             ["trpo", "--task", "Reacher-v4", "--preset", "paper-mean"],
-            "for spacil, gail, not for trpo",
+            "trpo has no such preset; it has none, fast",
         ),
         (["spacil", "--task", "Pendulum-v1", "--preset", "paper-sum"], "no weights for Pendulum"),
         (["gail", "--task", "Recher-v4"], "did you mean Reacher-v"),

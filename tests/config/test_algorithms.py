@@ -1,16 +1,16 @@
 """The table of algorithms: every row is whole, and what a row does not read is refused."""
 
 import inspect
+import pkgutil
 from collections.abc import Callable
 from typing import Any, get_args
 
 import pytest
 
 import spacil as library
-from spacil.config.algorithms import ALGORITHMS, Preset, from_table
+from spacil.config.algorithms import ALGORITHMS, Preset
 from spacil.config.defaults import default_config
 from spacil.config.flat import (
-    REPLACED,
     all_settings,
     flat_settings,
     from_flat_settings,
@@ -34,16 +34,16 @@ def test_a_preset_is_taken_by_the_rows_that_offer_it(algorithm: str, preset: Pre
         assert from_flat_settings(flat_settings(config)) == config
         assert config.algorithm == algorithm
     else:
-        with pytest.raises(ConfigError, match=f"--preset {preset} is for .*not for {algorithm}"):
+        with pytest.raises(ConfigError, match=f"--preset {preset}: {algorithm} has no such preset"):
             default_config(algorithm, "Hopper-v4", preset)
 
 
 @pytest.mark.parametrize("algorithm", NAMES)
 def test_what_learns_and_what_rewards_can_be_imported(algorithm: str) -> None:
     row = ALGORITHMS[algorithm]
-    assert {"iterate", "prepare", "after_evaluation"} <= set(dir(from_table(row.learner)))
+    assert {"iterate", "prepare", "after_evaluation"} <= set(dir(pkgutil.resolve_name(row.learner)))
     if row.adversary is not None:
-        adversary = from_table(row.adversary)
+        adversary = pkgutil.resolve_name(row.adversary)
         assert {"train", "cost", "make_network", "logits_agent_is_high"} <= set(dir(adversary))
         assert list(inspect.signature(adversary).parameters) == [
             "config", "policy", "expert", "init",
@@ -75,15 +75,14 @@ def test_a_setting_of_other_algorithms_is_refused_with_their_names(algorithm: st
         ("gail --lambda_policy=0.1", "--lambda-policy: gail has no such setting; it is for spacil"),
         ("gail --no-smoothest", "--smoothest: gail has no such setting; it is for spacil, airl"),
         ("gail --max-kll 1", "unknown setting --max-kll: did you mean --max-kl"),
-        (
-            "trpo --ball-radius 1",
-            "an argument now: --penalty pgd:ARGUMENT=VALUE with one of scale",
-        ),
         ("spacil --policy-step ppo --max-kl 1", "--max-kl is read with --policy-step trpo only"),
         ("trpo --ppo-clip 0.1", "--ppo-clip is read with --policy-step ppo only"),
         ("gail --cost-penalty-form both", "--cost-penalty-form is both, expected gp or r1"),
         ("spacil --lambda-policy 1 --penalty cats", "--lambda-policy is short for --penalty"),
-        ("trpo --lambda-policy -1", "--lambda-policy is -1.0, expected a finite number"),
+        (
+            "trpo --lambda-policy -1",
+            "--penalty exact=-1.0: expected NAME=WEIGHT",
+        ),
     ],
 )
 def test_a_refusal_on_the_command_line_says_what_to_do(
@@ -93,12 +92,6 @@ def test_a_refusal_on_the_command_line_says_what_to_do(
     refused = spacil("train", algorithm, "--task", "Reacher-v4", *flags)
     assert (refused.code, refused.out) == (2, "")
     assert words in refused.err
-
-
-@pytest.mark.parametrize("name", REPLACED)
-def test_a_former_setting_is_refused_with_what_took_its_place(name: str) -> None:
-    with pytest.raises(ConfigError, match=r"is an argument now: --(penalty|cost-penalty-form) \w"):
-        with_user_settings(default_config("spacil", "Reacher-v4", "plain"), {name: 1})
 
 
 def test_a_setting_that_is_given_wins_over_what_a_preset_says_of_the_same_thing() -> None:
@@ -122,7 +115,7 @@ def test_the_short_form_is_the_exact_penalty() -> None:
     assert smooth == with_user_settings(config, {"penalty": {"exact": 0.25}})
 
 
-@pytest.mark.parametrize("weight", [-1, float("nan"), float("inf"), True, "1", None])
+@pytest.mark.parametrize("weight", [-1, float("nan"), float("inf"), True, "much", None])
 def test_the_short_form_takes_a_weight(weight: object) -> None:
-    with pytest.raises(ConfigError, match=r"--lambda-policy"):
+    with pytest.raises(ConfigError, match=f"--penalty exact={weight}: expected NAME=WEIGHT"):
         with_user_settings(default_config("trpo", "Reacher-v4"), {"lambda_policy": weight})

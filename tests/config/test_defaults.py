@@ -131,9 +131,7 @@ def test_the_fast_preset_of_trpo_takes_larger_steps_and_changes_nothing_else() -
 
 
 def test_a_preset_that_has_no_meaning_is_refused() -> None:
-    with pytest.raises(ConfigError, match="paper-sum is for spacil, gail, not for trpo"):
+    with pytest.raises(ConfigError, match="trpo has no such preset; it has none, fast"):
         default_config("trpo", "Hopper-v4", "paper-sum")
-    with pytest.raises(ConfigError, match="fast is for spacil, gail, airl, trpo, not for bc"):
-        default_config("bc", "Hopper-v4", "fast")
     with pytest.raises(ConfigError, match=r"prints no weights for Pendulum-v1; it has Reacher-v4"):
         default_config("spacil", "Pendulum-v1", "paper-mean")

@@ -12,7 +12,6 @@ from spacil.config.flat import (
     FREE_TO_CHANGE_ON_RESUME,
     flat_settings,
     from_flat_settings,
-    settings_of,
     with_settings,
     with_user_settings,
 )
@@ -43,12 +42,12 @@ def test_every_setting_has_a_flat_name_of_its_own() -> None:
     ("change", "message"),
     [
         ({"from_the_future": 1}, r"unknown \['from_the_future'\]"),
-        ({"max_kl": None}, "setting max_kl is None"),
+        ({"max_kl": None}, "--max-kl is None, expected a finite number"),
         ({"algorithm": "ppo"}, "algorithm is 'ppo'"),
-        ({"policy_hidden": [16, True]}, "setting policy_hidden is"),
-        ({"init": ["fan-in"]}, "setting init is"),
-        ({"standardize_actions": 1}, "setting standardize_actions is 1"),
-        ({"gamma": float("nan")}, "setting gamma is nan"),
+        ({"policy_hidden": [16, True]}, "--policy-hidden is .*, expected tuple.int, ..."),
+        ({"init": ["fan-in"]}, "--init is .*, expected fan-in, paper-numel"),
+        ({"standardize_actions": 1}, "--standardize-actions is 1, expected bool"),
+        ({"gamma": float("nan")}, "--gamma is nan, expected a finite number"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
@@ -105,7 +104,8 @@ BAD = {
     "value_minibatch": 0,
     "discriminator_learning_rate": -1.0,
     "discriminator_steps": -1,
-    "lambda_policy": -0.1,
+    "device": "cuda:x",
+    "discriminator_inputs": ("states", "states"),
     "penalty_ramp_iterations": -1,
     "penalty_start": -1,
     "penalty_state_fraction": 1.5,
@@ -126,7 +126,7 @@ def test_a_value_out_of_range_is_refused_by_its_flag(name: str) -> None:
     [
         ({"penalty": "cats:scale=paper-mean"}, "no argument 'scale' here; it takes none"),
         ({"penalty": "pgd:sigma=1"}, "no argument 'sigma' here; it takes scale, radius"),
-        ({"cost_penalty_form": "both:steps=3"}, "steps is read with estimator=pgd only"),
+        ({"cost_penalty_form": "both:steps=3"}, "steps=3 is read with estimator=pgd only"),
         ({"cost_penalty_form": "gp:scale=paper-mean"}, "no argument 'scale' here"),
         ({"cost_penalty_form": "r2"}, "--cost-penalty-form is r2, expected response, both"),
         ({"penalty": "caps=1:noise=0"}, "--penalty caps=1:noise=0: noise is '0', expected"),
@@ -156,10 +156,5 @@ FLOATS = [
 @pytest.mark.parametrize("value", [float("inf"), float("nan")])
 def test_no_number_is_infinite_or_nan_by_any_road(name: str, value: float) -> None:
     config = default_config("spacil", "Hopper-v4")
-    with pytest.raises(ConfigError, match=name):
-        with_settings(config, {name: value})
-    group = settings_of("spacil")[name]
     with pytest.raises(ConfigError, match=f"--{name.replace('_', '-')} is {value}"):
-        dataclasses.replace(
-            config, **{group: dataclasses.replace(getattr(config, group), **{name: value})}
-        )
+        with_settings(config, {name: value})

@@ -102,7 +102,7 @@ def test_a_file_that_is_no_record_is_refused(
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [({"seed": "three"}, "seed is 'three'"), ({"policy_hidden": 5}, "policy_hidden is 5")],
+    [({"seed": "three"}, "seed is .three."), ({"policy_hidden": 5}, "policy-hidden is 5")],
 )
 def test_settings_of_a_wrong_type_are_a_config_error(
     tmp_path: Path, change: dict[str, Any], message: str

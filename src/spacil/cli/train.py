@@ -184,16 +184,18 @@ def _with_few_shown(group: Any, num_shown: int) -> Any:
     """The same settings; help explains the first ones alone."""
     kind: Any = type(group)
     hints = get_type_hints(kind, include_extras=True)
-    hidden = [
-        (
-            each.name,
-            Annotated[hints[each.name], tyro.conf.Suppress],
-            field(default=getattr(group, each.name)),
-        )
-        for each in fields(kind)[num_shown:]
-    ]
-    made = make_dataclass(kind.__name__, hidden, bases=(kind,), frozen=True)
-    made.__doc__ = kind.__doc__
+    hidden = [each.name for each in fields(kind)[num_shown:]]
+    made: Any = type(
+        kind.__name__,
+        (kind,),
+        {
+            "__doc__": kind.__doc__,
+            "__annotations__": {
+                name: Annotated[hints[name], tyro.conf.Suppress] for name in hidden
+            },
+            **{name: getattr(group, name) for name in hidden},
+        },
+    )
     return made(**vars(group))
 
 

@@ -4,9 +4,8 @@ To add one, add a class; an adversary of its own is one file in `spacil/learning
 (docs/extending.md).
 """
 
-import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from spacil.config.checks import require
@@ -75,7 +74,6 @@ _RULE: Mapping[str, Any] = {
 """The rule of spacil, for all tasks and any number of demonstrations: docs/results/recipe.md"""
 
 
-@dataclass(frozen=True, kw_only=True)
 class OnPolicyConfig(TrainConfig):
     """Settings of what learns from the batches it plays."""
 
@@ -92,7 +90,6 @@ class OnPolicyConfig(TrainConfig):
     penalty_states: PenaltyStatesConfig = PenaltyStatesConfig()
 
 
-@dataclass(frozen=True, kw_only=True)
 class AdversarialConfig(OnPolicyConfig):
     """Settings of what learns from demonstrations against a discriminator."""
 
@@ -102,7 +99,6 @@ class AdversarialConfig(OnPolicyConfig):
     bc: CloningConfig = CloningConfig()
 
 
-@dataclass(frozen=True, kw_only=True)
 class SPaCILConfig(AdversarialConfig):
     algorithm = "spacil"
     summary = "Learn a smooth policy from demonstrations: GAIL with penalties on policy and cost."
@@ -123,7 +119,6 @@ class SPaCILConfig(AdversarialConfig):
     wish: TrainingWishConfig = TrainingWishConfig()
 
 
-@dataclass(frozen=True, kw_only=True)
 class GAILConfig(AdversarialConfig):
     algorithm = "gail"
     summary = (
@@ -141,7 +136,6 @@ class GAILConfig(AdversarialConfig):
         require(form in ("gp", "r1"), "cost_penalty_form", form, "gp or r1; others are spacil's")
 
 
-@dataclass(frozen=True, kw_only=True)
 class AIRLConfig(AdversarialConfig):
     algorithm = "airl"
     summary = "Learn a reward and a policy from demonstrations (adversarial inverse RL)."
@@ -158,7 +152,6 @@ class AIRLConfig(AdversarialConfig):
     wish: TrainingWishConfig = TrainingWishConfig()
 
 
-@dataclass(frozen=True, kw_only=True)
 class TRPOConfig(OnPolicyConfig):
     algorithm = "trpo"
     summary = "Learn from the env's reward: how demonstrators are made (eq:TRPO)."
@@ -168,7 +161,6 @@ class TRPOConfig(OnPolicyConfig):
     policy_penalty: ScheduledPenaltyConfig = ScheduledPenaltyConfig()
 
 
-@dataclass(frozen=True, kw_only=True)
 class BCConfig(TrainConfig):
     algorithm = "bc"
     summary = "Clone the demonstrations by regression, without env steps; --lambda-policy smooths."
@@ -185,7 +177,6 @@ class BCConfig(TrainConfig):
     evaluation: EvaluationConfig = EvaluationConfig()
 
 
-@dataclass(frozen=True, kw_only=True)
 class SmoothConfig(TrainConfig):
     algorithm = "smooth"
     summary = "Distil a given policy into a smooth one: the student acts, the teacher labels."
@@ -201,9 +192,3 @@ class SmoothConfig(TrainConfig):
     sampling: SamplingConfig = SamplingConfig(4_000, 20)
     nets: NetsConfig = NetsConfig((128, 128))
     evaluation: EvaluationConfig = EvaluationConfig(1, 15_000)
-
-
-def from_table(path: str) -> Any:
-    """What `module:name` of a row names, imported when it is needed."""
-    module, _, name = path.partition(":")
-    return getattr(importlib.import_module(module), name)

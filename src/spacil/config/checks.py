@@ -1,6 +1,6 @@
 """What settings and the arguments of public functions check at birth."""
 
-import operator
+from numbers import Integral
 
 from spacil.errors import ConfigError
 
@@ -16,11 +16,6 @@ def whole_number(name: str, value: object, least: int = 1) -> int:
 
     An int, because whatever else comes in would be kept in a file that nothing can read.
     """
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        number = operator.index(value)  # type: ignore[arg-type]  # the TypeError says whether
-    except TypeError:
-        number = least - 1
+    number = least - 1 if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
     require(number >= least, name, repr(value), f"{least} or more, a whole number")
     return number

@@ -18,12 +18,8 @@ def default_config(algorithm: str, task: str, preset: Preset = "none") -> TrainC
     if kind is None:
         raise ConfigError(f"unknown algorithm {algorithm!r}; choose from {', '.join(ALGORITHMS)}")
     if preset not in kind.presets:
-        takers = [name for name, other in ALGORITHMS.items() if preset in other.presets]
-        raise ConfigError(
-            f"--preset {preset} is for {', '.join(takers)}, not for {algorithm}"
-            if takers
-            else f"--preset {preset}: there is none of that name"
-        )
+        presets = ", ".join(kind.presets)
+        raise ConfigError(f"--preset {preset}: {algorithm} has no such preset; it has {presets}")
     settings, column = dict(kind.presets[preset]), paper.settings_for(task)
     if preset in ("paper-mean", "paper-sum"):
         # The paper's printed scaling and discriminator, and nothing else.

@@ -7,12 +7,11 @@ explicitly wins over what a preset says of the same thing.
 import dataclasses
 import difflib
 import functools
-import math
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 from spacil.config.algorithms import ALGORITHMS
-from spacil.config.penalty_terms import COST_FORMS, WeightedTerm, words_of
+from spacil.config.penalty_terms import words_of
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError
 
@@ -44,15 +43,6 @@ IMPLIED_BY: Mapping[str, Mapping[str, Any]] = {
 
 _OFF_AT_0 = ("smoothness_target", "keep_return", "smoothest")
 
-REPLACED: Mapping[str, str] = {
-    **dict.fromkeys(("caps_noise_std", "caps_temporal_weight", "caps_spatial_weight"), "caps"),
-    **dict.fromkeys(("ball_radius", "ball_num_steps", "ball_step_size", "ball_step_rule"), "pgd"),
-    **dict.fromkeys(("ball_start", "penalty_sigma", "policy_penalty_scale"), "pgd"),
-    **dict.fromkeys(("cost_penalty_scale", "cost_penalty_estimator"), "response"),
-    "cost_penalty_mixing": "response",
-}
-"""Setting of version 0.2 -> the penalty, or form of the cost penalty, that has it as argument"""
-
 
 @functools.cache
 def settings_of(algorithm: str) -> Mapping[str, str]:
@@ -75,15 +65,18 @@ def all_settings() -> Mapping[str, Any]:
 
 def with_user_settings(config: TrainConfig, settings: Mapping[str, Any]) -> TrainConfig:
     """A copy with a user's own settings, and what follows from them."""
-    known = settings_of(config.algorithm)
     refuse_unknown(config.algorithm, settings)
-    settings = without_short_form(settings)
+    settings, known = dict(settings), settings_of(config.algorithm)
+    if SHORT_FORM in settings:
+        if "penalty" in settings:
+            raise ConfigError("--lambda-policy is short for --penalty exact=W: give one of the two")
+        settings["penalty"] = {"exact": settings.pop(SHORT_FORM)}
     implied = {k: v for k, v in implied_settings(settings).items() if k in known}
     changed = with_settings(config, implied | settings)
     of_groups = {known[name]: name for name in settings}
-    for group, step, other in (("trust_region", "trpo", "ppo"), ("ppo", "ppo", "trust_region")):
-        is_read = changed.policy_step.policy_step == step or other in of_groups
-        if group in of_groups and not is_read:
+    for step, group in (("trpo", "trust_region"), ("ppo", "ppo")):
+        is_given = of_groups.keys() & {"trust_region", "ppo"} == {group}
+        if is_given and changed.policy_step.policy_step != step:
             raise ConfigError(f"{_flag(of_groups[group])} is read with --policy-step {step} only")
     return changed
 
@@ -104,13 +97,6 @@ def refuse_unknown(algorithm: str, names: Iterable[str]) -> None:
         own = "penalty" if name == SHORT_FORM else name
         if own in settings_of(algorithm):
             continue
-        if kind := REPLACED.get(name):
-            flag = "--cost-penalty-form" if kind == "response" else "--penalty"
-            arguments = [*(COST_FORMS.get(kind) or WeightedTerm(kind, 0).arguments)]
-            raise ConfigError(
-                f"{_flag(name)} is an argument now: {flag} {kind}:ARGUMENT=VALUE with one of "
-                + ", ".join(arguments)
-            )
         if readers := [other for other in ALGORITHMS if own in settings_of(other)]:
             who = ", ".join(readers)
             raise ConfigError(f"{_flag(name)}: {algorithm} has no such setting; it is for {who}")
@@ -127,7 +113,6 @@ def with_settings(config: TrainConfig, settings: Mapping[str, Any]) -> TrainConf
     for name, value in settings.items():
         value = words_of(value) if name == "penalty" else value
         value = tuple(value) if isinstance(value, list) else value
-        _check_type(name, value)
         changes.setdefault(groups[name], {})[name] = value
     replaced: dict[str, Any] = {
         group: dataclasses.replace(getattr(config, group), **values)
@@ -158,36 +143,6 @@ def from_flat_settings(flat: Mapping[str, Any]) -> TrainConfig:
         raise ConfigError(f"config does not fit this version: missing {missing}, unknown {unknown}")
     settings = {name: flat[name] for name in settings_of(algorithm)}
     return with_settings(ALGORITHMS[algorithm](task=task), settings)
-
-
-def _check_type(name: str, value: object) -> None:
-    """Settings come from files and keywords too, where nothing has checked them yet."""
-    hint = all_settings()[name]
-    expected, fits = getattr(hint, "__name__", str(hint)), type(value) is hint
-    if get_origin(hint) is Literal:
-        expected, fits = f"one of {', '.join(get_args(hint))}", value in get_args(hint)
-    elif get_origin(hint) is tuple:
-        item = get_args(hint)[0]
-        expected = f"a tuple of {item.__name__}"
-        fits = isinstance(value, tuple) and all(type(part) is item for part in value)
-    elif hint is float:
-        fits = type(value) is int or (isinstance(value, float) and math.isfinite(value))
-    if not fits:
-        raise ConfigError(f"setting {name} is {value!r}, expected {expected}")
-
-
-def without_short_form(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The same settings with `penalty` in place of `lambda_policy`."""
-    named = dict(settings)
-    if SHORT_FORM not in named:
-        return named
-    weight = named.pop(SHORT_FORM)
-    if "penalty" in named:
-        raise ConfigError("--lambda-policy is short for --penalty exact=W: give one of the two")
-    is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
-    if not is_number or not 0 <= weight < math.inf:
-        raise ConfigError(f"--lambda-policy is {weight}, expected a finite number of 0 or more")
-    return named | {"penalty": (f"exact={float(weight)!r}",)}
 
 
 def _flag(name: str) -> str:

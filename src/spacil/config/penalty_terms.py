@@ -8,7 +8,6 @@ by name; it returns a penalty that can be called again and again as the policy m
 import difflib
 import inspect
 import math
-import numbers
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -133,8 +132,8 @@ class WeightedTerm:
 
     name: str
     weight: float
-    given: tuple[tuple[str, float | str], ...] = ()
-    """Arguments that differ from their defaults"""
+    given: tuple[str, ...] = ()
+    """Arguments that differ from their defaults, e.g. `noise=0.3`"""
 
     @property
     def kind(self) -> PenaltyKind:
@@ -143,12 +142,12 @@ class WeightedTerm:
     @property
     def arguments(self) -> dict[str, Any]:
         """Every argument of the term by name."""
-        return all_arguments(self.kind.arguments, self.given)
+        return parse_arguments(self.given, self.kind.arguments, f"--penalty {self.name}")
 
     @property
     def unweighted(self) -> str:
         """The term without its weight, e.g. `caps:noise=0.3`."""
-        return ":".join([self.name, *(f"{key}={value}" for key, value in self.given)])
+        return ":".join([self.name, *self.given])
 
     def __str__(self) -> str:
         return self.unweighted.replace(self.name, f"{self.name}={self.weight!r}", 1)
@@ -179,34 +178,31 @@ def parse_term(word: str) -> WeightedTerm:
     weight = _value_of(text, 0.0) if separator else kind.default_weight
     if not isinstance(weight, float):
         raise ConfigError(f"--penalty {word}: expected NAME=WEIGHT with a weight of 0 or more")
-    given = parse_arguments(rest, kind.arguments, f"--penalty {word}")
-    return WeightedTerm(name, weight, given)
+    return WeightedTerm(name, weight, canonical(rest, kind.arguments, f"--penalty {word}"))
 
 
-def parse_arguments(
-    words: Sequence[str], known: Arguments, where: str
-) -> tuple[tuple[str, float | str], ...]:
-    """The arguments in `key=value` words that differ from their defaults, in the table's order."""
-    given, usual = {}, all_arguments(known)
+def parse_arguments(words: Sequence[str], known: Arguments, where: str) -> dict[str, Any]:
+    """Every argument by name: those in `key=value` words, the others at their defaults."""
+    found = {key: value[0] if isinstance(value, tuple) else value for key, value in known.items()}
     for word in words:
         key, _, text = word.partition("=")
         if key not in known:
             close = difflib.get_close_matches(key, known, n=1) or known or ["none"]
             raise ConfigError(f"{where}: no argument {key!r} here; it takes {', '.join(close)}")
-        default, given[key] = known[key], _value_of(text, known[key])
-        if given[key] is None or (given[key] == 0 and key not in ("temporal", "spatial")):
+        default, value = known[key], _value_of(text, known[key])
+        if value is None or (value == 0 and key not in ("temporal", "spatial")):
             number = f"a {'whole ' * isinstance(default, int)}number above 0"
             expected = ", ".join(default) if isinstance(default, tuple) else number
             raise ConfigError(f"{where}: {key} is {text!r}, expected {expected}")
-    return tuple((key, given[key]) for key in known if given.get(key, usual[key]) != usual[key])
+        found[key] = value
+    return found
 
 
-def all_arguments(
-    known: Arguments, given: tuple[tuple[str, float | str], ...] = ()
-) -> dict[str, Any]:
-    """Every argument by name: those given, the others at their defaults."""
-    usual = {key: value[0] if isinstance(value, tuple) else value for key, value in known.items()}
-    return usual | dict(given)
+def canonical(words: Sequence[str], known: Arguments, where: str) -> tuple[str, ...]:
+    """The words of arguments that differ from their defaults, in the table's order."""
+    usual = parse_arguments((), known, where)
+    found = parse_arguments(words, known, where)
+    return tuple(f"{key}={value}" for key, value in found.items() if value != usual[key])
 
 
 def _value_of(text: str, default: float | tuple[str, ...]) -> Any:
@@ -240,9 +236,7 @@ def words_of(penalty: object) -> tuple[str, ...]:
         if not isinstance(term, str) and not callable(term):
             raise ConfigError(f"penalty {term!r}: expected a name or a function")
         name, *arguments = (term if isinstance(term, str) else register_penalty(term)).split(":")
-        # numpy's numbers write their type beside their value
-        is_number = isinstance(weight, numbers.Real) and not isinstance(weight, bool)
-        words.append(":".join([f"{name}={float(weight) if is_number else weight}", *arguments]))
+        words.append(":".join([f"{name}={weight}", *arguments]))
     return tuple(words)
 
 

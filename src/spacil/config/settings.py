@@ -8,66 +8,102 @@ import functools
 import math
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, get_type_hints
+from inspect import formatannotation
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from spacil.config.checks import require
 from spacil.config.penalty_terms import (
     COST_FORMS,
     WeightedTerm,
-    all_arguments,
+    canonical,
     parse_arguments,
     parse_terms,
 )
 from spacil.errors import ConfigError
 
-Finite = Annotated[float, "a finite number"]
-Positive = Annotated[float, "above 0"]
-NonNegative = Annotated[float, "0 or more"]
-OpenFraction = Annotated[float, "in (0, 1)"]
-Fraction = Annotated[float, "in (0, 1]"]
-FractionBelow1 = Annotated[float, "in [0, 1)"]
-Share = Annotated[float, "in [0, 1]"]
-CountFrom0 = Annotated[int, "0 or more"]
-Count = Annotated[int, "1 or more"]
-Widths = Annotated[tuple[int, ...], "one or more positive widths"]
 
-_IS_IN_RANGE: Mapping[str, Callable[[Any], bool]] = {
-    "a finite number": lambda value: True,
-    "above 0": lambda value: value > 0,
-    "0 or more": lambda value: value >= 0,
-    "in (0, 1)": lambda value: 0 < value < 1,
-    "in (0, 1]": lambda value: 0 < value <= 1,
-    "in [0, 1)": lambda value: 0 <= value < 1,
-    "in [0, 1]": lambda value: 0 <= value <= 1,
-    "1 or more": lambda value: value >= 1,
-    "one or more positive widths": lambda value: len(value) > 0 and min(value) >= 1,
-}
+class Range(NamedTuple):
+    """The values that a setting of its type may have."""
+
+    expectation: str
+    holds: Callable[[Any], object]
+
+
+Positive = Annotated[float, Range("above 0", lambda value: value > 0)]
+NonNegative = Annotated[float, Range("0 or more", lambda value: value >= 0)]
+OpenFraction = Annotated[float, Range("in (0, 1)", lambda value: 0 < value < 1)]
+Fraction = Annotated[float, Range("in (0, 1]", lambda value: 0 < value <= 1)]
+FractionBelow1 = Annotated[float, Range("in [0, 1)", lambda value: 0 <= value < 1)]
+Share = Annotated[float, Range("in [0, 1]", lambda value: 0 <= value <= 1)]
+CountFrom0 = Annotated[int, Range("0 or more", lambda value: value >= 0)]
+Count = Annotated[int, Range("1 or more", lambda value: value >= 1)]
+Device = Annotated[
+    str, Range("cpu, cuda, cuda:N or auto", re.compile("auto|cpu|cuda(:[0-9]{1,3})?").fullmatch)
+]
+Inputs = Annotated[
+    tuple[str, ...],
+    Range(
+        "one or more of states, actions, next_states, each once",
+        lambda value: len(value) == len({*value} & {"states", "actions", "next_states"}) > 0,
+    ),
+]
+Widths = Annotated[
+    tuple[int, ...],
+    Range("one or more positive widths", lambda value: len(value) > 0 and min(value) >= 1),
+]
 
 
 @functools.cache
-def _ranges_of(kind: Any) -> dict[str, str]:
-    hints = get_type_hints(kind, include_extras=True)
-    found = {name: getattr(hint, "__metadata__", ("",))[0] for name, hint in hints.items()}
-    return {name: mark for name, mark in found.items() if mark in _IS_IN_RANGE}
+def _hints_of(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
 
 
+def _fits(hint: Any, value: object) -> bool:
+    """Whether a value, which may come from a file or a keyword, is of a setting's type.
+
+    Neither infinity nor NaN is a number: no comparison refuses both, and no file keeps them.
+    """
+    if get_origin(hint) is Literal:
+        return value in get_args(hint)
+    if get_origin(hint) is tuple:
+        return isinstance(value, tuple) and all(_fits(get_args(hint)[0], part) for part in value)
+    if hint is float and isinstance(value, float):
+        return math.isfinite(value)
+    return type(value) is hint or (hint is float and type(value) is int)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 @dataclass(frozen=True)
 class Group:
-    """Settings that belong together."""
+    """Settings that belong together. Every subclass is a frozen dataclass, checked at birth."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
 
     def __post_init__(self) -> None:
-        # Infinity passes comparisons such as "0 or more", and neither it nor NaN can be saved.
-        kind: Any = type(self)
-        for name, expectation in _ranges_of(kind).items():
+        group: Any = type(self)
+        for name, hint in _hints_of(group).items():
             value = getattr(self, name)
-            require(_IS_IN_RANGE[expectation](value), name, value, expectation)
-            is_finite = not isinstance(value, float) or math.isfinite(value)
-            require(is_finite, name, value, "a finite number")
+            kind, *marks = get_args(hint) if get_origin(hint) is Annotated else [hint]
+            words = formatannotation(kind).replace("float", "a finite number")
+            words = ", ".join(get_args(kind)) if get_origin(kind) is Literal else words
+            require(_fits(kind, value), name, repr(value), words)
+            for mark in marks:
+                if isinstance(mark, Range):
+                    require(bool(mark.holds(value)), name, value, mark.expectation)
 
 
-@dataclass(frozen=True)
 class RunConfig(Group):
     """How long, on what machine."""
 
@@ -75,7 +111,7 @@ class RunConfig(Group):
     """Root of every random stream of the run."""
     iterations: Count = 500
     """Number of policy updates (K); of bc, epochs."""
-    device: str = "cpu"
+    device: Device = "cpu"
     """Where updates run: cpu, cuda, or auto (cuda if there is one). Simulation is on the CPU."""
     simulation_threads: Count = field(default_factory=lambda: num_cores())
     """Threads that step the simulator. Any number gives the same bits."""
@@ -86,13 +122,7 @@ class RunConfig(Group):
     env_timeout: Positive = 300.0
     """Seconds that one step of all envs of your own may take; then the run ends as hung."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not re.fullmatch("auto|(cpu|cuda)(:[0-9]{1,3})?", self.device):
-            raise ConfigError(f"--device {self.device}: expected cpu, cuda, cuda:N or auto")
 
-
-@dataclass(frozen=True)
 class SamplingConfig(Group):
     """The batch that each iteration plays."""
 
@@ -103,16 +133,12 @@ class SamplingConfig(Group):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.steps_per_iteration % self.num_envs:
-            next_multiple = math.ceil(self.steps_per_iteration / self.num_envs) * self.num_envs
-            raise ConfigError(
-                f"--steps-per-iteration {self.steps_per_iteration} is not a multiple of "
-                f"--num-envs {self.num_envs}: try --steps-per-iteration {next_multiple} or "
-                f"--num-envs {math.gcd(self.steps_per_iteration, self.num_envs)}"
-            )
+        size = self.steps_per_iteration
+        nearest = -(-size // self.num_envs) * self.num_envs
+        expectation = f"a multiple of --num-envs {self.num_envs}, e.g. {nearest}"
+        require(size == nearest, "steps_per_iteration", size, expectation)
 
 
-@dataclass(frozen=True)
 class NetsConfig(Group):
     """The policy's network (the paper's sizes, app:exp_setup_hyper_params) and the start of all."""
 
@@ -123,15 +149,13 @@ class NetsConfig(Group):
     initial_log_std = 0.0
 
 
-@dataclass(frozen=True)
 class ExploringNetsConfig(NetsConfig):
     __doc__ = NetsConfig.__doc__
 
-    initial_log_std: Finite = 0.0
+    initial_log_std: float = 0.0
     """Start of the policy's learned log standard deviation (r)."""
 
 
-@dataclass(frozen=True)
 class EvaluationConfig(Group):
     """Evaluation on a separate env, with mean actions and a frozen normaliser."""
 
@@ -171,7 +195,6 @@ _EXECUTED: ActionKind = "executed"
 _INPUTS: tuple[str, ...] = ("states", "actions")
 
 
-@dataclass(frozen=True)
 class ReturnsConfig(Group):
     """Generalised advantage estimation."""
 
@@ -181,7 +204,6 @@ class ReturnsConfig(Group):
     """Weight of longer advantage estimates (tau in the paper's appendix)."""
 
 
-@dataclass(frozen=True)
 class PolicyStepConfig(Group):
     """The step that moves the policy; the smoothness penalties compose with either."""
 
@@ -190,7 +212,6 @@ class PolicyStepConfig(Group):
     clipped surrogate (Schulman et al. 2017)."""
 
 
-@dataclass(frozen=True)
 class TrustRegionConfig(Group):
     """The TRPO step (eq:TRPO)."""
 
@@ -208,7 +229,6 @@ class TrustRegionConfig(Group):
     """Factor on the step when the penalised objective did not improve."""
 
 
-@dataclass(frozen=True)
 class PPOConfig(Group):
     """The PPO step, taken with --policy-step ppo."""
 
@@ -224,7 +244,6 @@ class PPOConfig(Group):
     """Mean KL(old, new) above which no further epoch begins."""
 
 
-@dataclass(frozen=True)
 class ValueConfig(Group):
     """The value network and its regression."""
 
@@ -241,10 +260,6 @@ class ValueConfig(Group):
     a critic that starts near 0 would need tens of iterations to grow to (PopArt)."""
 
 
-DISCRIMINATOR_INPUTS = {"states", "actions", "next_states"}
-
-
-@dataclass(frozen=True)
 class DiscriminatorConfig(Group):
     """The adversary: D -> 1 on the agent, cost c = log D, reward -log D (eq:cost_opti)."""
 
@@ -266,28 +281,16 @@ class DiscriminatorConfig(Group):
     discriminator_inputs = _INPUTS
 
 
-@dataclass(frozen=True)
 class GAILDiscriminatorConfig(DiscriminatorConfig):
     __doc__ = DiscriminatorConfig.__doc__
 
     discriminator_actions: ActionKind = "executed"
     """Which actions it compares, on both sides: as executed (clipped to the bounds), or raw."""
-    discriminator_inputs: tuple[str, ...] = _INPUTS
+    discriminator_inputs: Inputs = _INPUTS
     """What it reads of states, actions and next_states: `states next_states` or `states` for a
     demonstrator whose actions mean something else than ours."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        inputs = self.discriminator_inputs
-        require(
-            len(inputs) == len(set(inputs)) > 0 and set(inputs) <= DISCRIMINATOR_INPUTS,
-            "discriminator_inputs",
-            " ".join(inputs),
-            "one or more of states, actions, next_states, each once",
-        )
 
-
-@dataclass(frozen=True)
 class AIRLRewardConfig(Group):
     """The structure of AIRL's discriminator (Fu et al. 2018)."""
 
@@ -296,7 +299,6 @@ class AIRLRewardConfig(Group):
     The shaping term h(s) reads states alone in either form."""
 
 
-@dataclass(frozen=True)
 class CloningConfig(Group):
     """Behaviour cloning; an iteration is one pass over the demonstrations."""
 
@@ -311,7 +313,6 @@ class CloningConfig(Group):
     """Epochs without a lower loss on the held-out episodes after which cloning ends."""
 
 
-@dataclass(frozen=True)
 class WarmStartConfig(Group):
     """A start from a clone of the demonstrator instead of from an untrained policy."""
 
@@ -330,7 +331,6 @@ class WarmStartConfig(Group):
         return self.warm_start_epochs > 0 or self.warm_start_steps > 0
 
 
-@dataclass(frozen=True)
 class ImitationConfig(Group):
     """What holds an imitator to its demonstrations, and which policy is handed out."""
 
@@ -349,7 +349,6 @@ class ImitationConfig(Group):
     evaluated, saved and handed out; 0: the newest policy. The mean never acts in training."""
 
 
-@dataclass(frozen=True)
 class DistilConfig(Group):
     """Distilling a policy in closed loop; an iteration is one round of play and of fitting."""
 
@@ -368,7 +367,6 @@ HalfCheetah's action change by 4 %, and all of it cost a quarter of the return
 (docs/results/recipe.md)."""
 
 
-@dataclass(frozen=True)
 class PolicyPenaltyConfig(Group):
     """The smoothness penalties on the policy (eq:policy_reg), each with its own weight."""
 
@@ -412,7 +410,6 @@ class PolicyPenaltyConfig(Group):
         return found[0] if found else WeightedTerm("cats", FIRST_TEMPORAL_WEIGHT)
 
 
-@dataclass(frozen=True)
 class ScheduledPenaltyConfig(PolicyPenaltyConfig):
     __doc__ = PolicyPenaltyConfig.__doc__
 
@@ -427,7 +424,6 @@ class ScheduledPenaltyConfig(PolicyPenaltyConfig):
     alike."""
 
 
-@dataclass(frozen=True)
 class PenaltyStatesConfig(Group):
     """Where both penalties are measured."""
 
@@ -436,7 +432,6 @@ class PenaltyStatesConfig(Group):
     estimate of all of them at that fraction of the time."""
 
 
-@dataclass(frozen=True)
 class CostPenaltyConfig(Group):
     """The smoothness penalty on the learned cost (eq:cost_reg)."""
 
@@ -455,14 +450,13 @@ class CostPenaltyConfig(Group):
         super().__post_init__()
         name, *words = self.cost_penalty_form.split(":")
         require(name in COST_FORMS, "cost_penalty_form", name, ", ".join(COST_FORMS))
-        given = parse_arguments(words, COST_FORMS[name], f"--cost-penalty-form {name}")
-        unread = [key for key, _ in given if key not in ("mixing", "estimator")]
-        if unread and ("estimator", "pgd") not in given:
+        given = canonical(words, COST_FORMS[name], f"--cost-penalty-form {name}")
+        unread = [word for word in given if not word.startswith(("mixing=", "estimator="))]
+        if unread and "estimator=pgd" not in given:
             raise ConfigError(
                 f"--cost-penalty-form {name}: {unread[0]} is read with estimator=pgd only"
             )
-        text = ":".join([name, *(f"{key}={value}" for key, value in given)])
-        object.__setattr__(self, "cost_penalty_form", text)
+        object.__setattr__(self, "cost_penalty_form", ":".join([name, *given]))
 
     @property
     def form(self) -> str:
@@ -472,11 +466,10 @@ class CostPenaltyConfig(Group):
     @property
     def arguments(self) -> dict[str, Any]:
         """Every argument of the form by name."""
-        known, words = COST_FORMS[self.form], self.cost_penalty_form.split(":")[1:]
-        return all_arguments(known, parse_arguments(words, known, "--cost-penalty-form"))
+        words = self.cost_penalty_form.split(":")[1:]
+        return parse_arguments(words, COST_FORMS[self.form], "--cost-penalty-form")
 
 
-@dataclass(frozen=True)
 class WishConfig(Group):
     """Targets instead of weights: the paper's constrained problem (eq:main_problem).
 
@@ -507,7 +500,6 @@ class WishConfig(Group):
         return self.smoothest or (self.keep_return > 0 and self.smoothness_target == 0)
 
 
-@dataclass(frozen=True)
 class TrainingWishConfig(WishConfig):
     __doc__ = WishConfig.__doc__
 
@@ -526,10 +518,3 @@ class TrainingWishConfig(WishConfig):
     smoothness_target_states: Count = 500
     """States of each batch on which J and the action change are measured, drawn anew each
     iteration."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("smoothness_target", "fluctuation_target"):
-            flag = f"--{name.replace('_', '-')}-reference"
-            is_read = getattr(self, name) > 0 or getattr(self, f"{name}_reference") == "none"
-            require(is_read, name, getattr(self, name), f"above 0 when {flag} is given")

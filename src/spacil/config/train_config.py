@@ -7,7 +7,7 @@ for it: `TrainConfig` holds each such group as it is when it is off.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, dataclass_transform
 
 from spacil.config.checks import require
 from spacil.config.settings import (
@@ -37,9 +37,10 @@ ALGORITHMS: dict[str, type["TrainConfig"]] = {}
 """Name of each algorithm -> its config; those of the package are in `algorithms.py`"""
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """Settings of one run; those of an algorithm are a subclass."""
+    """Settings of one run. Those of an algorithm are a subclass, a frozen dataclass as well."""
 
     algorithm: ClassVar[str]
     summary: ClassVar[str]
@@ -78,19 +79,15 @@ class TrainConfig:
     distil = DistilConfig()
 
     def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True)(cls)
         if "algorithm" in vars(cls):
             ALGORITHMS[cls.algorithm] = cls
 
     def __post_init__(self) -> None:
         """Refuse settings that contradict each other."""
         wish, penalty, start = self.wish, self.policy_penalty, self.warm_start
-        words, is_auto = " ".join(penalty.penalty) or "none", penalty.penalty_weight == "auto"
-        require(
-            not (start.warm_start_epochs and start.warm_start_steps),
-            "warm_start_steps",
-            start.warm_start_steps,
-            "0 with --warm-start-epochs: count cloning in one of the two",
-        )
+        is_auto = penalty.penalty_weight == "auto"
+        reads_next = "next_states" in self.discriminator.discriminator_inputs
         searches = {
             "--penalty-weight auto": is_auto,
             "--smoothness-target": wish.smoothness_target > 0,
@@ -98,25 +95,29 @@ class TrainConfig:
             "--keep-return": wish.keep_return > 0 and not wish.smoothest,
         }
         asked = [flag for flag, is_asked in searches.items() if is_asked]
+        if start.warm_start_epochs and start.warm_start_steps:
+            raise ConfigError("--warm-start-steps and --warm-start-epochs: count cloning in one")
         if len(asked) > 1 and (is_auto or self.algorithm != "smooth"):
             raise ConfigError(f"{asked[0]} finds the weight, and so does {asked[1]}: give one")
-        inputs, lambda_cost = self.discriminator.discriminator_inputs, self.cost_penalty.lambda_cost
-        require(
-            "next_states" not in inputs or lambda_cost == 0,
-            "lambda_cost",
-            lambda_cost,
-            "0 with next_states among --discriminator-inputs: the cost penalty is on c(s, a)",
-        )
+        if reads_next and self.cost_penalty.lambda_cost > 0:
+            raise ConfigError(
+                "--discriminator-inputs with next_states: the cost penalty is on c(s, a), give "
+                "--lambda-cost 0"
+            )
         if self.imitation.select == "smoothest" and not wish.wants_smoothest:
             raise ConfigError("--select smoothest: give --smoothest or --keep-return with it")
+        for name in ("smoothness_target", "fluctuation_target"):
+            is_read = getattr(wish, name) > 0 or getattr(wish, f"{name}_reference") == "none"
+            flag = f"--{name.replace('_', '-')}-reference"
+            require(is_read, name, getattr(wish, name), f"above 0 when {flag} is given")
+        words, weights = " ".join(penalty.penalty) or "none", [penalty.first_weight] * bool(asked)
+        temporal = penalty.temporal_term if wish.fluctuation_target > 0 else None
+        if temporal is not None:
+            weights.append(temporal.weight)
         start_above_0 = "a weight above 0 where one is searched for: the search starts there"
-        require(not asked or penalty.first_weight > 0, "penalty", words, start_above_0)
-        if wish.fluctuation_target > 0:
-            temporal = penalty.temporal_term
-            require(temporal.weight > 0, "penalty", words, start_above_0)
-            require(
-                not asked or temporal.name != penalty.terms[0].name,
-                "penalty",
-                words,
-                "a spatial penalty first, e.g. exact=0.1 cats=0.03: two targets move two weights",
+        require(all(weights), "penalty", words, start_above_0)
+        if asked and temporal is not None and temporal.name == penalty.terms[0].name:
+            raise ConfigError(
+                f"--penalty is {words}, expected a spatial penalty first, e.g. exact=0.1 "
+                "cats=0.03: two targets move two weights"
             )

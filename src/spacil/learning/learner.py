@@ -3,6 +3,7 @@
 Beside it what learners share: their counters, their clock, and how they make envs and policies.
 """
 
+import pkgutil
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from spacil.config.algorithms import ALGORITHMS, from_table
+from spacil.config.algorithms import ALGORITHMS
 from spacil.config.settings import NetsConfig
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
@@ -197,7 +198,9 @@ def make_learner(
     row = ALGORITHMS[config.algorithm]
     if row.needs_demonstrations and demonstrations is None:
         raise ConfigError(f"{config.algorithm} learns from demonstrations: pass --demos")
-    learner: Learner = from_table(row.learner)(config, env_source, demonstrations, common_frame)
+    learner: Learner = pkgutil.resolve_name(row.learner)(
+        config, env_source, demonstrations, common_frame
+    )
     return learner
 
 

@@ -5,6 +5,7 @@ Every update goes through the recorder, so that a GPU replays it from the second
 
 import copy
 import logging
+import pkgutil
 from collections.abc import Hashable, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from spacil.config.algorithms import ALGORITHMS, from_table
+from spacil.config.algorithms import ALGORITHMS
 from spacil.config.penalty_terms import WeightedTerm, parse_terms, words_of
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
@@ -145,7 +146,9 @@ class OnPolicy(Learner):
         if adversary := ALGORITHMS[config.algorithm].adversary:
             kind = config.discriminator.discriminator_actions
             expert = demonstrations.expert_batch(kind).to(self.device)
-            self.adversary = from_table(adversary)(config, self.policy, expert, self.streams.init)
+            self.adversary = pkgutil.resolve_name(adversary)(
+                config, self.policy, expert, self.streams.init
+            )
         wish, by_score = config.wish, config.imitation.select == "imitation"
         if config.policy_penalty.penalty_weight == "auto" or wish.wants_smoothest or by_score:
             num_ended = float(demonstrations.terminations.float().sum())

@@ -10,6 +10,7 @@ Opening a file never imports code. Only a `module:name` that the user typed does
 import itertools
 import math
 import operator
+import pkgutil
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,7 +20,7 @@ from typing import Any
 
 from torch import nn
 
-from spacil.config.algorithms import ALGORITHMS, from_table
+from spacil.config.algorithms import ALGORITHMS
 from spacil.config.flat import settings_of, with_settings
 from spacil.demos.common_frame import CommonFrame
 from spacil.errors import ConfigError, DataError
@@ -193,7 +194,7 @@ def _saved_cost(
             ALGORITHMS[settings["algorithm"]](task=""),
             without | {name: settings[name] for name in names},
         )
-        network = from_table(adversary).make_network(config, policy)
+        network = pkgutil.resolve_name(adversary).make_network(config, policy)
         network.load_state_dict(tensors)
     except (KeyError, TypeError, ValueError, RuntimeError, ConfigError) as error:
         raise DataError(
