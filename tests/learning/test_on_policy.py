@@ -146,7 +146,7 @@ def test_only_episodes_that_terminate_count_as_ended_early(
     learner = make_learner("gail", select="imitation")
     assert learner.demonstrations is not None
     states, nothing = learner.demonstrations.states, np.zeros(4)
-    evaluation = Evaluation(0.0, 0.0, 0.0, 0.0, 4, 25.0, 1.0, 1.0, 1.0, 1.0, 0.1)
+    evaluation = Evaluation(0.0, 0.0, 0.0, 0.0, 4, 25.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.1)
 
     def score(*is_terminated: bool) -> float:
         lengths = np.full(4, 25)

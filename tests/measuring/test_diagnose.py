@@ -15,11 +15,8 @@ from spacil.envs.registry import TASKS
 from spacil.errors import ConfigError
 from spacil.measuring.diagnose import (
     Finding,
-    about_delay,
-    about_drivers,
-    about_frequencies,
-    about_noise,
     diagnose,
+    judged,
 )
 from spacil.nets.policy import GaussianPolicy
 
@@ -118,22 +115,22 @@ def test_every_walker_has_as_many_names_as_numbers(task: str) -> None:
     assert names is not None and len(names) == TASKS[task].num_states
 
 
-def test_a_check_that_could_not_be_measured_is_not_called_fine() -> None:
-    worse_than_random = about_delay({1: 80.0}, -5.0, 0.0)
-    too_short = about_frequencies(None, None, None)
-    no_change = about_noise(None, None, 1.0, "ten demos")
-    for finding in (worse_than_random, too_short, no_change):
-        assert (finding.severity, finding.is_measured) == ("note", False)
-        assert finding.message.startswith("not known: ")
+def test_a_number_is_judged_by_the_limit_of_its_check() -> None:
+    assert judged("delay", 0.05, {}, shares="1 steps 95%").severity == "fine"
+    assert judged("delay", 0.2, {}, shares="1 steps 80%").severity == "warning"
+    evidence = {"share_above_quarter_nyquist": 0.5}
+    fast = judged("frequency", 0.5, evidence, where=" (15.6 Hz)")
+    assert (fast.severity, fast.evidence) == ("warning", evidence)
+    assert fast.message == "50% of the actions' power lies above a quarter of Nyquist (15.6 Hz)"
+    unknown = judged("delay", None, evidence)
+    assert (unknown.severity, unknown.is_measured, unknown.remedy) == ("note", False, None)
+    assert unknown.message.startswith("not known: ")
 
 
-def test_delay_and_frequency_are_judged_by_their_numbers() -> None:
-    assert about_delay({1: 95.0, 2: 50.0}, 100.0, 0.0).severity == "fine"
-    assert about_delay({1: 80.0, 2: 50.0}, 100.0, 0.0).severity == "warning"
-    assert about_frequencies(0.1, 2.0, 125.0).severity == "fine"
-    assert "15.6 Hz at a control rate of 125 Hz" in about_frequencies(0.5, 2.0, 125.0).message
-    few = about_drivers({"a": 0.9, "b": 0.05, "c": 0.03, "d": 0.02}, 1.0, "ten demos")
-    assert few.remedy is not None and "a 90%" in few.message
+def test_a_policy_no_better_than_random_actions_has_no_return_to_lose() -> None:
+    delay = found(lambda states: np.ones((len(states), 1), np.float32))["delay"]
+    assert not delay.is_measured and "no more than random actions" in delay.message
+    assert delay.evidence["return_by_delay"].keys() == {"1", "2"}
 
 
 def test_what_cannot_be_diagnosed_is_refused() -> None:
@@ -144,9 +141,8 @@ def test_what_cannot_be_diagnosed_is_refused() -> None:
 
 
 def test_a_number_in_standard_deviations_says_whose_they_are() -> None:
-    noise = about_noise(0.1, 0.2, 1.0, "the states it visited")
-    drivers = about_drivers({"a": 1.0}, 1.0, "the states it visited")
-    for finding in (noise, drivers):
+    findings = found(gentle)
+    for finding in (findings["sensor_noise"], findings["inputs_that_drive"]):
         assert "of the states it visited" in finding.message
         assert finding.evidence["frame"] == "the states it visited"
 
@@ -157,8 +153,8 @@ def test_a_gaussian_whose_mean_does_not_move_is_told_from_no_gaussian() -> None:
     with torch.no_grad():
         policy.mean_net.layers[-1].weight.zero_()
     still = found(policy)["sampled_actions"]
-    assert still.severity == "note"
-    assert "does not move" in still.message
+    assert (still.severity, still.is_measured) == ("note", False)
+    assert "do not move" in still.message
 
 
 def test_a_run_of_an_env_object_says_why_its_env_cannot_be_made_again(

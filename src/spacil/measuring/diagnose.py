@@ -4,7 +4,7 @@ for finding in spacil.diagnose(model, "Hopper-v5").findings:
     print(finding.severity, finding.message, finding.remedy)
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Literal
@@ -14,14 +14,20 @@ from torch import Tensor
 
 from spacil.config.checks import whole_number
 from spacil.demos.common_frame import CommonFrame
-from spacil.envs.episodes import MakeActor, all_states, play
+from spacil.envs.episodes import MakeActor, Trajectory, all_states, play
 from spacil.envs.registry import built_in_task, task_name
-from spacil.envs.vector_env import VectorEnv
+from spacil.envs.vector_env import EnvSpec, VectorEnv
 from spacil.errors import DataError
 from spacil.functional.sensitivity import batch_jacobian
 from spacil.measuring.evaluate import evaluation_env
 from spacil.measuring.frames import choose_frame, mean_j
-from spacil.measuring.played import PlayedEpisodes, played_episodes, policy_actor, reference_actors
+from spacil.measuring.played import (
+    PlayedEpisodes,
+    played_episodes,
+    policy_actor,
+    reference_actors,
+    share_of_return,
+)
 from spacil.measuring.robustness import with_action_delay, with_noise
 from spacil.policies.file import Which
 from spacil.policies.open import open_policy
@@ -36,7 +42,7 @@ DELAYS = (1, 2)
 FAR_STDS = 5.0
 FEW_INPUTS = 3
 _MAX_STATES = 2_000
-_TOO_SHORT = "not known: the episodes are too short"
+_UNKNOWN = "not known: the actions do not move, or the episodes are too short"
 _SMOOTH = "`spacil smooth` makes a smooth policy of this one in minutes"
 
 Evidence = Mapping[str, Any]
@@ -163,7 +169,6 @@ def diagnose(
     with evaluation_env(env, episodes, seed) as vector_env:
         spec, first = vector_env.spec, vector_env.reset()
         opened.require_env(spec)
-        found, average_return = [], None
         try:
             opened.require_function(first.to(opened.dtype))
         except DataError as error:
@@ -172,177 +177,149 @@ def diagnose(
                 "other check can be made on it: pass its mean action (deterministic=True), without "
                 "filters"
             )
-            found.append(Finding("one_answer", "warning", str(error), remedy))
+            earned, found = None, [Finding("one_answer", "warning", str(error), remedy)]
         else:
             opened.fitted_to(spec, first)
             frame = choose_frame(None, opened.common_frame, task_name(env))
-            average_return, found = _checked(opened, vector_env, frame, episodes, seed)
-    return Diagnosis(
-        opened.name, opened.kind, spec.task, seed, episodes, average_return, tuple(found)
-    )
+            earned, found = _checked(opened, vector_env, frame, episodes, seed)
+    return Diagnosis(opened.name, opened.kind, spec.task, seed, episodes, earned, tuple(found))
 
 
 def _checked(
     policy: Policy, env: VectorEnv, frame: CommonFrame | None, episodes: int, seed: int
 ) -> tuple[float, list[Finding]]:
     """The undisturbed return, and every finding."""
-    spec, act = env.spec, policy.act
-
-    def played(make_actor: MakeActor) -> PlayedEpisodes:
-        return played_episodes(play(env, make_actor, episodes), spec)
-
-    trajectories, rate = play(env, lambda: act, episodes), spec.dt and 1 / spec.dt
-    clean, visited = played_episodes(trajectories, spec), all_states(trajectories)
-    rows = torch.randperm(len(visited), generator=stream(seed, "subset"))[:_MAX_STATES]
-    states, task = visited[rows], built_in_task(spec)
-    names = [f"observation {i}" for i in range(spec.num_states)]
-    if task is not None:
-        from spacil.envs.mujoco_model import state_units  # loads the simulator
-
-        if (known := state_units(task)) is not None:
-            names = [f"{name} [{i}]" for i, name in enumerate(known)]
-    if frame is None or frame.num_states != spec.num_states:
+    trajectories = play(env, lambda: policy.act, episodes)
+    clean, visited = played_episodes(trajectories, env.spec), all_states(trajectories)
+    if frame is None or frame.num_states != env.spec.num_states:
         frame = CommonFrame(visited.double().std(0, correction=0), "the states it visited")
-    sampled = None
-    if policy.std is not None:
-        samples = policy_actor(policy, True, stream(seed, "sampled-actions"))
-        sampled = played(lambda: samples)
-    shaken = with_noise(act, NOISE_LEVEL * frame.std, stream(seed, "observation-noise"))
-    half = torch.from_numpy(spec.action_high - spec.action_low).double() / 2
-    size = float(torch.linalg.vector_norm(torch.where(half.isfinite(), half, 1.0)))
-    random = reference_actors(spec, stream(seed, "random-policy"))["random"]
-    noisy, lowest = played(lambda: shaken), played(lambda: random).average_return
-    delayed = {n: played(partial(with_action_delay, act, n)).average_return for n in DELAYS}
+    rows = torch.randperm(len(visited), generator=stream(seed, "subset"))[:_MAX_STATES]
+    return clean.average_return, [
+        *_about_actions(trajectories, clean, env.spec),
+        *_about_disturbances(policy, env, clean, frame, seed),
+        *_about_inputs(policy, visited[rows], frame, env.spec),
+    ]
+
+
+def _about_actions(
+    trajectories: list[Trajectory], clean: PlayedEpisodes, spec: EnvSpec
+) -> list[Finding]:
+    """Whether the actions executed are those of a switch, or fast."""
     low, high = torch.from_numpy(spec.action_low), torch.from_numpy(spec.action_high)
     sides = [(t.actions >= high).int() - (t.actions <= low).int() for t in trajectories]
     at_bound = float(torch.cat(sides).abs().double().mean())
     jumps = torch.cat([side.diff(dim=0).abs() == 2 for side in sides]).double().mean()
     saturation = {"share_at_bound": at_bound, "share_switching": float(jumps)}
+    ratio, rate = clean.action_signal.high_frequency_ratio, spec.dt and 1 / spec.dt
     longest, strongest = max(trajectories, key=len), None
     if rate is not None and len(longest) >= 4:
         frequencies, amplitudes = amplitude_spectrum(longest.actions)
         strongest = rate * float(frequencies[1 + int(amplitudes[1:].mean(-1).argmax())])
-    return clean.average_return, [
-        about_sampling(clean, sampled),
+    speed = {"share_above_quarter_nyquist": ratio, "strongest_hz": strongest, "control_hz": rate}
+    where = "" if rate is None else f" ({rate / 8:.3g} Hz at a control rate of {rate:.3g} Hz)"
+    return [
         judged("saturation", at_bound, saturation),
-        _inputs(policy, states, names),
-        about_noise(_change(clean), _change(noisy), size, frame.source),
-        about_delay(delayed, clean.average_return, lowest),
-        about_frequencies(clean.action_signal.high_frequency_ratio, strongest, rate),
-        _drivers(policy, states, frame, names),
+        judged("frequency", ratio, speed, where=where),
     ]
 
 
-def _change(played: PlayedEpisodes) -> float | None:
-    return played.action_signal.action_fluctuation
+def _about_disturbances(
+    policy: Policy, env: VectorEnv, clean: PlayedEpisodes, frame: CommonFrame, seed: int
+) -> Iterator[Finding]:
+    """What samples, noise and delay do to motion and return."""
+    spec, g = env.spec, clean.average_return
+    change = clean.action_signal.action_fluctuation
+
+    def played(make_actor: MakeActor) -> tuple[float, float | None]:
+        """Return and action change."""
+        found = played_episodes(play(env, make_actor, clean.num_episodes), spec)
+        return found.average_return, found.action_signal.action_fluctuation
+
+    if policy.std is None:
+        text = "no Gaussian of a known spread: nothing is sampled"
+        yield Finding("sampled_actions", "fine", text)
+    else:
+        samples = policy_actor(policy, True, stream(seed, "sampled-actions"))
+        earned, moved = played(lambda: samples)
+        evidence: Evidence = {
+            "fluctuation_mean": change,
+            "fluctuation_sampled": moved,
+            "return_mean": g,
+            "return_sampled": earned,
+        }
+        yield judged("sampled_actions", moved / change if moved and change else None, evidence)
+    shaken = with_noise(policy.act, NOISE_LEVEL * frame.std, stream(seed, "observation-noise"))
+    _, moved = played(lambda: shaken)
+    factor = moved / change if moved and change else None
+    # A policy that hardly moves may move twice as much and still hardly move.
+    half = torch.from_numpy(spec.action_high - spec.action_low).double() / 2
+    size = float(torch.linalg.vector_norm(torch.where(half.isfinite(), half, 1.0)))
+    is_small = factor is not None and (moved or 0.0) < NOISE_CHANGE * size
+    evidence = {"level": NOISE_LEVEL, "fluctuation": change, "fluctuation_noisy": moved}
+    evidence = {**evidence, "frame": frame.source}
+    yield judged("sensor_noise", 0.0 if is_small else factor, evidence, factor=factor)
+    random = reference_actors(spec, stream(seed, "random-policy"))["random"]
+    lowest, _ = played(lambda: random)
+    late = {n: played(partial(with_action_delay, policy.act, n))[0] for n in DELAYS}
+    shares = {n: share_of_return(earned, lowest, g) for n, earned in late.items()}
+    texts = ", ".join(f"{n} steps {share:.0%}" for n, share in shares.items() if share is not None)
+    first = shares[min(DELAYS)]
+    evidence = {"return": g, "return_by_delay": {str(n): earned for n, earned in late.items()}}
+    unknown = "not known: the policy earns no more than random actions, so it has none to lose"
+    lost = None if first is None else 1 - first
+    yield judged("delay", lost, evidence, unknown, shares=texts)
 
 
-def judged(check: str, number: float, evidence: Evidence, **texts: object) -> Finding:
-    """Fine up to the limit of a check, a warning with its remedy beyond."""
-    row, known = CHECKS[check], {**evidence, **texts, "number": number}
-    name, message = check.removeprefix("raw "), row.message.format(**known)
+def judged(
+    check: str, number: float | None, evidence: Evidence, unknown: str = _UNKNOWN, **texts: object
+) -> Finding:
+    """Fine up to the limit of a check, a warning with its remedy beyond; a note if not known."""
+    row, name = CHECKS[check], check.removeprefix("raw ")
+    if number is None:
+        return Finding(name, "note", unknown, evidence=evidence, is_measured=False)
+    known = {**evidence, **texts, "number": number}
+    message = row.message.format(**known)
     if number <= row.limit:
         return Finding(name, "fine", message, evidence=evidence)
     return Finding(name, "warning", message + row.reason.format(**known), row.remedy, evidence)
 
 
-def about_sampling(clean: PlayedEpisodes, sampled: PlayedEpisodes | None) -> Finding:
-    """What acting with samples instead of means does to motion and return."""
-    check, change = "sampled_actions", _change(clean)
-    if sampled is None or _change(sampled) is None:
-        return Finding(check, "fine", "no Gaussian of a known spread: nothing is sampled")
-    evidence = {
-        "fluctuation_mean": change,
-        "fluctuation_sampled": _change(sampled),
-        "return_mean": clean.average_return,
-        "return_sampled": sampled.average_return,
-    }
-    if not change:
-        text = "its mean action does not move: whatever moves in samples is its Gaussian"
-        return Finding(check, "note", text, evidence=evidence)
-    return judged(check, (_change(sampled) or 0.0) / change, evidence)
+def _about_inputs(
+    policy: Policy, states: Tensor, frame: CommonFrame, spec: EnvSpec
+) -> list[Finding]:
+    """Whether inputs are what the normaliser knows, or small; and which the action follows most."""
+    names = [f"observation {i}" for i in range(spec.num_states)]
+    if (task := built_in_task(spec)) is not None:
+        from spacil.envs.mujoco_model import state_units  # loads the simulator
 
-
-def _inputs(policy: Policy, states: Tensor, names: list[str]) -> Finding:
-    """Whether the inputs are what the normaliser knows; raw ones, whether they are small."""
+        if (known := state_units(task)) is not None:
+            names = [f"{name} [{i}]" for i, name in enumerate(known)]
     if policy.own is None:
         sizes = states.double().square().mean(0).sqrt()
-        worst, number, check = names[int(sizes.argmax())], float(sizes.max()), "raw inputs"
+        check, number = "raw inputs", float(sizes.max())
     else:
-        far = (policy.own.normalize(states.to(policy.dtype)).abs() > FAR_STDS).double().mean(0)
-        worst, number, check = names[int(far.argmax())], float(far.mean()), "inputs"
+        sizes = (policy.own.normalize(states.to(policy.dtype)).abs() > FAR_STDS).double().mean(0)
+        check, number = "inputs", float(sizes.mean())
     evidence = {
         "has_normalizer": policy.own is not None,
         "far_share": 0.0 if policy.own is None else number,
-        "worst_input": worst,
+        "worst_input": names[int(sizes.argmax())],
     }
-    return judged(check, number, evidence)
-
-
-def about_noise(clean: float | None, noisy: float | None, half_range: float, frame: str) -> Finding:
-    """How much of a sensor's noise arrives at the motors; `half_range` of all of them together.
-
-    A policy that hardly moves may move twice as much and still hardly move. `frame` says whose
-    standard deviations the noise is measured in.
-    """
-    evidence = {
-        "level": NOISE_LEVEL,
-        "fluctuation": clean,
-        "fluctuation_noisy": noisy,
-        "frame": frame,
-    }
-    check = "sensor_noise"
-    if clean is None or noisy is None:
-        return Finding(check, "note", _TOO_SHORT, evidence=evidence, is_measured=False)
-    if not clean:
-        return Finding(check, "fine", "the actions do not move", evidence=evidence)
-    factor = noisy / clean
-    is_small = noisy < NOISE_CHANGE * half_range
-    return judged(check, 0.0 if is_small else factor, evidence, factor=factor)
-
-
-def about_delay(returns: Mapping[int, float], clean: float, lowest: float) -> Finding:
-    """`returns` by steps of delay; `lowest` is what random actions earn."""
-    evidence = {"return": clean, "return_by_delay": {str(k): v for k, v in returns.items()}}
-    span = clean - lowest
-    if span <= 0:
-        text = "not known: the policy earns no more than random actions, so it has none to lose"
-        return Finding("delay", "note", text, evidence=evidence, is_measured=False)
-    shares = {steps: (found - lowest) / span for steps, found in returns.items()}
-    texts = ", ".join(f"{steps} steps {share:.0%}" for steps, share in shares.items())
-    return judged("delay", 1 - shares[min(shares)], evidence, shares=texts)
-
-
-def about_frequencies(fast: float | None, hertz: float | None, rate: float | None) -> Finding:
-    """`fast`: share of the action's power above a quarter of Nyquist; `hertz`: where most of it
-    is; `rate`: control steps per second."""
-    evidence = {"share_above_quarter_nyquist": fast, "strongest_hz": hertz, "control_hz": rate}
-    if fast is None:
-        return Finding("frequency", "note", _TOO_SHORT, evidence=evidence, is_measured=False)
-    where = "" if rate is None else f" ({rate / 8:.3g} Hz at a control rate of {rate:.3g} Hz)"
-    return judged("frequency", fast, evidence, where=where)
-
-
-def _drivers(policy: Policy, states: Tensor, frame: CommonFrame, names: list[str]) -> Finding:
-    """Which inputs the action follows most: columns of its Jacobian, per standard deviation."""
+    # Columns of the Jacobian, per standard deviation: their share in the squared slopes.
     own = policy.with_derivatives(frame.std.to(policy.dtype)).own_frame
     inputs = own.normalize(states.to(own.scale.dtype))
     columns = batch_jacobian(own.mean, inputs) * (own.scale * frame.live_std.to(own.scale))
     squares = columns.square().sum(1).mean(0)
     shares = squares / squares.sum().clamp_min(torch.finfo(squares.dtype).tiny)
     ranked = sorted(zip(names, shares.tolist(), strict=True), key=lambda pair: -pair[1])
-    return about_drivers(dict(ranked), mean_j(policy, states, frame), frame.source)
-
-
-def about_drivers(shares: Mapping[str, float], j: float, frame: str) -> Finding:
-    """`shares`: share of each input in the squared slopes, largest first; `frame`: J's units."""
-    top = dict(list(shares.items())[:FEW_INPUTS])
-    texts = ", ".join(f"{name} {share:.0%}" for name, share in top.items())
-    evidence = {"mean_j": j, "frame": frame, "share_by_input": dict(shares)}
-    message = f"J is {j:.3g} (per standard deviation of {frame})"
-    if sum(top.values()) < 0.5 or len(shares) <= FEW_INPUTS:
-        message, remedy = f"{message}; the steepest inputs are {texts}", None
-    else:
+    top, j = ranked[:FEW_INPUTS], mean_j(policy, states, frame)
+    texts = ", ".join(f"{name} {share:.0%}" for name, share in top)
+    message, remedy = f"J is {j:.3g} (per standard deviation of {frame.source})", None
+    if len(ranked) > FEW_INPUTS and sum(share for _, share in top) >= 0.5:
         message = f"{message}, and most of it comes from a few inputs: {texts}"
         remedy = "Look at these sensors first: filter them, or give the policy a smoother estimate"
-    return Finding("inputs_that_drive", "note", message, remedy, evidence)
+    else:
+        message = f"{message}; the steepest inputs are {texts}"
+    slopes = {"mean_j": j, "frame": frame.source, "share_by_input": dict(ranked)}
+    drivers = Finding("inputs_that_drive", "note", message, remedy, slopes)
+    return [judged(check, number, evidence), drivers]

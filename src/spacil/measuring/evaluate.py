@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,14 +46,11 @@ class Evaluation(ReturnStatistics):
     """J in the common frame; None without demonstrations to define it. Lower is smoother."""
     smoothness_j_own: float
     smoothness_j_raw: float
-    smoothness_j_common: float | None = field(init=False)
+    smoothness_j_common: float | None
     """Former name of `smoothness_j`, which documents keep for one version"""
     smoothness_j_effective: float | None
     action_fluctuation: float | None
     """E |a_{t+1} - a_t| of the executed actions, mean over episodes; None if all have one step"""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "smoothness_j_common", self.smoothness_j)
 
 
 @dataclass(frozen=True)
@@ -122,39 +119,30 @@ def evaluation_of(
     """G and J of episodes that the policy has played."""
     found = vars(local_j(policy, episodes.states, common_frame))
     j: dict[str, Any] = {
-        frame: None if each is None else float(each.mean()) for frame, each in found.items()
+        f"smoothness_j_{frame}": None if each is None else float(each.mean())
+        for frame, each in found.items()
     }
     return Evaluation(
         **asdict(return_statistics(episodes.returns)),
         mean_length=float(episodes.lengths.mean()),
-        smoothness_j=j["common"],
-        smoothness_j_own=j["own"],
-        smoothness_j_raw=j["raw"],
-        smoothness_j_effective=j["effective"],
+        smoothness_j=j["smoothness_j_common"],
+        **j,
         action_fluctuation=mean_of_known(episodes.action_changes.tolist()),
     )
 
 
 def return_statistics(returns: FloatArray) -> ReturnStatistics:
-    """The statistics of returns [episodes], at least one."""
-    low, high = mean_interval(returns)
+    """The statistics of returns [episodes], at least one, with always the same draws."""
+    tail = (1 - 0.95) / 2
+    draws = np.random.default_rng(0).integers(len(returns), size=(2_000, len(returns)))
+    low, high = np.quantile(returns[draws].mean(axis=1), [tail, 1 - tail])
     return ReturnStatistics(
         average_return=float(returns.mean()),
         return_std=float(returns.std(ddof=1)) if len(returns) > 1 else 0.0,
-        return_low=low,
-        return_high=high,
+        return_low=float(low),
+        return_high=float(high),
         num_episodes=len(returns),
     )
-
-
-def mean_interval(
-    values: FloatArray, level: float = 0.95, resamples: int = 2_000
-) -> tuple[float, float]:
-    """Bootstrap interval of the mean, always from the same draws."""
-    draws = np.random.default_rng(0).integers(len(values), size=(resamples, len(values)))
-    tail = (1 - level) / 2
-    low, high = np.quantile(values[draws].mean(axis=1), [tail, 1 - tail])
-    return float(low), float(high)
 
 
 def evaluate_afresh(

@@ -61,13 +61,12 @@ def choose_frame(
     """
     if given is not None:
         require_finite(given)
-        if task is not None and given.metadata.task not in (None, task):
+        theirs = given.metadata.task
+        if task is not None and theirs not in (None, task):
             _logger.warning(
                 "%s: demonstrations of %s, and the policy plays %s: J is per standard deviation of "
                 "the states of the former",
-                shown(given.source),
-                shown(given.metadata.task),
-                shown(task),
+                *map(shown, (given.source, theirs, task)),
             )
         return CommonFrame.of(given, given.source)
     return kept if kept is not None else bundled_frame(task)

@@ -57,7 +57,6 @@ from spacil.policies.open import load_expert, open_policy
 from spacil.policies.policy import Kind, Policy, known_task
 from spacil.seeding import stream
 from spacil.smoothness.action_signal import SPECTRUM_CONVENTION
-from spacil.smoothness.metric import Summary
 
 Trace = Callable[[], dict[str, Any]]
 """Makes the arrays that are drawn"""
@@ -154,12 +153,13 @@ class SmoothnessReport:
 
     def as_document(self) -> dict[str, Any]:
         """JSON-able; the headline numbers on top, under the keys that `spacil evaluate` uses."""
-        document = asdict(self)
-        played = document.pop("played") or {field.name: None for field in fields(PlayedEpisodes)}
-        means: dict[str, float | None] = {}
-        for frame in ("own", "raw", "common", "effective"):
-            summary: Summary | None = getattr(self.headline, frame)
-            means[f"smoothness_j_{frame}"] = None if summary is None else summary.mean
+        document, names = asdict(self), [field.name for field in fields(PlayedEpisodes)]
+        played = document.pop("played") or dict.fromkeys(names)
+        headline = asdict(self.headline)
+        means = {
+            f"smoothness_j_{frame}": headline[frame] and headline[frame]["mean"]
+            for frame in ("own", "raw", "common", "effective")
+        }
         return {
             "smoothness_j": self.smoothness_j,
             **means,
@@ -205,15 +205,13 @@ def measure_smoothness(
         env = known_task(opened)
     fixed = None
     if states is not None:
-        if isinstance(states, str | Path) or callable(states):
-            raise ConfigError(
-                f"states is {states!r}, expected an array [B, S]: pass an env as env=..., "
-                "demonstrations as demonstrations=..."
-            )
         try:
             array = states if isinstance(states, Tensor) else torch.as_tensor(np.asarray(states))
         except (TypeError, ValueError, RuntimeError) as error:
-            raise ConfigError(f"states is no array of numbers [B, S]: {error}") from None
+            raise ConfigError(
+                f"states is no array of numbers [B, S] ({error}): pass an env as env=..., "
+                "demonstrations as demonstrations=..."
+            ) from None
         fixed = _checked_states(array.detach().cpu(), "states"), "states"
     return measure(opened, fixed, demonstrations, env, options)[0]
 
@@ -328,7 +326,9 @@ def _measured(
     ]
     limit = _ESTIMATOR_STATES if policy.has_gradients else _ESTIMATOR_STATES_BY_DIFFERENCES
     few = _subset(first, limit, options.seed)
-    spread = action_spread(trajectories, policy, first, bounds)
+    played_actions = [trajectory.actions for trajectory in trajectories]
+    actions = torch.cat(played_actions) if trajectories else policy.act(first)
+    spread = action_spread(actions, bounds)
     played, references, robustness = None, None, None
     if env is not None:
         played = played_episodes(trajectories, env.spec)

@@ -73,16 +73,16 @@ def reference_actors(spec: EnvSpec, generator: torch.Generator) -> dict[str, Act
     low, high = torch.from_numpy(spec.action_low), torch.from_numpy(spec.action_high)
     is_bounded = bool(torch.isfinite(low).all() and torch.isfinite(high).all())
 
-    def zero_action(states: Tensor) -> Tensor:
-        return torch.zeros(len(states), spec.num_actions)
-
     def random_action(states: Tensor) -> Tensor:
         shape = (len(states), spec.num_actions)
         if not is_bounded:
             return torch.randn(shape, generator=generator)
         return torch.lerp(low, high, torch.rand(shape, generator=generator))
 
-    return {"zero_action": zero_action, "random": random_action}
+    return {
+        "zero_action": lambda states: torch.zeros(len(states), spec.num_actions),
+        "random": random_action,
+    }
 
 
 def random_return(env: VectorEnv, seed: int) -> float:
@@ -97,21 +97,11 @@ def share_of_return(average_return: float, random: float, reference: float) -> f
     return (average_return - random) / span if span > 0 else None
 
 
-def action_spread(
-    trajectories: list[Trajectory],
-    policy: Policy,
-    states: Tensor,
-    bounds: tuple[Tensor, Tensor] | None,
-) -> float:
-    """Root mean square over action dims of std / half range of the executed actions.
+def action_spread(actions: Tensor, bounds: tuple[Tensor, Tensor] | None) -> float:
+    """Root mean square over action dims of std / half range of actions [B, A], clipped.
 
-    Of the actions played, or, where none were, of the clipped mean actions at `states`. An open
-    bound counts as a half range of 1. A constant policy has spread 0, whatever its constant.
+    An open bound counts as a half range of 1. A constant policy has spread 0.
     """
-    if trajectories:
-        actions = torch.cat([trajectory.actions for trajectory in trajectories])
-    else:
-        actions = policy.act(states)
     half_range: Tensor | float = 1.0
     if bounds is not None:
         low, high = (bound.to(actions) for bound in bounds)

@@ -19,7 +19,6 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
 
 import numpy as np
 import torch
@@ -89,23 +88,23 @@ def measure_robustness(
         score = mean_of_known([spectrum_score(each.actions) for each in trajectories])
         return DisturbedReturn(level, returns.average_return, returns.return_std, score)
 
-    def noisy(level: float) -> Actor:
-        # The same draws at every level, only wider: the curve shows the width, not the luck.
-        return with_noise(act, level * feature_std, stream(seed, "observation-noise"))
-
     def delayed(wrapper: Callable[[Actor, int], Actor]) -> tuple[DisturbedReturn, ...]:
         return tuple(under(steps, partial(wrapper, act, steps)) for steps in DELAYS)
 
+    noise = []
+    for level in NOISE_LEVELS:
+        # The same draws at every level, only wider: the curve shows the width, not the luck.
+        noisy = with_noise(act, level * feature_std, stream(seed, "observation-noise"))
+        noise.append(under(level, partial(lambda actor: actor, noisy)))
     attack = None
     if attack_radius is not None:
         radius, draws = attack_radius * feature_std, stream(seed, "attack")
         attacked = with_attack(act, executed_action, radius, draws)
         attack = under(attack_radius, lambda: attacked)
-    actors = {level: noisy(level) for level in NOISE_LEVELS}
     return Robustness(
         num_episodes=num_episodes,
         feature_std_from=feature_std_from,
-        observation_noise=tuple(under(level, lambda a=a: a) for level, a in actors.items()),  # type: ignore[misc]
+        observation_noise=tuple(noise),
         action_difference_attack=attack,
         observation_delay=delayed(with_observation_delay),
         action_delay=delayed(with_action_delay),
@@ -186,48 +185,33 @@ def with_moving_average(act: Actor, strength: float) -> Actor:
     """Exponential moving average: a_t = strength a_{t-1} + (1 - strength) u_t."""
     if not 0 <= strength < 1:
         raise ConfigError(f"the moving average's strength is {strength}, expected 0 to below 1")
-    return _filtered(act, wanted=(1 - strength,), given=(strength,))
+    return _filtered(act, 1 - strength, 0.0, strength)
 
 
-def with_low_pass(act: Actor, cutoff: float, order: Literal[1, 2] = 1) -> Actor:
-    """Butterworth low-pass by the bilinear transform; `cutoff` as a fraction of Nyquist, 0 to 1.
+def with_low_pass(act: Actor, cutoff: float) -> Actor:
+    """First-order Butterworth by the bilinear transform; `cutoff` as a fraction of Nyquist, 0 to 1.
 
     At the cutoff the gain is 1 / sqrt(2). With k = tan(pi cutoff / 2):
 
-    order 1   (1 + k) a_t = k (u_t + u_{t-1}) + (1 - k) a_{t-1}
-    order 2   (1 + k sqrt(2) + k^2) a_t = k^2 (u_t + 2 u_{t-1} + u_{t-2})
-                                          + 2 (1 - k^2) a_{t-1} - (1 - k sqrt(2) + k^2) a_{t-2}
+    (1 + k) a_t = k (u_t + u_{t-1}) + (1 - k) a_{t-1}
     """
     if not 0 < cutoff < 1:
         raise ConfigError(f"the low-pass cutoff is {cutoff} of Nyquist, expected between 0 and 1")
     k = math.tan(math.pi * cutoff / 2)
-    if order == 1:
-        scale = 1 + k
-        return _filtered(act, (k / scale, k / scale), ((1 - k) / scale,))
-    root = k * math.sqrt(2)
-    scale = 1 + root + k**2
-    return _filtered(
-        act,
-        (k**2 / scale, 2 * k**2 / scale, k**2 / scale),
-        (2 * (1 - k**2) / scale, -(1 - root + k**2) / scale),
-    )
+    return _filtered(act, k / (1 + k), k / (1 + k), (1 - k) / (1 + k))
 
 
-def _filtered(act: Actor, wanted: tuple[float, ...], given: tuple[float, ...]) -> Actor:
-    """a_t = sum_i wanted_i u_{t-i} + sum_i given_i a_{t-1-i}; the coefficients add up to 1."""
-    inputs: deque[Tensor] = deque(maxlen=len(wanted))
-    outputs: deque[Tensor] = deque(maxlen=len(given))
+def _filtered(act: Actor, new: float, old: float, kept: float) -> Actor:
+    """a_t = new u_t + old u_{t-1} + kept a_{t-1}; the coefficients add up to 1."""
+    wanted: Tensor | None = None
+    given: Tensor | None = None
 
     def act_filtered(states: Tensor) -> Tensor:
+        nonlocal wanted, given
         action = act(states).clone()  # the actor may answer into the same memory again
-        if not outputs:  # at rest where the episode begins
-            inputs.extend([action] * len(wanted))
-            outputs.extend([action] * len(given))
-        inputs.appendleft(action)
-        filtered = torch.zeros_like(action)
-        for factor, past in zip((*wanted, *given), (*inputs, *outputs), strict=True):
-            filtered += factor * past
-        outputs.appendleft(filtered)
-        return filtered
+        if wanted is None or given is None:  # at rest where the episode begins
+            wanted = given = action
+        given, wanted = new * action + old * wanted + kept * given, action
+        return given
 
     return act_filtered
