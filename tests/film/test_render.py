@@ -29,7 +29,7 @@ def panel_of(name: str, actions: torch.Tensor, *, is_whole: bool = False) -> Pan
 
 
 def layout(panels: list[Panel], env_spec: EnvSpec) -> Film:
-    return Film(Recording(env_spec, 0, tuple(panels), None), SIZE, None)
+    return Film(Recording(env_spec, 0, tuple(panels), None), SIZE)
 
 
 def ink(frame: Picture, colour: str, panel: int, top: int = 52 + SIZE.height) -> int:

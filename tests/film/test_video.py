@@ -40,7 +40,7 @@ def test_an_mp4_holds_every_frame_in_a_form_that_browsers_play(
     film, path = filmed
     frames, stream = drawing.decoded(path)
     # 60 steps at 50 Hz, every second one shown, and the end held for a second and a half.
-    assert len(frames) == film.num_frames == 30 + 38
+    assert len(frames) == len(film.moments) == 30 + 38
     assert frames.shape[1:3] == (film.frame_size.height, film.frame_size.width)
     assert all(size % 2 == 0 for size in frames.shape[1:3])
     assert "h264" in stream and "yuv420p" in stream and "25 fps" in stream
@@ -52,7 +52,7 @@ def test_an_mp4_holds_every_frame_in_a_form_that_browsers_play(
 def test_policies_move_and_their_traces_run(filmed: tuple[Film, Path]) -> None:
     film, path = filmed
     frames, _ = drawing.decoded(path)
-    names = [one.name for one in film.panels]
+    names = [one.name for one in film.recording.panels]
     assert names == ["demonstrator", "shaking"]
     pictures = frames[:24, 52 : 52 + 120].astype(int)
     for left in (0, 168):

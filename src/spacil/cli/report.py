@@ -121,7 +121,6 @@ def best_runs(runs: "pd.DataFrame") -> "pd.DataFrame":
 
 def _shown(comparison: "Comparison", task: str) -> "tuple[str, list[Clip], list[Chart]]":
     """A film of one task's policies; else their actions as charts, and why; else why."""
-    from spacil.cli.video import tell
     from spacil.comparison.page import Clip
     from spacil.film.draw import Size
     from spacil.film.record import record
@@ -153,7 +152,7 @@ def _shown(comparison: "Comparison", task: str) -> "tuple[str, list[Clip], list[
         with tempfile.TemporaryDirectory(prefix="spacil-video-") as folder:
             path = Path(folder) / "clip.mp4"
             check_target(path)
-            film = Film(recording, Size(*_PANEL_SIZE), tell)
+            film = Film(recording, Size(*_PANEL_SIZE))
             film.write(path, _QUALITY)
             size = film.frame_size
             return text, [Clip(path.read_bytes(), caption, size.width, size.height)], []

@@ -136,7 +136,6 @@ def _or_reason(make: Callable[[], Path]) -> Path | str:
 
 
 def _film(result: "SmoothingResult", teacher: object, task: str) -> Path:
-    from spacil.cli.video import tell
     from spacil.film.video import make_video
     from spacil.learning.smooth import POLICY_FILE
 
@@ -150,7 +149,7 @@ def _film(result: "SmoothingResult", teacher: object, task: str) -> Path:
         seed=result.comparison.seed,
         seconds=VIDEO_SECONDS,
         demonstrator=False,
-        on_frame=tell,
+        overwrite=True,
     )
     return path
 

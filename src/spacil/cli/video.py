@@ -2,7 +2,6 @@
 
 import io
 import re
-import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -45,6 +44,8 @@ class Arguments(Output):
     """Which policy of a run folder."""
     still: Path | None = None
     """Write the last frame, with the numbers, as a PNG too."""
+    overwrite: bool = False
+    """Replace files that exist."""
 
 
 def run(parsed: Arguments) -> int:
@@ -59,7 +60,7 @@ def run(parsed: Arguments) -> int:
         raise ConfigError(f"--size is {parsed.size!r}, expected WIDTHxHEIGHT, e.g. 320x240")
     still = parsed.still
     if still is not None:
-        check_target(still, (".png",))
+        check_target(still, (".png",), overwrite=parsed.overwrite)
     film = make_video(
         parsed.sources,
         parsed.out,
@@ -69,7 +70,7 @@ def run(parsed: Arguments) -> int:
         size=(int(size[1]), int(size[2])),
         demonstrator=parsed.demonstrator,
         which=parsed.which,
-        on_frame=(lambda num_drawn, num_wanted: None) if parsed.quiet else tell,
+        overwrite=parsed.overwrite,
     )
     if still is not None:
         content = io.BytesIO()
@@ -85,11 +86,11 @@ def run(parsed: Arguments) -> int:
             "smoothness_j": panel.smoothness_j,
             "action_fluctuation": panel.action_change,
         }
-        for panel in film.panels
+        for panel in film.recording.panels
     ]
     document = identity(task=task, seed=parsed.seed) | {
         "video": str(parsed.out),
-        "num_frames": film.num_frames,
+        "num_frames": len(film.moments),
         "frames_per_second": float(film.rate),
         "size": asdict(film.frame_size),
         "common_frame": None if frame is None else frame.source,
@@ -97,13 +98,6 @@ def run(parsed: Arguments) -> int:
     }
     show(document, parsed.json, lambda: _print(film, panels, parsed))
     return 0
-
-
-def tell(num_drawn: int, num_wanted: int) -> None:
-    """One line on a terminal, overwritten; nothing elsewhere."""
-    if sys.stderr.isatty():
-        end = "\n" if num_drawn == num_wanted else ""
-        print(f"\rdrawing {num_drawn} of {num_wanted}", end=end, file=sys.stderr, flush=True)
 
 
 def _print(film: "Film", panels: list[dict[str, Any]], parsed: Arguments) -> None:
@@ -119,7 +113,7 @@ def _print(film: "Film", panels: list[dict[str, Any]], parsed: Arguments) -> Non
     print_table([*columns], [[panel[key] for key in columns.values()] for panel in panels])
     size = film.frame_size
     print(
-        f"video: {parsed.out} ({film.num_frames / film.rate:.1f} s, {size.width}x{size.height}, "
+        f"video: {parsed.out} ({len(film.moments) / film.rate:.1f} s, {size.width}x{size.height}, "
         f"{float(film.rate):.4g} frames per second)"
     )
     if parsed.still is not None:

@@ -5,8 +5,8 @@ before both. OpenGL drivers may crash, hang or print: all of it ends with the ch
 give the same pictures on the same machine.
 
 The child is a plain `python -c`, not one of multiprocessing, which would run the script that asks
-for a film once more. It runs `draw_here`: it reads model.mjb and poses.npy in a folder, fills
-frames.npy, and writes one byte to stdout per frame.
+for a film once more. It runs `draw_here`: it reads model.mjb and poses.npy in a folder, and fills
+frames.npy.
 """
 
 import faulthandler
@@ -14,7 +14,6 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,11 +51,7 @@ def backends() -> list[str]:
 
 
 def draw(
-    model: Any,
-    poses: NDArray[np.float64],
-    size: Size,
-    is_seen_from_above: bool = False,
-    on_frame: Callable[[int], None] = lambda num_drawn: None,
+    model: Any, poses: NDArray[np.float64], size: Size, is_seen_from_above: bool = False
 ) -> NDArray[np.uint8]:
     """Draw one picture per pose [F, P] -> [F, H, W, 3], in a file that goes with the result."""
     with tempfile.TemporaryDirectory(prefix="spacil-frames-") as name:
@@ -65,62 +60,40 @@ def draw(
         with storage.os_errors_as(StorageError, "write", folder):
             mujoco.mj_saveModel(model, str(folder / "model.mjb"), None)
             np.save(folder / "poses.npy", poses)
-        request = f"{name!r}, {size.width}, {size.height}, {is_seen_from_above}, {_PATIENCE}"
+        # Armed before mujoco loads a driver, which may hang.
+        program = (
+            f"import faulthandler; faulthandler.dump_traceback_later({_PATIENCE}, exit=True); "
+            "from spacil.film import draw; draw.draw_here"
+            f"({name!r}, {size.width}, {size.height}, {is_seen_from_above}, {_PATIENCE})"
+        )
+        paths = [os.fspath(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
         faults = []
         for backend in backends():
-            fault = _draw_in_child(request, folder / "log", backend, on_frame)
-            if fault is None:
+            environment["MUJOCO_GL"] = backend
+            if backend in BACKENDS:
+                environment["PYOPENGL_PLATFORM"] = backend  # it must agree with MUJOCO_GL
+            done = subprocess.run(
+                # -P: numpy.py in the working folder is no numpy
+                [sys.executable, "-P", "-c", program],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                env=environment,
+            )
+            if done.returncode == 0:
                 # Read when looked at: a long film does not fit in memory.
-                frames: NDArray[np.uint8] = np.load(
-                    folder / "frames.npy", mmap_mode="r", allow_pickle=False
-                )
+                frames: NDArray[np.uint8] = np.load(folder / "frames.npy", mmap_mode="r")
                 return frames
+            lines = done.stderr.decode(errors="replace").splitlines()
+            errors = [line.strip() for line in lines if "Error" in line.split(":")[0]]
+            fault = shown(errors[-1], 120) if errors else f"exit code {done.returncode}"
+            if any(line.startswith("Timeout (") for line in lines):
+                fault = "no frame for too long"
             faults.append(f"{backend}: {fault}")
     raise ConfigError(
         f"there is no OpenGL to draw with ({'; '.join(faults)}); on Debian or Ubuntu: apt install "
         "libegl1 (or libosmesa6, which needs no graphics driver), then run the same command again"
     )
-
-
-def _draw_in_child(
-    request: str, log: Path, backend: str, on_frame: Callable[[int], None]
-) -> str | None:
-    """Return what went wrong, None if nothing did."""
-    paths = [os.fspath(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]
-    environment = {"MUJOCO_GL": backend, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    if backend in BACKENDS:
-        environment["PYOPENGL_PLATFORM"] = backend  # it must agree with MUJOCO_GL
-    # Armed before mujoco loads a driver, which may hang.
-    program = (
-        f"import faulthandler; faulthandler.dump_traceback_later({_PATIENCE}, exit=True); "
-        f"from spacil.film import draw; draw.draw_here({request})"
-    )
-    with (
-        log.open("w+b") as said,
-        subprocess.Popen(
-            [sys.executable, "-P", "-c", program],  # -P: numpy.py in the working folder is no numpy
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=said,
-            env=os.environ | environment,
-        ) as child,
-    ):
-        try:
-            assert child.stdout is not None
-            num_drawn = 0
-            while news := os.read(child.stdout.fileno(), 4096):
-                num_drawn += len(news)
-                on_frame(num_drawn)
-            code = child.wait()
-        finally:
-            child.kill()
-    if code == 0:
-        return None
-    lines = log.read_text(errors="replace").splitlines()
-    if any(line.startswith("Timeout (") for line in lines):
-        return "no frame for too long"
-    named = [line.strip() for line in lines if "Error" in line.split(":")[0]]
-    return shown(named[-1], 120) if named else f"exit code {code}"
 
 
 def draw_here(
@@ -153,6 +126,5 @@ def draw_here(
             mujoco.mj_forward(model, data)
             renderer.update_scene(data, tracking if tracking >= 0 else camera)
             renderer.render(out=frame)
-            os.write(1, b".")
     frames.flush()
     os._exit(0)  # some drivers crash while they are taken down; everything is on disk by now

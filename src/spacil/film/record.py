@@ -72,9 +72,8 @@ class Recording:
     panels: tuple[Panel, ...]
     frame: CommonFrame | None
     """The frame whose standard deviations J is measured in"""
-    model: Any = None
-    """The mujoco.MjModel"""
-    is_seen_from_above: bool = False
+    scene: Scene | None = None
+    """What it was played in, to be drawn"""
 
     @property
     def step_seconds(self) -> float:
@@ -156,7 +155,7 @@ def record(
                 action_change=mean_of_known([action_fluctuation(each.actions) for each in shown]),
             )
         )
-    return Recording(env.spec, seed, tuple(panels), frame, scene.model, scene.is_seen_from_above)
+    return Recording(env.spec, seed, tuple(panels), frame, scene)
 
 
 def _play(policy: Policy, env: VectorEnv, scene: Scene, episode: int, most: int) -> Clip:

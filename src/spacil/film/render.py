@@ -5,9 +5,10 @@ that action: a policy that shakes fills its lanes, a smooth one draws lines.
 """
 
 import functools
-from collections.abc import Callable, Iterator
+import itertools
+import tempfile
+from collections.abc import Iterator
 from fractions import Fraction
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,12 +20,10 @@ from PIL import Image, ImageDraw, ImageFont
 from spacil import storage
 from spacil.errors import ConfigError, StorageError
 from spacil.film.draw import Size, draw
-from spacil.film.record import Panel, Recording
+from spacil.film.record import Recording
 
 Picture = NDArray[np.uint8]
 """One picture [H, W, 3]"""
-OnFrame = Callable[[int, int], None]
-"""Told the frames drawn so far and the frames wanted"""
 
 COLOURS = ("#5f6873", "#c8553d", "#1f6f8b", "#b8842a", "#588157", "#6d597a")
 """Colours of the traces, panel by panel"""
@@ -54,13 +53,7 @@ class Moment(NamedTuple):
 class Film:
     """A recording with its pictures: each pose drawn once, shown as often as it is needed."""
 
-    def __init__(
-        self,
-        recording: Recording,
-        size: Size | None = None,
-        on_frame: OnFrame | None = lambda num_drawn, num_wanted: None,
-    ) -> None:
-        """Lay out and draw, which needs OpenGL; with `on_frame` None nothing is drawn."""
+    def __init__(self, recording: Recording, size: Size | None = None) -> None:
         self.recording, self.rate, spec = recording, recording.rate, recording.spec
         self._size = size = size or Size()
         clips = [clip for panel in recording.panels for clip in panel.clips]
@@ -89,43 +82,30 @@ class Film:
         ]
         last = Moment(len(lengths) - 1, lengths[-1] - 1, is_last=True)
         self.moments += [last] * round(_HELD_SECONDS * self.rate)
-        if on_frame is None:
-            return
-        poses = {  # every one that some frame shows
-            (i, episode, step): recording.panels[i].clips[episode].poses[step]
-            for moment in self.moments
-            for i, episode, step in self._places(moment)
-        }
-        self._rows = {place: row for row, place in enumerate(poses)}
-        self.pictures = draw(
-            recording.model,
-            np.stack(list(poses.values())),
-            size,
-            recording.is_seen_from_above,
-            lambda num_drawn: on_frame(num_drawn, len(poses)),
-        )
+        places = (place for moment in self.moments for place in self._places(moment))
+        self._rows = {place: row for row, place in enumerate(dict.fromkeys(places))}
 
-    @property
-    def panels(self) -> tuple[Panel, ...]:
-        """The policies and the numbers of what is shown."""
-        return self.recording.panels
+    @functools.cached_property
+    def pictures(self) -> NDArray[np.uint8]:
+        """Every pose that some frame shows, drawn: the first look needs OpenGL."""
+        panels, scene = self.recording.panels, self.recording.scene
+        assert scene is not None, "a recording without a scene has no pictures"
+        poses = [panels[i].clips[episode].poses[step] for i, episode, step in self._rows]
+        return draw(scene.model, np.stack(poses), self._size, scene.is_seen_from_above)
 
-    @property
-    def num_frames(self) -> int:
-        return len(self.moments)
-
-    def frames(self, first: int = 0) -> Iterator[Picture]:
-        """Yield the frames [H, W, 3] from number `first` on."""
-        before: tuple[Moment, Picture] | None = None
-        for moment in self.moments[first:]:
-            if before is None or before[0] != moment:
-                pictures = [self.pictures[self._rows[place]] for place in self._places(moment)]
-                before = moment, self.compose(pictures, moment)
-            yield before[1]
+    def frames(self) -> Iterator[Picture]:
+        """Yield the frames [H, W, 3]."""
+        for moment, repeats in itertools.groupby(self.moments):
+            frame = self._frame(moment)
+            yield from (frame for _ in repeats)
 
     def still(self) -> Picture:
         """Return the last frame: full traces, and the numbers."""
-        return next(self.frames(len(self.moments) - 1))
+        return self._frame(self.moments[-1])
+
+    def _frame(self, moment: Moment) -> Picture:
+        pictures = [self.pictures[self._rows[place]] for place in self._places(moment)]
+        return self.compose(pictures, moment)
 
     def _places(self, moment: Moment) -> list[tuple[int, int, int]]:
         """Which panel, episode and step each panel shows; the end of its own episode waits."""
@@ -142,7 +122,7 @@ class Film:
         return np.asarray(canvas)
 
     def _draw_panel(self, canvas: Image.Image, i: int, picture: Picture, moment: Moment) -> None:
-        panel, colour = self.panels[i], COLOURS[i % len(COLOURS)]
+        panel, colour = self.recording.panels[i], COLOURS[i % len(COLOURS)]
         left, clip = i * (self._size.width + _MARGIN), panel.clips[moment.episode]
         is_over = moment.step >= len(clip) and clip.is_whole
         scene = Image.fromarray(np.ascontiguousarray(picture))
@@ -195,24 +175,25 @@ class Film:
 
         `quality` is x264's: 18 looks like the frames, 30 is small.
         """
-        scratch = path.with_name(f".{path.stem}.part{path.suffix}")
-        try:
-            with storage.os_errors_as(StorageError, "write", path):
-                if path.suffix.lower() == ".mp4":
-                    self._write_mp4(scratch, quality)
-                else:
-                    # Every frame, or every second one and so on; a GIF counts hundredths.
-                    every = -(-self.rate // _MAX_GIF_RATE)
-                    duration = max(2, round(100 * Fraction(every) / self.rate)) * 10
-                    first, *rest = (
-                        Image.fromarray(frame).quantize(128, dither=Image.Dither.NONE)
-                        for frame in islice(self.frames(), 0, None, int(every))
-                    )
-                    options = {"save_all": True, "append_images": rest, "loop": 0}
-                    first.save(scratch, "GIF", duration=duration, **options)
-                scratch.replace(path)
-        finally:
-            scratch.unlink(missing_ok=True)
+        self.still()  # everything is drawn, or refused, before a file is begun
+        with (
+            tempfile.TemporaryDirectory(prefix="spacil-film-") as folder,
+            storage.os_errors_as(StorageError, "write", path),
+        ):
+            scratch = Path(folder) / path.name
+            if path.suffix.lower() == ".mp4":
+                self._write_mp4(scratch, quality)
+            else:
+                # Every frame, or every second one and so on; a GIF counts hundredths.
+                every = -(-self.rate // _MAX_GIF_RATE)
+                duration = max(2, round(100 * Fraction(every) / self.rate)) * 10
+                first, *rest = (
+                    Image.fromarray(frame).quantize(128, dither=Image.Dither.NONE)
+                    for frame in itertools.islice(self.frames(), 0, None, int(every))
+                )
+                options = {"save_all": True, "append_images": rest, "loop": 0}
+                first.save(scratch, "GIF", duration=duration, **options)
+            storage.replace_file(path, scratch.read_bytes())
 
     def _write_mp4(self, path: Path, quality: int) -> None:
         import imageio_ffmpeg
@@ -243,12 +224,15 @@ def _font(size: int) -> ImageFont.FreeTypeFont:
     return ImageFont.truetype(str(folder / "DejaVuSans.ttf"), size)
 
 
-def check_target(path: Path, endings: tuple[str, ...] = (".mp4", ".gif")) -> None:
+def check_target(
+    path: Path, endings: tuple[str, ...] = (".mp4", ".gif"), *, overwrite: bool = False
+) -> None:
     """Refuse what cannot be written, and mp4 without ffmpeg, before anything is drawn."""
     if path.suffix.lower() not in endings:
         raise ConfigError(f"{path}: expected a file name that ends in {' or '.join(endings)}")
     if not path.absolute().parent.is_dir():
         raise StorageError(f"cannot write {str(path)!r}: create its folder first")
+    storage.require_free(path, overwrite=overwrite)
     if path.suffix.lower() == ".mp4":
         try:
             import imageio_ffmpeg

@@ -11,7 +11,7 @@ from typing import Any
 from spacil.errors import ConfigError, keywords_for_flags
 from spacil.film.draw import Size
 from spacil.film.record import record
-from spacil.film.render import Film, OnFrame, check_target
+from spacil.film.render import Film, check_target
 from spacil.policies.file import Which
 from spacil.policies.open import open_policy
 from spacil.policies.policy import Policy, known_task
@@ -30,7 +30,7 @@ def make_video(
     size: tuple[int, int] = (Size.width, Size.height),
     demonstrator: bool = True,
     which: Which = "best",
-    on_frame: OnFrame = lambda num_drawn, num_wanted: None,
+    overwrite: bool = False,
 ) -> Film:
     """Write a film of policies that start from the same state, their actions running beneath.
 
@@ -38,15 +38,15 @@ def make_video(
     `spacil.measure_smoothness` takes. `out` ends in .mp4 (needs `spacil[video]`) or .gif.
     `env`: by default the task that the policies are from. `size`: width and height of one panel.
     `demonstrator`: show the bundled expert of the task too, where there is one and the policies
-    are measured in the frame of its demonstrations.
+    are measured in the frame of its demonstrations. `overwrite`: replace `out` if it exists.
     """
-    check_target(Path(out))  # before anything is opened
+    check_target(Path(out), overwrite=overwrite)  # before anything is opened
     if not MIN_SIDE <= min(size) <= max(size) <= MAX_SIDE:
         raise ConfigError(
             f"--size is {size[0]}x{size[1]}, expected {MIN_SIDE} to {MAX_SIDE} pixels each way"
         )
     named, env = open_policies(policies, env, which)
-    film = Film(record(named, env, seed, seconds, demonstrator), Size(*size), on_frame)
+    film = Film(record(named, env, seed, seconds, demonstrator), Size(*size))
     film.write(Path(out))
     return film
 
@@ -67,16 +67,13 @@ def open_policies(policies: object, env: Any, which: Which) -> tuple[dict[str, P
     if not opened:
         raise ConfigError("there is no policy to film: name a run folder or a policy")
     if env is None:
-        tasks: dict[str, str] = {}
-        for policy in opened:
-            if (task := known_task(policy)) is not None:
-                tasks.setdefault(task, policy.name)
-        if not tasks:
+        known = {task: policy.name for policy in opened if (task := known_task(policy))}
+        if not known:
             raise ConfigError(f"{opened[0].name}: does not say which task it is for: pass --task")
-        if len(tasks) > 1:
-            listed = ", ".join(f"{name} {task}" for task, name in tasks.items())
+        if len(known) > 1:
+            listed = ", ".join(f"{name} {task}" for task, name in known.items())
             raise ConfigError(f"policies of different tasks cannot be compared: {listed}")
-        (env,) = tasks
+        (env,) = known
     named: dict[str, Policy] = {}
     for name, policy in zip(names, opened, strict=True):
         if name in named:

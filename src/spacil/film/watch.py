@@ -1,8 +1,6 @@
 """A policy in MuJoCo's viewer, in real time, episode after episode until the window is closed."""
 
-import itertools
-import os
-import sys
+import contextlib
 import time
 import warnings
 from typing import Any
@@ -52,23 +50,22 @@ def watch(policy: Policy, env_source: Any, seed: int, speed: float = 1.0) -> int
                 time.sleep(max(0.0, due - time.monotonic()))
                 return policy.act(states)
 
-            for episode in itertools.count():
-                try:
-                    play_wave(env, act, env.reset(episode), 1, lambda step: None)
-                except _WindowClosedError:
-                    return episode
-    raise AssertionError("unreachable")
+            num_whole = 0
+            with contextlib.suppress(_WindowClosedError):
+                while True:
+                    play_wave(env, act, env.reset(num_whole), 1, lambda step: None)
+                    num_whole += 1
+            return num_whole
 
 
 def require_display() -> None:
     """Refuse in words: MuJoCo's viewer waits forever for a window that cannot open."""
-    remedy = "`spacil video` draws the same into a file and needs none"
-    is_linux = sys.platform.startswith("linux")
-    if is_linux and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        raise ConfigError(f"there is no display to open a window on; {remedy}")
     import glfw
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if not glfw.init():
-            raise ConfigError(f"the display refused to open a window; {remedy}")
+            raise ConfigError(
+                "there is no display to open a window on; `spacil video` draws the same into a "
+                "file and needs none"
+            )
