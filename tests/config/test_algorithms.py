@@ -77,7 +77,6 @@ def test_a_setting_of_other_algorithms_is_refused_with_their_names(algorithm: st
         ("gail --max-kll 1", "unknown setting --max-kll: did you mean --max-kl"),
         ("spacil --policy-step ppo --max-kl 1", "--max-kl is read with --policy-step trpo only"),
         ("trpo --ppo-clip 0.1", "--ppo-clip is read with --policy-step ppo only"),
-        ("gail --cost-penalty-form both", "--cost-penalty-form is both, expected gp or r1"),
         ("spacil --lambda-policy 1 --penalty cats", "--lambda-policy is short for --penalty"),
         (
             "trpo --lambda-policy -1",

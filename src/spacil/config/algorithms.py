@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Literal
 
-from spacil.config.checks import require
 from spacil.config.settings import (
     AIRLRewardConfig,
     CloningConfig,
@@ -129,11 +128,6 @@ class GAILConfig(AdversarialConfig):
 
     discriminator: GAILDiscriminatorConfig = GAILDiscriminatorConfig()
     cost_penalty: CostPenaltyConfig = CostPenaltyConfig()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        form = self.cost_penalty.form
-        require(form in ("gp", "r1"), "cost_penalty_form", form, "gp or r1; others are spacil's")
 
 
 class AIRLConfig(AdversarialConfig):

@@ -423,6 +423,15 @@ class ScheduledPenaltyConfig(PolicyPenaltyConfig):
     of their episode, as the text below eq:policy_reg does with gamma; weights average 1. 0: all
     alike."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for term in self.terms:
+            if self.penalty_discount and not term.kind.reads_weights:
+                raise ConfigError(
+                    f"--penalty-discount does not reach the penalty {term.name!r}, a function of "
+                    "your own: give it a keyword-only parameter, (mean_action, states, *, weights)"
+                )
+
 
 class PenaltyStatesConfig(Group):
     """Where both penalties are measured."""
@@ -444,7 +453,7 @@ class CostPenaltyConfig(Group):
     """What may change little when the state moves to s~: response: c(s, pi(s~)), as in eq:cost_reg;
     both: c(s~, pi(s~)); state: c(s~, a). Or a gradient penalty on the logits in (s, a): gp: keep
     the gradient's length near 1 (WGAN-GP); r1: keep it small on the demonstrations. Arguments
-    follow a colon, e.g. `response:estimator=pgd`. gail takes gp and r1."""
+    follow a colon, e.g. `response:estimator=pgd`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -45,7 +45,7 @@ from spacil.measuring.frames import frame_of_run
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import derived_seed, stream
 from spacil.smoothness.policy_penalty import discount_weights
-from spacil.smoothness.policy_terms import PenaltyRows, refuse_undiscounted, scaled_terms, terms_at
+from spacil.smoothness.policy_terms import PenaltyRows, terms_at
 
 PENALTY_INTERVAL = 8
 """Minibatches from one that carries the penalty to the next, when cloning is counted in steps."""
@@ -74,7 +74,6 @@ class Cloner(Learner):
     counters: CloneCounters
 
     def __init__(self, config: TrainConfig, spec: EnvSpec, demonstrations: Demonstrations) -> None:
-        refuse_undiscounted(config.policy_penalty)
         if demonstrations.num_steps == 0:
             raise DataError(f"{demonstrations.source}: no steps to clone")
         sizes = (demonstrations.num_states, demonstrations.num_actions)
@@ -243,7 +242,8 @@ def cloning_config(config: TrainConfig, first_weight: float | None = None) -> BC
     """The run's own settings as cloning reads them."""
     penalty = config.policy_penalty
     scale = 1.0 if first_weight is None else first_weight / penalty.first_weight
-    terms = () if penalty.penalty_start else scaled_terms(penalty, WARM_START_FRACTION * scale)
+    factor = 0.0 if penalty.penalty_start else WARM_START_FRACTION * scale
+    terms = tuple(str(replace(term, weight=factor * term.weight)) for term in penalty.terms)
     return BCConfig(
         task=config.task,
         run=replace(

@@ -56,7 +56,6 @@ from spacil.smoothness.policy_terms import (
     Anchor,
     DrawnTerms,
     draw_terms,
-    refuse_undiscounted,
     rows_of_batch,
     terms_at,
     with_weights,
@@ -86,7 +85,6 @@ class OnPolicy(Learner):
         demonstrations: Demonstrations | None,
         common_frame: CommonFrame | None = None,
     ) -> None:
-        refuse_undiscounted(config.policy_penalty)
         super().__init__(config, UpdateCounters(), demonstrations)
         num_envs = config.sampling.num_envs
         self.device = resolve_device(config.run.device)

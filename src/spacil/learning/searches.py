@@ -46,7 +46,7 @@ from spacil.policies.open import load_policy
 from spacil.runs.state import State
 from spacil.seeding import stream
 from spacil.smoothness.policy_penalty import rows_with_successor
-from spacil.smoothness.policy_terms import FoundWeights, is_whole_at
+from spacil.smoothness.policy_terms import FoundWeights, share_at
 from spacil.types import RolloutBatch
 
 MAX_FACTOR = 30.0
@@ -183,7 +183,7 @@ class WeightSearches:
         metrics: Metrics = {}
         for quantity in (J, CHANGE):
             search: TargetSearch | None = getattr(self, quantity.name)
-            if search is None or not is_whole_at(self.config.policy_penalty, num_done):
+            if search is None or share_at(self.config.policy_penalty, num_done) < 1:
                 continue
             size, value = self.config.wish.smoothness_target_states, None
             if quantity is CHANGE:
@@ -209,7 +209,7 @@ class WeightSearches:
         `is_regular`: whether a longer run would have made this evaluation too, and the policy has
         moved; by others only the targets' biases are corrected, and policies chosen.
         """
-        is_whole = is_whole_at(self.config.policy_penalty, policy.iteration - 1)
+        is_whole = share_at(self.config.policy_penalty, policy.iteration - 1) >= 1
         score, j = policy.imitation_score, policy.smoothness_j
         metrics: Metrics = {} if score is None else {"imitation_score": score}
         if self.score_rule is not None:

@@ -68,20 +68,6 @@ def ascend_in_ball(
         )
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """Upper bounds on |mu(s) - mu(s')| / |s - s'| over all pairs of states."""
-
-    bound: float
-    """ECLipsE-Fast"""
-    layer_product: float
-
-
-def certify(weights: Sequence[Tensor]) -> Certificate:
-    """Both bounds for weights [out, in], first layer first."""
-    return Certificate(eclipse_fast_bound(weights), layer_product_bound(weights))
-
-
 def layer_product_bound(weights: Sequence[Tensor]) -> float:
     """prod_i |W_i|_2"""
     norms = [torch.linalg.matrix_norm(weight.double(), ord=2) for weight in weights]

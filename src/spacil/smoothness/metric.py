@@ -10,7 +10,8 @@ effective  the common frame, counting only what passes the action and observatio
 Lower is smoother. Where states come from, and what a policy is, is not known here.
 """
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -65,23 +66,20 @@ class Summary:
     max: float
 
 
-@dataclass(frozen=True)
-class _View:
-    """A frame as what it does to the Jacobian: rows * J * columns."""
-
-    columns: Tensor
-    """[S] or [B, S]"""
-    rows: Tensor | None = None
-    """[B, A], 1 where the action is free to move"""
+View = tuple[Tensor, Tensor | None]
+"""A frame as what it does to the Jacobian, rows * J * columns: columns [S] or [B, S], and rows
+[B, A], 1 where the action is free to move; None: everywhere"""
 
 
 def local_lipschitz(
     mean_action: BatchFunction, states: Tensor, *, always_dense: bool = False
 ) -> Tensor:
     """sigma_max of d mu / d s at each state [B], per unit of the states handed in."""
-    view = {"own": _View(states.new_ones(states.shape[-1]))}
-    chunks = states.split(CHUNK)
-    return torch.cat([_sigmas(mean_action, c, view, always_dense)["own"] for c in chunks])
+
+    def view(states: Tensor) -> dict[str, View]:
+        return {"own": (states.new_ones(states.shape[-1]), None)}
+
+    return _sigmas(mean_action, states, view, always_dense)["own"]
 
 
 def common_constants(
@@ -92,11 +90,11 @@ def common_constants(
     always_dense: bool = False,
 ) -> Tensor:
     """sigma_max at each state [B] in the common frame alone."""
-    parts = [
-        _sigmas(mean_action, states, {"common": _common_view(states, frames)}, always_dense)
-        for states in normalized_states.split(CHUNK)
-    ]
-    return torch.cat([part["common"] for part in parts])
+
+    def view(states: Tensor) -> dict[str, View]:
+        return {"common": (_common_columns(states, frames), None)}
+
+    return _sigmas(mean_action, normalized_states, view, always_dense)["common"]
 
 
 def local_constants(
@@ -111,11 +109,20 @@ def local_constants(
     With more than `MAX_DENSE_ACTIONS` actions by power iteration, unless `always_dense`: what
     has no second derivative, or a Jacobian that costs the same for any number of actions.
     """
-    parts = [
-        _sigmas(mean_action, states, _views(mean_action, states, frames), always_dense)
-        for states in normalized_states.split(CHUNK)
-    ]
-    sigma = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
+
+    def views(states: Tensor) -> dict[str, View]:
+        raw = frames.own_scale.to(states)
+        found: dict[str, View] = {"own": (torch.ones_like(raw), None), "raw": (raw, None)}
+        if frames.common_std is not None:
+            with torch.no_grad():
+                action = mean_action(states)
+            columns = _common_columns(states, frames)
+            moves_action = (action > frames.action_low) & (action < frames.action_high)
+            found["common"] = (columns, None)
+            found["effective"] = (columns * (states.abs() < frames.state_clip), moves_action)
+        return found
+
+    sigma = _sigmas(mean_action, normalized_states, views, always_dense)
     return LocalConstants(sigma["own"], sigma["raw"], sigma.get("common"), sigma.get("effective"))
 
 
@@ -126,44 +133,29 @@ def summarize(values: Tensor) -> Summary:
     return Summary(float(values.mean()), median, p95, float(values.max()))
 
 
-def _views(mean_action: BatchFunction, states: Tensor, frames: Frames) -> dict[str, _View]:
-    raw = frames.own_scale.to(states)
-    views = {"own": _View(torch.ones_like(raw)), "raw": _View(raw)}
-    if frames.common_std is None:
-        return views
-    common = _common_view(states, frames)
-    with torch.no_grad():
-        action = mean_action(states)
-    moves_action = (action > frames.action_low) & (action < frames.action_high)
-    reaches_policy = states.abs() < frames.state_clip
-    views["common"] = common
-    views["effective"] = _View(common.columns * reaches_policy, moves_action)
-    return views
-
-
-def _common_view(states: Tensor, frames: Frames) -> _View:
+def _common_columns(states: Tensor, frames: Frames) -> Tensor:
     assert frames.common_std is not None
-    return _View(frames.own_scale.to(states) * frames.common_std.to(states))
+    return frames.own_scale.to(states) * frames.common_std.to(states)
 
 
 def _sigmas(
     mean_action: BatchFunction,
     states: Tensor,
-    views: Mapping[str, _View],
+    views_at: Callable[[Tensor], Mapping[str, View]],
     always_dense: bool,
 ) -> dict[str, Tensor]:
-    """sigma_max [B] in each view."""
+    """sigma_max [B] in each view, chunk by chunk."""
     with torch.no_grad():
         num_actions = mean_action(states[:1]).shape[-1]
-    if num_actions > MAX_DENSE_ACTIONS and not always_dense:
-        return {
-            name: power_singular(mean_action, states, view.columns, view.rows)
-            for name, view in views.items()
-        }
-    jacobian = batch_jacobian(mean_action, states)
-    return {name: top_singular(_seen(jacobian, view)).sigma for name, view in views.items()}
-
-
-def _seen(jacobian: Tensor, view: _View) -> Tensor:
-    seen = jacobian * view.columns.unsqueeze(-2)
-    return seen if view.rows is None else seen * view.rows.unsqueeze(-1)
+    is_dense = always_dense or num_actions <= MAX_DENSE_ACTIONS
+    found: dict[str, list[Tensor]] = defaultdict(list)
+    for chunk in states.split(CHUNK):
+        jacobian = batch_jacobian(mean_action, chunk) if is_dense else None
+        for name, (columns, rows) in views_at(chunk).items():
+            if jacobian is None:
+                sigma = power_singular(mean_action, chunk, columns, rows)
+            else:
+                seen = jacobian * columns.unsqueeze(-2)
+                sigma = top_singular(seen if rows is None else seen * rows.unsqueeze(-1)).sigma
+            found[name].append(sigma)
+    return {name: torch.cat(parts) for name, parts in found.items()}

@@ -1,7 +1,7 @@
 """R^pi as a run's settings name it: which terms, on which states, in which units.
 
 A term without weight is never drawn for and never built, so it costs nothing and draws nothing.
-What is random about a term is drawn outside an update (`draw_rows`) and handed in (`build_terms`).
+What is random about a term is drawn outside an update (`draw_terms`) and handed in (`build_terms`).
 """
 
 import functools
@@ -52,22 +52,18 @@ def terms_at(
     Found weights take the place of the first term's and of the temporal term's; the others keep
     their proportion to the first one.
     """
-    share = share_at(config, iteration)
-    first = config.first_weight
-    scale = 1.0 if found.spatial is None else found.spatial / first
-    weighted = [
-        replace(
-            term,
-            weight=share
-            * (found.spatial if found.spatial is not None and i == 0 else scale * term.weight),
-        )
-        for i, term in enumerate(config.terms)
-    ]
+    scale = 1.0 if found.spatial is None else found.spatial / config.first_weight
+    terms = {term.name: replace(term, weight=scale * term.weight) for term in config.terms}
+    if found.spatial is not None:  # not scale times its weight, which is another float
+        first = config.terms[0]
+        terms[first.name] = replace(first, weight=found.spatial)
     if found.temporal is not None:
-        temporal = replace(config.temporal_term, weight=found.temporal * share)
-        others = [term for term in weighted if term.name != temporal.name]
-        weighted = [*others, temporal]
-    return tuple(term for term in weighted if term.weight > 0)
+        temporal = config.temporal_term
+        terms.pop(temporal.name, None)
+        terms[temporal.name] = replace(temporal, weight=found.temporal)
+    share = share_at(config, iteration)
+    whole = (replace(term, weight=share * term.weight) for term in terms.values())
+    return tuple(term for term in whole if term.weight > 0)
 
 
 def with_weights(
@@ -80,24 +76,12 @@ def with_weights(
     return tuple(term for term in found.values() if term.weight > 0)
 
 
-def scaled_terms(config: PolicyPenaltyConfig, factor: float) -> tuple[str, ...]:
-    """Every term at a fraction of its weight, as a config keeps them."""
-    return tuple(str(replace(term, weight=factor * term.weight)) for term in config.terms)
-
-
-def is_whole_at(config: PolicyPenaltyConfig, iteration: int) -> bool:
-    """Whether the policy penalty has all of its weight, its start and its ramp being over."""
-    return share_at(config, iteration) >= 1
-
-
 def share_at(config: PolicyPenaltyConfig, iteration: int) -> float:
     """What the policy penalty has of its weight: 0 before its start, then along its ramp."""
     since_start = iteration - config.penalty_start
-    if since_start < 0:
-        return 0.0
-    if since_start >= config.penalty_ramp_iterations:
-        return 1.0
-    return since_start / config.penalty_ramp_iterations
+    if 0 <= since_start < config.penalty_ramp_iterations:
+        return since_start / config.penalty_ramp_iterations
+    return float(since_start >= 0)
 
 
 MAX_ROWS = 1_500
@@ -128,10 +112,8 @@ class PenaltyRows:
 
     def pick(self, rows: Tensor) -> "PenaltyRows":
         """Some of the rows. Weights keep their size, so that a random subset stays unbiased."""
-        named: dict[str, Any] = vars(self)
-        tensors = {name: value for name, value in named.items() if isinstance(value, Tensor)}
-        picked: dict[str, Any] = {name: value[rows] for name, value in tensors.items()}
-        return replace(self, **picked)
+        tensors = {name: value for name, value in vars(self).items() if isinstance(value, Tensor)}
+        return replace(self, **{name: value[rows] for name, value in tensors.items()})  # type: ignore[arg-type]  # num_meant is no tensor
 
 
 @dataclass(frozen=True)
@@ -183,17 +165,6 @@ def rows_of_batch(
     return rows_for
 
 
-def refuse_undiscounted(config: PolicyPenaltyConfig) -> None:
-    """`penalty_discount` says nothing to a function that does not read the weights of states."""
-    for term in config.terms:
-        if config.penalty_discount and not term.kind.reads_weights:
-            raise ConfigError(
-                f"--penalty-discount does not reach the penalty {term.name!r}, a function of your "
-                "own: give it a keyword-only parameter, (mean_action, states, *, weights), or "
-                "leave the discount out"
-            )
-
-
 def draw_terms(
     terms: Sequence[WeightedTerm],
     rows_for: Callable[[PenaltyKind], PenaltyRows],
@@ -206,34 +177,23 @@ def draw_terms(
 
     `fraction` of the rows, by default that of the config.
     """
-    drawn = [
-        draw_rows(rows_for(term.kind), term, policy, config, streams, fraction) for term in terms
-    ]
-    names = tuple(term.unweighted for term in terms)
-    return DrawnTerms(names, tuple(drawn), tuple(term.weight for term in terms))
-
-
-def draw_rows(
-    rows: PenaltyRows,
-    term: WeightedTerm,
-    policy: GaussianPolicy,
-    config: TrainConfig,
-    streams: Streams,
-    fraction: float | None = None,
-) -> PenaltyRows:
-    """A random subset of the rows, and what the term draws for each of them."""
-    num_rows, arguments = len(rows.states), term.arguments
     if fraction is None:
         fraction = config.penalty_states.penalty_state_fraction
-    subset = random_subset(num_rows, fraction, streams.subset)
-    if subset is not None:
-        rows = replace(rows.pick(subset.to(rows.states.device)), num_meant=num_rows)
-    if "noise" not in term.kind.asks:
-        return rows
-    if "start" in arguments:
-        return replace(rows, noise=ball_start(rows.states, policy, arguments, streams))
-    noise = torch.randn(rows.states.shape, generator=streams.ball).to(rows.states)
-    return replace(rows, noise=arguments["noise"] * noise)
+    drawn = []
+    for term in terms:
+        rows, arguments = rows_for(term.kind), term.arguments
+        num_rows = len(rows.states)
+        subset = random_subset(num_rows, fraction, streams.subset)
+        if subset is not None:
+            rows = replace(rows.pick(subset.to(rows.states.device)), num_meant=num_rows)
+        if "start" in arguments:
+            rows = replace(rows, noise=ball_start(rows.states, policy, arguments, streams))
+        elif "noise" in term.kind.asks:
+            noise = torch.randn(rows.states.shape, generator=streams.ball).to(rows.states)
+            rows = replace(rows, noise=arguments["noise"] * noise)
+        drawn.append(rows)
+    names = tuple(term.unweighted for term in terms)
+    return DrawnTerms(names, tuple(drawn), tuple(term.weight for term in terms))
 
 
 def build_terms(
