@@ -23,7 +23,7 @@ test: setup
 TESTS ?= tests
 COMPUTING = $(addprefix tests/, functional smoothness nets engine learning measuring \
 	envs/test_rollout.py envs/test_episodes.py faults/test_training.py integration/test_airl.py \
-	integration/test_bit_equality.py demos/test_common_frame.py demos/test_variation.py test_theory.py)
+	integration/test_bit_equality.py demos/test_common_frame.py demos/test_check.py test_theory.py)
 
 test-other-cpus: setup
 	ATEN_CPU_CAPABILITY=avx2 OPENBLAS_CORETYPE=Haswell $(BIN)/python -m pytest $(PARALLEL) $(TESTS)

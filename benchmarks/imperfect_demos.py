@@ -10,6 +10,7 @@ spacil finds when a run with its defaults takes them in.
 import argparse
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 
@@ -52,7 +53,9 @@ def one_fails(seed: int) -> Demonstrations:
 
 def in_bounds(seed: int) -> Demonstrations:  # nothing is drawn
     """What the env executed; what the expert asked for beyond the bounds is lost."""
-    return spacil.load_demos(TASK).without(["actions"])
+    demos = spacil.load_demos(TASK)
+    episodes = tuple(episode.with_tensors(actions=None) for episode in demos.episodes)
+    return replace(demos, episodes=episodes)
 
 
 def hundred_pairs(seed: int) -> Demonstrations:

@@ -17,6 +17,11 @@ def shown(value: object, limit: int = MAX_SHOWN) -> str:
     return "".join(map(_escaped, text))
 
 
+def count(number: int, noun: str) -> str:
+    """ "1 episode", "3 episodes"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def printable(text: str) -> str:
     """A message of our own with whatever got into it escaped, and shortened if it is endless.
 

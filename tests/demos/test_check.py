@@ -13,19 +13,16 @@ from demo_edits import with_tensors, with_value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spacil.config.defaults import default_config
 from spacil.config.settings import DemoChoice
-from spacil.demos.check import (
-    DemoReport,
-    check_demonstrations,
-    demos_for_training,
-    report_lines,
-)
+from spacil.demos.check import DemoReport, check_demonstrations, demos_for_training, report_lines
 from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.file import load_demos, save_demos
-from spacil.demos.findings import Finding
+from spacil.demos.file import bundled_demos, load_demos, save_demos
+from spacil.demos.findings import Finding, Subject, find, jerky_actions, odd_episode
 from spacil.demos.metadata import DemoMetadata
 from spacil.envs.vector_env import EnvSpec, FloatArray
 from spacil.errors import DataError
+from spacil.learning.intake import checked_demonstrations
 
 MakeDemos = Callable[..., Demonstrations]
 
@@ -86,8 +83,8 @@ def test_a_state_dim_in_small_units_is_named_with_the_remedy() -> None:
 
 
 def test_a_constant_dim_and_one_above_the_floor_are_no_finding() -> None:
-    report = check_demonstrations(_with_state_std(1.0, 0.011, 0.0), None)
-    assert not {"small_scale", "no_live_state"} & set(_checks(report))
+    checks = _checks(check_demonstrations(_with_state_std(1.0, 0.011, 0.0), None))
+    assert "small_scale" not in checks and "no_live_state" not in checks
 
 
 def test_demonstrations_without_any_dim_that_is_seen_are_refused() -> None:
@@ -160,18 +157,13 @@ def test_non_finite_rewards_only_warn_since_imitation_does_not_read_them(
 def test_demonstrations_of_other_sizes_are_refused(
     make_demos: MakeDemos, wide_spec: EnvSpec, toy_spec: EnvSpec
 ) -> None:
-    with pytest.raises(DataError, match=r"3 state dims, Wide-v0 has 11: wrong file or --task\?"):
-        demos_for_training(make_demos(), wide_spec)
+    for choice in (DemoChoice(), DemoChoice(allow_env_mismatch=True)):
+        message = r"3 state dims, Wide-v0 has 11: wrong file or --task\?"
+        with pytest.raises(DataError, match=message):
+            demos_for_training(make_demos(), wide_spec, choice=choice)
     narrow = Demonstrations.from_arrays([np.zeros((9, 3))] * 3, [np.zeros((8, 1))] * 3)
     with pytest.raises(DataError, match="1 action dims, Toy-v0 has 2"):
         demos_for_training(narrow, toy_spec)
-
-
-def test_other_sizes_are_refused_even_where_another_env_is_allowed(
-    make_demos: MakeDemos, wide_spec: EnvSpec
-) -> None:
-    with pytest.raises(DataError, match="state dims"):
-        demos_for_training(make_demos(), wide_spec, choice=DemoChoice(allow_env_mismatch=True))
 
 
 def test_an_episode_longer_than_the_time_limit_warns(
@@ -235,7 +227,7 @@ def test_without_metadata_the_starts_are_compared_with_resets(
     assert _checks(report) == ["unknown_env", "strange_starts"]
     finding = _only(report, "strange_starts")
     assert (finding.severity, finding.column, finding.step) == ("warning", 1, 0)
-    assert "3 of 3 episodes do not begin like Other-v0 (column 1 is -" in finding.message
+    assert "3 of 3 episodes do not begin like resets (column 1 is -" in finding.message
     assert report.is_usable
 
 
@@ -275,31 +267,31 @@ def _demos_with_actions(scale: float) -> Demonstrations:
     )
 
 
-def test_actions_at_the_bounds_are_inside(toy_spec: EnvSpec) -> None:
-    report = check_demonstrations(_demos_with_actions(1.0), toy_spec)
-    assert report.fraction_out_of_bounds == 0.0
-    assert "actions_out_of_bounds" not in _checks(report)
-
-
-def test_some_actions_out_of_bounds_warn_with_the_fraction_of_entries(toy_spec: EnvSpec) -> None:
-    report = check_demonstrations(_demos_with_actions(1.25), toy_spec)
-    finding = _only(report, "actions_out_of_bounds")
-    assert report.fraction_out_of_bounds == 0.225  # the last 9 of 40 entries
-    assert finding.severity == "warning"
-    assert (finding.episode, finding.step, finding.column) == (0, 15, 1)
-    assert "22.5% of the action entries are outside Toy-v0's bounds" in finding.message
-    assert report.is_usable
+@pytest.mark.parametrize(
+    ("scale", "fraction", "severity"),
+    [
+        (1.0, 0.0, None),  # at the bounds is inside
+        (1.25, 0.225, "warning"),  # the last 9 of 40 entries
+        (10.0, 0.975, "error"),
+    ],
+)
+def test_actions_out_of_bounds_warn_and_are_refused_where_most_are(
+    toy_spec: EnvSpec, scale: float, fraction: float, severity: str | None
+) -> None:
+    report = check_demonstrations(_demos_with_actions(scale), toy_spec)
+    assert report.fraction_out_of_bounds == fraction
+    assert report.is_usable == (severity != "error")
+    found = [it for it in report.findings if it.check == "actions_out_of_bounds"]
+    assert [it.severity for it in found] == ([] if severity is None else [severity])
+    if severity == "warning":
+        assert (found[0].episode, found[0].step, found[0].column) == (0, 15, 1)
+        assert "22.5% of the action entries are outside Toy-v0's bounds" in found[0].message
 
 
 def test_an_open_bound_does_not_open_the_other_one(toy_spec: EnvSpec) -> None:
     spec = dataclasses.replace(toy_spec, action_low=np.full(2, -np.inf, dtype=np.float32))
     assert check_demonstrations(_demos_with_actions(1.25), spec).fraction_out_of_bounds == 0.225
     assert check_demonstrations(_demos_with_actions(-9.0), spec).fraction_out_of_bounds == 0.0
-
-
-def test_mostly_out_of_bounds_is_refused(toy_spec: EnvSpec) -> None:
-    with pytest.raises(DataError, match=r"of the action entries .*other units, or another task\?"):
-        demos_for_training(_demos_with_actions(10.0), toy_spec)
 
 
 def test_raw_actions_may_lie_anywhere(make_demos: MakeDemos, toy_spec: EnvSpec) -> None:
@@ -335,7 +327,7 @@ def test_a_task_whose_states_are_of_unit_size_by_nature_is_not_suspected(
     assert _checks(check_demonstrations(demos, toy_spec, unit_resets)) == []
 
 
-# --- row 7: how many episodes -------------------------------------------------------------------
+# --- few, repeated and odd episodes -------------------------------------------------------------
 
 
 def test_an_empty_episode_is_refused(make_demos: MakeDemos, toy_spec: EnvSpec) -> None:
@@ -347,21 +339,7 @@ def test_repeated_episodes_warn_and_are_named(make_demos: MakeDemos, toy_spec: E
     demos = make_demos()
     doubled = Demonstrations.concatenate([demos, demos])
     finding = _only(check_demonstrations(doubled, toy_spec), "duplicate_episode")
-    assert "episodes 3, 4, 5 repeat an earlier episode exactly" in finding.message
-    assert "there are 3 different demonstrations" in finding.message
-
-
-def test_an_end_without_a_flag_is_noted(make_demos: MakeDemos, toy_spec: EnvSpec) -> None:
-    demos = with_value(make_demos(), "terminations", -1, False)
-    finding = _only(check_demonstrations(demos, toy_spec), "unflagged_end")
-    assert (finding.severity, finding.episode) == ("note", 2)
-
-
-def test_missing_raw_actions_are_noted(make_demos: MakeDemos, toy_spec: EnvSpec) -> None:
-    report = check_demonstrations(make_demos(is_raw_known=False), toy_spec)
-    assert _checks(report) == ["clipped_actions", "executed_actions_only"]
-    assert _only(report, "executed_actions_only").severity == "note"
-    assert not report.has_raw_actions
+    assert "episodes 3, 4, 5 repeat an earlier one exactly" in finding.message
 
 
 @pytest.mark.parametrize(("count", "words"), [(1, "1 episode only"), (2, "2 episodes only")])
@@ -370,6 +348,136 @@ def test_one_or_two_episodes_warn(
 ) -> None:
     _, report = demos_for_training(make_demos(), toy_spec, choice=DemoChoice(num_demos=count))
     assert words in _only(report, "few_episodes").message
+
+
+def _varied(actions: list[Any], returns: list[float] | None = None) -> Demonstrations:
+    """Episodes of one-dimensional actions; an episode's return is paid at its first step."""
+    columns = [np.asarray(episode, dtype=np.float64).reshape(-1, 1) for episode in actions]
+    rewards = None
+    if returns is not None:
+        pairs = zip(columns, returns, strict=True)
+        rewards = [np.r_[paid, np.zeros(len(column) - 1)] for column, paid in pairs]
+    observations = [np.zeros((len(column) + 1, 2)) for column in columns]
+    return Demonstrations.from_arrays(observations, columns, rewards=rewards)
+
+
+def _demos_in(states: list[list[float]], times: int = 20) -> Demonstrations:
+    """Episodes that repeat some one-dimensional states."""
+    columns = [np.tile(np.reshape(episode, (-1, 1)), (times, 1)) for episode in states]
+    observations = [np.vstack([column, column[:1]]) for column in columns]
+    return Demonstrations.from_arrays(observations, [np.zeros((len(c), 1)) for c in columns])
+
+
+def _odd(demos: Demonstrations) -> list[tuple[str, int | None]]:
+    found = find(Subject(demos), (odd_episode, jerky_actions))
+    return [(finding.check, finding.episode) for finding in found]
+
+
+@pytest.mark.parametrize(
+    ("actions", "expected"),
+    [
+        ([[0, 1, 2, 3]], 6 / 10),  # changes of 1; the six pairs differ by 10/6 in the mean
+        ([[0, 1, 0, 1]], 6 / 4),  # changes of 1; the six pairs differ by 4/6 in the mean
+        ([[0, 0], [5, 5]], 0.0),  # a jump between episodes is no change of action
+        ([[2, 2, 2]], None),
+        ([[2]], None),
+    ],
+)
+def test_the_relative_change_is_worked_out_by_hand(actions: Any, expected: float | None) -> None:
+    assert Subject(_varied(actions)).relative_action_change == pytest.approx(expected)
+
+
+def test_sampled_actions_are_told_from_smooth_and_from_thinned_ones() -> None:
+    sampled = np.random.default_rng(0).normal(size=300)
+    assert Subject(_varied([sampled])).relative_action_change == pytest.approx(1.0, abs=0.1)
+    assert _odd(_varied([np.tile([0.0, 1.0], 150)])) == [("jerky_actions", None)]
+    thinned = check_demonstrations(_varied([np.tile([0.0, 1.0], 600)]).subsample(3), None)
+    assert thinned.mean_action_change is None and "jerky_actions" not in _checks(thinned)
+    assert _odd(_varied([np.sin(np.arange(300) / 10)])) == []
+    assert _odd(_varied([np.tile([0.0, 1.0], 20)])) == []  # too few steps to say
+
+
+@pytest.mark.parametrize(
+    ("returns", "expected"),
+    [
+        ([100, 101, 99, 100, 30], [("low_return", 4)]),
+        ([100, 101, 99, 100, 70], []),
+        ([-4, -5, -3, -4, -9], []),  # a task of negative returns that spread anyway
+        ([-4, -4.1, -4, -4.1, -30], [("low_return", 4)]),
+        ([100, 30, 100], []),  # too few to call one odd
+        ([100, 101, np.nan, 100, 30], []),
+    ],
+)
+def test_a_failed_episode_among_good_ones_is_told(returns: list[float], expected: Any) -> None:
+    assert _odd(_varied([[0, 0, 0]] * len(returns), returns)) == expected
+
+
+def test_an_episode_much_shorter_than_the_others_is_told() -> None:
+    assert _odd(_varied([[0] * 10, [0] * 2, [0] * 10, [0] * 12])) == [("short_episode", 1)]
+    assert _odd(_varied([[0] * 10, [0] * 3, [0] * 10, [0] * 12])) == []
+
+
+def test_an_episode_elsewhere_than_the_others_is_told_without_rewards() -> None:
+    # Means 0 0 0 0 3, their median 0.
+    swings: list[list[float]] = [[-1, 1]] * 4
+    (finding,) = find(Subject(_demos_in([*swings, [2, 4]])), [odd_episode])
+    assert (finding.check, finding.episode) == ("other_states", 4)
+    # Squares 8 * 1 + 4 + 16 = 28 over 10 states, less the mean's 0.6^2: std 1.562; 3 / 1.562.
+    assert "1.92 standard deviations" in finding.message
+    assert _odd(_demos_in([*swings, [-0.6, 1.4]])) == [("other_states", 4)]
+    assert _odd(_demos_in([*swings, [-0.8, 1.2]])) == []  # near enough
+    assert _odd(_demos_in([*swings, [2, 4]], times=19)) == []  # too few steps to say
+    assert _odd(_demos_in([[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]])) == []  # each its own way
+    assert _odd(_demos_in([[1, 1]] * 5)) == []  # states that never move say nothing
+
+
+@pytest.mark.parametrize("every", [1, 20])
+@pytest.mark.parametrize("task", sorted(bundled_demos()))
+def test_good_demonstrations_are_not_told_whole_or_thinned(task: str, every: int) -> None:
+    assert _odd(load_demos(task).subsample(every)) == []
+
+
+def test_one_demonstrator_of_six_who_fails_is_named() -> None:
+    demos = load_demos("HalfCheetah-v4")
+    assert demos.rewards is not None
+    failed = with_value(demos, "rewards", slice(2000, 3000), demos.rewards[2000:3000] * 0.1)
+    finding = _only(check_demonstrations(failed, None), "low_return")
+    assert finding.episode == 2
+    assert "a failed demonstration? Imitation copies it too" in finding.message
+
+
+# --- what clones and discriminators have to go by -------------------------------------------------
+
+
+@pytest.mark.parametrize(("last_length", "is_warned"), [(30, True), (31, False)])
+def test_a_hundred_pairs_or_fewer_warn(
+    make_demos: MakeDemos, last_length: int, is_warned: bool
+) -> None:
+    report = check_demonstrations(make_demos((35, 35, last_length)), None)
+    messages = [finding.message for finding in report.findings if finding.check == "few_pairs"]
+    assert ["100 state-action pairs only" in message for message in messages] == [True] * is_warned
+    assert report.is_usable
+
+
+def test_thinning_to_a_hundred_pairs_warns_once(caplog: pytest.LogCaptureFixture) -> None:
+    demos, config = load_demos("Reacher-v4"), default_config("gail", "Reacher-v4")
+    for num_demos, every, num_warnings in ((4, 1, 0), (4, 10, 1), (2, 10, 1)):
+        caplog.clear()
+        choice = DemoChoice(num_demos=num_demos, demo_every=every)
+        checked_demonstrations(demos, config, "Reacher-v4", choice)
+        assert caplog.text.count("pairs only") == num_warnings
+
+
+def test_clipped_actions_warn_where_many_lie_on_a_bound(toy_spec: EnvSpec) -> None:
+    actions = np.full((40, 2), 0.5)
+    for num_clipped, is_warned in ((8, False), (9, True)):  # of 80 entries, a tenth
+        actions.flat[:num_clipped] = 1.0
+        demos = Demonstrations.from_arrays([np.zeros((41, 3))] * 3, [actions] * 3)
+        for known in (demos, with_tensors(demos, actions=demos.executed_actions)):
+            checks = _checks(check_demonstrations(known, toy_spec))
+            assert ("clipped_actions" in checks) == is_warned
+        raw = with_tensors(demos, actions=2 * demos.executed_actions)
+        assert "clipped_actions" not in _checks(check_demonstrations(raw, toy_spec))
 
 
 # --- the report itself --------------------------------------------------------------------------
@@ -391,19 +499,13 @@ def test_the_report_is_plain_json_whatever_it_found(
     demos = make_demos((1, 0))
     for name in ("observations", "executed_actions", "rewards"):
         demos = with_value(demos, name, slice(None), torch.nan)
-    document = check_demonstrations(demos, toy_spec).as_dict()
-    assert json.loads(json.dumps(document, allow_nan=False)) == document
+    report = check_demonstrations(demos, toy_spec).as_dict()
+    document = json.loads(json.dumps(report, allow_nan=False))
     assert document["average_return"] is None
     assert document["mean_action_change"] is None
     assert document["is_usable"] is False
-    assert document["findings"][0].keys() == {
-        "severity",
-        "check",
-        "message",
-        "episode",
-        "step",
-        "column",
-    }
+    places = {"episode", "step", "column"}
+    assert document["findings"][0].keys() == {"severity", "check", "message", *places}
 
 
 def test_the_report_reads_as_text(make_demos: MakeDemos, toy_spec: EnvSpec) -> None:

@@ -124,11 +124,9 @@ def test_a_file_from_before_there_were_frames_has_none() -> None:
     [
         ({}, {}),
         ({"frame.std": doubles(1.0, 2.5)}, {}),
-        ({"frame.std": doubles(1.0, 2.0)}, {"source": "\x1b[2Jby hand"}),
-        ({"frame.std": doubles(1.0, 2.0)}, {"source": "by hand" * 100}),
         ({"frame.std": doubles(1.0, 2.0)}, {"hash": 3}),
     ],
-    ids=["no tensor", "other numbers", "an escape", "no end", "no hash"],
+    ids=["no tensor", "other numbers", "no hash"],
 )
 def test_a_forged_frame_is_refused(tensors: dict[str, Tensor], changes: dict[str, object]) -> None:
     entry = frame_document(CommonFrame(doubles(1.0, 2.0), "by hand")) | changes  # type: ignore[operator]
@@ -139,6 +137,7 @@ def test_a_forged_frame_is_refused(tensors: dict[str, Tensor], changes: dict[str
 def test_a_task_name_that_would_upset_a_terminal_is_made_plain(make_demos: MakeDemos) -> None:
     demos = make_demos(metadata=DemoMetadata("\x1b[2J" + "long " * 100))
     frame = CommonFrame.of(demos)
-    assert frame.source.startswith("demonstrations of ?[2Jlong ")
-    document = {"common_frame": frame_document(frame)}
-    assert read_frame(frame_tensors(frame), document, "a file") is not None
+    assert frame.source.startswith("demonstrations of \\x1b[2Jlong ")
+    document = {"common_frame": {**(frame_document(frame) or {}), "source": "\x1b[2J"}}
+    again = read_frame(frame_tensors(frame), document, "a file")
+    assert again is not None and again.source == "\\x1b[2J"

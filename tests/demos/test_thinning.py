@@ -128,7 +128,6 @@ def test_episodes_with_a_nan_successor_are_dropped(make_demos: MakeDemos) -> Non
         ({"next_is_terminal": None}, "only one of next_observations and"),
         ({"next_observations": torch.zeros(6, 4)}, r"\(2, 4\), expected \(2, 3\)"),
         ({"next_observations": torch.zeros(5, 3)}, r"shape \(5, 3\), expected 6 rows"),
-        ({"next_is_terminal": torch.ones(6, dtype=torch.bool)}, "is true at step 0"),
     ],
 )
 def test_successors_that_do_not_fit_are_refused(
@@ -145,7 +144,7 @@ def test_episodes_from_the_middle_are_chosen_and_recorded(make_demos: MakeDemos)
     assert torch.equal(chosen.executed_actions, demos.executed_actions[7:])
     expected = {"operation": "keep_first_episodes", "num_episodes": 2, "start": 1}
     assert _last_change(chosen) == expected
-    with pytest.raises(DataError, match=r"2 episodes from episode 2 on .* asked for, 3 there"):
+    with pytest.raises(DataError, match="2 episodes asked for, 1 there from episode 2 on"):
         demos.first(2, start=2)
-    with pytest.raises(ConfigError, match="episodes from episode -1 on"):
+    with pytest.raises(ConfigError, match="from episode -1 on"):
         demos.first(1, start=-1)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from demo_edits import with_tensors
 
 import spacil as library
 from spacil.errors import DataError
@@ -112,7 +113,7 @@ def test_demonstrations_of_executed_actions_alone_give_the_same_run(tiny: Tiny) 
     demos = library.load_demos("Reacher-v4")
     agents = [
         library.AIRL("Reacher-v4", record, **tiny())
-        for record in (demos, demos.without(["actions"]))
+        for record in (demos, with_tensors(demos, actions=None))
     ]
     for agent in agents:
         agent.learn(2)

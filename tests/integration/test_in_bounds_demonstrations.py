@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from demo_edits import with_tensors
 
 import spacil
 from spacil.runs import checkpoint
@@ -22,7 +23,7 @@ def test_clipped_actions_alone_give_the_bits_of_the_file_with_raw_ones(
     assert both_kinds.actions is not None
     is_clipped = both_kinds.actions != both_kinds.executed_actions
     assert float(is_clipped.float().mean()) > 0.1
-    in_bounds = both_kinds.without(RAW_ONLY_FIELDS)
+    in_bounds = with_tensors(both_kinds, **dict.fromkeys(RAW_ONLY_FIELDS))
     file = tmp_path / f"in_bounds{suffix}"
     spacil.save_demos(in_bounds, file)
 

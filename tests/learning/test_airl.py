@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from demo_edits import with_tensors
 from stream_positions import positions
 from torch import Tensor
 
@@ -143,7 +144,7 @@ def test_the_reward_that_never_ends_an_episode_early_is_the_default() -> None:
 
 def test_raw_actions_in_a_file_change_nothing() -> None:
     demos = load_demos("Reacher-v4")
-    executed_only = demos.without(["actions"])
+    executed_only = with_tensors(demos, actions=None)
     assert demos.actions is not None and executed_only.actions is None
     ours, theirs = (record.expert_batch("executed") for record in (demos, executed_only))
     for name, value in vars(ours).items():

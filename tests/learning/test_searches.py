@@ -247,8 +247,7 @@ def test_without_a_demonstrator_better_than_chance_there_is_no_return_to_keep(
     poor = DEMOS.rewards - 10
     if rewards == "not finite":
         poor[3] = float("nan")
-    demos = with_tensors(DEMOS, rewards=poor)
-    demos = demos.without(["rewards"]) if rewards == "none" else demos
+    demos = with_tensors(DEMOS, rewards=None if rewards == "none" else poor)
     with pytest.raises(ConfigError, match=r"--keep-return 0.9: .* leave it out"):
         learners(replace(demos, metadata=DemoMetadata(REACHER)), keep_return=0.9).prepare()
 

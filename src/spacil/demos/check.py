@@ -14,9 +14,9 @@ from torch import Tensor
 
 from spacil.config.settings import DemoChoice
 from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.findings import Finding, Subject, count, find, require_usable
+from spacil.demos.findings import Finding, Subject, find, require_usable
 from spacil.envs.vector_env import EnvSpec, FloatArray
-from spacil.plain_text import MAX_MESSAGE, shown
+from spacil.plain_text import MAX_MESSAGE, count, shown
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,7 @@ class DemoReport:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON with stable keys."""
-        document = dataclasses.asdict(self)
-        document["findings"] = list(document["findings"])
-        return {**document, "is_usable": self.is_usable}
+        return {**dataclasses.asdict(self), "is_usable": self.is_usable}
 
 
 def check_demonstrations(
@@ -74,7 +72,7 @@ def check_demonstrations(
     if spec is None or spec.num_states != demos.num_states:
         reset_states = None  # nothing to compare column by column
     subject = Subject(demos, spec, reset_states, allow_env_mismatch)
-    lengths = demos.episode_lengths
+    lengths, out_of_bounds = demos.episode_lengths, subject.out_of_bounds
     returns = torch.full((1,), torch.nan) if demos.returns is None else demos.returns
     return DemoReport(
         source=demos.source,
@@ -93,7 +91,9 @@ def check_demonstrations(
         average_length=float(lengths.double().mean()),
         length_min=int(lengths.min()),
         length_max=int(lengths.max()),
-        fraction_out_of_bounds=subject.fraction_out_of_bounds,
+        fraction_out_of_bounds=_finite_or_none(
+            None if out_of_bounds is None else out_of_bounds.double().mean()
+        ),
         mean_action_change=_finite_or_none(subject.mean_action_change),
         relative_action_change=_finite_or_none(subject.relative_action_change),
         num_terminated=sum(episode.is_terminated for episode in demos.episodes),
@@ -110,10 +110,7 @@ def demos_for_training(
     """Choose the episodes that training may use; a DataError lists every error in them."""
     if choice.drop_nonfinite:
         demos = demos.without_nonfinite_episodes()
-    if choice.num_demos is not None or choice.first_demo:
-        num_following = max(demos.num_episodes - choice.first_demo, 1)
-        wanted = num_following if choice.num_demos is None else choice.num_demos
-        demos = demos.first(wanted, choice.first_demo)
+    demos = demos.first(choice.num_demos, choice.first_demo)
     report = check_demonstrations(
         demos, spec, reset_states, allow_env_mismatch=choice.allow_env_mismatch
     )
@@ -123,33 +120,25 @@ def demos_for_training(
 
 def report_lines(report: DemoReport) -> list[str]:
     """Format the report as plain text."""
-    task = shown(report.task or "an unnamed task")
+    sizes = f"{count(report.num_episodes, 'episode')}, {count(report.num_steps, 'step')}"
+    actions = "raw and executed" if report.has_raw_actions else "executed only"
+    lengths = f"mean {report.average_length:.1f}, {report.length_min} to {report.length_max}"
     lines = [
-        f"{report.source}: {count(report.num_episodes, 'episode')}, "
-        f"{count(report.num_steps, 'step')} of {task}",
+        f"{report.source}: {sizes} of {shown(report.task or 'an unnamed task')}",
         f"  states   {report.num_states} dims",
-        f"  actions  {report.num_actions} dims, "
-        + ("raw and executed" if report.has_raw_actions else "executed only"),
+        f"  actions  {report.num_actions} dims, {actions}",
+        f"  lengths  {lengths}; {report.num_terminated} of {report.num_episodes} ended by the task",
     ]
     if report.mean_action_change is not None:
         relative = report.relative_action_change
         compared = "" if relative is None else f", {relative:.0%} of that between any two steps"
-        lines.append(f"           mean change per step {report.mean_action_change:.4g}{compared}")
+        lines.append(f"  changes  mean {report.mean_action_change:.4g} per step{compared}")
     if report.fraction_out_of_bounds is not None:
-        lines.append(f"           {report.fraction_out_of_bounds:.1%} of entries out of bounds")
-    lines.append(
-        f"  lengths  mean {report.average_length:.1f}, {report.length_min} to {report.length_max}; "
-        f"{report.num_terminated} of {report.num_episodes} ended by the task"
-    )
+        lines.append(f"  bounds   {report.fraction_out_of_bounds:.1%} of action entries beyond")
     if report.average_return is not None:
-        lines.append(
-            f"  returns  mean {report.average_return:.2f}, std {report.return_std:.2f}, "
-            f"{report.return_min:.2f} to {report.return_max:.2f}"
-        )
-    lines += [
-        f"  {finding.severity}: {shown(finding.message, MAX_MESSAGE)}"
-        for finding in report.findings
-    ]
+        spread = f"{report.return_std:.2f}, {report.return_min:.2f} to {report.return_max:.2f}"
+        lines.append(f"  returns  mean {report.average_return:.2f}, std {spread}")
+    lines += [f"  {it.severity}: {shown(it.message, MAX_MESSAGE)}" for it in report.findings]
     num_errors = sum(finding.severity == "error" for finding in report.findings)
     return [*lines, f"not usable: {count(num_errors, 'error')}" if num_errors else "usable"]
 

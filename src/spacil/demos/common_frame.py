@@ -16,6 +16,7 @@ from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import bundled_demos, load_demos
 from spacil.errors import DataError
 from spacil.nets.policy import STD_FLOOR
+from spacil.plain_text import shown
 from spacil.storage import content_hash
 
 FRAME_PREFIX = "frame."
@@ -24,7 +25,6 @@ FRAME_KEY = "common_frame"
 """Key of the frame in their documents."""
 
 _STD = f"{FRAME_PREFIX}std"
-_MAX_SOURCE_LENGTH = 200
 DEMONSTRATOR_KEYS = (
     "average_return",
     "return_std",
@@ -62,7 +62,7 @@ class CommonFrame:
         task = demos.metadata.task or "an unnamed task"
         words = f"{demos.num_episodes} episodes, hash {demos.content_hash[:8]}"
         std = demos.without_nonfinite_episodes().state_std
-        return cls(std, source or _printable(f"demonstrations of {task} ({words})"))
+        return cls(std, source or shown(f"demonstrations of {task} ({words})"))
 
     @property
     def num_states(self) -> int:
@@ -91,9 +91,9 @@ class CommonFrame:
 
 def bundled_frame(task: str | None) -> CommonFrame | None:
     """Return the frame of the demonstrations bundled with a task; None without any."""
-    if task not in bundled_demos():
+    if task is None or task not in bundled_demos():
         return None
-    return CommonFrame.of(load_demos(str(task)), f"bundled demonstrations of {task}")
+    return CommonFrame.of(load_demos(task), f"bundled demonstrations of {task}")
 
 
 def recorded_evaluation(demos: Demonstrations, frame: CommonFrame) -> Mapping[str, Any]:
@@ -148,21 +148,14 @@ def read_frame(
     tensors: Mapping[str, Tensor], document: Mapping[str, Any], file: object
 ) -> CommonFrame | None:
     """Find the frame among a file's tensors and entries; None where it has none."""
-    std, entry = tensors.get(_STD), document.get(FRAME_KEY)
-    if std is None and entry is None:
-        return None
-    source = entry.get("source") if isinstance(entry, dict) else None
-    if std is not None and isinstance(source, str) and source == _printable(source):
-        frame = CommonFrame(std, source)
-        if frame_document(frame) == entry:
-            return frame
+    match tensors.get(_STD), document.get(FRAME_KEY):
+        case None, None:
+            return None
+        case Tensor() as std, {"source": str(source), "hash": str(digest)}:
+            frame = CommonFrame(std, shown(source))
+            if frame.content_hash == digest:
+                return frame
     raise DataError(f"{file}: its common frame was changed or damaged")
-
-
-def _printable(words: str) -> str:
-    """Replace line breaks and terminal escapes, which a name may hold, and shorten it."""
-    plain = "".join(letter if letter.isprintable() else "?" for letter in words)
-    return plain[:_MAX_SOURCE_LENGTH]
 
 
 def without_frame(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -5,10 +5,10 @@ records whose provenance says what was done. `file` reads and writes files, `che
 content.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from spacil.config.settings import ActionKind
 from spacil.demos.episode import FIELDS, OPTIONAL, Episode, EpisodeArrays, episodes_from_arrays
 from spacil.demos.metadata import DemoMetadata
 from spacil.errors import ConfigError, DataError
+from spacil.plain_text import count
 from spacil.seeding import stream
 from spacil.storage import content_hash
 from spacil.types import ExpertBatch
@@ -36,14 +37,15 @@ class Demonstrations:
     def __post_init__(self) -> None:
         if not self.episodes:
             raise DataError(f"{self.source}: holds no episodes")
-        first = self.episodes[0].columns
-        for index, episode in enumerate(self.episodes):
-            for name, shape in episode.columns.items():
-                if shape != first[name]:
-                    raise DataError(
-                        f"{self.source}: {name} of episode {index} has columns {shape}, of episode "
-                        f"0 {first[name]}; expected the same in all episodes"
-                    )
+        for name in ("observations", "executed_actions", *OPTIONAL):
+            first_column = 0 if name.startswith("initial") else 1
+            tensors = [getattr(episode, name) for episode in self.episodes]
+            widths = [None if x is None else tuple(x.shape[first_column:]) for x in tensors]
+            if len(kinds := set(widths)) > 1:
+                raise DataError(
+                    f"{self.source}: {name} has columns {sorted(map(str, kinds))} in different "
+                    "episodes; expected the same in all"
+                )
 
     def __repr__(self) -> str:
         """One line; a notebook should not fill with tensors."""
@@ -79,7 +81,10 @@ class Demonstrations:
         given = locals()
         arrays = {name: given[name] for name in FIELDS if given[name] is not None}
         episodes, changes = episodes_from_arrays(arrays, source)
-        return cls(episodes, (metadata or DemoMetadata()).with_changes(changes), source)
+        metadata = metadata or DemoMetadata()
+        for change in changes:
+            metadata = metadata.with_change(**change)
+        return cls(episodes, metadata, source)
 
     @classmethod
     def from_tensors(
@@ -87,18 +92,15 @@ class Demonstrations:
     ) -> "Demonstrations":
         """Make a record of flat arrays or tensors, as `tensors` returns them."""
         unknown = sorted(tensors.keys() - FIELDS.keys() - {"episode_lengths"})
-        missing = {"observations", "executed_actions", "episode_lengths"} - tensors.keys()
+        missing = sorted({"observations", "executed_actions", "episode_lengths"} - tensors.keys())
         if unknown or missing:
-            wrong = f"unknown tensors {unknown}" if unknown else f"no tensor {sorted(missing)}"
+            wrong = f"unknown tensors {unknown}" if unknown else f"no tensor {missing}"
             raise DataError(f"{source}: {wrong}; demonstrations have {', '.join(FIELDS)}")
-        arrays = {name: np.asarray(tensor) for name, tensor in tensors.items()}
-        if scalars := sorted(name for name, array in arrays.items() if array.ndim == 0):
-            raise DataError(f"{source}: {', '.join(scalars)} is a single number, expected rows")
-        given = arrays.pop("episode_lengths")
+        arrays = {name: np.atleast_1d(np.asarray(tensor)) for name, tensor in tensors.items()}
+        given, num_steps = arrays.pop("episode_lengths"), len(arrays["executed_actions"])
         # In Python integers: others wrap round on hostile lengths.
         is_plain = given.ndim == 1 and given.dtype.kind in "iu"
         lengths = given.tolist() if is_plain else [-1]
-        num_steps = len(arrays["executed_actions"])
         if sum(lengths) != num_steps or min(lengths, default=0) < 0:
             raise DataError(
                 f"{source}: episode_lengths add up to {sum(lengths)}, but there are {num_steps} "
@@ -110,14 +112,13 @@ class Demonstrations:
             if name.startswith("initial"):
                 split[name] = list(array)
                 continue
-            extra = int(name == "observations" and has_finals)
-            expected = num_steps + extra * len(lengths)
-            if len(array) != expected:
+            ends = np.cumsum([n + (has_finals and name == "observations") for n in lengths])
+            if len(array) != ends.max(initial=0):
                 raise DataError(
-                    f"{source}: {name} has shape {array.shape}, expected {expected} rows "
-                    f"({len(lengths)} episodes, {num_steps} steps)"
+                    f"{source}: {name} has shape {array.shape}, expected {ends.max(initial=0)} "
+                    f"rows ({len(lengths)} episodes, {num_steps} steps)"
                 )
-            split[name] = np.split(array, np.cumsum([length + extra for length in lengths])[:-1])
+            split[name] = np.split(array, ends[:-1])
         return cls.from_arrays(**split, metadata=metadata, source=source)
 
     @classmethod
@@ -257,15 +258,13 @@ class Demonstrations:
 
     def tensors(self) -> dict[str, Tensor]:
         """Return the flat tensors that are there, by field name, as files hold them."""
-        flags = {"terminations": self.terminations, "truncations": self.truncations}
-        flat = {name: self._flat(name) for name in FIELDS if name not in flags}
-        flat |= {**flags, "episode_lengths": self.episode_lengths}
+        flat = {name: self._flat(name) for name in ("observations", "executed_actions", *OPTIONAL)}
+        flat |= {"terminations": self.terminations, "truncations": self.truncations}
+        flat["episode_lengths"] = self.episode_lengths
         return {name: tensor for name, tensor in flat.items() if tensor is not None}
 
     def expert_batch(self, which: ActionKind) -> ExpertBatch:
         """Return all steps, with raw or executed actions; never one for the other."""
-        if which not in get_args(ActionKind):
-            raise ConfigError(f"no action kind '{which}'; choose raw or executed")
         actions = self.executed_actions if which == "executed" else self.actions
         if actions is None:
             raise DataError(
@@ -278,25 +277,20 @@ class Demonstrations:
 
     # --- parts and variations of it
 
-    def first(self, num_episodes: int, start: int = 0) -> "Demonstrations":
-        """Keep so many episodes from episode `start` on; more than there are is refused."""
-        if num_episodes < 1 or start < 0:
-            raise ConfigError(
-                f"cannot keep {num_episodes} episodes from episode {start} on; ask for 1 or more, "
-                "and count the first from 0"
+    def first(self, num_episodes: int | None, start: int = 0) -> "Demonstrations":
+        """Keep so many episodes from episode `start` on, or all of them (None)."""
+        number = max(1, self.num_episodes - start) if num_episodes is None else num_episodes
+        if (is_odd := number < 1 or start < 0) or start + number > self.num_episodes:
+            raise (ConfigError if is_odd else DataError)(
+                f"{self.source}: {count(number, 'episode')} asked for, "
+                f"{max(0, self.num_episodes - start)} there from episode {start} on (the first "
+                "is 0); ask for 1 or more"
             )
-        if start + num_episodes > self.num_episodes:
-            noun = "episode" if num_episodes == 1 else "episodes"
-            where = f" from episode {start} on (the first is 0)" if start else ""
-            raise DataError(
-                f"{self.source}: {num_episodes} {noun}{where} asked for, {self.num_episodes} there"
-            )
-        if num_episodes == self.num_episodes:
+        if number == self.num_episodes:
             return self
-        details = {"num_episodes": num_episodes, **({"start": start} if start else {})}
+        details = {"num_episodes": number, **({"start": start} if start else {})}
         metadata = self.metadata.with_change("keep_first_episodes", **details)
-        chosen = self.episodes[start : start + num_episodes]
-        return replace(self, episodes=chosen, metadata=metadata)
+        return replace(self, episodes=self.episodes[start : start + number], metadata=metadata)
 
     def subsample(self, every: int, offset: int = 0) -> "Demonstrations":
         """Keep every n-th step of each episode, from step `offset`; returns and ends are kept.
@@ -324,15 +318,6 @@ class Demonstrations:
         metadata = self.metadata.with_change("drop_nonfinite_episodes", episodes=dropped)
         kept = tuple(e for index, e in enumerate(self.episodes) if index not in dropped)
         return replace(self, episodes=kept, metadata=metadata)
-
-    def without(self, names: Iterable[str]) -> "Demonstrations":
-        """Leave out some optional tensors."""
-        left_out = [name for name in names if self._flat(name) is not None]
-        if not left_out:
-            return self
-        metadata = self.metadata.with_change("leave_out_tensors", names=left_out)
-        episodes = tuple(e.with_tensors(**dict.fromkeys(left_out)) for e in self.episodes)
-        return replace(self, episodes=episodes, metadata=metadata)
 
     def with_observation_noise(self, noise: float, seed: int) -> "Demonstrations":
         """Add Gaussian noise to every observation, `noise` standard deviations of its column.

@@ -6,7 +6,7 @@ numbers, values that do not survive the cast, and arrays that do not fit togethe
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -33,10 +33,6 @@ FIELDS: dict[str, tuple[tuple[type[np.generic], ...], int]] = {
     "initial_qvel": ((np.float64,), 1),
 }
 """Array of one episode -> the dtypes it keeps (any other is cast to the first), its axes."""
-OPTIONAL = (
-    *("actions", "rewards", "next_observations", "next_is_terminal"),
-    *("initial_qpos", "initial_qvel"),
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,40 +61,28 @@ class Episode:
     """[nv] float64"""
 
     def __post_init__(self) -> None:
-        steps, num_states = len(self), self.observations.shape[-1]
-        beside = tuple(self.executed_actions.shape)
+        num_observations, num_states = self.observations.shape
+        steps = num_observations - 1
+        actions = (steps, self.executed_actions.shape[-1])
         for name, tensor, shape in (
-            ("observations", self.observations, (steps + 1, num_states)),
-            ("actions", self.actions, beside),
+            ("executed_actions", self.executed_actions, actions),
+            ("actions", self.actions, actions),
             ("rewards", self.rewards, (steps,)),
             ("next_observations", self.next_observations, (steps, num_states)),
             ("next_is_terminal", self.next_is_terminal, (steps,)),
         ):
-            if tensor is not None and tuple(tensor.shape) != shape:
+            if tensor is not None and tensor.shape != shape:
                 raise DataError(
-                    f"{name} has shape {tuple(tensor.shape)}, expected {shape} beside "
-                    f"executed_actions {beside}"
+                    f"{name} has shape {tuple(tensor.shape)}, expected {shape}: there are "
+                    f"{num_observations} observations, one more than steps"
                 )
         if (self.initial_qpos is None) != (self.initial_qvel is None):
             raise DataError("only one of initial_qpos and initial_qvel is there, expected both")
         if (self.next_observations is None) != (self.next_is_terminal is None):
             raise DataError("only one of next_observations and next_is_terminal is there")
-        ends, num_before = self.next_is_terminal, steps - self.is_terminated
-        if ends is not None and bool(ends[:num_before].any()):
-            step = int(ends.long().argmax())
-            raise DataError(f"next_is_terminal is true at step {step}, which no termination says")
-
-    @property
-    def columns(self) -> dict[str, tuple[int, ...] | None]:
-        """Sizes of a row by field, the same in all episodes of a record; None: not held."""
-        tensors = {name: getattr(self, name) for name in FIELDS if hasattr(self, name)}
-        return {
-            name: None if x is None else tuple(x.shape[0 if name.startswith("initial") else 1 :])
-            for name, x in tensors.items()
-        }
 
     def __len__(self) -> int:
-        return len(self.executed_actions)
+        return len(self.observations) - 1
 
     @property
     def step_flags(self) -> dict[str, Tensor]:
@@ -147,6 +131,9 @@ class Episode:
         return all(bool(x.float().isfinite().all()) for x in read if x is not None)
 
 
+OPTIONAL = tuple(part.name for part in fields(Episode) if part.default is None)
+
+
 def episodes_from_arrays(
     arrays: Mapping[str, EpisodeArrays], source: str
 ) -> tuple[tuple[Episode, ...], list[dict[str, Any]]]:
@@ -156,22 +143,21 @@ def episodes_from_arrays(
     observations as actions) get the last one repeated, which no state-action pair contains.
     """
     num_episodes = len(arrays["executed_actions"])
+    columns: dict[str, list[NDArray[Any]]] = {}
+    casts: dict[str, str] = {}
     for name, parts in arrays.items():
         if len(parts) != num_episodes:
             raise DataError(
                 f"{source}: {name} has {len(parts)} episodes, executed_actions {num_episodes}"
             )
-    casts: dict[str, str] = {}
-    columns = {
-        name: [
+        columns[name] = [
             _cast(name, values, f"{source}: {name} of episode {index}", casts)
             for index, values in enumerate(parts)
         ]
-        for name, parts in arrays.items()
-    }
-    lengths = [len(part) for part in columns["executed_actions"]]
     changes: list[dict[str, Any]] = []
-    if _complete_observations(columns["observations"], lengths, source):
+    lengths = [len(part) for part in columns["executed_actions"]]
+    if [len(part) for part in columns["observations"]] == lengths:
+        columns["observations"] = [np.append(x, x[-1:], axis=0) for x in columns["observations"]]
         changes.append({"operation": "repeat_last_observation_as_final"})
     ends = {name: columns.pop(name, None) for name in ("terminations", "truncations")}
     if not any(ends.values()):
@@ -181,44 +167,19 @@ def episodes_from_arrays(
         changes.append({"operation": "cast", **casts})
     episodes = []
     for index, length in enumerate(lengths):
-        flags = {}
+        flags = []
         for name, values in ends.items():
             flag = np.zeros(length, np.bool_) if values is None else values[index]
             if flag.shape != (length,) or flag[:-1].any():
                 where = f"ends at step {int(flag.argmax())} by its {name}"
                 raise DataError(f"{source}: episode {index} {where}, but has {length} steps")
-            flags[name] = bool(flag.any())
+            flags.append(bool(flag.any()))
+        tensors = {name: torch.from_numpy(column[index]) for name, column in columns.items()}
         try:
-            episodes.append(
-                Episode(
-                    is_terminated=flags["terminations"],
-                    is_truncated=flags["truncations"],
-                    **{name: torch.from_numpy(column[index]) for name, column in columns.items()},
-                )
-            )
+            episodes.append(Episode(is_terminated=flags[0], is_truncated=flags[1], **tensors))
         except DataError as error:
             raise DataError(f"{source}: episode {index}: {error}") from None
     return tuple(episodes), changes
-
-
-def _complete_observations(
-    observations: list[NDArray[Any]], lengths: list[int], source: str
-) -> bool:
-    """Append the final observation where no episode has one; returns whether it did."""
-    extra = [len(rows) - length for rows, length in zip(observations, lengths, strict=True)]
-    for index, count in enumerate(extra):
-        if count not in (0, 1) or count != extra[0]:
-            raise DataError(
-                f"{source}: episode {index} has {len(observations[index])} observations and "
-                f"{lengths[index]} actions; expected as many observations as actions, or one more, "
-                "for the final observation of every episode, or of none"
-            )
-    if not extra or extra[0] == 1:
-        return False
-    if 0 in lengths:
-        raise DataError(f"{source}: episode {lengths.index(0)} is empty: remove it")
-    observations[:] = [np.concatenate([rows, rows[-1:]]) for rows in observations]
-    return True
 
 
 def _cast(name: str, values: ArrayLike, where: str, casts: dict[str, str]) -> NDArray[Any]:
@@ -229,27 +190,24 @@ def _cast(name: str, values: ArrayLike, where: str, casts: dict[str, str]) -> ND
     except ValueError as error:
         raise DataError(f"{where} is not a rectangular array: {error}") from None
     if array.dtype.kind not in ("fiub" if dtypes == FLAGS else "fiu"):
-        is_object = array.dtype.kind == "O"  # which would need pickle to store or read
-        remedy = ": np.asarray(values, dtype=np.float32)" if is_object else ""
-        raise DataError(f"{where} is {array.dtype}, expected real numbers{remedy}")
+        remedy = "make them with np.asarray(values, dtype=np.float32)"
+        raise DataError(f"{where} is {array.dtype}, expected real numbers: {remedy}")
     if array.ndim != num_axes or 0 in array.shape[1:]:
         expected = "[steps, columns]" if num_axes == 2 else "[steps]"
-        is_discrete = "actions" in name and array.ndim == 1 and array.dtype.kind in "iu"
-        hint = "; actions must be continuous vectors (a Box space)" if is_discrete else ""
+        hint = "; actions must be continuous vectors (a Box space)" if "actions" in name else ""
         raise DataError(f"{where} has shape {array.shape}, expected {expected}{hint}")
-    if dtypes == FLAGS:
-        flags = array.astype(np.bool_)
-        if not np.array_equal(flags, array):
-            raise DataError(f"{where} holds values other than 0 and 1")
-        return flags
+    dtype = array.dtype.type if array.dtype.type in dtypes else dtypes[0]
     with np.errstate(over="ignore", invalid="ignore"):  # invalid: some NaN say so when cast
-        cast = array.astype(array.dtype.type if array.dtype.type in dtypes else dtypes[0])
+        cast = array.astype(dtype)
         # Networks read float32, also where the record holds more.
         lost = np.isfinite(array) & ~np.isfinite(cast.astype(dtypes[0], copy=False))
-    if lost.any():
-        place = tuple(int(index) for index in np.argwhere(lost)[0])
+    if dtypes == FLAGS:
+        if not np.array_equal(cast, array):
+            raise DataError(f"{where} holds values other than 0 and 1")
+    elif lost.any():
+        place = tuple(np.argwhere(lost)[0].tolist())
         wide = np.dtype(dtypes[0])
         raise DataError(f"{where} is {array[place]} at {place}: too large for {wide}")
-    if array.dtype.type != cast.dtype.type:
+    elif array.dtype.type != dtype:
         casts[name] = f"{array.dtype.name} -> {cast.dtype.name}"
     return np.ascontiguousarray(cast, dtype=cast.dtype.newbyteorder("="))

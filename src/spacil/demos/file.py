@@ -34,34 +34,21 @@ class Format:
     suffixes: tuple[str, ...] = ()
     marker: str = ""
     """File that every folder of this format holds."""
-    leaves_out: tuple[str, ...] = ()
-    """Optional tensors of a record that it has no place for."""
     library: str = "numpy"
     """Package that it needs."""
     extra: str = ""
     """Optional part of spacil that brings the package."""
+    leaves_out: tuple[str, ...] = tuple(name for name in OPTIONAL if name != "rewards")
+    """Optional tensors of a record that it has no place for."""
 
-
-_ALL_BUT_REWARDS = tuple(name for name in OPTIONAL if name != "rewards")
 
 FORMATS = {
-    "npz": Format(npz.read_npz, npz.write_npz, (".npz",)),
-    "csv": Format(csv_file.read_csv, csv_file.write_csv, (".csv",), leaves_out=_ALL_BUT_REWARDS),
-    "d4rl": Format(d4rl.read_d4rl, d4rl.write_d4rl, (".hdf5", ".h5"), library="h5py", extra="hdf5"),
-    "minari": Format(
-        minari.read_minari,
-        minari.write_minari,
-        marker="data/metadata.json",
-        library="minari",
-        extra="minari",
-    ),
+    "npz": Format(npz.read, npz.write, (".npz",), leaves_out=()),
+    "csv": Format(csv_file.read, csv_file.write, (".csv",)),
+    "d4rl": Format(d4rl.read, d4rl.write, (".hdf5", ".h5"), "", "h5py", "hdf5"),
+    "minari": Format(minari.read, minari.write, (), "data/metadata.json", "minari", "minari"),
     "imitation": Format(
-        imitation.read_imitation,
-        imitation.write_imitation,
-        marker="dataset_info.json",
-        leaves_out=_ALL_BUT_REWARDS,
-        library="datasets",
-        extra="imitation",
+        imitation.read, imitation.write, (), "dataset_info.json", "datasets", "imitation"
     ),
 }
 """A new format is one file in `formats` and one row here."""

@@ -1,13 +1,13 @@
 """What can be wrong with demonstrations: one function a check, listed in `CHECKS`.
 
-Errors make demonstrations unusable; warnings are for what may be right but often is not; notes
-inform. Statistics alone never refuse: they warn, and two independent signs together are an error.
+Errors make demonstrations unusable; warnings are for what may be right but often is not.
+Statistics alone never refuse: they warn, and two independent signs together are an error.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -18,9 +18,9 @@ from spacil.demos.metadata import plain_json
 from spacil.envs.vector_env import EnvSpec, FloatArray, dims_misfits
 from spacil.errors import DataError
 from spacil.nets.policy import STD_FLOOR
-from spacil.plain_text import shown
+from spacil.plain_text import count, shown
 
-Severity = Literal["error", "warning", "note"]
+Severity = Literal["error", "warning"]
 
 FEW_EPISODES = 3
 """Three demonstrations must train; with fewer the result depends on luck."""
@@ -28,10 +28,8 @@ FEW_PAIRS = 100
 """So many state-action pairs a discriminator can learn by heart."""
 JERKY = 0.95
 """Relative change from which on actions look drawn anew at every step."""
-MANY_STEPS, MANY_EPISODES = 200, 4
-"""For a statement about steps, and about one episode among the others."""
-STATISTICAL_STEPS = 20
-"""For a statement about mean and standard deviation of the states."""
+MANY_STEPS, MANY_EPISODES, STATISTICAL_STEPS = 200, 4, 20
+"""For a statement about steps, about one episode among the others, and about the states' spread."""
 MOSTLY, OFTEN = 0.5, 0.1
 """Fraction of entries out of bounds that is an error; on a bound, that is worth a warning."""
 BOUND_TOLERANCE = 1e-6
@@ -78,13 +76,6 @@ class Subject:
         return (actions < low - low_slack) | (actions > high + high_slack)
 
     @cached_property
-    def fraction_out_of_bounds(self) -> float | None:
-        """Fraction of the executed action entries; None without an env."""
-        if self.out_of_bounds is None:
-            return None
-        return float(self.out_of_bounds.double().mean()) if self.demos.num_steps else 0.0
-
-    @cached_property
     def mean_action_change(self) -> float | None:
         """Mean |a_t - a_(t-1)| within episodes, over steps and entries of the executed actions.
 
@@ -116,41 +107,28 @@ class Subject:
 Found = Iterator[Finding]
 
 
-def few_episodes(it: Subject) -> Found:
-    if it.demos.num_episodes < FEW_EPISODES:
-        number = count(it.demos.num_episodes, "episode")
-        advice = f"the result will depend on luck, bring {FEW_EPISODES} or more"
-        yield Finding("warning", "few_episodes", f"{number} only; {advice}")
-
-
-def episodes_in_number(it: Subject) -> Found:
-    """Whole episodes: empty ones, ones without an end, copies."""
+def whole_episodes(it: Subject) -> Found:
+    """Few episodes, empty ones, copies."""
     episodes = it.demos.episodes
-    if empty := [i for i, episode in enumerate(episodes) if len(episode) == 0]:
-        message = f"{_named(empty)} without a single step; remove them"
+    if len(episodes) < FEW_EPISODES:
+        advice = f"the result will depend on luck, bring {FEW_EPISODES} or more"
+        message = f"{count(len(episodes), 'episode')} only; {advice}"
+        yield Finding("warning", "few_episodes", message)
+    if empty := [i for i, e in enumerate(episodes) if len(e) == 0]:
+        message = f"{_listed('episode', empty)} without a single step; remove them"
         yield Finding("error", "empty_episode", message, empty[0])
-    has_end = [e.is_terminated or e.is_truncated or len(e) == 0 for e in episodes]
-    if open_ones := [index for index, known in enumerate(has_end) if not known]:
-        message = "neither terminated nor truncated at the end; treated as cut off"
-        yield Finding("note", "unflagged_end", f"{_named(open_ones)} {message}", open_ones[0])
-    seen: dict[bytes, int] = {}
-    contents = [
-        e.observations.numpy().tobytes() + e.executed_actions.numpy().tobytes() for e in episodes
-    ]
+    seen = dict[bytes, int]()
+    tables = [(e.observations.numpy(), e.executed_actions.numpy()) for e in episodes]
+    contents = [b"".join(table.tobytes() for table in pair) for pair in tables]
     if copies := [i for i, content in enumerate(contents) if seen.setdefault(content, i) != i]:
-        message = (
-            f"{_named(copies)} repeat an earlier episode exactly, so there are {len(seen)} "
-            "different demonstrations; remove the copies"
-        )
+        message = f"{_listed('episode', copies)} repeat an earlier one exactly; remove the copies"
         yield Finding("warning", "duplicate_episode", message, copies[0])
 
 
 def few_pairs(it: Subject) -> Found:
     if 0 < it.demos.num_steps <= FEW_PAIRS:
-        message = (
-            f"{count(it.demos.num_steps, 'state-action pair')} only; a discriminator can learn so "
-            "few by heart. Use more trajectories, or more steps of each"
-        )
+        advice = "a discriminator can learn so few by heart. Use more trajectories or steps"
+        message = f"{count(it.demos.num_steps, 'state-action pair')} only; {advice}"
         yield Finding("warning", "few_pairs", message)
 
 
@@ -160,21 +138,14 @@ def live_states(it: Subject) -> Found:
         return
     std = it.demos.state_std
     is_small = (std <= STD_FLOOR) & (std > 1e-7 * (1 + it.demos.state_mean.abs()))
-    small = torch.nonzero(is_small).flatten().tolist()
+    masked = f"with a standard deviation of at most {STD_FLOOR:g}, and dims like that are masked"
+    rescale = "rescale the observations, of demonstrations and env alike"
     if bool((std <= STD_FLOOR).all()):
-        message = (
-            f"no state dim varies by more than {STD_FLOOR:g} (standard deviations up to "
-            f"{float(std.max()):.3g}), and dims that vary less are masked: a policy would see "
-            "nothing. Rescale the observations, of demonstrations and env alike"
-        )
+        message = f"all state dims vary {masked} (up to {float(std.max()):.3g}): {rescale}"
         yield Finding("error", "no_live_state", message)
-    elif small:
-        shown = [f"{dim} ({float(std[dim]):.2g})" for dim in small]
-        message = (
-            f"state {_listed('dim', shown)} vary, with a standard deviation of at most "
-            f"{STD_FLOOR:g}, and are masked: neither policy nor J sees them. If they matter, "
-            "rescale them, in demonstrations and env alike"
-        )
+    elif small := torch.nonzero(is_small).flatten().tolist():
+        dims = _listed("dim", [f"{dim} ({float(std[dim]):.2g})" for dim in small])
+        message = f"state {dims} vary {masked}. If they matter, {rescale}"
         yield Finding("warning", "small_scale", message, column=small[0])
 
 
@@ -190,13 +161,11 @@ def non_finite(it: Subject) -> Found:
         if total := sum(map(len, places)):
             episode = next(index for index, found in enumerate(places) if len(found))
             step, column = places[episode][0].tolist()
-            value = float(tables[episode][step, column])
+            place = f"episode {episode}, step {step}, column {column}"
+            first = f"first {float(tables[episode][step, column])} at {place}"
             remedy = "repair the source, or drop whole episodes with --drop-nonfinite"
-            message = (
-                f"{count(total, 'non-finite value')} in {name}, first {value} at episode "
-                f"{episode}, step {step}, column {column}: "
-                f"{remedy if is_read else 'returns are not known'}"
-            )
+            message = f"{count(total, 'non-finite value')} in {name}, {first}"
+            message += f": {remedy}" if is_read else ": returns are not known"
             severity: Severity = "error" if is_read else "warning"
             yield Finding(severity, "non_finite", message, episode, step, column)
 
@@ -206,7 +175,7 @@ def odd_episode(it: Subject) -> Found:
     demos, returns, lengths = it.demos, it.demos.returns, it.demos.episode_lengths
     if demos.num_episodes < MANY_EPISODES:
         return
-    told = set[int]()
+    failed = "a failed demonstration? Imitation copies it too"
     if returns is not None and bool(returns.isfinite().all()):
         median = returns.median()
         gaps = median - returns
@@ -214,20 +183,14 @@ def odd_episode(it: Subject) -> Found:
         limit = torch.maximum(0.5 * median.abs(), 10 * gaps.abs().median())
         episode = int(gaps.argmax())
         if gaps[episode] > limit:
-            message = (
-                f"episode {episode} has return {float(returns[episode]):.2f}, half of all have "
-                f"{float(median):.2f} or more: a failed demonstration? Imitation copies it too"
+            low = f"return {float(returns[episode]):.2f}, half of all {float(median):.2f} or more"
+            yield Finding(
+                "warning", "low_return", f"episode {episode} has {low}: {failed}", episode
             )
-            yield Finding("warning", "low_return", message, episode)
-            told.add(episode)
     episode, steps, usual_steps = int(lengths.argmin()), int(lengths.min()), int(lengths.median())
     if 4 * steps < usual_steps:
-        message = (
-            f"episode {episode} has {steps} steps, half of all have {usual_steps} or more: an "
-            "early fall, or a cut?"
-        )
-        yield Finding("warning", "short_episode", message, episode)
-        told.add(episode)
+        short = f"{steps} steps, half of all {usual_steps} or more: an early fall, or a cut?"
+        yield Finding("warning", "short_episode", f"episode {episode} has {short}", episode)
     if demos.num_steps < MANY_STEPS:
         return
     # [E] how far each mean state is from the median episode's: RMS over dims, in std.
@@ -239,12 +202,11 @@ def odd_episode(it: Subject) -> Found:
     distances = (means - means.median(dim=0).values)[:, varies] / std[varies]
     distances = distances.square().mean(dim=1).sqrt()
     episode, usual = int(distances.argmax()), float(distances.median())
-    is_far = float(distances[episode]) > max(TIMES_MEDIAN * usual, ELSEWHERE)
-    if is_far and episode not in told and bool(distances.isfinite().all()):
+    far = float(distances[episode])
+    if far > max(TIMES_MEDIAN * usual, ELSEWHERE) and bool(distances.isfinite().all()):
         message = (
-            f"episode {episode} is elsewhere than the others, {float(distances[episode]):.2f} "
-            f"standard deviations from their usual mean state, half of all are within {usual:.2f}: "
-            "a failed demonstration? Imitation copies it too"
+            f"episode {episode} is elsewhere, {far:.2f} standard deviations from the usual mean "
+            f"state, half of all are within {usual:.2f}: {failed}"
         )
         yield Finding("warning", "other_states", message, episode)
 
@@ -266,13 +228,13 @@ def sizes(it: Subject) -> Found:
     misfits = dims_misfits(ours, (theirs.num_states, theirs.num_actions), theirs.task)
     for noun, misfit in misfits.items():
         yield Finding("error", f"{noun}_dims", misfit)
-    lengths, horizon = it.demos.episode_lengths, theirs.horizon
-    if horizon is not None and int(lengths.max()) > horizon:
-        message = (
-            f"episode {int(lengths.argmax())} has {int(lengths.max())} steps, {theirs.task} ends "
-            f"after {horizon}: another time limit, or two episodes joined?"
-        )
-        yield Finding("warning", "longer_than_horizon", message, int(lengths.argmax()))
+    longest = int(it.demos.episode_lengths.argmax())
+    num_steps, horizon = len(it.demos.episodes[longest]), theirs.horizon
+    if horizon is not None and num_steps > horizon:
+        why = "another time limit, or two episodes joined?"
+        limit = f"{theirs.task} ends after {horizon}"
+        message = f"episode {longest} has {num_steps} steps, {limit}: {why}"
+        yield Finding("warning", "longer_than_horizon", message, longest)
 
 
 def other_env(it: Subject) -> Found:
@@ -304,25 +266,23 @@ def actions_at_bounds(it: Subject) -> Found:
     executed, raw = it.demos.executed_actions, it.demos.actions
     if it.out_of_bounds is None or it.spec is None or it.demos.num_steps == 0:
         return
-    if fraction := it.fraction_out_of_bounds:
+    if it.out_of_bounds.any():
+        fraction = float(it.out_of_bounds.double().mean())
         row, column = torch.nonzero(it.out_of_bounds)[0].tolist()
         episode, step = int(it.demos.episode_of_step[row]), int(it.demos.step_in_episode[row])
-        is_error = fraction > MOSTLY
-        remedy = "store the clipped actions as executed_actions, the others as actions"
+        severity: Severity = "error" if fraction > MOSTLY else "warning"
         message = (
             f"{fraction:.1%} of the action entries are outside {it.spec.task}'s bounds, first "
             f"{float(executed[row, column]):.4g} at episode {episode}, step {step}, column "
-            f"{column}: {'other units, or another task?' if is_error else remedy}"
+            f"{column}: other units, another task, or unclipped ones, which belong in actions?"
         )
-        severity: Severity = "error" if is_error else "warning"
         yield Finding(severity, "actions_out_of_bounds", message, episode, step, column)
     low, high = torch.from_numpy(it.spec.action_low), torch.from_numpy(it.spec.action_high)
     fraction = float(((executed <= low) | (executed >= high)).double().mean())
     if fraction > OFTEN and (raw is None or torch.equal(raw, executed)):
         message = (
-            f"{fraction:.0%} of the action entries lie on {it.spec.task}'s bounds, and what the "
-            "expert asked for beyond them is not known: a clone learns to stop at the bound. "
-            "Store the unclipped actions too, where you have them"
+            f"{fraction:.0%} of the action entries lie on {it.spec.task}'s bounds, so a clone "
+            "learns to stop there. Store the unclipped actions too, where you have them"
         )
         yield Finding("warning", "clipped_actions", message)
 
@@ -341,10 +301,9 @@ def strange_starts(it: Subject) -> Found:
         episode = int(outside[0])
         column = int(excess[episode].argmax())
         message = (
-            f"{len(outside)} of {it.demos.num_episodes} episodes do not begin like "
-            f"{it.spec.task if it.spec else 'the task'} (column {column} is "
-            f"{starts[episode, column]:.4g} in episode {episode}, resets give {low[column]:.4g} to "
-            f"{high[column]:.4g}): another task, scaled states, cut starts?"
+            f"{len(outside)} of {it.demos.num_episodes} episodes do not begin like resets (column "
+            f"{column} is {starts[episode, column]:.4g} in episode {episode}, resets give "
+            f"{low[column]:.4g} to {high[column]:.4g}): another task, scaled states, cut starts?"
         )
         yield Finding("warning", "strange_starts", message, episode, 0, column)
 
@@ -367,16 +326,9 @@ def normalised_states(it: Subject) -> Found:
         yield Finding("error" if is_compared else "warning", "normalised_states", message)
 
 
-def executed_actions_only(it: Subject) -> Found:
-    if it.demos.actions is None:
-        message = "holds executed actions only; training then uses executed actions on both sides"
-        yield Finding("note", "executed_actions_only", message)
-
-
 CHECKS: tuple[Callable[[Subject], Found], ...] = (
-    *(few_episodes, episodes_in_number, few_pairs, live_states, non_finite, odd_episode),
-    *(jerky_actions, sizes, other_env, actions_at_bounds, strange_starts, normalised_states),
-    executed_actions_only,
+    *(whole_episodes, few_pairs, live_states, non_finite, odd_episode, jerky_actions, sizes),
+    *(other_env, actions_at_bounds, strange_starts, normalised_states),
 )
 """All checks, in the order of the report"""
 
@@ -399,16 +351,7 @@ def require_finite(demos: Demonstrations) -> None:
     require_usable(find(Subject(demos), [non_finite]))
 
 
-def count(number: int, noun: str) -> str:
-    """ "1 episode", "3 episodes"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _named(indices: list[int]) -> str:
-    return _listed("episode", list(map(str, indices)))
-
-
-def _listed(noun: str, items: list[str]) -> str:
+def _listed(noun: str, items: list[Any]) -> str:
     """ "episode 4" or "episodes 1, 2, 5, ... (12 in all)"."""
     more = f", ... ({len(items)} in all)" if len(items) > 6 else ""
-    return f"{noun}{'s' * (len(items) > 1)} {', '.join(items[:6])}{more}"
+    return f"{noun}{'s' * (len(items) > 1)} {', '.join(map(str, items[:6]))}{more}"

@@ -38,15 +38,10 @@ class DemoMetadata:
         """Return the JSON document that a file stores, part of the content hash."""
         return vars(self).copy()
 
-    def with_changes(self, changes: Sequence[Mapping[str, Any]]) -> "DemoMetadata":
-        """Return the metadata with more entries at the end of the provenance's `changes`."""
-        if not changes:
-            return self
-        all_changes = [*self.provenance.get("changes", []), *changes]
-        return replace(self, provenance={**self.provenance, "changes": all_changes})
-
     def with_change(self, operation: str, **details: Any) -> "DemoMetadata":
-        return self.with_changes([{"operation": operation, **details}])
+        """Return the metadata with one more entry at the end of the provenance's `changes`."""
+        changes = [*self.provenance.get("changes", []), {"operation": operation, **details}]
+        return replace(self, provenance={**self.provenance, "changes": changes})
 
     @classmethod
     def of_parts(cls, parts: Sequence[tuple["DemoMetadata", int]]) -> "DemoMetadata":

@@ -29,8 +29,6 @@ def record_demonstrations(
     The env executes the action clipped to its bounds; both forms are stored. The record depends
     on the env's seeds, its number of envs and `act` alone.
     """
-    if num_episodes < 1:
-        raise ConfigError(f"cannot record {num_episodes} episodes; ask for 1 or more")
     if env.spec.horizon is None:
         raise ConfigError(
             f"{env.spec.task} has no time limit, so an episode may never end; "

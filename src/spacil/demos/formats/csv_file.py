@@ -23,48 +23,44 @@ _OPTIONAL = {"reward": "rewards", "terminated": "terminations", "truncated": "tr
 _WORDS = {"false": "0", "true": "1"}
 
 
-def read_csv(path: Path) -> tuple[Arrays, dict[str, Any]]:
+def read(path: Path) -> tuple[Arrays, dict[str, Any]]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         names, *rows = [row for row in csv.reader(file, strict=True) if row] or [[]]
     names = [name.strip() for name in names]
-    columns = {name: place for place, name in enumerate(names)}
-    runs: dict[str, list[int]] = {}
-    for prefix in ("obs", "action"):
-        number = sum(name.startswith(f"{prefix}_") for name in names)
-        runs[prefix] = [columns.get(f"{prefix}_{index}", -1) for index in range(number)]
-        if -1 in runs[prefix] or not number or "episode" not in columns:
-            raise DataError(
-                f"{path}: expected columns episode, obs_0, ... and action_0, ... with no gap; its "
-                f"first line is {','.join(names)[:80]!r}"
-            )
-    if len(columns) != len(names) or not rows:
-        wrong = "two columns have one name" if rows else "no episodes, its first line is its last"
-        raise DataError(f"{path}: {wrong}")
+    runs = [
+        [f"{prefix}{index}" for index in range(sum(name.startswith(prefix) for name in names))]
+        for prefix in ("obs_", "action_")
+    ]
+    used = {"episode", *runs[0], *runs[1]}
+    if not (rows and all(runs) and used <= set(names)) or len(set(names)) < len(names):
+        raise DataError(
+            f"{path}: expected columns episode, obs_0, ... and action_0, ... with no gap, no name "
+            f"twice, and rows below; its first line is {','.join(names)[:80]!r}"
+        )
     for number, row in enumerate(rows, 2):
         if len(row) != len(names):
             raise DataError(f"{path}: row {number} has {len(row)} cells, expected {len(names)}")
-    optional = {field: columns[name] for name, field in _OPTIONAL.items() if name in columns}
-    cells = np.char.strip(np.array(rows, dtype=str))
-    episodes = cells[:, columns["episode"]]
+    cells = dict(zip(names, np.char.strip(np.array(rows, dtype=str)).T, strict=True))
+    optional = {name: field for name, field in _OPTIONAL.items() if name in cells}
+    episodes = cells["episode"]
     is_first = np.append(True, episodes[1:] != episodes[:-1])
-    is_step = (cells[:, [*runs["action"], *optional.values()]] != "").any(axis=1)
+    is_step = np.any([cells[name] != "" for name in (*runs[1], *optional)], axis=0)
     if len(np.unique(episodes)) != is_first.sum():
         raise DataError(f"{path}: the rows of an episode do not stand together")
     if not (is_step | np.append(is_first[1:], True)).all():
         raise DataError(f"{path}: a row without an action before the end of its episode")
     arrays: Arrays = {
-        "observations": cells[:, runs["obs"]].astype(float),
-        "executed_actions": cells[is_step][:, runs["action"]].astype(float),
+        "observations": np.stack([cells[name] for name in runs[0]], axis=1).astype(float),
+        "executed_actions": np.stack([cells[name][is_step] for name in runs[1]], 1).astype(float),
         "episode_lengths": np.bincount(np.cumsum(is_first)[is_step] - 1),
     }
-    for field, place in optional.items():
-        known = [_WORDS.get(cell.lower(), cell) for cell in cells[is_step, place].tolist()]
+    for name, field in optional.items():
+        known = [_WORDS.get(cell.lower(), cell) for cell in cells[name][is_step].tolist()]
         arrays[field] = np.array(known).astype(float)
-    used = {"episode", *_OPTIONAL, *(names[place] for run in runs.values() for place in run)}
-    return arrays, {"ignored": sorted(columns.keys() - used)[:100]}
+    return arrays, {"ignored": sorted(cells.keys() - used - _OPTIONAL.keys())[:100]}
 
 
-def write_csv(demos: "Demonstrations", path: Path) -> None:
+def write(demos: "Demonstrations", path: Path) -> None:
     from spacil import storage
 
     columns = [f"obs_{index}" for index in range(demos.num_states)]

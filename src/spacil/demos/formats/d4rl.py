@@ -2,7 +2,7 @@
 
 All episodes one after the other: `observations`, `actions` (those that were executed), `rewards`,
 `terminals`, `timeouts`, with as many observations as actions, and `next_observations` where the
-final ones are known. What D4RL has no place for is under `infos` and `metadata`, as it does.
+final ones are known.
 """
 
 import io
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from spacil.demos.demonstrations import Demonstrations
 
 
-def read_d4rl(path: Path) -> tuple[Arrays, dict[str, Any]]:
+def read(path: Path) -> tuple[Arrays, dict[str, Any]]:
     import h5py
 
     found: Arrays = {}
@@ -40,7 +40,7 @@ def read_d4rl(path: Path) -> tuple[Arrays, dict[str, Any]]:
     return flat_arrays(found, ignored, path), {"ignored": sorted(ignored)[:100]}
 
 
-def write_d4rl(demos: "Demonstrations", path: Path) -> None:
+def write(demos: "Demonstrations", path: Path) -> None:
     """Readers of D4RL cut episodes by their flags, so an end without one counts as a timeout."""
     import h5py
 
@@ -54,19 +54,11 @@ def write_d4rl(demos: "Demonstrations", path: Path) -> None:
         "terminals": flat["terminations"],
         "timeouts": flat["truncations"] | (is_last & ~flat["terminations"]),
     }
-    for name, target in (
-        ("rewards", "rewards"),
-        ("actions", "infos/raw_actions"),
-        ("next_observations", "next_observations"),
-        ("next_is_terminal", "next_is_terminal"),
-        ("initial_qpos", "metadata/initial_qpos"),
-        ("initial_qvel", "metadata/initial_qvel"),
-    ):
-        if name in flat:
-            arrays[target] = flat[name]
+    if demos.rewards is not None:
+        arrays["rewards"] = demos.rewards
     if any(not e.observations[-1].equal(e.observations[-2]) for e in episodes):
         following = [episode.observations[1:] for episode in episodes]
-        arrays.setdefault("next_observations", np.concatenate(following))
+        arrays["next_observations"] = np.concatenate(following)
     buffer = io.BytesIO()
     with h5py.File(buffer, "w") as file:
         for name, array in arrays.items():

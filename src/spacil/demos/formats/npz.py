@@ -26,11 +26,6 @@ NAMES = {
     **{name: name for name in ("executed_actions", "rewards", "episode_lengths")},
     **{name: name for name in ("next_observations", "next_is_terminal")},
     **{name: name for name in ("initial_qpos", "initial_qvel")},
-    "infos/raw_actions": "raw_actions",
-    "infos/qpos": "step_qpos",
-    "infos/qvel": "step_qvel",
-    "metadata/initial_qpos": "initial_qpos",
-    "metadata/initial_qvel": "initial_qvel",
 }
 """Array of a file -> what it means."""
 
@@ -44,13 +39,12 @@ def read_arrays(path: Path) -> tuple[Arrays, dict[str, Any]]:
         return found, {"ignored": sorted(set(file.files) - set(found))[:100]}
 
 
-def read_npz(path: Path) -> tuple[Arrays, dict[str, Any]]:
-    """Find the arrays of a record, under its names."""
+def read(path: Path) -> tuple[Arrays, dict[str, Any]]:
     found, notes = read_arrays(path)
     return flat_arrays(found, notes["ignored"], path), notes
 
 
-def write_npz(demos: "Demonstrations", path: Path) -> None:
+def write(demos: "Demonstrations", path: Path) -> None:
     from spacil import storage
 
     arrays = {name: tensor.numpy() for name, tensor in demos.tensors().items()}
@@ -73,44 +67,30 @@ def flat_arrays(found: Mapping[str, NDArray[Any]], others: Iterable[str], path: 
     # Alone, `actions` are those that were executed; beside executed_actions they are the raw ones.
     if "actions" in arrays and "executed_actions" not in arrays:
         arrays["executed_actions"] = arrays.pop("actions")
-    if "raw_actions" in arrays:
-        arrays["actions"] = arrays.pop("raw_actions")
     for field, names in (("observations", "obs, states"), ("executed_actions", "actions, acts")):
         if field not in arrays:
             held = ", ".join(sorted([*found, *others])) or "no arrays"
             raise DataError(f"{path}: has no {field} (or {names}); it has {held}")
-    if arrays["executed_actions"].ndim == 3 and "episode_lengths" not in arrays:
+    num_steps, has_lengths = len(arrays["executed_actions"]), "episode_lengths" in arrays
+    flags = [arrays[name] for name in ("terminations", "truncations") if name in arrays]
+    if arrays["executed_actions"].ndim == 3 and not has_lengths:
         num_episodes, num_steps = arrays["executed_actions"].shape[:2]
         arrays = {
             name: array if name.startswith("initial") else array.reshape(-1, *array.shape[2:])
             for name, array in arrays.items()
         }
         arrays["episode_lengths"] = np.full(num_episodes, num_steps)
-    elif "episode_lengths" not in arrays:
-        num_steps = len(arrays["executed_actions"])
-        flags = [arrays[name] for name in ("terminations", "truncations") if name in arrays]
-        if any(flag.shape != (num_steps,) for flag in flags):
-            raise DataError(
-                f"{path}: the flags have shapes {[flag.shape for flag in flags]}, expected "
-                f"({num_steps},)"
-            )
+    elif not has_lengths:
         if not flags and len(arrays["observations"]) != num_steps + 1:
             raise DataError(
                 f"{path}: does not say where episodes end; add episode_lengths, "
                 "or terminations and truncations (terminals and timeouts)"
             )
-        is_end = np.any([np.zeros(num_steps), *flags], axis=0)
         # The last episode may end without a flag.
-        all_ends = np.union1d(np.flatnonzero(is_end) + 1, [num_steps])
-        arrays["episode_lengths"] = np.diff(all_ends, prepend=0)
-    ends = np.cumsum(arrays["episode_lengths"])
-    firsts = ends - arrays["episode_lengths"]
-    for quantity in ("qpos", "qvel"):
-        steps = arrays.pop(f"step_{quantity}", None)
-        if steps is not None and firsts.max(initial=0) < len(steps):
-            arrays.setdefault(f"initial_{quantity}", steps[firsts])
+        flagged = np.concatenate([np.flatnonzero(flag) + 1 for flag in flags] + [[num_steps]])
+        arrays["episode_lengths"] = np.diff(np.unique(flagged), prepend=0)
     if "next_observations" in arrays and "next_is_terminal" not in arrays:
-        _complete_observations(arrays, ends, path)
+        _complete_observations(arrays, np.cumsum(arrays["episode_lengths"]), path)
     return arrays
 
 
@@ -122,11 +102,11 @@ def _complete_observations(arrays: Arrays, ends: NDArray[Any], path: Path) -> No
     is_within = np.ones(len(states), bool)
     is_within[ends[ends > 0] - 1] = False
     rows = np.flatnonzero(is_within)
-    is_fit = following.shape == states.shape
-    if not (is_fit and np.array_equal(states[rows + 1], following[rows], equal_nan=True)):
+    if following.shape != states.shape or not np.array_equal(
+        states[rows + 1], following[rows], equal_nan=True
+    ):
         raise DataError(
-            f"{path}: next_observations are not the observations that follow: the steps are out "
-            "of order, or one of the two is damaged; if the observations are right, remove "
-            "next_observations"
+            f"{path}: next_observations are not the observations that follow: steps out of order, "
+            "or damage; remove next_observations if the observations are right"
         )
     arrays["observations"] = np.insert(states, ends, following[ends - 1], axis=0)
