@@ -32,12 +32,8 @@ def test_the_name_of_a_task_stays_inside_its_quotes_and_comments() -> None:
         GaussianPolicy(1, zeros, zeros, ()),
         golden,
         golden,
-        title=hostile,
-        note=hostile,
-        task=hostile,
-        policy_hash="0",
-        dt=None,
-        tolerance=1e-5,
+        {"task": hostile, "note": "a note", "policy_sha256": "0"},
+        1e-5,
     )
     assert text.isascii() and "??" not in text and "\n#include </etc" not in text
     assert text.index("*/") > text.index("* / ")  # the comment ends where it should

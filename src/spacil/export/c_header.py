@@ -7,18 +7,22 @@ for the same reason; the C library's would take most of the time.
 """
 
 import json
+import re
 import textwrap
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spacil.nets.policy import CLIP, GaussianPolicy
 from spacil.policies.onnx import arrays_of
+from spacil.version import __version__
 
 _NUMBERS_PER_LINE = 8
 
 _TEMPLATE = """\
-/* {title}
+/* {title}, written by spacil {version}.
  *
 {note}
  */
@@ -111,15 +115,13 @@ def c_header(
     policy: GaussianPolicy,
     observations: NDArray[np.float32],
     actions: NDArray[np.float32],
-    *,
-    title: str,
-    note: str,
-    task: str | None,
-    policy_hash: str,
-    dt: float | None,
+    facts: Mapping[str, Any],
     tolerance: float,
 ) -> str:
     """The text of the header; `actions` of `predict` for some `observations` are its self-test."""
+    # Printable ASCII without trigraphs: whatever a file says a task is called stays in its line.
+    name = re.sub(r"[^ -~]|[?\\]", "_", facts.get("task") or "unknown")[:200]
+    dt = facts.get("control_dt_seconds")
     arrays, layers = arrays_of(policy)
     calls = []
     for i, (weight, bias) in enumerate(layers, start=1):
@@ -138,11 +140,12 @@ def c_header(
             )
     golden = {"golden_observations": observations, "golden_actions": actions}
     return _TEMPLATE.format(
-        title=_in_comment(title),
-        note=textwrap.fill(_in_comment(note), 98, initial_indent=" * ", subsequent_indent=" * "),
-        # JSON's escapes of quotes and backslashes are C's; of two `?` C reads a trigraph.
-        task=json.dumps(_plain(task or "unknown").replace("?", "_")[:200]),
-        policy_hash=policy_hash,
+        # It cannot end the comment it stands in.
+        title=f"The policy of {name.replace('*/', '* /')}",
+        version=__version__,
+        note=textwrap.fill(facts["note"], 98, initial_indent=" * ", subsequent_indent=" * "),
+        task=json.dumps(name),
+        policy_hash=facts["policy_sha256"],
         num_states=policy.num_states,
         num_actions=policy.num_actions,
         dt="" if dt is None else f"#define SPACIL_POLICY_DT {dt!r} /* seconds per action */\n",
@@ -170,13 +173,3 @@ def c_float(value: float) -> str:
         return "INFINITY" if value > 0 else "-INFINITY"
     text = f"{value:.9g}"
     return f"{text}f" if set(text) & set(".e") else f"{text}.0f"
-
-
-def _plain(text: str) -> str:
-    """Printable ASCII: whatever a file says a task is called, it cannot leave its line."""
-    return "".join(letter if " " <= letter <= "~" else "_" for letter in text)
-
-
-def _in_comment(text: str) -> str:
-    """Text that cannot end the comment it stands in."""
-    return _plain(text).replace("*/", "* /").replace("?", "_").replace("\\", "_")

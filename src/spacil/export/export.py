@@ -6,7 +6,6 @@
 Nothing is handed out before it was compared with `predict`, and the folder appears in one step.
 """
 
-import contextlib
 import hashlib
 import json
 from dataclasses import asdict, dataclass
@@ -20,7 +19,7 @@ from torch import Tensor
 from spacil import storage
 from spacil.config.checks import whole_number
 from spacil.envs.registry import built_in_task
-from spacil.errors import DataError, SpacilError, StorageError
+from spacil.errors import SpacilError, StorageError
 from spacil.export.c_header import c_header
 from spacil.export.checks import Checked, check_files, tolerance_for
 from spacil.measuring.evaluate import evaluation_env, evaluation_of, play_mean_actions
@@ -89,17 +88,8 @@ def export_policy(
     states = _states_to_check(opened.policy, visited, max(num_checked, NUM_GOLDEN)).numpy()
     tolerance = tolerance_for(opened.policy, states)
     golden = states[:NUM_GOLDEN], np.asarray(opened.policy.predict(states[:NUM_GOLDEN]))
-    header = c_header(
-        opened.policy,
-        *(values[:NUM_GOLDEN_IN_C] for values in golden),
-        title=f"The policy of {facts.get('task', 'an unnamed task')}, written by spacil "
-        f"{__version__}.",
-        note=NOTE,
-        task=facts.get("task"),
-        policy_hash=facts["policy_sha256"],
-        dt=facts.get("control_dt_seconds"),
-        tolerance=tolerance,
-    )
+    in_c = golden[0][:NUM_GOLDEN_IN_C], golden[1][:NUM_GOLDEN_IN_C]
+    header = c_header(opened.policy, *in_c, facts, tolerance)
     # As texts: plain ones as they are, all others as JSON.
     metadata = {k: v if isinstance(v, str) else json.dumps(v) for k, v in facts.items()}
     # Every golden number is a float32, written so that a reader of doubles gets it exactly.
@@ -135,26 +125,20 @@ def _facts(
     It is not played where no env was given and its own task cannot be made: the facts say why.
     """
     policy, provenance = opened.policy, opened.provenance
-    played, visited, reason, source = dict[str, Any](), None, "", env
-    try:
-        if episodes < 1:
-            reason = "it was not played (episodes is 0)"
-        elif (source := known_task(opened) if env is None else env) is None:
-            reason = "nobody says which task it is for: pass --task"
-        else:
+    played, visited, reason = dict[str, Any](), None, ""
+    if episodes < 1:
+        reason = "it was not played (episodes is 0)"
+    elif (source := known_task(opened) if env is None else env) is None:
+        reason = "nobody says which task it is for: pass --task"
+    else:
+        try:
             played, visited = _measured(opened, source, episodes, seed)
-    except SpacilError as error:
-        is_code = source is None and isinstance(error, DataError)
-        if env is not None or is_code:
-            raise
-        reason = f"its task cannot be played here: {error}"
+        except SpacilError as error:
+            if env is not None:
+                raise
+            reason = f"its task cannot be played here: {error}"
     if reason:
         played = {"not_measured": f"no dt, J and return: {reason}"}
-    # JSON has no infinity: an open bound is null.
-    bounds = [
-        [value if np.isfinite(value) else None for value in side.tolist()]
-        for side in (policy.action_low, policy.action_high)
-    ]
     facts = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -167,8 +151,8 @@ def _facts(
         "num_observations": policy.num_states,
         "num_actions": policy.num_actions,
         "dtype": "float32",
-        "action_low": bounds[0],
-        "action_high": bounds[1],
+        "action_low": policy.action_low.tolist(),
+        "action_high": policy.action_high.tolist(),
         "observations_ignored": (policy.normalizer.scale == 0).nonzero().flatten().tolist(),
         "policy_sha256": storage.content_hash(
             policy.state_dict(), policy_document(policy, opened.task or "")
@@ -179,7 +163,8 @@ def _facts(
         "iteration": provenance.get("iteration"),
         **played,
     }
-    return {key: value for key, value in facts.items() if value is not None}, visited
+    known = {key: value for key, value in facts.items() if value is not None}
+    return storage.without_non_finite(known), visited
 
 
 def _measured(
@@ -245,16 +230,11 @@ def _require_place(folder: Path, *, overwrite: bool) -> None:
         )
     if folder.is_symlink():
         raise StorageError(f"{str(folder)!r} is a symbolic link: name the folder itself")
-    if not folder.exists():
-        return
-    if not folder.is_dir():
+    if folder.exists() and not folder.is_dir():
         raise StorageError(f"{str(folder)!r} is a file: name a folder")
-    names = {entry.name for entry in folder.iterdir() if not storage.is_leftover(entry.name)}
-    document = None
-    if FACTS in names and names <= set(FILES):
-        with contextlib.suppress(StorageError):
-            document = storage.read_json(folder / FACTS)
-    if names and not (isinstance(document, dict) and document.get("format") == FORMAT):
+    entries = folder.iterdir() if folder.exists() else ()
+    names = {entry.name for entry in entries if not storage.is_leftover(entry.name)}
+    if names and (FACTS not in names or not names <= set(FILES)):
         raise StorageError(
             f"{str(folder)!r} holds other files than an export of spacil's, so it is left alone: "
             "name a new folder"
