@@ -117,7 +117,7 @@ UNSUPPORTED = {
     "Discrete actions": ({"action_space": spaces.Discrete(2)}, "actions are Discrete"),
     "Dict observations": (
         {"observation_space": spaces.Dict({"a": box(2)})},
-        "observations are Dict; supported are gymnasium.spaces.Box",
+        r"observations are Dict.*; supported are gymnasium\.spaces\.Box",
     ),
     "Tuple observations": (
         {"observation_space": spaces.Tuple([box(2)])},
@@ -125,9 +125,9 @@ UNSUPPORTED = {
     ),
     "image observations": (
         {"observation_space": box(4, 4)},
-        r"shape \(4, 4\).*FlattenObservation",
+        r"\(4, 4\).*FlattenObservation",
     ),
-    "scalar observations": ({"observation_space": box()}, r"shape \(\)"),
+    "scalar observations": ({"observation_space": box()}, r"observations are Box.*\(\)"),
     "integer actions": (
         {"action_space": spaces.Box(0, 3, (1,), np.int64)},
         "expected a Box of floats",

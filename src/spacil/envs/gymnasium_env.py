@@ -232,8 +232,14 @@ class GymnasiumVectorEnv(NumpyVectorEnv):
 
 def _described(env: Env, task_name: str) -> EnvSpec:
     """Sizes, bounds and identity of an env, or a refusal that names what is supported."""
-    observations = _flat_box(env.observation_space, f"{task_name}: observations")
-    actions = _flat_box(env.action_space, f"{task_name}: actions")
+    observations, actions = env.observation_space, env.action_space
+    for name, space in (("observations", observations), ("actions", actions)):
+        if not isinstance(space, Box) or len(space.shape) != 1 or space.shape[0] == 0:
+            raise ConfigError(
+                f"{task_name}: {name} are {space}; supported are gymnasium.spaces.Box of shape "
+                "(n,). gymnasium.wrappers.FlattenObservation flattens observations"
+            )
+    assert isinstance(observations, Box) and isinstance(actions, Box)
     if not np.issubdtype(actions.dtype, np.floating):
         raise ConfigError(f"{task_name}: actions are {actions.dtype}, expected a Box of floats")
     # Float32 bounds that a clipped action cannot cross: rounding to nearest may go outside.
@@ -260,16 +266,6 @@ def _described(env: Env, task_name: str) -> EnvSpec:
         },
         restores_exactly=False,
     )
-
-
-def _flat_box(space: gymnasium.Space[Any], what: str) -> Box:
-    if not isinstance(space, Box) or len(space.shape) != 1 or space.shape[0] == 0:
-        found = f"a Box of shape {space.shape}" if isinstance(space, Box) else type(space).__name__
-        raise ConfigError(
-            f"{what} are {found}; supported are gymnasium.spaces.Box of shape (n,). "
-            "gymnasium.wrappers.FlattenObservation flattens observations"
-        )
-    return space
 
 
 # --- from what a user has to a factory of equal, independent envs

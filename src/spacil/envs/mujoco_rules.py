@@ -43,19 +43,18 @@ Landmark = Callable[[Physics], FloatArray]
 # Starts. The order of the draws is Gymnasium's, so that a seed means the same episode.
 
 
-def uniform_start(
-    generator: np.random.Generator, qpos: FloatArray, qvel: FloatArray, *, scale: float
+def noisy_start(
+    generator: np.random.Generator,
+    qpos: FloatArray,
+    qvel: FloatArray,
+    *,
+    scale: float,
+    has_normal_velocities: bool = False,
 ) -> tuple[FloatArray, FloatArray]:
     start = qpos + generator.uniform(-scale, scale, qpos.size)
+    if has_normal_velocities:
+        return start, qvel + scale * generator.standard_normal(qvel.size)
     return start, qvel + generator.uniform(-scale, scale, qvel.size)
-
-
-def uniform_normal_start(
-    generator: np.random.Generator, qpos: FloatArray, qvel: FloatArray, *, scale: float
-) -> tuple[FloatArray, FloatArray]:
-    """Uniform positions, normal velocities."""
-    start = qpos + generator.uniform(-scale, scale, qpos.size)
-    return start, qvel + scale * generator.standard_normal(qvel.size)
 
 
 def reacher_start(

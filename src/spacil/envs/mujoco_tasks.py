@@ -83,7 +83,7 @@ def _ant(version: Literal[4, 5], *, sees_contacts: bool) -> MujocoTask:
             contact_weight=5e-4 if sees_contacts else 0.0,
         ),
         is_healthy=rules.ant_is_healthy,
-        draw_start=partial(rules.uniform_normal_start, scale=0.1),
+        draw_start=partial(rules.noisy_start, scale=0.1, has_normal_velocities=True),
         derived_fields=(XPOS, CFRC_EXT) if sees_contacts else (XPOS,),
         kwargs={"use_contact_forces": True} if version == 4 and sees_contacts else {},
         # Its motors begin with the fourth leg, its joints with the first.
@@ -103,7 +103,7 @@ def _in_both_versions(version: Literal[4, 5]) -> tuple[MujocoTask, ...]:
             alive_bonus="always" if is_v4 else "while healthy",
             control_weight=1e-3,
         ),
-        draw_start=partial(rules.uniform_start, scale=5e-3),
+        draw_start=partial(rules.noisy_start, scale=5e-3),
     )
     return (
         MujocoTask(
@@ -146,7 +146,7 @@ def _in_both_versions(version: Literal[4, 5]) -> tuple[MujocoTask, ...]:
             num_states=17,
             num_actions=6,
             reward=partial(rules.running_reward, alive_bonus="never", control_weight=0.1),
-            draw_start=partial(rules.uniform_normal_start, scale=0.1),
+            draw_start=partial(rules.noisy_start, scale=0.1, has_normal_velocities=True),
             joint_velocities=(11, 12, 13, 14, 15, 16),
             attack_radius=0.15,
         ),
@@ -166,7 +166,7 @@ MUJOCO_TASKS = (
         num_actions=2,
         observe=partial(rules.visible_states, num_hidden=2),
         reward=partial(rules.running_reward, alive_bonus="never", control_weight=1e-4),
-        draw_start=partial(rules.uniform_start, scale=0.1),
+        draw_start=partial(rules.noisy_start, scale=0.1),
         joint_velocities=(6, 7),
     ),
 )
