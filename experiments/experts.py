@@ -11,6 +11,7 @@ import tyro
 import spacil
 from spacil import paper
 from spacil.cli.output import identity, print_table, show
+from spacil.comparison.published import RETURNS
 from spacil.config.settings import RunConfig
 from spacil.demos.common_frame import bundled_frame
 from spacil.measuring.evaluate import Evaluation, evaluate_afresh
@@ -44,7 +45,7 @@ def main(tasks: tuple[str, ...], seed: int, json: Path | None) -> None:
         {
             "task": task,
             "seed": seed,
-            "paper_return": paper.TASKS[task].expert_return,
+            "paper_return": RETURNS[task]["trpo"].mean,
             "evaluation": asdict(evaluation),
             "provenance": dict(spacil.load_expert(task).provenance),
         }
@@ -56,7 +57,7 @@ def main(tasks: tuple[str, ...], seed: int, json: Path | None) -> None:
             one.num_episodes,
             one.average_return,
             one.return_std,
-            paper.TASKS[task].expert_return,
+            RETURNS[task]["trpo"].mean,
             one.smoothness_j_common,
             one.smoothness_j_own,
             one.smoothness_j_raw,

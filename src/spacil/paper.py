@@ -1,4 +1,4 @@
-"""The paper's settings and published numbers, as data.
+"""The paper's settings, as data; its results are in comparison/published.py.
 
 "Smooth Imitation Learning via Smooth Costs and Smooth Policies", Chaudhary and Ravindran,
 arXiv 2111.02354. Sections are named by the paper's LaTeX labels. Nothing here is our choice;
@@ -31,9 +31,6 @@ class PaperTask:
     """lambda_1 as printed"""
     lambda_cost: float
     """lambda_2 as printed"""
-    expert_return: float
-    gail_return: float
-    spacil_return: float
     imitation_iterations: int = 500
     """The paper says 400 to 500 for all tasks (app:exp_setup_hyper_params)."""
 
@@ -44,23 +41,13 @@ class PaperTask:
 
 TASKS: Mapping[str, PaperTask] = MappingProxyType(
     {
-        "Reacher-v4": PaperTask(
-            0.99, 0.95, 5_000, 200, 50, 50, 0.01, 0.001, -4.18, -5.27, -4.39, 400
-        ),
-        "Hopper-v4": PaperTask(
-            0.995, 0.99, 50_000, 500, 6, 1_000, 0.001, 0.001, 3562.04, 3326.43, 3662.71
-        ),
-        "Walker2d-v4": PaperTask(
-            0.995, 0.99, 50_000, 500, 10, 1_000, 0.001, 0.001, 4224.34, 4275.00, 4397.58
-        ),
-        "HalfCheetah-v4": PaperTask(
-            0.995, 0.97, 50_000, 500, 6, 1_000, 0.01, 0.001, 4022.09, 4064.12, 4141.10
-        ),
-        "Ant-v4": PaperTask(
-            0.995, 0.97, 50_000, 500, 15, 1_000, 0.001, 0.001, 4872.84, 4587.81, 4788.73
-        ),
+        "Reacher-v4": PaperTask(0.99, 0.95, 5_000, 200, 50, 50, 0.01, 0.001, 400),
+        "Hopper-v4": PaperTask(0.995, 0.99, 50_000, 500, 6, 1_000, 0.001, 0.001),
+        "Walker2d-v4": PaperTask(0.995, 0.99, 50_000, 500, 10, 1_000, 0.001, 0.001),
+        "HalfCheetah-v4": PaperTask(0.995, 0.97, 50_000, 500, 6, 1_000, 0.01, 0.001),
+        "Ant-v4": PaperTask(0.995, 0.97, 50_000, 500, 15, 1_000, 0.001, 0.001),
     }
-)  # fmt: skip
+)
 
 
 def settings_for(task: str) -> PaperTask | None:

@@ -4,13 +4,11 @@ import csv
 import io
 import json
 import re
-import time
 from pathlib import Path
 
 import pytest
 from generated_runs import write_run
 
-import spacil
 from spacil.comparison.comparison import Comparison, compare
 from spacil.comparison.demonstrator import demonstrator_of
 from spacil.errors import ConfigError
@@ -259,20 +257,3 @@ def test_one_run_of_a_task_leaves_no_interval_and_what_is_unknown_on_one_is_not_
     assert (pooled["airl"].normalized_return, pooled["airl"].j_ratio) == (None, None)
     assert pooled["bc"].normalized_return is None  # no random reference on Hopper
     assert pooled["bc"].j_ratio is not None
-
-
-@pytest.mark.filterwarnings("error")
-def test_fifty_runs_are_compared_in_five_seconds(tmp_path: Path) -> None:
-    for task in (HOPPER, WALKER, "HalfCheetah-v4", "Reacher-v4", "Ant-v4"):
-        for algorithm in ("gail", "spacil"):
-            for seed in range(5):
-                write_run(
-                    tmp_path / task / f"{algorithm}{seed}", algorithm, task, seed, iterations=300
-                )
-    demonstrator_of.cache_clear()
-    started = time.process_time()
-    comparison = spacil.compare(tmp_path)
-    text = plain(comparison.to_markdown())
-    assert time.process_time() - started < 5
-    assert len(comparison.rows) == 10
-    assert text.count(" | 5 | ") == 10

@@ -162,14 +162,6 @@ def test_rows_of_one_colour_differ_in_lines_and_dots(opened: Browser) -> None:
     assert marker.startswith("2px solid")
 
 
-def test_moving_over_a_chart_shows_its_values(opened: Browser) -> None:
-    over = place(opened, ".u-over")
-    opened.mouse("mouseMoved", over["left"] + over["width"] / 2, over["top"] + over["height"] / 2)
-    frames(opened)
-    values = opened.ask("[...plots[0].root.querySelectorAll('.u-value')].map(e => e.textContent)")
-    assert values[:2] == ["2.000", "5.000"]
-
-
 def test_a_name_hides_and_shows_its_line_and_band(opened: Browser) -> None:
     before = ink(opened, 0, COLOURS[0])
     assert opened.ask("plots[0].series.slice(1, 4).map(s => s.show)") == [True] * 3
@@ -184,28 +176,6 @@ def test_a_name_hides_and_shows_its_line_and_band(opened: Browser) -> None:
         frames(opened)
         assert opened.ask("plots[0].series.slice(1, 4).map(s => s.show)") == [is_shown] * 3
         assert (ink(opened, 0, COLOURS[0]) > before / 2) == is_shown
-
-
-def test_dragging_zooms_and_a_double_click_zooms_out(opened: Browser) -> None:
-    def extent() -> Any:
-        return opened.ask("[plots[0].scales.x.min, plots[0].scales.x.max]")
-
-    whole = extent()
-    over = place(opened, ".u-over")
-    y = over["top"] + over["height"] / 2
-    start, end = (over["left"] + share * over["width"] for share in (0.25, 0.75))
-    opened.mouse("mouseMoved", start, y)
-    opened.mouse("mousePressed", start, y)
-    opened.mouse("mouseMoved", end, y)
-    opened.mouse("mouseReleased", end, y)
-    frames(opened)
-    low, high = extent()
-    assert whole[0] < low < high < whole[1]
-    for clicks in (1, 2):
-        for kind in ("mousePressed", "mouseReleased"):
-            opened.mouse(kind, start, y, clicks)
-    frames(opened)
-    assert extent() == whole
 
 
 @pytest.mark.parametrize("size", [PHONE, DESK])

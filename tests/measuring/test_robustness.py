@@ -76,17 +76,6 @@ def test_the_attack_finds_the_worst_corner_of_a_linear_policy() -> None:
     assert torch.allclose(reached, (weight.abs() @ radius).expand(20), atol=1e-6)
 
 
-def test_the_attack_stays_in_its_box_and_beats_random_corners() -> None:
-    policy, generator = make_policy(), torch.Generator().manual_seed(0)
-    states, radius = torch.randn(100, 11, generator=generator), torch.full((11,), 0.1)
-    offset = worst_offset(policy, states, radius, generator)
-    assert bool((offset.abs() <= radius * (1 + 1e-6)).all())
-    attacked = (policy(states + offset) - policy(states)).norm(dim=-1)
-    signs = torch.randint(2, offset.shape, generator=generator) * 2 - 1
-    at_random = (policy(states + radius * signs) - policy(states)).norm(dim=-1)
-    assert attacked.mean() > 1.5 * at_random.mean()
-
-
 def test_the_attack_goes_on_from_its_corner_as_far_as_the_action_changes() -> None:
     """Half of the directions change nothing: max(0, x + 2 y). A corner that changes something
     leads to the one that changes most, and its opposite is no way there."""

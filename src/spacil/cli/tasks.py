@@ -24,6 +24,7 @@ class Arguments(Json):
 
 def run(parsed: Arguments) -> int:
     from spacil import paper
+    from spacil.comparison.published import RETURNS
     from spacil.demos.file import bundled_demos
     from spacil.envs.registry import TASKS
 
@@ -35,7 +36,7 @@ def run(parsed: Arguments) -> int:
             "paper_steps_per_iteration": column and column.imitation_steps_per_iteration,
             "paper_lambda_policy": column and column.lambda_policy,
             "paper_lambda_cost": column and column.lambda_cost,
-            "paper_expert_return": column and column.expert_return,
+            "paper_expert_return": column and RETURNS[name]["trpo"].mean,
         }
         rows.append(
             {

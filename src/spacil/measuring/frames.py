@@ -92,20 +92,17 @@ def local_j(
     `bounds` of the actions: by default the policy's own; where none are known there is no
     effective constant. Steps of finite differences follow from the frame, or from the states.
     """
-    own, is_exact, known = _own_frame(policy, states, common_frame)
+    own, inputs, always_dense, known = _view(policy, states, common_frame)
     frames = frames_of(own, common_frame, bounds or known)
-    inputs = own.normalize(states.to(own.scale.dtype))
-    found = local_constants(own.mean, inputs, frames, always_dense=not is_exact)
+    found = local_constants(own.mean, inputs, frames, always_dense=always_dense)
     return found if bounds or known else replace(found, effective=None)
 
 
 def mean_j(policy: GaussianPolicy | Policy, states: Tensor, common_frame: CommonFrame) -> float:
     """J in the common frame over raw states [B, S]."""
-    own, is_exact, bounds = _own_frame(policy, states, common_frame)
+    own, inputs, always_dense, bounds = _view(policy, states, common_frame)
     frames = frames_of(own, common_frame, bounds)
-    inputs = own.normalize(states.to(own.scale.dtype))
-    constants = common_constants(own.mean, inputs, frames, always_dense=not is_exact)
-    return float(constants.mean())
+    return float(common_constants(own.mean, inputs, frames, always_dense=always_dense).mean())
 
 
 def frames_of(
@@ -121,18 +118,21 @@ def frames_of(
     return Frames(own.scale, common, low, high, state_clip=own.clip)
 
 
-def _own_frame(
+def _view(
     policy: GaussianPolicy | Policy, states: Tensor, common_frame: CommonFrame | None
-) -> tuple[OwnFrame, bool, tuple[Tensor, Tensor] | None]:
-    """The policy's own frame, whether gradients are exact there, and its bounds, if known."""
+) -> tuple[OwnFrame, Tensor, bool, tuple[Tensor, Tensor] | None]:
+    """The policy's own frame, the states there, whether its Jacobian has to be dense, its bounds.
+
+    Dense where gradients are not exact: power iteration differentiates twice.
+    """
+    bounds: tuple[Tensor, Tensor] | None
     if isinstance(policy, GaussianPolicy):
-        return OwnFrame.of(policy), True, (policy.action_low, policy.action_high)
-    feature_std = feature_std_of(states, common_frame).to(policy.dtype)
-    return (
-        policy.with_derivatives(feature_std).own_frame,
-        policy.has_gradients,
-        policy.action_bounds,
-    )
+        own, is_exact, bounds = OwnFrame.of(policy), True, (policy.action_low, policy.action_high)
+    else:
+        feature_std = feature_std_of(states, common_frame).to(policy.dtype)
+        own = policy.with_derivatives(feature_std).own_frame
+        is_exact, bounds = policy.has_gradients, policy.action_bounds
+    return own, own.normalize(states.to(own.scale.dtype)), not is_exact, bounds
 
 
 def feature_std_of(states: Tensor, common_frame: CommonFrame | None) -> Tensor:

@@ -20,7 +20,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -28,9 +27,8 @@ from spacil.envs.episodes import Actor, MakeActor, play
 from spacil.envs.vector_env import VectorEnv
 from spacil.errors import ConfigError
 from spacil.functional.sensitivity import BatchFunction
-from spacil.measuring.evaluate import return_statistics
+from spacil.measuring.played import played_episodes
 from spacil.seeding import stream
-from spacil.smoothness.action_signal import mean_of_known, spectrum_score
 
 NOISE_LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 """Half widths of uniform noise, in standard deviations of each feature (the CATS protocol)"""
@@ -83,10 +81,9 @@ def measure_robustness(
         return actions.clamp(low.to(actions), high.to(actions))
 
     def under(level: float, make_actor: MakeActor) -> DisturbedReturn:
-        trajectories = play(env, make_actor, num_episodes)
-        returns = return_statistics(np.array([each.total_return for each in trajectories]))
-        score = mean_of_known([spectrum_score(each.actions) for each in trajectories])
-        return DisturbedReturn(level, returns.average_return, returns.return_std, score)
+        found = played_episodes(play(env, make_actor, num_episodes), env.spec)
+        score = found.action_signal.spectrum_score
+        return DisturbedReturn(level, found.average_return, found.return_std, score)
 
     def delayed(wrapper: Callable[[Actor, int], Actor]) -> tuple[DisturbedReturn, ...]:
         return tuple(under(steps, partial(wrapper, act, steps)) for steps in DELAYS)
