@@ -44,24 +44,6 @@ def test_the_response_is_the_policys_jacobian_applied_to_the_cost() -> None:
     assert bool((found["response"].norm(dim=-1) <= bound * (1 + 1e-9)).all())
 
 
-def test_gradients_agree_with_differences_of_the_cost() -> None:
-    discriminator, policy, states = make_pair()
-    found = cost_gradients(discriminator.cost, policy, states)
-    h = 1e-6
-    with torch.no_grad():
-        actions = policy(states)
-        for i in range(6):
-            step = torch.zeros(6, dtype=torch.float64)
-            step[i] = h
-            moved, back = states + step, states - step
-            in_state = discriminator.cost(moved, actions) - discriminator.cost(back, actions)
-            response = discriminator.cost(states, policy(moved)) - discriminator.cost(
-                states, policy(back)
-            )
-            assert torch.allclose(in_state / (2 * h), found["state"][:, i], atol=1e-7)
-            assert torch.allclose(response / (2 * h), found["response"][:, i], atol=1e-7)
-
-
 def test_a_policy_that_ignores_its_state_has_no_response() -> None:
     discriminator, _, states = make_pair()
     constant = torch.full((30, 2), 0.3, dtype=torch.float64)

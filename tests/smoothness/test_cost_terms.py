@@ -1,6 +1,5 @@
 """The cost's penalty as settings ask for it: forms, units, subsets, and how actions are read."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,17 +9,10 @@ from penalty_cases import assert_unbiased, make_config, make_policy, make_rows
 from torch import Tensor
 
 from spacil.config.train_config import TrainConfig
-from spacil.engine.device import one_torch_thread
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
 from spacil.smoothness.cost import StatesAndActions, cost_penalty, draw_pairs
-
-
-@pytest.fixture(autouse=True)
-def _one_torch_thread() -> Iterator[None]:
-    with one_torch_thread():
-        yield
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """The policy's penalties as settings ask for them: units, subsets, spread, discount, time."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ from torch import Tensor
 
 from spacil.config import penalty_terms
 from spacil.config.train_config import TrainConfig
-from spacil.engine.device import one_torch_thread
 from spacil.errors import ConfigError
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
@@ -23,12 +21,6 @@ from spacil.smoothness.policy_terms import (
     rows_of_batch,
 )
 from spacil.types import RolloutBatch
-
-
-@pytest.fixture(autouse=True)
-def _one_torch_thread() -> Iterator[None]:
-    with one_torch_thread():
-        yield
 
 
 def drawn_penalty(
