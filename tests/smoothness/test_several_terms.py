@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 import torch
+from penalty_cases import make_config, make_policy, make_rows
 from torch import Tensor
 
 import spacil as library
-from spacil.config.defaults import default_config
-from spacil.config.flat import with_settings
 from spacil.config.penalty_terms import POLICY_PENALTIES, parse_terms, register_penalty
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError
@@ -21,7 +20,7 @@ from spacil.nets.discriminator import Discriminator
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
 from spacil.smoothness.cost import cost_penalty, draw_pairs
-from spacil.smoothness.policy_terms import PenaltyRows, build_terms, draw_terms
+from spacil.smoothness.policy_terms import build_terms, draw_terms
 
 Tiny = Callable[..., dict[str, Any]]
 
@@ -33,21 +32,6 @@ def table_as_it_was() -> Iterator[None]:
     yield
     POLICY_PENALTIES.clear()
     POLICY_PENALTIES.update(known)
-
-
-def config_of(**settings: Any) -> TrainConfig:
-    return with_settings(default_config("spacil", "Reacher-v4", "plain"), settings)
-
-
-def make_policy() -> GaussianPolicy:
-    generator = torch.Generator().manual_seed(0)
-    return GaussianPolicy(4, [-1.0] * 2, [1.0] * 2, (16, 8), "fan-in", -0.5, generator)
-
-
-def make_rows(size: int = 60) -> PenaltyRows:
-    generator = torch.Generator().manual_seed(1)
-    states, successors = torch.randn(2, size, 4, generator=generator)
-    return PenaltyRows(states, torch.randn(size, 2, generator=generator), successors)
 
 
 def gradient(policy: GaussianPolicy, words: str, config: TrainConfig) -> Tensor:
@@ -88,7 +72,7 @@ def slope(mean_action: Any, states: Tensor) -> Tensor:
 
 
 def test_the_gradient_is_the_weighted_sum_of_the_single_ones() -> None:
-    policy, config = make_policy(), config_of(penalty_state_fraction=1.0)
+    policy, config = make_policy(), make_config(penalty_state_fraction=1.0)
     names = ("exact", "frobenius", "lcp", "cats")  # those that draw nothing
     weights = (0.5, 0.25, 2.0, 3.0)
     together = gradient(policy, " ".join(map("{}={}".format, names, weights)), config)
@@ -99,7 +83,7 @@ def test_the_gradient_is_the_weighted_sum_of_the_single_ones() -> None:
 
 
 def test_each_term_draws_a_subset_and_a_start_of_its_own() -> None:
-    config, streams = config_of(penalty_state_fraction=0.5), Streams.from_seed(4)
+    config, streams = make_config(penalty_state_fraction=0.5), Streams.from_seed(4)
     terms = parse_terms(("pgd", "caps", "exact"))
     drawn = draw_terms(terms, lambda kind: make_rows(), make_policy(), config, streams)
     assert drawn.names == ("pgd", "caps", "exact")
@@ -142,20 +126,20 @@ def test_a_function_of_one_s_own_does_what_the_built_in_one_does() -> None:
         return (mean_action(next_states) - mean_action(states)).square().sum(-1).mean()
 
     register_penalty(twin)
-    policy, config = make_policy(), config_of(penalty_state_fraction=1.0)
+    policy, config = make_policy(), make_config(penalty_state_fraction=1.0)
     torch.testing.assert_close(
         gradient(policy, "twin=0.7", config), gradient(policy, "cats=0.7", config)
     )
 
 
-@pytest.mark.parametrize("weights", [None, torch.linspace(0.0, 2.0, 60)])
+@pytest.mark.parametrize("weights", [None, torch.linspace(0.0, 2.0, 60, dtype=torch.float64)])
 def test_a_function_of_one_s_own_may_read_the_weights_of_the_states(weights: Tensor | None) -> None:
     def twin(mean_action: Any, states: Tensor, next_states: Tensor, *, weights: Tensor) -> Tensor:
         changes = (mean_action(next_states) - mean_action(states)).square().sum(-1)
         return (weights * changes).mean()
 
     register_penalty(twin)
-    policy, config = make_policy(), config_of(penalty_state_fraction=1.0)
+    policy, config = make_policy(), make_config(penalty_state_fraction=1.0)
     rows = replace(make_rows(), weights=weights)
     drawn = draw_terms(
         parse_terms(("twin", "cats")), lambda kind: rows, policy, config, Streams.from_seed(0)
@@ -175,7 +159,7 @@ def test_a_discount_that_does_not_reach_a_function_of_one_s_own_is_refused(
 
 def test_a_function_of_one_s_own_cannot_change_the_batch() -> None:
     register_penalty(slope)
-    policy, config, rows = make_policy(), config_of(penalty_state_fraction=1.0), make_rows()
+    policy, config, rows = make_policy(), make_config(penalty_state_fraction=1.0), make_rows()
     terms = parse_terms(("slope",))
     drawn = draw_terms(terms, lambda kind: rows, policy, config, Streams.from_seed(0))
     penalty = build_terms(policy, drawn, config)["slope"]
@@ -187,7 +171,7 @@ def test_a_function_of_one_s_own_cannot_change_the_batch() -> None:
 @pytest.mark.parametrize("answer", [1.0, None, torch.ones(3)])
 def test_a_function_that_returns_no_number_is_refused(answer: Any) -> None:
     register_penalty(lambda mean_action, states: answer, "mine")
-    policy, config = make_policy(), config_of()
+    policy, config = make_policy(), make_config()
     with pytest.raises(ConfigError, match="expected one number"):
         gradient(policy, "mine=1", config)
 
@@ -225,7 +209,7 @@ def masked_policy() -> GaussianPolicy:
 @pytest.mark.parametrize("start", ["sphere", "ball", "gauss"])
 def test_masked_dims_take_no_part_in_the_ball(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = masked_policy()
-    config = config_of(penalty_state_fraction=1.0)
+    config = make_config(penalty_state_fraction=1.0)
     terms = parse_terms((f"pgd=1:start={start}:radius=0.5",))
     drawn = draw_terms(terms, lambda kind: make_rows(), policy, config, Streams.from_seed(0))
     noise = drawn.rows[0].noise
@@ -259,9 +243,10 @@ FORMS = ["response", "both", "state", "gp", "r1"]
 @pytest.mark.parametrize("form", FORMS + [f"{form}:estimator=pgd" for form in FORMS[:3]])
 def test_masked_dims_have_no_slope_in_the_cost_penalty(form: str) -> None:
     policy = masked_policy()
-    discriminator = Discriminator(4, 2, (16,), "tanh", "fan-in", torch.Generator().manual_seed(6))
-    config = config_of(cost_penalty_form=form, penalty_state_fraction=1.0)
-    states, actions = make_rows().states, 0.3 * torch.ones(60, 2)
+    generator = torch.Generator().manual_seed(6)
+    discriminator = Discriminator(4, 2, (16,), "tanh", "fan-in", generator).double()
+    config = make_config(cost_penalty_form=form, penalty_state_fraction=1.0)
+    states, actions = make_rows().states, torch.full((60, 2), 0.3, dtype=torch.float64)
 
     def value() -> float:
         pairs = (states, actions)
