@@ -29,22 +29,6 @@ def state_after(tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> Callable
     return learn
 
 
-def test_spacil_without_weights_is_gail_bit_for_bit(state_after: Callable[..., Any]) -> None:
-    gail = state_after(spacil.GAIL, "gail", 5)
-    weightless = state_after(
-        *(spacil.SPaCIL, "spacil", 5), preset="plain", lambda_policy=0.0, lambda_cost=0.0
-    )
-    assert gail.tensors.keys() == weightless.tensors.keys()
-    different = [
-        name
-        for name, tensor in gail.tensors.items()
-        if not torch.equal(tensor, weightless.tensors[name])
-    ]
-    assert different == []
-    for half in ("counters", "best"):
-        assert gail.document[half] == weightless.document[half]
-
-
 def test_a_penalty_that_begins_later_changes_nothing_before(
     state_after: Callable[..., Any],
 ) -> None:
@@ -56,17 +40,6 @@ def test_a_penalty_that_begins_later_changes_nothing_before(
         assert without.tensors.keys() == later.tensors.keys()
         equal = [torch.equal(without.tensors[name], later.tensors[name]) for name in later.tensors]
         assert all(equal) == is_same
-
-
-def test_spacil_with_weights_is_another_policy(state_after: Callable[..., Any]) -> None:
-    gail = state_after(spacil.GAIL, "gail", 3)
-    for name, weights in {
-        "policy": {"lambda_policy": 0.03, "lambda_cost": 0.0, "penalty_ramp_iterations": 0},
-        "cost": {"lambda_policy": 0.0, "lambda_cost": 0.01},
-    }.items():
-        smooth = state_after(spacil.SPaCIL, name, 3, preset="plain", **weights)
-        weight = "policy.mean_net.layers.0.weight"
-        assert not torch.equal(gail.tensors[weight], smooth.tensors[weight]), name
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -14,7 +14,7 @@ from spacil.runs import checkpoint
 RAW_ONLY_FIELDS = ("actions", "initial_qpos", "initial_qvel")
 
 
-@pytest.mark.parametrize("agent_type", [spacil.GAIL, spacil.SPaCIL])
+@pytest.mark.parametrize("agent_type", [spacil.GAIL, spacil.SPaCIL, spacil.AIRL])
 @pytest.mark.parametrize("suffix", [".demos.safetensors", ".npz"])
 def test_clipped_actions_alone_give_the_bits_of_the_file_with_raw_ones(
     agent_type: type[Any], suffix: str, tiny: Callable[..., dict[str, Any]], tmp_path: Path

@@ -6,16 +6,13 @@ from typing import Any
 
 import pytest
 import torch
-from demo_edits import with_tensors
 from stream_positions import positions
 from torch import Tensor
 
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.config.train_config import TrainConfig
-from spacil.demos.file import load_demos
 from spacil.engine.recorder import Recorder
-from spacil.errors import DivergedError
 from spacil.functional.policy_gradient import clipped_log_prob
 from spacil.learning.adversary import AgentBatch, AirlAdversary, executed_log_prob, imitation_reward
 from spacil.learning.critic import true_next_states
@@ -82,13 +79,6 @@ def test_the_state_only_form_ignores_actions() -> None:
     assert found.tolist() == pytest.approx([2 + 0.9 * 11 - 6] * 2)
 
 
-def test_the_state_action_form_reads_actions_as_executed() -> None:
-    network = linear_f()
-    network.read_actions_clipped(torch.tensor([-1.0]), torch.tensor([1.0]))
-    rewards = network.reward(column(0.0, 0.0, 0.0), column(1.0, 1.5, 40.0))
-    assert rewards.tolist() == pytest.approx([3.0, 3.0, 3.0])
-
-
 @pytest.mark.parametrize("ends", [False, True])
 def test_the_shaping_telescopes_along_an_episode(ends: bool) -> None:
     gamma, network = 0.9, ShapedReward(3, 2, 0.9, True, (16,))
@@ -137,20 +127,6 @@ def test_the_likelihood_by_hand() -> None:
     assert executed_log_prob(policy, batch).tolist() == expected
 
 
-def test_the_reward_that_never_ends_an_episode_early_is_the_default() -> None:
-    assert default_config("airl", "Reacher-v4").discriminator.imitation_reward == "positive"
-    assert config_of(imitation_reward="logit").discriminator.imitation_reward == "logit"
-
-
-def test_raw_actions_in_a_file_change_nothing() -> None:
-    demos = load_demos("Reacher-v4")
-    executed_only = with_tensors(demos, actions=None)
-    assert demos.actions is not None and executed_only.actions is None
-    ours, theirs = (record.expert_batch("executed") for record in (demos, executed_only))
-    for name, value in vars(ours).items():
-        assert torch.equal(value, getattr(theirs, name))
-
-
 def test_an_executed_action_and_the_raw_one_behind_it_are_alike() -> None:
     policy = make_policy()
     adversary = make_adversary(policy, expert_batch(torch.zeros(4, 1)))
@@ -184,31 +160,6 @@ def toy_batch(policy: GaussianPolicy, size: int, seed: int) -> AgentBatch:
     return AgentBatch(states, actions, states.roll(1, 0), torch.ones(size, dtype=torch.bool))
 
 
-def test_a_few_updates_raise_f_on_demonstrated_pairs() -> None:
-    policy, streams = make_policy(), Streams.from_seed(0)
-    generator = torch.Generator().manual_seed(9)
-    actions = 0.7 + 0.05 * torch.randn(200, 1, generator=generator)
-    expert = replace(expert_batch(actions), terminated=torch.ones(200, dtype=torch.bool))
-    adversary = make_adversary(policy, expert, discriminator_learning_rate=0.01)
-    states = torch.randn(50, 2, generator=generator)
-    ends = torch.ones(50, dtype=torch.bool)
-
-    def f_at(action: float) -> float:
-        with torch.no_grad():
-            return float(
-                adversary.network(states, torch.full((50, 1), action), states, ends).mean()
-            )
-
-    before = f_at(0.7) - f_at(-0.7)
-    reports = [
-        adversary.train(toy_batch(policy, 200, seed), 5, streams, Recorder()) for seed in range(20)
-    ]
-    assert f_at(0.7) - f_at(-0.7) > before + 1
-    assert reports[-1].disc_loss < reports[0].disc_loss
-    assert reports[-1].disc_acc > reports[0].disc_acc
-    assert reports[-1].cost_penalty is None
-
-
 def test_the_update_leaves_the_policy_alone_and_draws_nothing() -> None:
     policy, streams = make_policy(), Streams.from_seed(0)
     adversary = make_adversary(policy, expert_batch(torch.full((20, 1), 0.5)))
@@ -217,16 +168,6 @@ def test_the_update_leaves_the_policy_alone_and_draws_nothing() -> None:
     assert all(map(torch.equal, before, policy.parameters()))
     fresh = positions(Streams.from_seed(0))
     assert all(torch.equal(state, fresh[name]) for name, state in positions(streams).items())
-
-
-def test_a_diverging_reward_ends_in_words() -> None:
-    policy = make_policy()
-    adversary = make_adversary(
-        policy, expert_batch(torch.full((20, 1), 0.5)), discriminator_learning_rate=1e38
-    )
-    with pytest.raises(DivergedError, match="--discriminator-learning-rate"):
-        for _ in range(3):
-            adversary.train(toy_batch(policy, 30, 0), 2, Streams.from_seed(0), Recorder())
 
 
 def test_the_successor_of_a_truncated_step_is_the_state_it_was_cut_at() -> None:

@@ -108,12 +108,6 @@ def test_with_nothing_held_out_all_pairs_teach_and_the_newest_policy_is_handed_o
         assert torch.equal(value, cloner.policy.state_dict()[name])
 
 
-def test_raw_actions_are_cloned_where_the_file_has_them_and_executed_ones_elsewhere() -> None:
-    raw, executed = linear_demos(), linear_demos(has_raw=False)
-    assert float(Cloner(settings(), SPEC, raw).taught.lowest.abs().max()) > 1
-    assert float(Cloner(settings(), SPEC, executed).taught.lowest.abs().max()) == 1
-
-
 def test_the_spread_is_that_of_the_heldout_residuals() -> None:
     config = settings(iterations=12, clone_learning_rate=0.004)
     cloner = Cloner(config, SPEC, linear_demos(num_episodes=10, noise=0.5))
@@ -130,12 +124,6 @@ def test_the_spread_of_a_perfect_fit_stays_finite() -> None:
     demos = Demonstrations.from_arrays([np.ones((9, 4))] * 2, [np.zeros((8, 2))] * 2)
     policy = clone(demos, SPEC, settings(iterations=200))
     assert policy.log_std.exp().tolist() == pytest.approx([SPREAD_FLOOR] * 2)
-
-
-def test_the_own_frame_is_the_common_one() -> None:
-    demos = linear_demos()
-    normalizer = Cloner(settings(), SPEC, demos).policy.normalizer
-    assert torch.allclose(normalizer.std, demos.state_std)
 
 
 def test_so_many_steps_are_taken_however_few_pairs_and_the_best_policy_is_handed_out() -> None:

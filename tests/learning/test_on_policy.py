@@ -132,14 +132,6 @@ def test_moves_are_counted_from_the_end_of_the_warm_start(
     assert counted == [0, 0, 0, 1, 2]
 
 
-def test_without_a_warm_start_every_iteration_moves_the_policy(
-    make_learner: Callable[..., OnPolicy],
-) -> None:
-    learner = make_learner("gail")
-    learner.iterate()
-    assert learner.num_moves == learner.counters.iteration == 1
-
-
 def test_only_episodes_that_terminate_count_as_ended_early(
     make_learner: Callable[..., OnPolicy],
 ) -> None:

@@ -1,7 +1,6 @@
 """The PPO step: its clipped surrogate, its stop, its memory, and penalties composed onto it."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -227,16 +226,6 @@ def test_fewer_rows_with_penalty_than_minibatches_are_used_again() -> None:
     assert report.summands["penalty_cats"] > 0
 
 
-def test_no_rows_at_all_have_no_penalty() -> None:
-    policy = make_policy()
-    batch = make_batch(policy)
-    config, streams = config_of(), Streams.from_seed(0)
-    empty = PolicyBatch(batch.states[:0], batch.actions[:0], batch.advantages[:0])
-    draw = penalties(policy, empty, config, streams, "cats=1 exact=1")
-    report = ClippedStep(policy, config).take(batch, draw, streams, Recorder())
-    assert report.summands["penalty_cats"] == report.summands["penalty_exact"] == 0
-
-
 def test_a_step_without_penalties_draws_its_orders_and_nothing_else() -> None:
     policy, streams = make_policy(), Streams.from_seed(0)
     step, batch = ClippedStep(policy, config_of()), make_batch(policy)
@@ -257,25 +246,6 @@ def test_a_step_that_diverges_ends_in_words(spoiled: str) -> None:
         batch = PolicyBatch(batch.states, batch.actions, batch.advantages * float("inf"))
     with pytest.raises(DivergedError, match=r"not finite in epoch .*--ppo-learning-rate"):
         take(policy, batch, config_of(ppo_learning_rate=rate, ppo_target_kl=1e30))
-
-
-def test_a_run_resumes_bit_for_bit_with_the_optimiser_s_memory(
-    tiny: Callable[..., dict[str, Any]], tmp_path: Path
-) -> None:
-    settings = tiny(**PPO, penalty="exact=0.1 cats=1", evaluation_interval=9)
-    whole = spacil.SPaCIL("Reacher-v4", preset="plain", **settings)
-    whole.learn(2)
-    whole.save(tmp_path / "saved")
-    resumed = spacil.SPaCIL.load(tmp_path / "saved")
-    for agent in (whole, resumed):
-        agent.learn(2)
-    ours, theirs = (agent._learner.state.tensors() for agent in (whole, resumed))
-    assert "optimizer.policy.mean" in ours
-    assert float(ours["optimizer.policy.num_steps"]) == 4 * 3 * 2
-    assert ours.keys() == theirs.keys()
-    assert [name for name in ours if not torch.equal(ours[name], theirs[name])] == []
-    for agent in (whole, resumed):
-        agent.close()
 
 
 def test_a_clone_that_waits_keeps_still_and_then_moves_by_ppo(

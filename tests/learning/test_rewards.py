@@ -31,24 +31,6 @@ def test_each_form_by_hand(form: RewardForm, logit: float, reward: float) -> Non
 
 
 @pytest.mark.parametrize("form", ["positive", "negative", "logit"])
-def test_looking_like_the_demonstrator_pays_more_in_every_form(form: RewardForm) -> None:
-    rewards = imitation_reward(form, torch.linspace(5, -5, 11))
-    assert bool((rewards.diff() > 0).all())
-
-
-def test_one_form_pays_for_every_step_and_one_charges_for_it() -> None:
-    logits = torch.linspace(-8, 8, 33)
-    assert bool((imitation_reward("positive", logits) > 0).all())
-    assert bool((imitation_reward("negative", logits) < 0).all())
-
-
-def test_the_logit_form_is_the_sum_of_the_other_two() -> None:
-    logits = torch.linspace(-8, 8, 33, dtype=torch.float64)
-    both = imitation_reward("positive", logits) + imitation_reward("negative", logits)
-    torch.testing.assert_close(imitation_reward("logit", logits), both)
-
-
-@pytest.mark.parametrize("form", ["positive", "negative", "logit"])
 def test_a_saturated_discriminator_pays_finite_rewards(form: RewardForm) -> None:
     rewards = imitation_reward(form, torch.tensor([-1e4, 1e4]))
     assert bool(rewards.isfinite().all())

@@ -205,11 +205,6 @@ def test_a_policy_that_names_no_task_needs_one() -> None:
         smooth(point_mass.jerky_teacher, point_mass.make_point_mass, device="cuda")
 
 
-def test_settings_of_other_algorithms_are_refused() -> None:
-    with pytest.raises(ConfigError, match="--max-kl: smooth has no such setting"):
-        smooth(point_mass.jerky_teacher, point_mass.make_point_mass, max_kl=0.1)
-
-
 def test_an_onnx_file_and_a_torch_module_are_taught_from_alike(tmp_path: Path) -> None:
     module = foreign.make_module(2, 1)
     path = foreign.write_onnx(module, tmp_path / "teacher.onnx")
@@ -218,22 +213,3 @@ def test_an_onnx_file_and_a_torch_module_are_taught_from_alike(tmp_path: Path) -
     of_module = smooth(module, point_mass.make_point_mass, **settings)
     points = np.linspace(-1, 1, 20, dtype=np.float32).reshape(10, 2)
     assert np.allclose(of_file.policy.predict(points), of_module.policy.predict(points), atol=1e-4)
-
-
-@pytest.mark.parametrize(("target", "is_more"), [(1e-3, True), (100.0, False)])
-def test_a_fluctuation_target_moves_the_temporal_weight_in_a_run(
-    target: float, is_more: bool
-) -> None:
-    config = default_config("smooth", "PointMass-v0")
-    settings = TINY | {"iterations": 6, "fluctuation_target": target, "keep_return": 0.01}
-    teacher = open_policy(point_mass.jerky_teacher)
-    learner = SmoothingLearner(
-        with_user_settings(config, settings), point_mass.make_point_mass, teacher
-    )
-    rows: list[dict[str, Any]] = []
-    train(learner, rows.append)
-    weights = [row["weight_cats"] for row in rows]
-    first = weights[0]
-    assert weights[:4] == [first] * 4  # a young student moves no weight
-    assert (weights[-1] > 2 * first) is is_more and (weights[-1] < first / 2) is not is_more
-    learner.close()

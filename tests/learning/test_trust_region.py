@@ -195,15 +195,6 @@ def test_a_nan_advantage_is_refused_and_nothing_moves() -> None:
     assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
 
 
-def test_a_state_subset_in_the_curvature_keeps_the_bound_on_all_states() -> None:
-    policy = make_policy(6)
-    states, actions, advantages = make_problem(policy, 6, 600)
-    config = replace(CONFIG, fisher_state_fraction=0.1)
-    loss = surrogate(policy, states, actions, advantages)
-    report = step(policy, loss, states, config)
-    assert report.is_accepted and report.kl <= CONFIG.max_kl
-
-
 @settings(max_examples=1000, deadline=None)
 @given(
     seed=st.integers(0, 2**31),
