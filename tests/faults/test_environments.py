@@ -19,9 +19,9 @@ OddTask = Callable[[str], str]
 @pytest.mark.parametrize(
     ("task", "message"),
     [
-        ("CartPole-v1", "CartPole-v1: actions are Discrete; supported are gymnasium.spaces.Box"),
-        ("FrozenLake-v1", "FrozenLake-v1: observations are Discrete; supported are"),
-        ("Blackjack-v1", "Blackjack-v1: observations are Tuple; supported are"),
+        ("CartPole-v1", "CartPole-v1: actions are Discrete(2); supported are gymnasium.spaces.Box"),
+        ("FrozenLake-v1", "FrozenLake-v1: observations are Discrete("),
+        ("Blackjack-v1", "Blackjack-v1: observations are Tuple("),
         ("Hopper-v44", "unknown task 'Hopper-v44': did you mean Hopper-v"),
         ("no_such_module:Env-v0", "no_such_module"),
     ],
