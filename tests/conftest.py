@@ -1,7 +1,7 @@
 """What several folders share: a tiny run, the command line, and processes that may be killed."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -77,10 +77,8 @@ def finished_run(_finished_run: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
-    server = Processes(tmp_path_factory.mktemp("processes"))
-    yield server
-    server.close()
+def processes(tmp_path_factory: pytest.TempPathFactory) -> Processes:
+    return Processes(tmp_path_factory.mktemp("processes"))
 
 
 @pytest.fixture(scope="session")

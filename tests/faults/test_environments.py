@@ -1,12 +1,10 @@
 """Envs that cannot be served or that misbehave, as a user of the command line meets them."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import pytest
 
 from spacil.runs import checkpoint
@@ -73,43 +71,6 @@ def test_constant_and_huge_observations_train_and_measure_finite(
     assert last is not None
     is_live = last.tensors["policy.normalizer.is_live"].tolist()
     assert is_live == ([True, False, False, True] if name == "Constant" else [True] * 4)
-
-
-def forget_typed_modules() -> None:
-    """As in a new process, where nobody has typed `odd_envs`."""
-    for name in vars(sys.modules.pop("odd_envs", None) or object).get("ODDITIES", ()):
-        gymnasium.registry.pop(f"{name}-v0")
-
-
-def test_a_policy_file_does_not_decide_which_module_is_imported(
-    train: Train,
-    spacil: Callable[..., Any],
-    odd_task: OddTask,
-    tmp_path: Path,
-) -> None:
-    task = odd_task("Plain")
-    made = tmp_path / "an-env-was-made"
-    assert train("trpo", "--run-dir", "run", task=task).code == 0
-    for command in (
-        ["evaluate", "run", "--episodes", "2"],
-        ["smoothness", "run", "--episodes", "2"],
-        ["demos", "collect", "run", "--out", "my.demos.safetensors", "--num", "3"],
-    ):
-        made.unlink()
-        forget_typed_modules()
-        refusal = spacil(*command)
-        assert refusal.code == 65
-        assert "odd_envs" not in sys.modules
-        assert f"run names the task '{task}', which is code" in refusal.err
-        assert not made.exists()
-        assert spacil(*command, "--task", task).code == 0
-    # A check does without the env, and says so.
-    made.unlink()
-    forget_typed_modules()
-    checked = spacil("demos", "check", "my.demos.safetensors")
-    assert checked.code == 0
-    assert "checked without an env" in checked.err
-    assert not made.exists()
 
 
 def test_a_resumed_run_on_an_env_that_cannot_be_saved_says_that_it_is_not_exact(

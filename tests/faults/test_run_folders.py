@@ -33,17 +33,8 @@ def files_in(folder: Path) -> dict[str, bytes]:
     ("name", "saved", "now"),
     [
         ("seed", 0, 1),
-        ("num_envs", 10, 20),
-        ("steps_per_iteration", 200, 400),
         ("policy_hidden", "[16, 8]", (16, 16)),
-        ("gamma", 0.99, 0.5),
-        ("max_kl", 0.01, 0.02),
-        ("value_epochs", 5, 6),
-        ("discriminator_learning_rate", 0.003, 0.01),
-        ("lambda_cost", 0.0, 0.1),
         ("cost_penalty_form", "r1", "gp"),
-        ("gae_lambda", 0.95, 0.5),
-        ("evaluation_steps", 100, 150),
     ],
 )
 def test_a_changed_setting_is_refused_with_what_it_was(
@@ -56,36 +47,6 @@ def test_a_changed_setting_is_refused_with_what_it_was(
     assert f"  {name}: {saved} -> {told}\n" in refusal.err
     assert refusal.err.count(" -> ") == 2  # this line and the heading
     assert files_in(finished_run) == before
-
-
-def test_a_changed_policy_penalty_is_refused_with_what_it_was(train: Train, tmp_path: Path) -> None:
-    run_dir = tmp_path / "run"
-    plain = ("spacil", "--run-dir", run_dir, "--preset", "plain")
-    assert train(*plain, iterations=1).code == 0
-    before = files_in(run_dir)
-    for name, now, told in (
-        ("lambda_policy", 0.1, "penalty: ['exact=0.03'] -> ['exact=0.1']"),
-        ("penalty_start", 3, "penalty_start: 0 -> 3"),
-    ):
-        refusal = train(*plain, "--resume", iterations=1, **{name: now})
-        assert refusal.code == 2
-        assert f"  {told}\n" in refusal.err
-        assert refusal.err.count(" -> ") == 2  # this line and the heading
-    assert files_in(run_dir) == before
-
-
-def test_settings_that_do_not_change_the_result_may_change(
-    train: Train, finished_run: Path
-) -> None:
-    resumed = train(
-        *("gail", "--run-dir", finished_run, "--resume"),
-        iterations=5,
-        simulation_threads=2,
-        checkpoint_interval=2,
-    )
-    assert resumed.code == 0
-    assert resumed.result["last"]["iteration"] == 5
-    assert json.loads((finished_run / "run.json").read_text())["config"]["iterations"] == 5
 
 
 def test_other_demonstrations_another_task_and_another_algorithm_are_refused(

@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -120,41 +119,6 @@ def test_too_few_descriptors_are_one_line_and_a_fixed_code(tmp_path: Path, num_f
 
 
 # --- row 25: signals
-
-
-@pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGHUP, 129), (signal.SIGXCPU, 152), (signal.SIGTERM, 143)]
-)
-def test_every_signal_that_ends_a_run_saves_it_first(
-    processes: Any, tmp_path: Path, number: signal.Signals, code: int
-) -> None:
-    run_dir = tmp_path / "run"
-    run = processes.start(*command(run_dir, iterations=10_000)[3:])
-    wait_for_records(run_dir, 2)
-    run.send(number)
-    ended = run.wait()
-    assert ended.code == code
-    assert f"{number.name}: saving after this iteration" in ended.err
-    saved = checkpoint.newest(run_dir / "checkpoints")
-    assert saved is not None and saved.iteration == num_records(run_dir)
-    assert json.loads((run_dir / "run.json").read_text())["reason"] == number.name
-
-
-def test_a_second_signal_does_not_claim_that_the_run_was_saved(
-    processes: Any, tmp_path: Path
-) -> None:
-    run_dir = tmp_path / "run"
-    words = command(run_dir, iterations=9, steps_per_iteration=100_000, checkpoint_interval=9)
-    run = processes.start(*words[3:])
-    while not (run_dir / "run.json").exists():
-        time.sleep(0.01)
-    time.sleep(0.3)
-    run.send(signal.SIGTERM)
-    time.sleep(0.3)
-    run.send(signal.SIGTERM)
-    ended = run.wait()
-    assert ended.code == 75
-    assert "SIGTERM again: stopping immediately; the iteration under way is not saved" in ended.err
 
 
 # --- row 6: Ctrl-C in Python

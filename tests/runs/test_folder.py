@@ -3,9 +3,6 @@
 import json
 import os
 import re
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -33,15 +30,6 @@ def test_a_run_gets_a_folder_of_its_own_with_its_settings(tmp_path: Path) -> Non
         facts = read_run(run.path)
         assert (facts.config, facts.status) == (config, "running")
         assert (run.path / "run.lock").read_text().startswith(f"process {os.getpid()} on ")
-
-
-def test_runs_that_start_one_after_the_other_get_folders_in_their_order(tmp_path: Path) -> None:
-    runs = [open_run(some_config(), root=tmp_path) for _ in range(4)]
-    paths = [run.path for run in runs]
-    assert len(set(paths)) == 4
-    assert sorted(paths) == paths
-    for run in runs:
-        run.close()
 
 
 @pytest.mark.parametrize(
@@ -181,48 +169,6 @@ def test_overwrite_without_a_folder_or_with_resume_is_refused(options: dict[str,
 
 # --- two processes
 
-OWNER = """
-import sys, time
-from pathlib import Path
-from spacil.config.defaults import default_config
-from spacil.config.flat import with_settings
-from spacil.runs.folder import open_run
-config = with_settings(default_config("spacil", "Hopper-v4"), {"seed": 3})
-run = open_run(config, run_dir=Path(sys.argv[1]))
-run.begin()
-print("held", flush=True)
-time.sleep(60)
-"""
-
-
-def test_a_second_process_is_refused_at_once_and_takes_over_after_a_kill(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = tmp_path / "Läufer"
-    # In the plain C locale every text file would be ASCII, were its encoding left to chance.
-    locale = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
-    owner = subprocess.Popen(
-        [sys.executable, "-c", OWNER, str(path)],
-        stdout=subprocess.PIPE,
-        env=os.environ | locale,
-    )
-    try:
-        assert owner.stdout is not None and owner.stdout.readline() == b"held\n"
-        ways: list[dict[str, Any]] = [{}, {"resume": True}, {"overwrite": True}]
-        for options in ways:
-            started = time.monotonic()
-            with pytest.raises(RunDirError, match=f"in use by process {owner.pid} on"):
-                open_run(some_config(), run_dir=path, **options)
-            assert time.monotonic() - started < 1
-        owner.send_signal(signal.SIGKILL)
-        owner.wait()
-        with open_run(some_config(), run_dir=path, resume=True):
-            assert f"process {owner.pid}" in caplog.text
-            assert f"process {os.getpid()} on" in (path / "run.lock").read_text()
-    finally:
-        owner.kill()
-        owner.communicate()
-
 
 def test_a_refused_start_gives_the_lock_back(tmp_path: Path) -> None:
     path = finish(tmp_path / "run")
@@ -300,13 +246,6 @@ def test_a_resumed_run_keeps_its_files_and_records_what_was_free_to_change(tmp_p
         facts = read_run(path)
         assert (facts.config.run.iterations, facts.status) == (900, "running")
         assert (path / "metrics.jsonl").read_bytes() == b'{"iteration": 1}\n'
-
-
-def test_resuming_in_an_empty_folder_starts_there_and_says_so(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    finish(tmp_path / "new", resume=True)
-    assert "nothing to resume" in caplog.text
 
 
 def test_resuming_without_a_folder_takes_the_newest_unfinished_run_of_these_settings(

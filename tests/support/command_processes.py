@@ -1,14 +1,35 @@
-"""`spacil` commands in processes of their own, to be watched, starved and killed."""
+"""`spacil` commands in processes of their own, to be watched, starved and killed.
+
+Each is forked from a server that has imported everything: starting Python and importing torch takes
+seconds, forking milliseconds. What is forked is a process like any other.
+"""
 
 import contextlib
+import importlib
 import json
+import multiprocessing
 import os
+import resource
 import signal
-import subprocess
 import sys
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+_forks = multiprocessing.get_context("forkserver")
+_forks.set_forkserver_preload(
+    [
+        "spacil.cli.train",
+        "spacil.envs.gymnasium_env",
+        "spacil.envs.threaded_mujoco",
+        "spacil.comparison.pictures",
+        "spacil.learning.intake",
+        "spacil.learning.run",
+        "torch._dynamo",  # by the first optimiser
+        "torch.utils.tensorboard",
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -25,25 +46,39 @@ class Finished:
         return json.loads(self.out)
 
 
+@dataclass(frozen=True)
+class Process:
+    """One command on its way."""
+
+    process: Any
+    out: Path
+    err: Path
+
+    @property
+    def number(self) -> int:
+        return int(self.process.pid)
+
+    def send(self, signal_number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.number, signal_number)
+
+    def wait(self, seconds: float = 120) -> Finished:
+        self.process.join(seconds)
+        code = self.process.exitcode
+        if code is None:
+            self.send(signal.SIGKILL)
+            raise AssertionError(f"process {self.number} was still running after {seconds} s")
+        out, err = (path.read_text() if path.is_file() else "" for path in (self.out, self.err))
+        assert "Traceback" not in err, err
+        return Finished(code, out, err)
+
+
 class Processes:
-    """Starts commands; see process_server.py."""
+    """Starts commands; without pictures, which take longer than a tiny run itself, if asked so."""
 
     def __init__(self, folder: Path, *, draws_pictures: bool = True) -> None:
-        self._folder = folder
+        self._folder, self._draws_pictures = folder, draws_pictures
         self._count = 0
-        self._server = subprocess.Popen(
-            [
-                sys.executable,
-                Path(__file__).with_name("process_server.py"),
-                *([] if draws_pictures else ["--no-pictures"]),
-            ],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self.number = self._server.pid
-        """Of the process that all others are forked from."""
-        assert self._answer() == "ready\n"
 
     def start(
         self,
@@ -54,60 +89,65 @@ class Processes:
         err: Path | None = None,
         limits: dict[str, int] | None = None,
         user: int | None = None,
-    ) -> "Process":
+    ) -> Process:
         """Begin a command; `out` and `err` may be anything that can be opened and written to.
 
-        `limits` are those of `resource.setrlimit` by name, `user` whom the process belongs to.
+        `limits` are those of `resource.setrlimit` by name, that of RLIMIT_AS on top of what is
+        loaded; `user` is whom the process belongs to.
         """
         self._count += 1
         out = out or self._folder / f"out-{self._count:04d}"
         err = err or self._folder / f"err-{self._count:04d}"
-        number = self.ask(
-            arguments=[str(argument) for argument in arguments],
-            environment=environment or {},
-            folder=str(folder.absolute()),
-            out=str(out),
-            err=str(err),
-            limits=limits or {},
-            user=user,
-        )
-        return Process(self, number, out, err)
+        request = {
+            "arguments": [str(argument) for argument in arguments],
+            "environment": environment or {},
+            "folder": folder.absolute(),
+            "streams": (Path(os.devnull), out, err),
+            "limits": limits or {},
+            "user": user,
+            "draws_pictures": self._draws_pictures,
+        }
+        process = _forks.Process(target=_become_command, args=(request,))
+        process.start()
+        return Process(process, out, err)
 
     def run(self, *arguments: object, **options: Any) -> Finished:
         return self.start(*arguments, **options).wait()
 
-    def ask(self, **request: Any) -> Any:
-        assert self._server.stdin is not None
-        self._server.stdin.write(json.dumps(request) + "\n")
-        self._server.stdin.flush()
-        return json.loads(self._answer())
 
-    def close(self) -> None:
-        self._server.communicate()
+def _become_command(request: dict[str, Any]) -> None:
+    """In the forked process: its own streams, folder, environment and limits; then the command."""
+    from spacil.cli.main import main
 
-    def _answer(self) -> str:
-        assert self._server.stdout is not None
-        return self._server.stdout.readline()
-
-
-@dataclass(frozen=True)
-class Process:
-    """One command on its way."""
-
-    processes: Processes
-    number: int
-    out: Path
-    err: Path
-
-    def send(self, signal_number: int) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.number, signal_number)
-
-    def wait(self, seconds: float = 120) -> Finished:
-        code = self.processes.ask(wait=self.number, seconds=seconds)
-        if code is None:
-            self.send(signal.SIGKILL)
-            raise AssertionError(f"process {self.number} was still running after {seconds} s")
-        out, err = (path.read_text() if path.is_file() else "" for path in (self.out, self.err))
-        assert "Traceback" not in err, err
-        return Finished(code, out, err)
+    for number, path in enumerate(request["streams"]):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC if number else os.O_RDONLY
+        os.dup2(os.open(path, flags), number)
+    sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
+    # A shell that started us in the background had it ignored, and so would every command have it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # likewise, by nohup
+    os.chdir(request["folder"])
+    os.environ.update(request["environment"])
+    if not request["draws_pictures"]:
+        pictures: Any = importlib.import_module("spacil.comparison.pictures")
+        pictures.draw_learning_curve = lambda *_: None
+    if request["user"] is not None:
+        os.setuid(request["user"])
+    for name, value in request["limits"].items():
+        if name == "RLIMIT_AS":
+            num_pages = int(Path("/proc/self/statm").read_text().split()[0])
+            value += num_pages * os.sysconf("SC_PAGE_SIZE")
+        resource.setrlimit(getattr(resource, name), (value, value))
+    code: Any = 1
+    try:
+        main(request["arguments"])
+    except SystemExit as ending:
+        code = ending.code
+    except BaseException:
+        traceback.print_exc()
+    with contextlib.suppress(OSError):  # a reader may be gone
+        sys.stdout.flush()
+        sys.stderr.flush()
+    # Not the interpreter's own end, which frees one by one what the fork has only borrowed.
+    os._exit(code or 0)

@@ -1,7 +1,7 @@
 """Generated sequences of what people and machines do to a run: train, kill, edit, copy, evaluate.
 
 Hypothesis draws the sequences and shortens one that fails. Every command is a process of its own,
-forked from one that has imported everything; see process_server.py. What has to hold after each:
+forked from one that has imported everything. What has to hold after each:
 
 - no traceback, and an exit code of the documented ones (`Process.wait` looks for the first);
 - what a command says it has done is there: after code 0 the run holds all its iterations;
@@ -15,7 +15,6 @@ A campaign is made of blocks, each with a seed of its own; the record keeps thos
 """
 
 import argparse
-import contextlib
 import json
 import os
 import random
@@ -24,13 +23,14 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from command_processes import Finished, Processes
+from corrupted_files import BYTE_DAMAGE, PLACE_DAMAGE
 from figures import record_figure
 from hypothesis import HealthCheck, settings
+from hypothesis import seed as with_seed
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -49,7 +49,7 @@ CODES = {0, 2, 65, 69, 70, 73, 74, 75, 129, 130, 143}
 FAILPOINTS = tuple(re.findall(r'failpoint\("(.+?)"\)', Path(checkpoint.__file__).read_text()))
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 FILES = ("run.json", "metrics.jsonl", "run.lock", "checkpoints/best.safetensors")
-EDITS = ("cut", "flip", "empty", "delete", "link", "folder")
+EDITS = (*BYTE_DAMAGE, "missing", "a folder", "a link to itself")
 
 _tally = {"sequences": 0, "steps": 0, "commands": 0, "refusals": 0, "kills": 0, "calm_ends": 0}
 
@@ -221,81 +221,41 @@ def spoil(path: Path, kind: str, rng: random.Random) -> bool:
     """Damage a file in one way; False if there is nothing to damage."""
     if path.is_symlink() or not path.is_file():
         return False
-    content = path.read_bytes()
-    if kind in ("cut", "flip") and not content:
-        return False
-    match kind:
-        case "cut":
-            path.write_bytes(content[: rng.randrange(len(content))])
-        case "flip":
-            place = rng.randrange(len(content))
-            flipped = bytes([content[place] ^ 1 << rng.randrange(8)])
-            path.write_bytes(content[:place] + flipped + content[place + 1 :])
-        case "empty":
-            path.write_bytes(b"")
-        case "delete":
-            path.unlink()
-        case "link":
-            moved = path.with_name(f"moved-{path.name}")
-            path.rename(moved)
-            path.symlink_to(moved)
-        case "folder":
-            path.unlink()
-            path.mkdir()
+    if kind in PLACE_DAMAGE:
+        PLACE_DAMAGE[kind](path, rng)
+    elif path.stat().st_size:
+        path.write_bytes(BYTE_DAMAGE[kind](path.read_bytes(), rng))
     return True
 
 
 def run_sequences(number: int, seed: int, num_steps: int = 6) -> dict[str, int]:
     """So many sequences of so many steps; an assertion names the shortest one that fails."""
-    with _served():
-        return _draw_sequences(number, seed, num_steps)
-
-
-@contextlib.contextmanager
-def _served() -> Iterator[None]:
-    """Commands can be run, and runs left alone are remembered."""
-    folder = Path(tempfile.mkdtemp(prefix="sequences-"))
-    Meddling.processes, Meddling.calm = Processes(folder, draws_pictures=False), {}
-    try:
-        yield
-    finally:
-        Meddling.processes.close()
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _draw_sequences(number: int, seed: int, num_steps: int) -> dict[str, int]:
-    for key in _tally:
-        _tally[key] = 0
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
-        _seeded(seed),
-        settings=settings(
-            max_examples=number,
-            stateful_step_count=num_steps,
-            deadline=None,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    _tally.update(dict.fromkeys(_tally, 0))
+    with tempfile.TemporaryDirectory(prefix="sequences-") as folder:
+        Meddling.processes, Meddling.calm = Processes(Path(folder), draws_pictures=False), {}
+        run_state_machine_as_test(  # type: ignore[no-untyped-call]
+            with_seed(seed)(type("Meddling", (Meddling,), {})),
+            settings=settings(
+                max_examples=number,
+                stateful_step_count=num_steps,
+                deadline=None,
+                database=None,
+                suppress_health_check=list(HealthCheck),
+            ),
+        )
     return dict(_tally)
-
-
-def _seeded(seed: int) -> type[Meddling]:
-    from hypothesis import seed as with_seed
-
-    return with_seed(seed)(type("Meddling", (Meddling,), {}))
 
 
 def run_campaign(number: int, seed: int, record: Path) -> dict[str, int]:
     """All blocks that the record does not hold yet; the sums over all of them."""
     lines = record.read_text(encoding="utf-8").splitlines() if record.exists() else []
     blocks = {row["seed"]: row for row in map(json.loads, lines)}
-    left = [block for block in range(seed, seed + number // BLOCK) if block not in blocks]
-    with _served():
-        for block in left:
+    for block in range(seed, seed + number // BLOCK):
+        if block not in blocks:
             started = time.monotonic()
-            figures = _draw_sequences(BLOCK, block, num_steps=6)
-            figures["seconds"] = round(time.monotonic() - started)
-            blocks[block] = {"seed": block, **figures}
+            figures = run_sequences(BLOCK, block)
+            seconds = round(time.monotonic() - started)
+            blocks[block] = {"seed": block, **figures, "seconds": seconds}
             with record.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(blocks[block]) + "\n")
     keys = (*_tally, "seconds")
