@@ -12,13 +12,12 @@ import spacil as library
 from spacil.demos.common_frame import CommonFrame, bundled_frame
 from spacil.demos.file import load_demos
 from spacil.demos.metadata import DemoMetadata
-from spacil.functional.sensitivity import batch_jacobian, top_singular
+from spacil.functional.sensitivity import batch_jacobian
 from spacil.measuring.frames import choose_frame, frame_facts, local_j, mean_j
 from spacil.measuring.measure import measure_smoothness
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.open import load_policy, open_policy, save_policy
 from spacil.runs import checkpoint
-from spacil.smoothness.metric import MAX_DENSE_ACTIONS
 
 Spacil = Callable[..., Any]
 
@@ -65,28 +64,12 @@ def test_j_is_the_largest_slope_per_standard_deviation_of_the_frame() -> None:
     policy, frame = make_policy(), make_frame(0.5, 3.0, 7.0)
     states = torch.randn(20, 3, generator=torch.Generator().manual_seed(1))
     slopes = batch_jacobian(policy.mean, states) * frame.std.float()
-    expected = torch.linalg.matrix_norm(slopes, ord=2).mean()
-    assert mean_j(policy, states, frame) == pytest.approx(float(expected), rel=1e-4)
-
-
-def test_j_of_few_actions_is_exact_to_the_bit() -> None:
-    policy, frame = make_policy(), make_frame(0.5, 3.0, 7.0)
-    states = torch.randn(20, 3, generator=torch.Generator().manual_seed(1))
-    jacobians = batch_jacobian(policy.mean_of_normalized, policy.normalize(states))
-    slopes = jacobians * (policy.normalizer.scale * frame.live_std.float())
-    expected = float(top_singular(slopes).sigma.mean())
+    found, expected = mean_j(policy, states, frame), torch.linalg.matrix_norm(slopes, ord=2).mean()
+    assert found == pytest.approx(float(expected), rel=1e-4)
     common = local_j(policy, states, frame).common
     assert common is not None
-    assert mean_j(policy, states, frame) == float(common.mean()) == expected
-    assert mean_j(open_policy(policy), states, frame) == expected
-
-
-def test_j_of_many_actions_comes_from_power_iteration() -> None:
-    policy, frame = make_policy(MAX_DENSE_ACTIONS + 1), make_frame(0.5, 3.0, 7.0)
-    states = torch.randn(5, 3, generator=torch.Generator().manual_seed(1))
-    slopes = batch_jacobian(policy.mean, states) * frame.std.float()
-    expected = torch.linalg.matrix_norm(slopes, ord=2).mean()
-    assert mean_j(policy, states, frame) == pytest.approx(float(expected), rel=1e-3)
+    # The same to the bit, whoever measures it.
+    assert found == float(common.mean()) == mean_j(open_policy(policy), states, frame)
 
 
 # --- through files and commands
@@ -132,8 +115,6 @@ BUNDLED_J = load_demos("Reacher-v4").metadata.provenance["evaluation"]["smoothne
     "flags",
     [
         (),
-        ("--demo-every", 20),
-        ("--num-demos", 3),
         ("--num-demos", 2, "--demo-every", 10, "--demo-offset", 3, "--demo-noise", 0.1),
     ],
 )

@@ -71,10 +71,10 @@ def _page(comparison: "Comparison", title: str, has_videos: bool) -> "Page":
         f"made by spacil {__version__}; runs by {', '.join(commits)}",
         LEGEND,
     ]
-    over_tasks = aggregate_table(comparison)
-    sections = []
-    if over_tasks is not None:
-        sections.append(Section("Over all tasks", [Table(over_tasks, NUM_TEXT_COLUMNS)]))
+    sections = [
+        Section("Over all tasks", [Table(table, NUM_TEXT_COLUMNS)])
+        for table in aggregate_table(comparison)
+    ]
     sections += [_task_section(comparison, task, has_videos) for task in comparison.tasks]
     columns = {
         "task": "task", "label": "setting", "commit": "commit", "run_dir": "folder",

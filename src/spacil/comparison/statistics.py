@@ -66,10 +66,9 @@ def improvement(ours: Sequence[float], theirs: Sequence[float]) -> Improvement:
     difference = np.subtract.outer(np.asarray(ours, np.float64), np.asarray(theirs, np.float64))
     wins = np.sign(difference) / 2 + 0.5  # a tie counts one half
     probability = float(wins.mean())
-    low, high = _student_interval(probability, wins.mean(axis=1), wins.mean(axis=0))
-    if low is None or high is None:
-        return Improvement(probability, None, None)
-    return Improvement(probability, max(low, 0.0), min(high, 1.0))
+    ends = _student_interval(probability, wins.mean(axis=1), wins.mean(axis=0))
+    low, high = (None if end is None else min(max(end, 0.0), 1.0) for end in ends)
+    return Improvement(probability, low, high)
 
 
 def _student_interval(centre: float, *samples: FloatArray) -> Interval:

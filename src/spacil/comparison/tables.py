@@ -2,6 +2,8 @@
 
 import html
 import re
+from dataclasses import fields
+from typing import Any
 
 import pandas as pd
 
@@ -74,8 +76,8 @@ def _cells_of(row: Row, is_baseline: bool) -> tuple[dict[str, str], ...]:
     return returns, smoothness, otherwise
 
 
-def aggregate_table(comparison: Comparison) -> pd.DataFrame | None:
-    """Settings over several tasks; None where there are none."""
+def aggregate_table(comparison: Comparison) -> list[pd.DataFrame]:
+    """Settings over several tasks, in one table; none where there are none."""
     rows = [
         {
             "setting": one.label,
@@ -87,7 +89,7 @@ def aggregate_table(comparison: Comparison) -> pd.DataFrame | None:
         }
         for one in comparison.aggregates
     ]
-    return pd.DataFrame(rows) if rows else None
+    return [pd.DataFrame(rows)] if rows else []
 
 
 def number(value: float | None) -> str:
@@ -128,19 +130,18 @@ def rendered(comparison: Comparison, form: str) -> str:
             return text
         return re.sub(r"([\\|\[*`])", r"\\\1", html.escape(text, quote=False))
 
-    over_tasks = aggregate_table(comparison)
     texts = [
         table.map(lambda cell: escaped(shown(cell))).to_markdown(
             index=False, tablefmt=TABLE_FORMATS[form], disable_numparse=True,
             colalign=["left" if i < NUM_TEXT_COLUMNS else "right" for i in range(table.shape[1])],
         )
-        for table in [*tables_of(comparison), *([] if over_tasks is None else [over_tasks])]
+        for table in [*tables_of(comparison), *aggregate_table(comparison)]
     ]  # fmt: skip
     # Whom probabilities, and ratios over tasks, compare with.
     of_task = {task: comparison.baselines.get(task, "none") for task in comparison.tasks}
-    named = [f"{task} {label}" for task, label in of_task.items()]
-    is_shared = len(set(of_task.values())) == 1
-    baseline = f"Baseline: {'; '.join([*set(of_task.values())] if is_shared else named)}."
+    shared = {*of_task.values()}
+    named = shared if len(shared) == 1 else map(" ".join, of_task.items())
+    baseline = f"Baseline: {'; '.join(named)}."
     if form == "latex":
         texts = [text.replace("±", r"$\pm$") for text in texts]
         texts.append("\n".join(f"% {line}" for line in (LEGEND, baseline, *comparison.remarks)))
@@ -153,21 +154,19 @@ def rendered(comparison: Comparison, form: str) -> str:
 
 def as_csv(comparison: Comparison) -> str:
     """One line per row, every number in a column of its own."""
-    summary, probability = (
-        ("num_seeds", "mean", "std", "low", "high", "iqm"),
-        ("probability", "low", "high"),
-    )
+    kinds: dict[str, Any] = dict.fromkeys(MEASURES, Summary) | {"better_return": Improvement}
+    kinds |= {"smoother": Improvement, "paper_return": Printed, "paper_j": Printed}
     lines = []
     for row in comparison.rows:
-        line: dict[str, object] = {"task": row.task, "label": row.label}
-        line |= {"algorithm": row.algorithm, "seeds": " ".join(map(str, row.seeds))}
-        line["is_fresh"] = row.is_fresh
-        for name, found, fields in (
-            *((k, one, summary) for k, one in row.summaries.items()),
-            *((k, getattr(row, k), probability) for k in ("better_return", "smoother")),
-            ("paper_return", row.published_return, ("mean", "std")),
-            ("paper_j", row.published_smoothness, ("mean", "std")),
-        ):
-            line |= {f"{name}_{field}": getattr(found, field, None) for field in fields}
+        beside: dict[str, object] = {"better_return": row.better_return, "smoother": row.smoother}
+        beside |= {"paper_return": row.published_return, "paper_j": row.published_smoothness}
+        found = {**row.summaries, **beside}
+        line: dict[str, object] = {"task": row.task, "label": row.label, "algorithm": row.algorithm}
+        line |= {"seeds": " ".join(map(str, row.seeds)), "is_fresh": row.is_fresh}
+        line |= {
+            f"{name}_{field.name}": getattr(found[name], field.name, None)
+            for name, kind in kinds.items()
+            for field in fields(kind)
+        }
         lines.append(line | {"baseline": comparison.baselines.get(row.task)})
     return str(pd.DataFrame(lines, dtype=object).to_csv(index=False, lineterminator="\n"))
