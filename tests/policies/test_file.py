@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from spacil import TRPO, storage
-from spacil.errors import DataError, SpacilError, StorageError
+from spacil.errors import DataError, StorageError
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.file import FORMAT, FORMAT_VERSION
 from spacil.policies.open import load_policy, save_policy
@@ -130,24 +130,17 @@ def test_a_folder_without_a_policy_says_what_was_expected(tmp_path: Path) -> Non
         load_policy(tmp_path / "missing")
     with pytest.raises(DataError, match="did you mean the bundled expert Hopper-v4"):
         load_policy("Hoper-v4")
-    (tmp_path / "young" / "checkpoints").mkdir(parents=True)
-    for which in ("best", "last"):
-        with pytest.raises(DataError, match=f"there is no {which} checkpoint here: the run was"):
-            load_policy(tmp_path / "young", which)  # type: ignore[arg-type]
 
 
-def test_a_saved_agent_has_no_last_policy(
-    tiny: Callable[..., dict[str, Any]], tmp_path: Path
+def test_a_run_without_the_wanted_checkpoint_says_which_one_there_is(
+    finished_run: Path, tiny: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
     TRPO("Reacher-v4", **tiny("trpo")).save(tmp_path / "agent")
-    with pytest.raises(DataError, match=r"no last checkpoint here, .*: --which best takes the one"):
+    with pytest.raises(DataError, match="no last checkpoint here: --which best takes the one"):
         load_policy(tmp_path / "agent", "last")
-
-
-def test_a_run_without_the_wanted_checkpoint_says_which_one_there_is(finished_run: Path) -> None:
     checkpoints = finished_run / "checkpoints"
     (checkpoints / checkpoint.BEST).unlink()
-    with pytest.raises(DataError, match="not evaluated yet: --which last takes the newest policy"):
+    with pytest.raises(DataError, match="no best checkpoint here: --which last takes the one"):
         load_policy(finished_run)
     assert load_policy(finished_run, "last").task == "Reacher-v4"
     shutil.rmtree(checkpoints)
@@ -247,8 +240,3 @@ def test_a_checkpoint_with_nan_weights_is_refused(finished_run: Path) -> None:
     checkpoint.write(finished_run / "checkpoints", last.iteration, state)
     with pytest.raises(DataError, match="weights that are not finite"):
         load_policy(finished_run, "last")
-
-
-def test_every_refusal_has_an_exit_code() -> None:
-    assert issubclass(DataError, SpacilError) and DataError.exit_code == 65
-    assert issubclass(StorageError, SpacilError) and StorageError.exit_code == 74

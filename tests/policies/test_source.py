@@ -260,14 +260,12 @@ def test_without_onnxruntime_the_remedy_is_named(
         open_policy(path)
 
 
-def test_pickled_models_are_never_opened(tmp_path: Path) -> None:
-    for name, remedy in (
-        ("model.zip", r"my_model\.py:.*PPO\.load\(.*model\.zip.*VecNormalize.*my_model:model"),
-        ("policy.pt", r"load it in a module of your own.*spacil\.measure_smoothness"),
-    ):
-        (tmp_path / name).write_bytes(b"PK\x03\x04")
-        with pytest.raises(DataError, match=f"(?s)never opened.*{remedy}"):
-            open_policy(tmp_path / name)
+@pytest.mark.parametrize("name", ["model.zip", "policy.pt"])
+def test_pickled_models_are_never_opened(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"PK\x03\x04")
+    remedy = rf"my_model\.py, .*my_model:model.*PPO\.load\(.*{name}.*VecNormalize"
+    with pytest.raises(DataError, match=f"(?s)never opened.*{remedy}"):
+        open_policy(tmp_path / name)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ says how to build it. Nothing in a file names code to import.
 import difflib
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Literal
@@ -26,6 +26,7 @@ from spacil.demos.common_frame import (
 from spacil.demos.file import bundled_files
 from spacil.errors import DataError
 from spacil.nets.policy import GaussianPolicy
+from spacil.plain_text import shown
 from spacil.policies.policy import Policy, own_policy
 from spacil.runs import checkpoint
 from spacil.runs.folder import is_run_folder, named_runs
@@ -115,13 +116,9 @@ def build_policy(
     try:
         num_states, num_actions = int(document["num_states"]), int(document["num_actions"])
         hidden = [int(width) for width in document["hidden"]]
-        sizes = [num_states, *hidden, num_actions]
-        if min(sizes) < 1 or not isinstance(document["task"], str):
-            raise ValueError(f"sizes {sizes}, task {document['task']!r}")
-        # Checked before allocating: so far these sizes are only numbers in a file.
-        num_needed = sum(map(math.prod, itertools.pairwise(sizes)))
-        if num_needed > sum(tensor.numel() for tensor in tensors.values()):
-            raise ValueError(f"sizes {sizes} need more numbers than the file holds")
+        if not isinstance(document["task"], str):
+            raise ValueError(f"task {document['task']!r}")
+        require_held([num_states, *hidden, num_actions], tensors)
         policy = GaussianPolicy(num_states, [0.0] * num_actions, [0.0] * num_actions, hidden)
         for name, tensor in policy.state_dict().items():  # `load_state_dict` casts silently
             if name in tensors and tensors[name].dtype != tensor.dtype:
@@ -140,6 +137,13 @@ def build_policy(
     return policy.requires_grad_(False)
 
 
+def require_held(sizes: Sequence[int], tensors: Mapping[str, Tensor]) -> None:
+    """Refuse widths that ask for more numbers than there are: so far they are words in a file."""
+    num_needed = sum(map(math.prod, itertools.pairwise(sizes)))
+    if min(sizes) < 1 or num_needed > sum(tensor.numel() for tensor in tensors.values()):
+        raise ValueError(f"sizes {shown(sizes)} need more numbers than the file holds")
+
+
 def checkpoint_of(path: Path, which: Which) -> checkpoint.Checkpoint:
     """Read a checkpoint file, or the `which` one of a run folder."""
     if checkpoint.is_checkpoint(path):
@@ -149,23 +153,16 @@ def checkpoint_of(path: Path, which: Which) -> checkpoint.Checkpoint:
         hint = f": did you mean the bundled expert {close[0]}?" if close else ""
         raise DataError(f"{path}: no such file or folder{hint}")
     checkpoints = path / "checkpoints"
-    if not checkpoints.is_dir():
-        if is_run_folder(path):
-            raise DataError(_without_checkpoint(path, which))
+    if not (checkpoints.is_dir() or is_run_folder(path)):
         raise DataError(
             f"{path}: expected a run folder, a checkpoint or a policy file ({SUFFIX})"
             f"{named_runs(path)}"
         )
-    found = (checkpoint.best if which == "best" else checkpoint.newest)(checkpoints)
-    if found is None:
-        raise DataError(_without_checkpoint(path, which))
-    return found
-
-
-def _without_checkpoint(path: Path, which: Which) -> str:
-    missing, checkpoints = f"{path}: there is no {which} checkpoint here", path / "checkpoints"
-    if which == "best" and checkpoint.newest(checkpoints) is not None:
-        return f"{missing}, the run was not evaluated yet: --which last takes the newest policy"
-    if which == "last" and checkpoint.best(checkpoints) is not None:
-        return f"{missing}, as in a saved agent: --which best takes the one that is"
-    return f"{missing}: the run was stopped before its first one, or they were deleted"
+    by_name = {"best": checkpoint.best, "last": checkpoint.newest}
+    if (found := by_name.pop(which)(checkpoints)) is not None:
+        return found
+    remedy = "the run was stopped before its first one, or they were deleted"
+    for other, read in by_name.items():
+        if read(checkpoints) is not None:
+            remedy = f"--which {other} takes the one that is"
+    raise DataError(f"{path}: there is no {which} checkpoint here: {remedy}")

@@ -7,8 +7,6 @@ policy or agent, a `torch.nn.Module`, a Stable-Baselines3 model or a plain funct
 Opening a file never imports code. Only a `module:name` that the user typed does.
 """
 
-import itertools
-import math
 import operator
 import pkgutil
 import re
@@ -25,7 +23,6 @@ from spacil.config.flat import settings_of, with_settings
 from spacil.demos.common_frame import CommonFrame
 from spacil.errors import ConfigError, DataError
 from spacil.nets.policy import GaussianPolicy
-from spacil.plain_text import shown
 from spacil.policies import third_party
 from spacil.policies.file import (
     Which,
@@ -33,6 +30,7 @@ from spacil.policies.file import (
     checkpoint_of,
     policy_in_checkpoint,
     read_policy_file,
+    require_held,
     write_policy_file,
 )
 from spacil.policies.policy import Policy, own_policy
@@ -43,16 +41,12 @@ from spacil.user_code import import_typed
 
 _MODULE_AND_NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _PICKLED = (".zip", ".pt", ".pth", ".pkl", ".pickle")
-_SB3_RECIPE = """\
+_RECIPE = """\
 {path}: files of this kind hold pickles, which can run code, and are never opened. If you trust \
-it, put this into my_model.py:
+it, load it in a module of your own, my_model.py, and name that in its place: my_model:model, with \
+--task NAME. For Stable-Baselines3 it holds
     from stable_baselines3 import PPO  # or the algorithm that wrote it
-    model = PPO.load("{path}")  # behind VecNormalize: env=VecNormalize.load(...)
-and name it in place of the file: my_model:model, with --task NAME"""
-_OTHER_RECIPE = """\
-{path}: files of this kind hold pickles, which can run code, and are never opened; if you trust \
-it, load it in a module of your own, and name the loaded model as module:name or pass it to \
-spacil.measure_smoothness"""
+    model = PPO.load("{path}")  # behind VecNormalize: env=VecNormalize.load(...)"""
 
 
 def open_policy(policy: object, which: Which = "best") -> Policy:
@@ -65,13 +59,12 @@ def open_policy(policy: object, which: Which = "best") -> Policy:
         return own_policy(policy, "policy")
     if isinstance(inner := getattr(policy, "policy", None), GaussianPolicy):
         config = getattr(policy, "config", None)
+        about = {} if config is None else {"algorithm": config.algorithm, "seed": config.run.seed}
         return own_policy(
             inner,
             f"{type(policy).__name__} agent",
             task=getattr(config, "task", None),
-            provenance={}
-            if config is None
-            else {"algorithm": config.algorithm, "seed": config.run.seed},
+            provenance=about,
             common_frame=getattr(policy, "common_frame", None),
         )
     if third_party.is_sb3(policy):
@@ -91,21 +84,9 @@ def load_policy(policy: object, which: Which = "best") -> Policy:
 
     A task's name means its bundled expert.
     """
-    if not isinstance(policy, str | Path):
-        opened = open_policy(policy)
-        return replace(opened, network=opened.policy)  # other kinds are refused
-    path, text = Path(policy), str(policy)
-    if ":" in text and not path.exists():
-        raise ConfigError(
-            f"{text}: a policy of a module is none that spacil can rebuild: "
-            f"`spacil smooth {text} --task NAME` distils it into one"
-        )
-    if path.suffix.lower() == ".onnx":
-        raise DataError(
-            f"{path}: an ONNX file is no policy that spacil can rebuild: spacil smoothness "
-            "measures it, and spacil smooth distils it into one that can be saved and exported"
-        )
-    return _from_text(text, which, with_cost=False)
+    is_named = isinstance(policy, str | Path)
+    opened = _from_text(str(policy), which, with_cost=False) if is_named else open_policy(policy)
+    return replace(opened, network=opened.policy)  # other kinds are refused
 
 
 def load_expert(task: str) -> Policy:
@@ -155,8 +136,7 @@ def _from_text(text: str, which: Which, *, with_cost: bool) -> Policy:
     if path.suffix.lower() == ".onnx":
         return third_party.from_onnx(path)
     if path.is_file() and path.suffix.lower() in _PICKLED:
-        recipe = _SB3_RECIPE if path.suffix.lower() == ".zip" else _OTHER_RECIPE
-        raise DataError(recipe.format(path=path))
+        raise DataError(_RECIPE.format(path=path))
     if path.is_file() and not checkpoint.is_checkpoint(path):
         return read_policy_file(path)
     if not path.exists() and text in bundled_experts():
@@ -180,12 +160,7 @@ def _saved_cost(
         adversary = ALGORITHMS[settings["algorithm"]].adversary
         if adversary is None:
             raise ValueError(f"{settings['algorithm']} has no discriminator")
-        # Checked before allocating: so far these sizes are only numbers in a file.
-        sizes = [1, *(int(width) for width in settings["discriminator_hidden"]), 1]
-        num_needed = sum(map(math.prod, itertools.pairwise(sizes)))
-        num_held = sum(tensor.numel() for tensor in tensors.values())
-        if min(sizes) < 1 or num_needed > num_held:
-            raise ValueError(f"widths {shown(sizes[1:-1])} need more numbers than the file holds")
+        require_held([1, *(int(width) for width in settings["discriminator_hidden"]), 1], tensors)
         # Of the settings only those of the network: a penalty of the user's own may be unknown.
         homes = settings_of(settings["algorithm"])
         names = [name for name in homes if homes[name] in ("discriminator", "airl", "returns")]

@@ -82,10 +82,10 @@ class Policy:
     def policy(self) -> GaussianPolicy:
         """The networks, which can be saved, exported and trained; other kinds are refused."""
         if self.network is None:
-            raise ConfigError(
-                f"{self.name} ({self.kind}) is no policy of spacil's: pass a run folder, a policy "
-                "file, an agent or what load_policy returned; spacil.smooth distils any other "
-                "policy into one"
+            kind = ConfigError if self.path is None else DataError
+            raise kind(
+                f"{self.name} ({self.kind}) is no policy of spacil's, which can be rebuilt: spacil "
+                "smoothness measures it, and spacil smooth distils it into one"
             )
         return self.network
 
