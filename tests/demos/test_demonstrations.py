@@ -246,13 +246,6 @@ def test_metadata_is_plain_json(provenance: Any) -> None:
         DemoMetadata(provenance=provenance)
 
 
-def test_metadata_does_not_change_with_the_callers_map() -> None:
-    provenance = {"policy": {"layers": [400, 300]}}
-    metadata = DemoMetadata(provenance=provenance)
-    provenance["policy"]["layers"].append(1)
-    assert metadata.provenance == {"policy": {"layers": [400, 300]}}
-
-
 def test_a_record_is_shown_in_one_line() -> None:
     assert repr(load_demos("Hopper-v4")) == (
         "Demonstrations(Hopper-v4: 6 episodes, 6000 steps, return 3692.07)"

@@ -50,18 +50,6 @@ def test_an_offset_shifts_the_steps_and_keeps_ends_and_returns(make_demos: MakeD
     assert _last_change(thin) == {"operation": "subsample", "every": 5, "offset": 4}
 
 
-def test_all_offsets_together_are_all_steps(make_demos: MakeDemos) -> None:
-    demos = make_demos((7, 12, 5))
-    actions = torch.cat([demos.subsample(4, offset).executed_actions for offset in range(4)])
-    assert sorted(actions[:, 0].tolist()) == sorted(demos.executed_actions[:, 0].tolist())
-
-
-@pytest.mark.parametrize("offset", [-1, 5])
-def test_an_offset_beyond_the_stride_is_refused(make_demos: MakeDemos, offset: int) -> None:
-    with pytest.raises(ConfigError, match=f"every 5-th step from step {offset} on"):
-        make_demos().subsample(5, offset)
-
-
 def test_a_kept_step_keeps_its_true_successor(make_demos: MakeDemos) -> None:
     demos = make_demos()
     kept = [0, 5, 7, 12, 17, 19]
