@@ -46,7 +46,7 @@ from spacil.learning.on_policy import OnPolicy
 from spacil.learning.policy_step import OldPolicy
 from spacil.learning.run import state_to_save
 from spacil.measuring.evaluate import evaluate
-from spacil.nets.policy import BufferedMean
+from spacil.nets.policy import GaussianPolicy
 from spacil.policies.open import load_expert
 from spacil.runs import checkpoint
 from spacil.runs.metrics_log import MetricsLog
@@ -55,7 +55,7 @@ ALGORITHMS = ("trpo", "gail", "spacil")
 DEFAULT_TASKS = ("Hopper-v4", "Walker2d-v4", "HalfCheetah-v4", "Ant-v4")
 WARM_UP_ITERATIONS = 2
 PARTS = {
-    "inference": (BufferedMean, "__call__"),
+    "inference": (GaussianPolicy, "mean"),
     "gae": (critic, "gae"),
     "old policy": (OldPolicy, "__init__"),
     "fisher products": (OldPolicy, "fisher_product"),

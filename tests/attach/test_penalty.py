@@ -148,7 +148,7 @@ def test_a_fixed_weight_stays_and_has_no_verdict() -> None:
         ({}, "neither weight nor target"),
         ({"target": 0.0}, "target is 0.0, expected a finite number above 0"),
         ({"target": float("nan")}, "target is nan"),
-        ({"target": 1.0, "weight": 0.0}, "has to begin somewhere"),
+        ({"target": 1.0, "weight": 0.0}, "a target.s search begins"),
         ({"target": 1.0, "weight": -1.0}, "weight is -1.0"),
     ],
 )

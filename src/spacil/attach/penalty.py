@@ -51,7 +51,7 @@ class AttachedPenalty:
         """E[sigma_max^2] at the last step; None before the first"""
         self._mean_action, self._states, self._search = mean_action, states, search
         self._recent_j: deque[float] = deque(maxlen=STEPS_PER_MOVE)
-        self._steps_to_move = STEPS_PER_MOVE
+        self._num_steps = 0
         self._handle = optimizer.register_step_pre_hook(self._add_gradient)
 
     def remove(self) -> None:
@@ -97,9 +97,8 @@ class AttachedPenalty:
             raise ConfigError("mean_action does not depend on any parameter of the optimizer")
         self._note(squared.detach())
         for parameter, slope in zip(parameters, slopes, strict=True):
-            if slope is None:
-                continue
-            parameter.grad = slope if parameter.grad is None else parameter.grad + slope
+            if slope is not None:
+                parameter.grad = slope if parameter.grad is None else parameter.grad + slope
 
     def _note(self, squared: Tensor) -> None:
         """Remember how smooth the policy is; with a target, move the weight now and then."""
@@ -109,13 +108,10 @@ class AttachedPenalty:
                 f"the smoothness penalty is {self.value}: a smaller weight may help"
             )
         self._recent_j.append(j)
-        if self._search is None:
-            return
-        self._steps_to_move -= 1
-        if self._steps_to_move == 0:
+        self._num_steps += 1
+        if self._search is not None and self._num_steps % STEPS_PER_MOVE == 0:
             self._search = self._search.after_batch(float(np.mean(self._recent_j)), LAWS["J"])
             self.weight = self._search.applied(LAWS["J"])
-            self._steps_to_move = STEPS_PER_MOVE
 
 
 def attach_penalty(
@@ -137,17 +133,15 @@ def attach_penalty(
     """
     if weight is None and target is None:
         raise ConfigError("neither weight nor target is given, expected one of them")
-    if weight is not None and not 0 <= weight < float("inf"):
+    first, search = FIRST_WEIGHT if weight is None else weight, None
+    if not 0 <= first < float("inf"):
         raise ConfigError(f"weight is {weight}, expected a finite number of 0 or more")
-    if target is None:
-        assert weight is not None
-        return AttachedPenalty(optimizer, mean_action, states, weight)
-    if not 0 < target < float("inf"):
-        raise ConfigError(f"target is {target}, expected a finite number above 0")
-    if weight == 0:
-        raise ConfigError("weight is 0, expected more: a target's search has to begin somewhere")
-    first = FIRST_WEIGHT if weight is None else weight
-    search = TargetSearch.starting(target, first)
+    if target is not None:
+        if not 0 < target < float("inf"):
+            raise ConfigError(f"target is {target}, expected a finite number above 0")
+        if first == 0:
+            raise ConfigError("weight is 0, expected more: a target's search begins somewhere")
+        search = TargetSearch.starting(target, first)
     return AttachedPenalty(optimizer, mean_action, states, first, search)
 
 

@@ -6,7 +6,7 @@ from torch import Tensor
 from spacil.engine.device import one_torch_thread
 from spacil.envs.vector_env import VectorEnv
 from spacil.functional.sensitivity import BatchFunction
-from spacil.nets.policy import BufferedMean, GaussianPolicy
+from spacil.nets.policy import GaussianPolicy
 from spacil.types import RolloutBatch
 
 
@@ -26,7 +26,7 @@ def collect(
     shape = (num_steps // env.num_envs, env.num_envs, env.spec.num_actions)
     noise = torch.randn(shape, generator=generator, device=generator.device).to(env.device)
     noise *= policy.log_std.exp()
-    return collect_around(env, BufferedMean(policy, env.num_envs), noise, observations)
+    return collect_around(env, policy.mean, noise, observations)
 
 
 @torch.no_grad()

@@ -202,7 +202,7 @@ def _descend(
     squared_errors = torch.zeros((), device=targets.device)
     value.follow_targets(targets)
     wanted = value.in_network_units(targets)
-    layers = value.net.tanh_layers
+    layers = value.net.weights_and_biases
     slopes = optimizer.gradients
     gradients = list(zip(slopes[::2], slopes[1::2], strict=True))
     for order in orders:

@@ -171,7 +171,7 @@ class OldPolicy:
         fisher_rows: Tensor | None = None,
     ) -> None:
         """`fisher_rows`: which of the states the curvature is measured on; None, all of them."""
-        layers = policy.mean_net.tanh_layers
+        layers = policy.mean_net.weights_and_biases
         self.inputs = normalized_states * policy.normalizer.mask
         """[B, S], as the mean network reads them"""
         self.log_std = policy.log_std.detach().clone()
@@ -303,7 +303,7 @@ def _move_to(
     old = direction.old
     theta = torch.addcmul(direction.theta, direction.full_step, fraction)
     natural_gradient.assign(policy.update_parameters(), theta)
-    mean = forward(policy.mean_net.tanh_layers, old.inputs)
+    mean = forward(policy.mean_net.weights_and_biases, old.inputs)
     return mean, kl_old_new(old.mean, old.log_std, mean, policy.log_std).mean()
 
 

@@ -127,7 +127,7 @@ class Regression:
             (scale * total(penalties)).backward()
             losses = {name: scale * value for name, value in penalties.items()}
         with torch.no_grad():
-            layers = self.student.mean_net.tanh_layers
+            layers = self.student.mean_net.weights_and_biases
             trace = forward_trace(layers, labelled.rows.states * self.student.normalizer.mask)
             errors = labelled.errors(trace.output)
             cotangent = (2 / len(labelled)) * errors

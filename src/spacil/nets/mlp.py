@@ -27,7 +27,14 @@ class MLP(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(itertools.starmap(_empty_linear, itertools.pairwise(sizes)))
+        self.layers = nn.ModuleList()
+        for num_in, num_out in itertools.pairwise(sizes):
+            # Without its own start, which would draw from torch's global generator. As does
+            # `nn.utils.skip_init`, but that loads sympy: half a second of every command.
+            layer = nn.Linear(num_in, num_out, device="meta")
+            layer.weight = nn.Parameter(torch.empty(num_out, num_in))
+            layer.bias = nn.Parameter(torch.empty(num_out))
+            self.layers.append(layer)
         self.activation = activation
         self.initialize(init, generator)
 
@@ -43,15 +50,6 @@ class MLP(nn.Module):
     def weights_and_biases(self) -> list[Layer]:
         return [(layer.weight, layer.bias) for layer in self.layers]  # type: ignore[misc]  # ModuleList forgets that its members are Linear
 
-    @property
-    def tanh_layers(self) -> list[Layer]:
-        """The layers, for the passes of `engine/mlp_passes.py`, which are written for tanh."""
-        if self.activation != "tanh":
-            raise ValueError(
-                f"the derivatives are written for tanh, this MLP has {self.activation}"
-            )
-        return self.weights_and_biases
-
     @torch.no_grad()
     def initialize(self, init: Init, generator: torch.Generator | None) -> None:
         """Uniform(-k, k); last layer times 0.1 with zero bias (app:exp_setup_hyper_params)."""
@@ -61,17 +59,6 @@ class MLP(nn.Module):
             bias.uniform_(-k, k, generator=generator)
         weight.mul_(LAST_LAYER_SCALE)
         bias.zero_()
-
-
-def _empty_linear(num_in: int, num_out: int) -> nn.Linear:
-    """A layer without its own start, which would draw from torch's global generator.
-
-    `nn.utils.skip_init` does the same, but loads sympy on the way: half a second of every command.
-    """
-    layer = nn.Linear(num_in, num_out, device="meta")
-    layer.weight = nn.Parameter(torch.empty(num_out, num_in))
-    layer.bias = nn.Parameter(torch.empty(num_out))
-    return layer
 
 
 TARGET_SHARE = 0.1

@@ -128,7 +128,7 @@ def arrays_of(policy: "GaussianPolicy") -> tuple[Arrays, list[tuple[Any, Any]]]:
     normalizer = policy.normalizer
     numbers = {"shift": normalizer.shift, "scale": normalizer.scale}
     numbers |= {"low": policy.action_low, "high": policy.action_high}
-    layers = [(array(weight), array(bias)) for weight, bias in policy.mean_net.tanh_layers]
+    layers = [(array(weight), array(bias)) for weight, bias in policy.mean_net.weights_and_biases]
     return {name: array(tensor) for name, tensor in numbers.items()}, layers
 
 
