@@ -101,12 +101,6 @@ def test_the_action_stream_alone_decides_and_no_other_is_drawn(
     assert not torch.equal(first.actions, other.actions)
 
 
-def test_the_policy_is_read_and_not_changed(env: VectorEnv, policy: GaussianPolicy) -> None:
-    before = {name: value.clone() for name, value in policy.state_dict().items()}
-    collect(env, policy, env.reset(), 80, torch.Generator())
-    assert all(torch.equal(before[name], value) for name, value in policy.state_dict().items())
-
-
 def test_threads_are_given_back_also_after_an_error() -> None:
     before = torch.get_num_threads()
     with pytest.raises(ZeroDivisionError, match="division by zero"), torch_threads(before + 1):

@@ -7,7 +7,7 @@ import torch
 from spacil.envs.mujoco_tasks import MUJOCO_TASKS
 from spacil.envs.registry import TASKS
 from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
-from spacil.errors import ConfigError, EnvError
+from spacil.errors import ConfigError
 
 
 def random_actions(task, num_steps, num_envs):
@@ -77,11 +77,3 @@ def test_an_incomplete_state_is_refused(seeds):
         del saved["xpos"]
         with pytest.raises(ConfigError, match="nothing for xpos"):
             env.load_state(saved)
-
-
-def test_there_is_nothing_to_save_before_the_first_reset(seeds):
-    with (
-        ThreadedMujocoEnv(TASKS["Hopper-v4"], 2, seeds, 1) as env,
-        pytest.raises(EnvError, match="before reset"),
-    ):
-        env.save_state()

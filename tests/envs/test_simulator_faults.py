@@ -147,14 +147,6 @@ def test_closing_twice_is_harmless_and_the_env_says_it_is_closed(seeds):
             use()
 
 
-def test_stepping_before_the_first_reset_is_refused(seeds):
-    with (
-        ThreadedMujocoEnv(TASKS["Hopper-v4"], 2, seeds, 1) as env,
-        pytest.raises(EnvError, match=r"before reset\(\)"),
-    ):
-        env.step(zeros(2, 3))
-
-
 EXIT_WITH_LIVE_ENVS = """
 import gc, os
 import torch
