@@ -439,7 +439,9 @@ def test_a_term_of_the_reward_is_added_to_every_step(tiny: Tiny, agent_type: Any
 def test_what_cannot_be_a_term_or_has_none_is_refused(tiny: Tiny) -> None:
     agent = library.GAIL("Reacher-v4", **tiny())
     agent.reward_terms.append(lambda batch: batch.env_rewards.sum())
-    with pytest.raises(ConfigError, match=r"returned the shape \(\), expected one reward per step"):
+    with pytest.raises(
+        ConfigError, match=r"returned the shapes \[\(\)\], expected one reward per step"
+    ):
         agent.learn(1)
     agent.close()
     clone = library.BC("Reacher-v4", **tiny("bc"))

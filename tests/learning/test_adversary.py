@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from spacil.engine.mlp_passes import Adam
 from spacil.errors import DivergedError
 from spacil.learning import adversary
-from spacil.learning.adversary import DiscriminatorReport, gail_loss
+from spacil.learning.adversary import DiscriminatorReport
 from spacil.nets.discriminator import Discriminator
 
 
@@ -38,7 +38,9 @@ def _fit(
 
 def test_the_loss_is_the_binary_cross_entropy_with_the_agent_labelled_one() -> None:
     agent_logits, expert_logits = torch.tensor([0.3, -2.0]), torch.tensor([1.5, -0.2, 4.0])
-    summands = gail_loss(agent_logits, expert_logits)
+    net = Discriminator(3, 2, (4,))
+    logits = agent_logits, expert_logits
+    summands = adversary.descend(net, Adam(net, 0.1), lambda: logits, None, 0)
     bce = F.binary_cross_entropy_with_logits
     assert torch.allclose(summands["agent"], bce(agent_logits, torch.ones(2)))
     assert torch.allclose(summands["expert"], bce(expert_logits, torch.zeros(3)))

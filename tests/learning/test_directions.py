@@ -115,7 +115,7 @@ def test_after_a_termination_the_next_state_is_not_read() -> None:
         ({"discriminator_inputs": ("states", "rewards")}, "each once"),
         (
             {"discriminator_inputs": ("states", "next_states"), "lambda_cost": 1.0},
-            "expected 0 with",
+            "give --lambda-cost 0",
         ),
     ],
 )

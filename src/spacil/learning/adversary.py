@@ -168,14 +168,6 @@ def imitation_reward(form: RewardForm, logits_agent_is_high: Tensor) -> Tensor:
 # --- its steps
 
 
-def gail_loss(agent_logits: Tensor, expert_logits: Tensor) -> dict[str, Tensor]:
-    """-E_agent[log D] - E_expert[log(1 - D)], from logits: no saturation to infinity."""
-    return {
-        "agent": F.softplus(-agent_logits).mean(),
-        "expert": F.softplus(expert_logits).mean(),
-    }
-
-
 def descend(
     network: nn.Module,
     optimizer: Adam,
@@ -192,7 +184,11 @@ def descend(
     measured: dict[str, Tensor] = {}
     for _ in range(max(num_steps, 1)):
         agent_logits, expert_logits = logits()
-        summands = gail_loss(agent_logits, expert_logits)
+        # -E_agent[log D] - E_expert[log(1 - D)], from logits: no saturation to infinity
+        summands = {
+            "agent": F.softplus(-agent_logits).mean(),
+            "expert": F.softplus(expert_logits).mean(),
+        }
         if penalty is not None:
             summands[PENALTY] = penalty()
         if not measured:  # of the network that rewarded the batch

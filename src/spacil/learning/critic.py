@@ -135,14 +135,15 @@ def estimate_advantages(
 @torch.no_grad()
 def sum_of_terms(terms: Sequence[RewardTerm], rollout: RolloutBatch) -> Tensor:
     """The rewards of all terms together, [T, N]."""
-    rewards = [torch.as_tensor(term(rollout)) for term in terms]
-    for term, reward in zip(terms, rewards, strict=True):
-        if reward.shape != rollout.env_rewards.shape:
-            raise ConfigError(
-                f"reward_terms: {getattr(term, '__name__', term)!r} returned the shape "
-                f"{tuple(reward.shape)}, expected one reward per step and env, "
-                f"{tuple(rollout.env_rewards.shape)}"
-            )
+    rewards, expected = (
+        [torch.as_tensor(term(rollout)) for term in terms],
+        rollout.env_rewards.shape,
+    )
+    if any(each.shape != expected for each in rewards):
+        raise ConfigError(
+            f"reward_terms: returned the shapes {[tuple(each.shape) for each in rewards]}, "
+            f"expected one reward per step and env, {tuple(expected)}"
+        )
     return torch.stack(rewards).sum(0)
 
 

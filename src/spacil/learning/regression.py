@@ -186,10 +186,8 @@ class Regression:
 
     def _finite(self, losses: dict[str, float]) -> dict[str, float]:
         if not all(math.isfinite(value) for value in losses.values()):
-            flag = (
-                "--fit-learning-rate"
-                if self.config.algorithm == "smooth"
-                else "--clone-learning-rate"
+            raise DivergedError(
+                f"the loss is {losses}; a smaller --clone-learning-rate (of smooth: "
+                "--fit-learning-rate) may help"
             )
-            raise DivergedError(f"the loss is {losses}; a smaller {flag} may help")
         return losses

@@ -246,12 +246,8 @@ def train_recorded(
             reason = "stopped by a callback" if number is None else signal.Signals(number).name
             run.record(status="interrupted", reason=reason)
         if log is not None:
-            words = [f"{ended} after iteration {learner.counters.iteration}"]
-            keys = ("average_return", "smoothness_j", "action_fluctuation")
-            for noun, key in zip(("return", "J", "action change"), keys, strict=True):
-                if last is not None and last.get(key) is not None:
-                    words.append(f"last {noun} {last[key]:.4g}")
-            log.note(", ".join(words))
+            earned = "" if last is None else f", last return {last['average_return']:.4g}"
+            log.note(f"{ended} after iteration {learner.counters.iteration}{earned}")
     return Outcome(run.path, exit_code, best, last)
 
 
