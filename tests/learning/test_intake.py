@@ -89,24 +89,6 @@ def test_what_is_odd_is_warned_of_and_what_is_wrong_is_refused(
         checked_demonstrations(demos, config_for("Pendulum-v1"), "Pendulum-v1")
 
 
-def test_the_probe_is_closed_whatever_happens() -> None:
-    import gymnasium
-
-    closed: list[bool] = []
-
-    class Probe(gymnasium.Wrapper[Any, Any, Any, Any]):
-        def close(self) -> None:
-            closed.append(True)
-            super().close()
-
-    def make() -> Any:
-        return Probe(gymnasium.make("Pendulum-v1"))
-
-    with pytest.raises(DataError, match="11 state dims, make has 3"):
-        checked_demonstrations(load_demos("Reacher-v4"), config_for("Pendulum-v1"), make)
-    assert len(closed) == 16
-
-
 def test_several_sources_are_put_together_with_a_warning_for_unknown_ones(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -192,15 +174,3 @@ def test_choices_beyond_the_data_are_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         taken(load_demos("Reacher-v4"), **choice)
-
-
-def test_a_state_dim_too_small_to_be_seen_is_told_before_training(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    demos = load_demos("Reacher-v4")
-    scale = torch.ones(demos.num_states)
-    scale[6] = 1e-3
-    small = with_tensors(demos, observations=demos.observations * scale)
-    taken(small, allow_env_mismatch=True)
-    assert "state dim 6" in caplog.text
-    assert "rescale the observations" in caplog.text

@@ -59,21 +59,6 @@ def test_a_restored_learner_goes_on_bit_for_bit(
     assert going_on.state.document() == restored.state.document()
 
 
-def test_what_was_taken_apart_does_not_change_with_the_learner(
-    make_learner: Callable[..., OnPolicy],
-) -> None:
-    learner = make_learner()
-    taken, copies = (
-        learner.state.tensors(),
-        {n: t.clone() for n, t in learner.state.tensors().items()},
-    )
-    learner.iterate()
-    assert all(torch.equal(taken[name], copies[name]) for name in taken)
-    learner.state.restore(taken, learner.state.document())
-    learner.iterate()
-    assert all(torch.equal(taken[name], copies[name]) for name in taken)
-
-
 def test_a_state_with_other_tensors_is_refused(make_learner: Callable[..., OnPolicy]) -> None:
     gail, trpo = make_learner("gail"), make_learner("trpo")
     with pytest.raises(StorageError, match=r"missing \['discriminator\.action_high'"):

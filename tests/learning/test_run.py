@@ -141,19 +141,6 @@ def test_a_start_that_fails_leaves_no_folder_and_an_old_run_as_it_was(
     }
 
 
-def test_a_folder_is_found_unfit_before_anything_is_made(
-    config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
-) -> None:
-    trained(config)
-    with pytest.raises(RunDirError, match="already holds a run"):
-        train_in_folder(
-            config,
-            lambda: pytest.fail("made"),
-            Progress(1, is_shown=False),
-            run_dir=tmp_path / "run",
-        )
-
-
 def test_progress_is_closed_whatever_happens(config: TrainConfig, tmp_path: Path) -> None:
     class Watched(Progress):
         is_closed = False
@@ -185,16 +172,6 @@ def test_other_versions_of_the_software_are_told_and_the_run_goes_on(
     outcome = trained(with_settings(config, {"iterations": 6}), resume=True)
     assert outcome.last is not None and outcome.last["iteration"] == 6
     assert f"not bit for bit: torch 1.0 -> {versions['torch']}" in caplog.text
-
-
-def test_a_run_goes_on_with_another_number_of_torch_threads_and_says_so(
-    config: TrainConfig, trained: Callable[..., Outcome], caplog: pytest.LogCaptureFixture
-) -> None:
-    trained(config)
-    other = with_settings(config, {"iterations": 6, "torch_threads": config.run.torch_threads + 1})
-    outcome = trained(other, resume=True)
-    assert outcome.last is not None and outcome.last["iteration"] == 6
-    assert "not bit for bit: torch_threads" in caplog.text
 
 
 def test_a_checkpoint_knows_the_settings_it_was_written_under(

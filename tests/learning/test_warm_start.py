@@ -121,16 +121,6 @@ def test_cloning_draws_from_no_stream_of_the_run(new_learner: NewLearner) -> Non
     assert is_same(parameters(learner, "stream."), before)
 
 
-@pytest.mark.parametrize("algorithm", ["gail", "spacil"])
-def test_a_seed_repeats_and_another_does_not(new_learner: NewLearner, algorithm: str) -> None:
-    runs = [new_learner(algorithm, seed=seed) for seed in (5, 5, 6)]
-    for learner in runs:
-        loop.train(learner, lambda metrics: None)
-    first, again, other = (parameters(learner, "") for learner in runs)
-    assert is_same(first, again)
-    assert not torch.equal(first["policy.log_std"], other["policy.log_std"])
-
-
 @pytest.mark.parametrize("done", [1, WAIT, WAIT + 1])
 def test_a_run_goes_on_bit_for_bit_and_does_not_clone_again(
     new_learner: NewLearner, done: int
