@@ -139,29 +139,6 @@ def test_the_same_command_with_resume_starts_goes_on_and_is_done(
 # --- row 30: a folder that cannot be
 
 
-@pytest.mark.parametrize(
-    ("place", "message"),
-    [
-        ("a-file/run", "Not a directory"),
-        ("/proc/spacil-run", "No such file"),
-        ("somebody-elses", "not empty and is not a spacil run folder"),
-        ("n" * 256, "File name too long"),
-    ],
-)
-def test_a_folder_that_cannot_be_is_refused_within_a_second_before_any_env_is_made(
-    train: Train, odd_task: Callable[[str], str], tmp_path: Path, place: str, message: str
-) -> None:
-    (tmp_path / "a-file").write_bytes(b"")
-    (tmp_path / "somebody-elses").mkdir()
-    (tmp_path / "somebody-elses" / "thesis.tex").write_text("mine")
-    started = time.process_time()
-    refusal = train("trpo", "--run-dir", tmp_path / place, task=odd_task("Plain"))
-    assert time.process_time() - started < 1
-    assert refusal.code == 73
-    assert message in refusal.err
-    assert not (tmp_path / "an-env-was-made").exists()
-
-
 # --- row 31: odd names
 
 

@@ -32,17 +32,6 @@ def test_a_run_gets_a_folder_of_its_own_with_its_settings(tmp_path: Path) -> Non
         assert (run.path / "run.lock").read_text().startswith(f"process {os.getpid()} on ")
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["spaces in it", "it's \"quoted\"", "line\nbreak", "Läufer 走る 🏃", "-rf", "$HOME;*?", "~",
-     "n" * 255, "é" * 127, os.fsdecode(b"not-utf8-\xff")],
-)  # fmt: skip
-def test_odd_folder_names_work(tmp_path: Path, name: str) -> None:
-    finish(tmp_path / name / "run")
-    finish(tmp_path / name / "run", resume=True)
-    assert read_run(tmp_path / name / "run").status == "finished"
-
-
 def test_a_start_that_fails_before_it_begins_leaves_no_folder(tmp_path: Path) -> None:
     with (
         pytest.raises(KeyboardInterrupt),
@@ -95,24 +84,7 @@ def test_a_folder_that_cannot_be_is_refused_with_the_reason_within_a_second(
     assert time.monotonic() - started < 1
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_without_write_permission_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "locked").mkdir(mode=0o555)
-    with pytest.raises(RunDirError, match="Permission denied"):
-        open_run(some_config(), run_dir=tmp_path / "locked" / "run")
-    with pytest.raises(RunDirError, match="Permission denied"):
-        open_run(some_config(), run_dir=tmp_path / "locked")
-
-
 # --- an existing folder
-
-
-def test_an_existing_run_is_neither_continued_nor_deleted_unless_asked(tmp_path: Path) -> None:
-    path = finish(tmp_path / "run")
-    before = {name: (path / name).read_bytes() for name in names_in(path)}
-    with pytest.raises(RunDirError, match=r"--resume.*--overwrite"):
-        open_run(some_config(), run_dir=path)
-    assert {name: (path / name).read_bytes() for name in names_in(path)} == before
 
 
 def test_overwriting_deletes_the_run_and_nothing_else(
