@@ -127,8 +127,10 @@ def test_a_number_is_judged_by_the_limit_of_its_check() -> None:
     assert unknown.message.startswith("not known: ")
 
 
-def test_a_policy_no_better_than_random_actions_has_no_return_to_lose() -> None:
-    delay = found(lambda states: np.ones((len(states), 1), np.float32))["delay"]
+def test_a_held_action_makes_nothing_of_noise_and_has_no_return_to_lose_to_delay() -> None:
+    findings = found(lambda states: np.ones((len(states), 1), np.float32))
+    noise, delay = findings["sensor_noise"], findings["delay"]
+    assert (noise.severity, noise.is_measured) == ("fine", True)
     assert not delay.is_measured and "no more than random actions" in delay.message
     assert delay.evidence["return_by_delay"].keys() == {"1", "2"}
 

@@ -42,6 +42,8 @@ DELAYS = (1, 2)
 FAR_STDS = 5.0
 FEW_INPUTS = 3
 _MAX_STATES = 2_000
+_STILL = 1e-9
+"""Action change of a policy that holds still"""
 _UNKNOWN = "not known: the actions do not move, or the episodes are too short"
 _SMOOTH = "`spacil smooth` makes a smooth policy of this one in minutes"
 
@@ -250,7 +252,7 @@ def _about_disturbances(
         yield judged("sampled_actions", moved / change if moved and change else None, evidence)
     shaken = with_noise(policy.act, NOISE_LEVEL * frame.std, stream(seed, "observation-noise"))
     _, moved = played(lambda: shaken)
-    factor = moved / change if moved and change else None
+    factor = None if moved is None or change is None else moved / max(change, _STILL)
     # A policy that hardly moves may move twice as much and still hardly move.
     half = torch.from_numpy(spec.action_high - spec.action_low).double() / 2
     size = float(torch.linalg.vector_norm(torch.where(half.isfinite(), half, 1.0)))
