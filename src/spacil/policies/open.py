@@ -16,8 +16,6 @@ from importlib.resources import as_file
 from pathlib import Path
 from typing import Any
 
-from torch import nn
-
 from spacil.config.algorithms import ALGORITHMS
 from spacil.config.flat import settings_of, with_settings
 from spacil.demos.common_frame import CommonFrame
@@ -67,12 +65,8 @@ def open_policy(policy: object, which: Which = "best") -> Policy:
             provenance=about,
             common_frame=getattr(policy, "common_frame", None),
         )
-    if third_party.is_sb3(policy):
-        return third_party.from_sb3(policy)
-    if isinstance(policy, nn.Module):
-        return third_party.from_module(policy)
-    if callable(policy):
-        return third_party.from_callable(policy)
+    if (opened := third_party.from_memory(policy)) is not None:
+        return opened
     raise ConfigError(
         f"cannot open a {type(policy).__name__} as a policy: pass a run folder, a policy or ONNX "
         "file, a torch module, a Stable-Baselines3 model, or a function from states to actions"

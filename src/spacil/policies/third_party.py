@@ -27,29 +27,36 @@ _SLOPES_WITHIN_0_1 = (nn.Tanh, nn.ReLU, nn.Identity, nn.Dropout, nn.Flatten)
 """Activations (dropout as it is in evaluation) under which the certificate is sound."""
 
 
-def from_module(module: nn.Module) -> Policy:
-    """A torch module that maps raw observations [B, S] to mean actions [B, A]."""
-    name = type(module).__name__
-    frozen = _frozen_copy(module, name)
-    floats = (p.dtype for p in frozen.parameters() if p.dtype.is_floating_point)
-    dtype = next(floats, torch.float32)
-    weights = certifiable_weights(frozen)
-    return Policy(
-        name=name,
-        kind="module",
-        mean=guarded(lambda states: frozen(states.to(dtype)), name),
-        num_states=None if weights is None else weights[0].shape[1],
-        num_actions=None if weights is None else weights[-1].shape[0],
-        dtype=dtype,
-        weights=weights,
-    )
+def from_memory(policy: object) -> Policy | None:
+    """A Stable-Baselines3 model or the policy inside one, a torch module or a function.
 
-
-def from_callable(function: Callable[..., object]) -> Policy:
-    """A function from states [B, S] to actions [B, A], float32 numpy arrays."""
-    name = getattr(function, "__name__", type(function).__name__)
-    act = guarded(lambda states: _answer(function, states.to(torch.float32, copy=True)), name)
-    return Policy(name, "callable", act, has_gradients=False)
+    A module maps raw observations [B, S] to mean actions [B, A]; a function does so with float32
+    arrays of numpy. None for anything else.
+    """
+    inner = getattr(policy, "policy", policy)
+    marks = ("obs_to_tensor", "observation_space", "action_space")
+    if isinstance(inner, nn.Module) and all(hasattr(inner, name) for name in marks):
+        return _from_sb3(policy)
+    if isinstance(policy, nn.Module):
+        name = type(policy).__name__
+        frozen = _frozen_copy(policy, name)
+        floats = (p.dtype for p in frozen.parameters() if p.dtype.is_floating_point)
+        dtype = next(floats, torch.float32)
+        weights = certifiable_weights(frozen)
+        return Policy(
+            name=name,
+            kind="module",
+            mean=guarded(lambda states: frozen(states.to(dtype)), name),
+            num_states=None if weights is None else weights[0].shape[1],
+            num_actions=None if weights is None else weights[-1].shape[0],
+            dtype=dtype,
+            weights=weights,
+        )
+    if callable(policy):
+        name, call = getattr(policy, "__name__", type(policy).__name__), policy
+        act = guarded(lambda states: _answer(call, states.to(torch.float32, copy=True)), name)
+        return Policy(name, "callable", act, has_gradients=False)
+    return None
 
 
 def from_onnx(path: Path) -> Policy:
@@ -70,15 +77,7 @@ def from_onnx(path: Path) -> Policy:
 # --- Stable-Baselines3 ------------------------------------------------------------------------
 
 
-def is_sb3(policy: object) -> bool:
-    """A Stable-Baselines3 model, or the policy inside one."""
-    inner = getattr(policy, "policy", policy)
-    return isinstance(inner, nn.Module) and all(
-        hasattr(inner, name) for name in ("obs_to_tensor", "observation_space", "action_space")
-    )
-
-
-def from_sb3(model: Any) -> Policy:
+def _from_sb3(model: Any) -> Policy:
     """The mean action of a model in memory, on raw observations.
 
     A model trained behind VecNormalize reads normalised observations; without its statistics a
