@@ -9,10 +9,7 @@ import numpy as np
 import pytest
 
 import spacil as library
-from spacil.config.defaults import default_config
-from spacil.config.flat import with_user_settings
 from spacil.demos.file import load_demos
-from spacil.errors import ConfigError
 from spacil.policies.open import load_policy
 
 
@@ -100,10 +97,3 @@ def test_an_agent_is_saved_and_loaded(
     assert np.array_equal(loaded.policy.predict(states), agent.policy.predict(states))
     agent.close()
     loaded.close()
-
-
-def test_settings_that_mean_nothing_to_cloning_are_refused(train: Callable[..., Any]) -> None:
-    assert "bc has no such setting" in train("bc", "--smoothness-target", "1").err
-    assert "not for bc" in train("bc", "--preset", "paper-mean").err
-    with pytest.raises(ConfigError, match="holdout-fraction"):
-        with_user_settings(default_config("bc", "Reacher-v4"), {"holdout_fraction": 1.0})
