@@ -247,7 +247,7 @@ def _described(env: Env, task_name: str) -> EnvSpec:
     low = np.where(low < actions.low, np.nextafter(low, np.float32(np.inf)), low)
     high = np.where(high > actions.high, np.nextafter(high, np.float32(-np.inf)), high)
     dt = getattr(env.unwrapped, "dt", None)
-    kwargs, plain = env.spec.kwargs if env.spec is not None else {}, bool | int | str | None
+    kwargs, plain = env.spec.kwargs if env.spec is not None else {}, bool | int | float | str | None
     limit = "_max_episode_steps"  # of gymnasium's TimeLimit, also where nobody registered the env
     return EnvSpec(
         task=task_name,
@@ -259,9 +259,8 @@ def _described(env: Env, task_name: str) -> EnvSpec:
         dt=float(dt) if isinstance(dt, int | float) else None,
         gymnasium_id=env.spec.id if env.spec is not None else None,
         kwargs={
-            name: value
-            if isinstance(value, plain) or (isinstance(value, float) and math.isfinite(value))
-            else type(value).__name__  # all of it that stays the same
+            # Of anything else its type is all that stays the same.
+            name: value if isinstance(value, plain) else type(value).__name__
             for name, value in kwargs.items()
         },
         restores_exactly=False,

@@ -31,10 +31,6 @@ class Physics:
     cfrc_ext: FloatArray
     """[N, B * 6]"""
 
-    def rows(self, ids: NDArray[np.integer[Any]]) -> "Physics":
-        """A copy of some envs."""
-        return Physics(self.qpos[ids], self.qvel[ids], self.xpos[ids], self.cfrc_ext[ids])
-
 
 Landmark = Callable[[Physics], FloatArray]
 """physics before the step -> the part of it that the reward needs, as a copy"""

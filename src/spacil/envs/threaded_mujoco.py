@@ -143,7 +143,8 @@ class ThreadedMujocoEnv(NumpyVectorEnv):
             batch.forward(ids)
         except SimulationError as error:
             raise self._fault(error.index, f"failed in MuJoCo: {error}") from None
-        return self._task.observe(self._physics.rows(ids))
+        states: FloatArray = self._task.observe(self._physics)[ids]
+        return states
 
     def _fault(self, env: int, what: str) -> EnvError:
         """The error that tells how to meet the fault again. Nothing may be stepped after it."""

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from spacil.errors import ConfigError, DataError, DivergedError, EnvError
 from spacil.seeding import derived_seed
+from spacil.storage import without_non_finite
 
 FloatArray = NDArray[np.float64]
 ActionArray = NDArray[np.float32]
@@ -56,21 +57,18 @@ class EnvSpec:
         time limit of an env that is not registered: a wrapper may give it any.
         """
         version = re.search(r"-v(\d+)$", self.gymnasium_id or "")
-        low, high = (  # JSON has no infinity: an open side is null
-            [float(bound) if np.isfinite(bound) else None for bound in side]
-            for side in (self.action_low, self.action_high)
-        )
-        return {
+        identity = {
             "gymnasium_id": self.gymnasium_id,
             "version": int(version[1]) if version else None,
             "kwargs": dict(self.kwargs),
             "num_states": self.num_states,
             "num_actions": self.num_actions,
-            "action_low": low,
-            "action_high": high,
+            "action_low": self.action_low.tolist(),
+            "action_high": self.action_high.tolist(),
             "horizon": self.horizon if self.gymnasium_id else None,
             "model_sha256": self.model_sha256,
         }
+        return dict(without_non_finite(identity))  # an open bound is null
 
     def bounds_on(self, device: torch.device) -> tuple[Tensor, Tensor]:
         """The lowest and the highest action, [A] each."""

@@ -58,12 +58,10 @@ video = keywords_for_flags()(make_video)
 def open_policies(policies: object, env: Any, which: Which) -> tuple[dict[str, Policy], Any]:
     """Open policies, give a name to those that have none, and find their task."""
     if isinstance(policies, Mapping):
-        given = {str(name): open_policy(policy, which) for name, policy in policies.items()}
-        opened, names = list(given.values()), list(given)
+        names, several = list(map(str, policies)), list(policies.values())
     else:
-        several = policies if isinstance(policies, list | tuple) else [policies]
-        opened = [open_policy(policy, which) for policy in several]
-        names = [_name_of(policy) for policy in opened]
+        names, several = [], list(policies) if isinstance(policies, list | tuple) else [policies]
+    opened = [open_policy(policy, which) for policy in several]
     if not opened:
         raise ConfigError("there is no policy to film: name a run folder or a policy")
     if env is None:
@@ -75,7 +73,7 @@ def open_policies(policies: object, env: Any, which: Which) -> tuple[dict[str, P
             raise ConfigError(f"policies of different tasks cannot be compared: {listed}")
         (env,) = known
     named: dict[str, Policy] = {}
-    for name, policy in zip(names, opened, strict=True):
+    for name, policy in zip(names or map(_name_of, opened), opened, strict=True):
         if name in named:
             name = f"{name}: {Path(policy.name).name}"
         while name in named:
