@@ -51,6 +51,9 @@ Count = Annotated[int, Range("1 or more", lambda value: value >= 1)]
 Device = Annotated[
     str, Range("cpu, cuda, cuda:N or auto", re.compile("auto|cpu|cuda(:[0-9]{1,3})?").fullmatch)
 ]
+Steps = Annotated[
+    str, Range("steps, as 2, or a range of them, as 0-2", lambda value: _is_range(value))
+]
 Inputs = Annotated[
     tuple[str, ...],
     Range(
@@ -62,6 +65,12 @@ Widths = Annotated[
     tuple[int, ...],
     Range("one or more positive widths", lambda value: len(value) > 0 and min(value) >= 1),
 ]
+
+
+def _is_range(words: str) -> bool:
+    """Whether words are "2" or "0-2"."""
+    match = re.fullmatch("([0-9]{1,3})(?:-([0-9]{1,3}))?", words)
+    return match is not None and int(match[1]) <= int(match[2] or match[1])
 
 
 @functools.cache
@@ -154,6 +163,44 @@ class ExploringNetsConfig(NetsConfig):
 
     initial_log_std: float = 0.0
     """Start of the policy's learned log standard deviation (r)."""
+
+
+class ConditionsConfig(Group):
+    """What stands between policy and env: late actions, late and noisy observations."""
+
+    action_delay: Steps = "0"
+    """Steps after which a command is executed: 2, or 0-2 where it is drawn for each episode."""
+    observation_delay: Steps = "0"
+    """Steps by which what the policy sees is late; likewise."""
+    delay_jitter: bool = False
+    """Draw a delay that is a range at every step, and not once per episode."""
+    sensor_noise: NonNegative = 0.0
+    """Standard deviation of the noise on each observation, in those of the demonstrations."""
+    history: Annotated[int, Range("-1 or more", lambda value: value >= -1)] = -1
+    """Past commands that the policy sees, and past observations too where a delay is a range. -1:
+    as many as may be on their way; 0: none, the policy sees the observation alone."""
+
+    def range_of(self, what: Literal["action", "observation"]) -> tuple[int, int]:
+        """Smallest and largest delay of actions or observations."""
+        low, _, high = getattr(self, f"{what}_delay").partition("-")
+        return int(low), int(high or low)
+
+    @property
+    def num_commands(self) -> int:
+        """Past commands in the policy's input (H)."""
+        longest = self.range_of("action")[1] + self.range_of("observation")[1]
+        return longest if self.history < 0 else self.history
+
+    @property
+    def num_observations(self) -> int:
+        """Past observations in the policy's input (P): where delays are known, none are needed."""
+        ranges = self.range_of("action"), self.range_of("observation")
+        return 0 if all(low == high for low, high in ranges) else self.num_commands
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the env is any other with these conditions than without."""
+        return self != type(self)()
 
 
 class EvaluationConfig(Group):
