@@ -8,6 +8,7 @@ from spacil.config.settings import ConditionsConfig
 from spacil.envs.conditions import EnvUnderConditions
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import EnvSpec, ResetSeeds, Step
+from spacil.errors import ConfigError
 
 SEEDS = ResetSeeds(3, "eval")
 
@@ -167,5 +168,5 @@ def test_without_any_condition_the_env_is_the_one_within() -> None:
 
 @pytest.mark.parametrize("words", ["2-1", "-1", "1.5", "a", ""])
 def test_what_is_no_delay_is_refused(words: str) -> None:
-    with pytest.raises(Exception, match="action_delay"):
+    with pytest.raises(ConfigError, match="--action-delay"):
         ConditionsConfig(action_delay=words)
