@@ -13,6 +13,7 @@ from spacil.config.checks import require
 from spacil.config.settings import (
     AIRLRewardConfig,
     CloningConfig,
+    ConditionsConfig,
     CostPenaltyConfig,
     DiscriminatorConfig,
     DistilConfig,
@@ -57,6 +58,7 @@ class TrainConfig:
     task: str
     """Name of a built-in task, a Gymnasium id, or `module:Env-v0`"""
     run: RunConfig = field(default_factory=RunConfig)
+    conditions: ConditionsConfig = field(default_factory=ConditionsConfig)
 
     # Without an annotation a group is no field: here it is off.
     sampling = SamplingConfig()

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from spacil.config.settings import ConditionsConfig
 from spacil.envs.vector_env import ResetSeeds, Step, VectorEnv
+from spacil.errors import ConfigError
 from spacil.seeding import derived_seed
 
 _OWN = "conditions."
@@ -42,6 +43,11 @@ class EnvUnderConditions:
         self.spec = replace(
             env.spec, num_states=(1 + num_seen) * num_states + num_commands * num_actions
         )
+        if conditions.sensor_noise and noise_std is None:
+            raise ConfigError(
+                f"--sensor-noise {conditions.sensor_noise} counts in standard deviations of the "
+                f"demonstrations, and {env.spec.task} has none: pass --demos"
+            )
         self.noise_std = torch.zeros(num_states) if noise_std is None else noise_std.float()
         self.noise_std = (conditions.sensor_noise * self.noise_std).to(self.device)
         self.rest = torch.zeros(num_actions, device=self.device).clamp(

@@ -193,10 +193,10 @@ class CloningLearner(Cloner):
         `common_frame`: that of the demonstrations before they were edited, where they were.
         """
         # The horizon decides how many envs an evaluation takes, and only an env knows it.
-        probe = make_run_env(config, env_source, 1, "eval")
+        probe = make_run_env(config, env_source, 1, "eval", common_frame)
         probe.close()
         super().__init__(config, probe.spec, demonstrations)
-        self.eval_env = make_eval_env(config, env_source, probe.spec, demonstrations)
+        self.eval_env = make_eval_env(config, env_source, probe.spec, demonstrations, common_frame)
         self.common_frame = common_frame or frame_of_run(
             demonstrations, config.task, probe.spec.num_states
         )

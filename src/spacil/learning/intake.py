@@ -3,7 +3,7 @@
 import contextlib
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from spacil.config.flat import with_settings
 from spacil.config.settings import DemoChoice
 from spacil.config.train_config import TrainConfig
 from spacil.demos.check import demos_for_training
+from spacil.demos.conditions import under_conditions
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import bundled_demos, load_demos
 from spacil.demos.findings import Subject, few_pairs, find
@@ -94,14 +95,19 @@ def checked_demonstrations(
     with contextlib.closing(make_vector_env(env_source, NUM_PROBE_ENVS, seeds, 1)) as probe:
         reset_states = probe.reset().cpu().numpy()
         chosen, report = demos_for_training(demos, probe.spec, reset_states, choice)
-    used = chosen.subsample(choice.demo_every, choice.demo_offset)
+    used = under_conditions(chosen, config.conditions, config.run.seed)
+    used = used.subsample(choice.demo_every, choice.demo_offset)
     used = used.with_observation_noise(choice.demo_noise, config.run.seed)
     # Thinning may leave few pairs of many, so the count that matters is that of the used ones.
     findings = [finding for finding in report.findings if finding.check != "few_pairs"]
     for finding in [*findings, *find(Subject(used), [few_pairs])]:
         if finding.severity == "warning":
             _logger.warning("%s", finding.message)
-    return Intake(used, demos.without_nonfinite_episodes())
+    given, undisturbed = (
+        demos.without_nonfinite_episodes(),
+        replace(config.conditions, sensor_noise=0.0),
+    )
+    return Intake(used, under_conditions(given, undisturbed, config.run.seed))
 
 
 def _together(parts: list[Demonstrations]) -> Demonstrations:

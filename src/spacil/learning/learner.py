@@ -17,9 +17,10 @@ import torch
 from spacil.config.algorithms import ALGORITHMS
 from spacil.config.settings import NetsConfig
 from spacil.config.train_config import TrainConfig
-from spacil.demos.common_frame import CommonFrame
+from spacil.demos.common_frame import CommonFrame, bundled_frame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.engine.device import one_torch_thread, resolve_device
+from spacil.envs.conditions import EnvUnderConditions
 from spacil.envs.episodes import EpisodeTotals
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
@@ -217,12 +218,26 @@ def make_policy(spec: EnvSpec, nets: NetsConfig, generator: torch.Generator) -> 
     )
 
 
-def make_run_env(config: TrainConfig, env_source: Any, num_envs: int, stream: str) -> VectorEnv:
-    """The env of a run; `stream` names its start states: env, eval, evaluate."""
+def make_run_env(
+    config: TrainConfig,
+    env_source: Any,
+    num_envs: int,
+    stream: str,
+    frame: CommonFrame | None = None,
+) -> VectorEnv:
+    """The env of a run under its conditions; `stream` names its start states: env, eval, evaluate.
+
+    `frame`: the unit of sensor noise, by default that of the demonstrations bundled with the task.
+    """
     run = config.run
     seeds = ResetSeeds(run.seed, stream)
     options = (run.simulation_threads, run.env_timeout, str(resolve_device(run.device)))
-    return make_vector_env(env_source, num_envs, seeds, *options)
+    env = make_vector_env(env_source, num_envs, seeds, *options)
+    if not config.conditions.is_on:
+        return env
+    frame = frame or bundled_frame(config.task)
+    std = None if frame is None else frame.std[: env.spec.num_states]
+    return EnvUnderConditions(env, config.conditions, seeds, std)
 
 
 def make_eval_env(
@@ -230,8 +245,9 @@ def make_eval_env(
     env_source: Any,
     spec: EnvSpec,
     demonstrations: Demonstrations | None = None,
+    frame: CommonFrame | None = None,
 ) -> VectorEnv:
     """The env of the evaluations during a run: one whole episode in each copy."""
     length = expected_length(spec.horizon, demonstrations)
     num_envs = num_evaluation_envs(config.evaluation.evaluation_steps, length)
-    return make_run_env(config, env_source, num_envs, "eval")
+    return make_run_env(config, env_source, num_envs, "eval", frame)

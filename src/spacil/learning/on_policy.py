@@ -89,9 +89,9 @@ class OnPolicy(Learner):
         num_envs = config.sampling.num_envs
         self.device = resolve_device(config.run.device)
         self.recorder = Recorder(self.device)
-        self.env = make_run_env(config, env_source, num_envs, "env")
-        self.eval_env = make_eval_env(config, env_source, self.env.spec, demonstrations)
+        self.env = make_run_env(config, env_source, num_envs, "env", common_frame)
         spec = self.env.spec
+        self.eval_env = make_eval_env(config, env_source, spec, demonstrations, common_frame)
         self.common_frame = common_frame or frame_of_run(
             demonstrations, config.task, spec.num_states
         )
