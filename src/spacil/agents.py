@@ -72,15 +72,19 @@ class Agent:
         allow_env_mismatch: bool,
     ) -> None:
         self._env_source, self._process = env, os.getpid()
-        choice = DemoChoice(allow_env_mismatch=allow_env_mismatch)
-        given = _demo_inputs(config, source, choice)
-        self._inputs = RunInputs(config.task, isinstance(env, str), given)
-        demonstrations, common_frame = None, None
+        given, demonstrations, common_frame = None, None, None
         if ALGORITHMS[self.algorithm].needs_demonstrations:
-            intake, config = demonstrations_for(
-                config, env, source, allow_env_mismatch=allow_env_mismatch
-            )
+            choice = DemoChoice(allow_env_mismatch=allow_env_mismatch)
+            names: tuple[str, ...] | None = None
+            if source is None:
+                names = ()
+            elif not isinstance(source, Demonstrations):  # which a run folder cannot name
+                require_name(source)
+                names = full_names([source])
+            given = DemoInputs(names, choice)
+            intake, config = demonstrations_for(config, env, source, choice)
             demonstrations, common_frame = intake.used, CommonFrame.of(intake.given)
+        self._inputs = RunInputs(config.task, isinstance(env, str), given)
         self._learner = make_learner(config, env, demonstrations, common_frame)
 
     @property
@@ -281,17 +285,3 @@ class BC(Agent):
     """
 
     algorithm = "bc"
-
-
-def _demo_inputs(
-    config: TrainConfig, source: Demonstrations | str | Path | None, choice: DemoChoice
-) -> DemoInputs | None:
-    """Where the demonstrations are from, for a run folder to remember."""
-    if not ALGORITHMS[config.algorithm].needs_demonstrations:
-        return None
-    if isinstance(source, Demonstrations):
-        return DemoInputs(None, choice)
-    if source is None:
-        return DemoInputs((), choice)
-    require_name(source)
-    return DemoInputs(full_names([source]), choice)

@@ -22,7 +22,9 @@ def test_this_machine_is_fit_and_the_whole_takes_seconds(
     seen = spacil("doctor", "--json")
     assert seen.code == 0, seen.out
     result = seen.result
-    assert result["is_fit"] and result["verdict"].startswith("fit to train on: all 3 checks passed")
+    assert result["is_fit"] and result["verdict"].startswith(
+        "fit to train on: 4 of 4 checks passed"
+    )
     assert [check["name"] for check in result["checks"]] == CHECKS
     assert result["facts"]["versions"].keys() >= {"python", "spacil", "torch", "mujoco"}
     assert result["facts"]["cores"] == len(os.sched_getaffinity(0))
@@ -52,7 +54,7 @@ def test_a_check_that_fails_or_breaks_makes_it_unfit_in_one_line(
     assert seen.code == 69
     assert "FAILED  ImportError: No module named 'mujoco'" in seen.out
     last = seen.out.splitlines()[-1]
-    assert last.startswith("not fit to train on: step-exactness failed (")
+    assert last.startswith("not fit to train on: 3 of 4 checks passed; failed: step-exactness (")
 
 
 def test_without_imageio_what_needs_it_is_not_checked_and_the_rest_is(
@@ -67,7 +69,7 @@ def test_without_imageio_what_needs_it_is_not_checked_and_the_rest_is(
     assert seen.code == 0
     assert "--      gymnasium's MuJoCo envs need imageio: pip install imageio" in seen.out
     last = seen.out.splitlines()[-1]
-    assert last.startswith("fit to train on: 2 of 3 checks passed, not checked: step-exactness (")
+    assert last.startswith("fit to train on: 3 of 4 checks passed; not checked: step-exactness (")
 
 
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder nobody may write to")
@@ -98,7 +100,7 @@ def test_rendering_that_does_not_work_is_told_and_is_no_reason_to_be_unfit(
     monkeypatch.setenv("MUJOCO_GL", "no-such-backend")
     monkeypatch.setattr(draw, "BACKENDS", ())
     told = doctor.rendering()
-    assert told.startswith("no: ") and "MUJOCO_GL no-such-backend" in told
+    assert told.startswith("no ") and "MUJOCO_GL no-such-backend" in told
     assert told.endswith("only pictures need it")
 
 

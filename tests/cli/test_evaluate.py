@@ -79,18 +79,6 @@ def test_on_another_task_than_its_own_a_policy_has_no_demonstrator_beside_it(
     assert spacil(*command, "--task", "Hopper-v5").result["demonstrator"] is None
 
 
-def test_the_table_and_a_file_hold_the_same_numbers(
-    spacil: Spacil, finished_run: Path, tmp_path: Path
-) -> None:
-    command = ("evaluate", finished_run, "--episodes", 2, "--json")
-    shown = spacil(*command, tmp_path / "numbers.json")
-    assert shown.code == 0
-    numbers = json.loads((tmp_path / "numbers.json").read_text())
-    assert numbers == spacil(*command, "-").result
-    assert f"{numbers['average_return']:.3f}" in shown.out
-    assert f"{numbers['smoothness_j_common']:.3f}" in shown.out
-
-
 def test_one_episode_has_no_spread(spacil: Spacil, finished_run: Path) -> None:
     one = spacil("evaluate", finished_run, "--episodes", 1).out
     assert one.startswith("Reacher-v4: 1 episode, seed 0\n")

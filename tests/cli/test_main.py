@@ -1,6 +1,5 @@
 """`spacil` itself: help, version, dispatch, and what is not loaded to get there."""
 
-import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -36,17 +35,14 @@ def test_the_version_is_the_packages(spacil: Spacil) -> None:
     assert library.__version__ == version("spacil")
 
 
-def test_python_dash_m_is_the_command() -> None:
+def test_python_dash_m_and_the_installed_script_are_the_command() -> None:
+    (command,) = entry_points(group="console_scripts", name="spacil")
+    assert command.load() is main
     finished = subprocess.run(
         [sys.executable, "-m", "spacil", "trian"], capture_output=True, text=True, timeout=60
     )
     assert (finished.returncode, finished.stdout) == (2, "")
     assert finished.stderr.startswith("spacil: unknown verb 'trian'\n")
-
-
-def test_the_installed_command_is_this_one() -> None:
-    (command,) = entry_points(group="console_scripts", name="spacil")
-    assert command.load() is main
 
 
 @pytest.mark.parametrize("word", ["trian", "--verbose", "", "main", "../evil"])
@@ -64,36 +60,6 @@ def test_a_mistake_shows_its_traceback_only_on_request(spacil: Spacil, tmp_path:
     assert plain.err.count("\n") == 1
     assert debug.err.startswith("Traceback (most recent call last):\n")
     assert debug.err.endswith(plain.err)
-
-
-LOADED = """
-import json, sys
-{statement}
-heavy = {{"torch", "numpy", "gymnasium", "mujoco", "matplotlib", "tyro", "rich"}}
-print(json.dumps(sorted(heavy & set(sys.modules))), file=sys.stderr)
-"""
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "import spacil",
-        "import spacil; dir(spacil); spacil.SpacilError",
-        "import spacil.config.defaults, spacil.config.flat",
-        "from spacil.cli.main import run; run(['--help'])",
-        "from spacil.cli.main import run; run(['--version'])",
-        "from spacil.cli.main import run; run(['train', '--help'])",
-    ],
-)
-def test_a_quick_answer_loads_nothing_heavy(statement: str) -> None:
-    finished = subprocess.run(
-        [sys.executable, "-c", LOADED.format(statement=statement)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    loaded = json.loads(finished.stderr)
-    assert set(loaded) <= ({"tyro", "rich"} if "train" in statement else set())
 
 
 def test_every_public_name_can_be_had() -> None:

@@ -82,9 +82,9 @@ COMMANDS: dict[str, tuple[str, dict[str, Any], str]] = {
     "demos show": (
         "demos show Reacher-v4",
         {**REACHER, "algorithm": "trpo", "num_steps": 2500},
-        "returns: mean",
+        "histogram",
     ),
-    "tasks": ("tasks", {}, "demos (paper)"),
+    "tasks": ("tasks", {}, "paper expert return"),
     "doctor": ("doctor", {"is_fit": True}, "fit to train on"),
 }
 
@@ -140,7 +140,7 @@ def test_a_verb_prints_json_or_writes_it_beside_its_table(
 
 @pytest.mark.parametrize(
     ("target", "message"),
-    [("none/file.json", "there is no folder"), (".", "it is a folder")],
+    [("none/file.json", "there is no folder"), (".", "it exists and is no result of spacil")],
 )
 def test_a_target_that_cannot_be_written_is_refused_before_the_work(
     spacil: Spacil, tmp_path: Path, target: str, message: str

@@ -48,11 +48,19 @@ assert not code
 """
 
 
-def test_importing_the_library_loads_no_numbers() -> None:
-    assert not loaded_by("import spacil") & (HEAVY | NUMBERS)
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import spacil; dir(spacil); spacil.SpacilError",
+        "import spacil.config.defaults, spacil.config.flat",
+        *map(command, ["--help", "--version"]),
+    ],
+)
+def test_a_quick_answer_loads_nothing_heavy(program: str) -> None:
+    assert not loaded_by(program) & (HEAVY | NUMBERS | {"tyro", "rich"})
 
 
-@pytest.mark.parametrize("line", ["--help", "train --help", "evaluate --help", "tasks --help"])
+@pytest.mark.parametrize("line", ["train --help", "train spacil --help", "tasks --help"])
 def test_help_loads_no_numbers(line: str) -> None:
     assert not loaded_by(command(line)) & (HEAVY | NUMBERS)
 

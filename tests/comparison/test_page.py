@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import browser
@@ -14,13 +13,11 @@ import imageio_ffmpeg
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from browser import Browser
 from charts_in_browser import frames, ink, place
 from matplotlib import image
 from matplotlib.colors import to_rgb
 
-from spacil.cli import report
 from spacil.comparison.figures import COLOURS, Chart, Series
 from spacil.comparison.page import Clip, Page, Section, Table, chart_data, write_page
 
@@ -67,19 +64,6 @@ def test_dots_of_one_x_keep_their_own_places_and_one_colour_is_numbered() -> Non
     shown = chart_data(Chart("", "", "", dict.fromkeys(map(str, range(14)), a)))["series"]
     assert [one["num_alike"] for one in shown] == [0] * 12 + [1] * 2
     assert [shown[i]["colour"] for i in (0, 12)] == [COLOURS[0]] * 2
-
-
-def test_actions_are_drawn_over_time_as_far_as_each_was_played() -> None:
-    def panel(name: str, *actions: list[float]) -> SimpleNamespace:
-        clip = SimpleNamespace(trajectory=SimpleNamespace(actions=torch.tensor(actions)))
-        return SimpleNamespace(name=name, clips=[clip])
-
-    spec = SimpleNamespace(num_actions=2)
-    panels = [panel("a", [0.1, 1.0], [0.2, 1.0]), panel("b", [0.3, 1.0])]
-    recording: Any = SimpleNamespace(spec=spec, panels=panels, step_seconds=0.02)
-    first, second = report.action_traces(recording)
-    assert chart_data(first)["data"] == [[0.0, 0.02], [0.1, 0.2], [0.3, None]]
-    assert (first.x_label, second.y_label) == ("seconds", "a1")
 
 
 def written(page: Page, folder: Path) -> str:

@@ -21,21 +21,16 @@ RUN = "from spacil.cli.main import main; main()"
 # --- rows 31 and 32: locale and device
 
 
-def test_a_terminal_that_knows_ascii_only_gets_no_traceback(
-    finished_run: Path, tmp_path: Path, tiny_flags: Callable[..., list[str]]
-) -> None:
+def test_a_terminal_that_knows_ascii_only_gets_no_traceback(tmp_path: Path) -> None:
     locale = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
-    odd = finished_run.rename(tmp_path / "Läufer 走る")
-    command = ["train", "gail", "--task", "Reacher-v4", "--run-dir", str(odd), "--resume"]
     finished = subprocess.run(
-        [sys.executable, "-c", RUN, *command, *tiny_flags()],
+        [sys.executable, "-c", RUN, "demos", "show", "Reacher-v4"],
         env=os.environ | locale,
         capture_output=True,
         timeout=120,
     )
     assert (finished.returncode, finished.stderr) == (0, b"")
-    assert b"? std" in finished.stdout  # of "± std"
-    assert b"learned, best" in finished.stdout
+    assert b"executed action a0" in finished.stdout and b"????" in finished.stdout  # of bars
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")

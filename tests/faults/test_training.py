@@ -1,6 +1,7 @@
 """Training that leaves the valid range ends with its reason; what was saved before stays good."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -140,7 +141,7 @@ def test_demonstrations_that_give_themselves_away_are_flagged_and_the_run_goes_o
         *tiny_flags(**settings),
     )
     assert shown.code == 0
-    assert "learned, last (saturated)" in shown.out
+    assert re.search(r"^warn saturated .* yes$", shown.out, re.MULTILINE)
 
 
 # --- row 21: the line search

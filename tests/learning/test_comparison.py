@@ -1,6 +1,5 @@
 """When a filter counts as good as the smooth policy, and that filters start at rest."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -46,13 +45,3 @@ def test_a_filter_is_as_good_only_in_every_respect(
     row = contender("moving average", earned, change, noisy, is_filter=True)
     found = table(row).as_good_filters(0.98)
     assert found == ([row] if is_as_good else [])
-
-
-def test_the_text_names_the_filters_that_are_as_good() -> None:
-    from spacil.cli.smooth import about_filters
-
-    good = contender("teacher, moving average 0.5", 99.0, 0.4, 96.0, is_filter=True)
-    assert "as good here" in about_filters(table(good))
-    assert "moving average 0.5" in about_filters(table(good))
-    bad = replace(good, return_share=0.5)
-    assert "none keeps the return" in about_filters(table(bad))

@@ -6,8 +6,6 @@ and returns the exit code.
 """
 
 import dataclasses
-import functools
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
@@ -77,17 +75,16 @@ def parse(
     default: T | None = None,
 ) -> T:
     """Flags are the field names, flattened; a field's docstring is its help. Exits 2 on misuse."""
-    is_record = isinstance(arguments_type, type)
-    command: Callable[..., T] = functools.partial(
-        tyro.cli,
-        arguments_type,
-        args=with_json_target(arguments),
-        prog=prog,
-        description=description or (arguments_type.__doc__ if is_record else None),
-        config=(tyro.conf.OmitArgPrefixes,),
-    )
+    is_record = isinstance(arguments_type, type)  # no union, which has a docstring of typing
     try:
-        parsed = command() if default is None else command(default=default)
+        parsed: T = tyro.cli(
+            arguments_type,
+            args=with_json_target(arguments),
+            prog=prog,
+            description=description or (arguments_type.__doc__ if is_record else None),
+            config=(tyro.conf.OmitArgPrefixes,),
+            default=tyro.MISSING_NONPROP if default is None else default,
+        )
     except SystemExit as ending:
         raise ArgumentsEnd(ending.code) from None
     target: Path | None = getattr(parsed, "json", None)

@@ -1,5 +1,7 @@
 """`spacil demos {collect,import,export,check,show}`: demonstrations from and to any format."""
 
+import contextlib
+import math
 import sys
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -8,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from spacil.cli.arguments import Json, PolicySource
-from spacil.cli.output import identity, show
-from spacil.config.checks import whole_number
+from spacil.cli.output import identity, print_records, show
+from spacil.config.checks import require, whole_number
 from spacil.errors import ConfigError, DataError, SpacilError
 
 if TYPE_CHECKING:
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 
     from spacil.demos.check import DemoReport
     from spacil.demos.demonstrations import Demonstrations
+
+_BARS = " ▁▂▃▄▅▆▇█"
+_NUM_BINS = 32
 
 Source = Annotated[
     str,
@@ -57,18 +62,13 @@ class Checked(Json):
     def report(self, demos: "Demonstrations") -> "DemoReport":
         """Check against a probe of the env; without one if none can be made."""
         from spacil.demos.check import check_demonstrations
-        from spacil.envs.registry import make_vector_env
-        from spacil.envs.vector_env import ResetSeeds
-        from spacil.learning.intake import NUM_PROBE_ENVS
+        from spacil.learning.intake import probe
         from spacil.user_code import task_named_in_file
 
         spec = reset_states = None
         try:
             if task := self.task or demos.metadata.task:
-                task = self.task or task_named_in_file(task, demos.source)
-                probe = make_vector_env(task, NUM_PROBE_ENVS, ResetSeeds(0, "probe"), 1)
-                spec, reset_states = probe.spec, probe.reset().cpu().numpy()
-                probe.close()
+                spec, reset_states = probe(self.task or task_named_in_file(task, demos.source), 0)
         except SpacilError as error:
             if self.task is not None:  # a file may come from an env that is not installed here
                 raise
@@ -96,26 +96,22 @@ class Collect(Written, PolicySource):
     def run(self) -> int:
         import torch
 
+        from spacil.demos.common_frame import CommonFrame
         from spacil.demos.file import save_demos
         from spacil.demos.recording import record_demonstrations
         from spacil.envs.registry import make_vector_env
         from spacil.envs.vector_env import ResetSeeds
+        from spacil.measuring.evaluate import evaluate
         from spacil.policies.open import open_policy
         from spacil.policies.policy import task_of
         from spacil.seeding import stream
 
-        if not 0 <= self.noise < float("inf"):
-            raise ConfigError(f"--noise is {self.noise}, expected 0 or more")
-        for name, value, least in (
-            ("num", self.num, 1),
-            ("seed", self.seed, 0),
-            ("evaluation-episodes", self.evaluation_episodes, 0),
-        ):
-            whole_number(name, value, least=least)
+        require(0 <= self.noise < math.inf, "noise", self.noise, "0 or more")
+        for name, least in (("num", 1), ("seed", 0), ("evaluation_episodes", 0)):
+            whole_number(name, getattr(self, name), least)
         self.require_writable(self.out)
         policy = open_policy(self.source, self.which)
         task = self.task or task_of(policy)
-        env = make_vector_env(task, min(self.num, 50), ResetSeeds(self.seed, "demos"), 2)
         generator = stream(self.seed, "demos-noise")
 
         def act(states: "Tensor") -> "Tensor":
@@ -133,16 +129,19 @@ class Collect(Written, PolicySource):
             "noise": self.noise,
             "actions": "mean",
         }
-        try:
+        seeds = ResetSeeds(self.seed, "demos")
+        with contextlib.closing(make_vector_env(task, min(self.num, 50), seeds, 2)) as env:
             policy.require_env(env.spec)
             demos = record_demonstrations(env, act, self.num, provenance, say)
             try:
-                if self.evaluation_episodes:
-                    demos = self._with_evaluation(demos, policy, env)
+                if num := self.evaluation_episodes:
+                    found = evaluate(policy, env, 1_000_000, num, CommonFrame.of(demos))
+                    metadata = replace(
+                        demos.metadata, provenance=provenance | {"evaluation": asdict(found)}
+                    )
+                    demos = replace(demos, metadata=metadata)
             finally:  # whatever becomes of the evaluation, the recording is kept
                 save_demos(demos, self.out)
-        finally:
-            env.close()
         assert demos.returns is not None
         mean, std = float(demos.returns.mean()), float(demos.returns.std(correction=0))
         document = {
@@ -154,15 +153,6 @@ class Collect(Written, PolicySource):
         line = f"{self.out}: {_sizes(demos)}, return {mean:.2f} ± {std:.2f}"
         show(document, self.json, lambda: print(line))
         return 0
-
-    def _with_evaluation(self, demos: "Demonstrations", policy: Any, env: Any) -> "Demonstrations":
-        from spacil.demos.common_frame import CommonFrame
-        from spacil.measuring.evaluate import evaluate
-
-        frame, episodes = CommonFrame.of(demos), self.evaluation_episodes
-        evaluation = asdict(evaluate(policy, env, 1_000_000, episodes, frame))
-        provenance = {**demos.metadata.provenance, "evaluation": evaluation}
-        return replace(demos, metadata=replace(demos.metadata, provenance=provenance))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,7 +184,7 @@ class Import(Checked, Written):
         require_usable(report.findings)
         save_demos(demos, self.out)
         lines = [*report_lines(report), f"written: {self.out}"]
-        document = {**_identity(demos), **report.as_dict(), "out": self.out}
+        document = {**_about(demos, out=self.out), **report.as_dict()}
         show(document, self.json, lambda: print("\n".join(lines)))
         return 0
 
@@ -237,7 +227,7 @@ class Check(Checked):
 
         demos = load_demos(self.source)
         report = self.report(demos)
-        document = _identity(demos) | report.as_dict()
+        document = _about(demos) | report.as_dict()
         show(document, self.json, lambda: print("\n".join(report_lines(report))))
         return 0 if report.is_usable else DataError.exit_code
 
@@ -251,26 +241,58 @@ class Show(Json):
     """Draw a picture into this file too (.png, .pdf, .svg)."""
 
     def run(self) -> int:
-        from spacil.cli.demo_lines import demo_lines, summary_of, summary_of_actions
         from spacil.demos.file import load_demos
 
         demos = load_demos(self.source)
-        lines = demo_lines(demos)
         if self.figure is not None:
             from spacil.comparison.pictures import draw_demonstrations
 
             draw_demonstrations(demos, self.figure)
-            lines += ["", f"picture: {self.figure}"]
+        columns: dict[str, Any] = {"returns": demos.returns, "lengths": demos.episode_lengths}
+        about = {name: None if v is None else _summary(v) for name, v in columns.items()}
+        lists = {}
+        for name, actions in (("executed", demos.executed_actions), ("raw", demos.actions)):
+            of_dims = {} if actions is None else dict(enumerate(actions.T))
+            columns |= {f"{name} action a{i}": values for i, values in of_dims.items()}
+            lists[f"{name}_actions"] = [_summary(values) for values in of_dims.values()] or None
+        num_terminated = sum(episode.is_terminated for episode in demos.episodes)
         document = {
             **_about(demos, source=demos.source),
-            "num_terminated": sum(episode.is_terminated for episode in demos.episodes),
-            "returns": None if demos.returns is None else summary_of(demos.returns),
-            "lengths": summary_of(demos.episode_lengths),
-            "executed_actions": summary_of_actions(demos.executed_actions),
-            "raw_actions": None if demos.actions is None else summary_of_actions(demos.actions),
+            "num_terminated": num_terminated,
+            **about,
+            **lists,
         }
-        show(document, self.json, lambda: print("\n".join(lines)))
+
+        def show_table() -> None:
+            task = demos.metadata.task or "an unnamed task"
+            print(f"{demos.source}: {_sizes(demos)} of {task}")
+            rows = {name: _summary(v, "histogram") for name, v in columns.items() if v is not None}
+            print_records(rows, ("histogram", "mean", "std", "min", "max", "share_at_ends"))
+            print(f"{num_terminated} ended by the task, {demos.num_episodes - num_terminated} cut")
+            if self.figure is not None:
+                print(f"picture: {self.figure}")
+
+        show(document, self.json, show_table)
         return 0
+
+
+def _summary(values: "Tensor", *more: str) -> dict[str, float | str | None]:
+    """Summarise the finite values; None where there are none. A bin with values has a bar."""
+    names = ("mean", "std", "min", "max", "share_at_ends", *more)
+    finite = values[values.isfinite()].double()
+    if not len(finite):
+        return dict.fromkeys(names)
+    low, high, counts = finite.min(), finite.max(), finite.histc(_NUM_BINS)
+    heights = (8 * counts / counts.max()).round().maximum(counts.sign())
+    found: dict[str, float | str | None] = {
+        "mean": float(finite.mean()),
+        "std": float(finite.std(correction=0)),
+        "min": float(low),
+        "max": float(high),
+        "share_at_ends": float(((finite == low) | (finite == high)).double().mean()),
+        "histogram": "".join(_BARS[int(height)] for height in heights),
+    }
+    return {name: found[name] for name in names}
 
 
 def _sizes(demos: "Demonstrations") -> str:
@@ -278,16 +300,13 @@ def _sizes(demos: "Demonstrations") -> str:
 
 
 def _about(demos: "Demonstrations", **paths: str) -> dict[str, Any]:
-    sizes = {"num_episodes": demos.num_episodes, "num_steps": demos.num_steps}
-    return {**_identity(demos), **paths, **sizes}
-
-
-def _identity(demos: "Demonstrations") -> dict[str, Any]:
-    """Task, and who demonstrated with which seed, as far as the record knows."""
+    """Task, sizes, and who demonstrated with which seed, as far as the record knows."""
     provenance = demos.metadata.provenance
     policy = provenance.get("policy")
     algorithm = policy.get("algorithm") if isinstance(policy, dict) else None
-    return identity(task=demos.metadata.task, algorithm=algorithm, seed=provenance.get("seed"))
+    sizes = {"num_episodes": demos.num_episodes, "num_steps": demos.num_steps}
+    seed = provenance.get("seed")
+    return identity(task=demos.metadata.task, algorithm=algorithm, seed=seed, **paths, **sizes)
 
 
 Arguments = (

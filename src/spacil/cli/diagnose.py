@@ -41,12 +41,11 @@ def _print(found: "Diagnosis") -> None:
     print(f"{found.source} on {found.task}: {found.num_episodes} episodes{earned}\n")
     for finding in sorted(found.findings, key=lambda f: f.severity != "warning"):
         mark = "LOOK" if finding.severity == "warning" else finding.severity
-        text = f"{mark}  {finding.check.replace('_', ' ')}: {finding.message}"
+        remedy = "" if finding.remedy is None else f"-> {finding.remedy}"
+        text = f"{mark}  {finding.check.replace('_', ' ')}: {finding.message} {remedy}"
         print(textwrap.fill(text, 98, subsequent_indent=" " * 6))
-        if finding.remedy is not None:
-            lines = textwrap.wrap(finding.remedy, 90)
-            print("      -> " + "\n         ".join(lines))
     num_measured = sum(finding.is_measured for finding in found.findings)
-    num_others = len(found.findings) - num_measured
-    others = f"; {num_others} could not be measured" if num_others else ""
-    print(f"\n{len(found.warnings)} of {num_measured} checks found something{others}")
+    print(
+        f"\n{len(found.warnings)} of {num_measured} checks found something; "
+        f"{len(found.findings) - num_measured} could not be measured"
+    )

@@ -2,23 +2,16 @@
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spacil.cli.arguments import Episodes, Json, PolicySource
-from spacil.cli.output import identity, print_table, show
+from spacil.cli.output import identity, print_records, show
 from spacil.plain_text import shown
-from spacil.smoothness.metric_names import METRICS
 
 if TYPE_CHECKING:
     from spacil.demos.common_frame import CommonFrame
-    from spacil.measuring.frames import FrameFacts
     from spacil.policies.policy import Policy
     from spacil.runs.facts import DemonstratorRow
-
-_ROWS = (
-    *("average_return", "return_std", "return_low", "return_high", "mean_length", "smoothness_j"),
-    *("smoothness_j_effective", "smoothness_j_own", "smoothness_j_raw", "action_fluctuation"),
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +49,19 @@ def run(parsed: Arguments) -> int:
         "demonstrator": None if beside is None else dict(beside),
         **asdict(result),
     }
-    show(document, parsed.json, lambda: _print(document, facts))
+
+    def show_table() -> None:
+        noun = "episode" if result.num_episodes == 1 else "episodes"
+        print(f"{shown(task)}: {result.num_episodes} {noun}, seed {parsed.seed}")
+        spread = ("return_std", "return_low", "return_high") if result.num_episodes == 1 else ()
+        columns = {"policy": document | dict.fromkeys(spread)}  # one says nothing about others
+        if beside is not None:
+            columns["demonstrator"] = dict(beside)
+        print_records(columns, is_across=True)
+        without = "no common frame: pass --demos to compare policies of this task"
+        print(without if facts is None else f"common frame: {facts}")
+
+    show(document, parsed.json, show_table)
     return 0
 
 
@@ -71,32 +76,12 @@ def demonstrator_of(
     from spacil.demos.file import load_demos
     from spacil.runs.facts import inputs_of
 
-    kept, bundled, known = policy.common_frame, bundled_frame(task), None
+    kept, bundled = policy.common_frame, bundled_frame(task)
     inputs = None if policy.path is None else inputs_of(Path(policy.path))
+    if inputs is not None and inputs.demonstrator is not None:
+        is_same = kept is not None and frame is not None and kept.is_same_as(frame)
+        return inputs.demonstrator | ({} if is_same else dict.fromkeys(IN_THE_COMMON_FRAME))
     # Where nothing says which demonstrations it had, it is taken to have had the bundled ones.
-    if bundled is not None and (inputs is None if kept is None else kept.is_same_as(bundled)):
-        known = demonstrator_row(load_demos(task), frame, task)
-    remembered = None if inputs is None else inputs.demonstrator
-    if remembered is None:
-        return known
-    if kept is None or frame is None or not kept.is_same_as(frame):
-        return {**remembered, **dict.fromkeys(IN_THE_COMMON_FRAME)}
-    return remembered
-
-
-def _print(document: dict[str, Any], facts: "FrameFacts | None") -> None:
-    num_episodes = document["num_episodes"]
-    noun = "episode" if num_episodes == 1 else "episodes"
-    print(f"{shown(document['task'])}: {num_episodes} {noun}, seed {document['seed']}")
-    if num_episodes == 1:  # which says nothing about the spread of others
-        document = {**document, **dict.fromkeys(("return_std", "return_low", "return_high"))}
-    columns: list[dict[str, Any]] = [document]
-    if document["demonstrator"] is not None:
-        columns.append(document["demonstrator"])
-    rows = [[METRICS[key].label, *(column.get(key) for column in columns)] for key in _ROWS]
-    print_table(["", "policy", "demonstrator"][: 1 + len(columns)], rows)
-    print(
-        "no common frame: pass --demos to compare policies of this task"
-        if facts is None
-        else f"common frame: {facts}"
-    )
+    if bundled is None or not (inputs is None if kept is None else kept.is_same_as(bundled)):
+        return None
+    return demonstrator_row(load_demos(task), frame, task)

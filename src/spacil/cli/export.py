@@ -2,15 +2,17 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import tyro
 
 from spacil.cli.arguments import Json, PolicySource
-from spacil.cli.output import identity, show
+from spacil.cli.output import identity, print_records, show
 
-if TYPE_CHECKING:
-    from spacil.export.export import ExportResult
+_SHOWN = (
+    *("num_observations", "num_actions", "control_rate_hz"),
+    *("smoothness_j", "average_return", "num_episodes"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,31 +45,25 @@ def run(parsed: Arguments) -> int:
         overwrite=parsed.overwrite,
         num_checked=parsed.num_checked,
     )
-    document = identity(task=None, algorithm=None, seed=parsed.seed) | result.as_document()
-    show(document, parsed.json, lambda: _print(result))
-    return 0
-
-
-def _print(result: "ExportResult") -> None:
     facts = result.facts
-    sizes = f"{facts['num_observations']} observations, {facts['num_actions']} actions"
-    print(f"{facts.get('task', 'unnamed task')}: {sizes}")
-    if "not_measured" in facts:
-        print(facts["not_measured"])
-    else:
-        rate, j = facts.get("control_rate_hz"), facts.get("smoothness_j")
-        print(
-            f"J {'unknown' if j is None else f'{j:.3g}'}, return {facts['average_return']:.1f} "
-            f"over {facts['num_episodes']} episodes; made for "
-            f"{'an unknown rate' if rate is None else f'{rate:g} actions per second'}"
-        )
-    for check in result.checks[1:]:
-        difference = check.largest_difference
-        print(
-            f"parity, {check.form}: not checked, {check.reason}"
-            if difference is None
-            else f"parity, {check.form}: {difference:.2g} at most, {check.num_states:,} states"
-        )
-    times = [f"{c.form} {c.latency.median:.1f} us" for c in result.checks if c.latency is not None]
-    print(f"latency, one state, median: {', '.join(times)}")
-    print("\n".join(f"written: {result.folder / name}" for name in result.as_document()["files"]))
+    document = identity(task=None, algorithm=None, seed=parsed.seed) | result.as_document()
+
+    def show_table() -> None:
+        shown = {key: facts.get(key) for key in _SHOWN}
+        print_records({facts.get("task", "unnamed task"): shown}, shown, is_across=True)
+        if "not_measured" in facts:
+            print(facts["not_measured"])
+        checks = {
+            check.form: {
+                "largest_difference": check.largest_difference,
+                "states": check.num_states,
+                "latency_us": check.latency and check.latency.median,
+                "not_checked": check.reason,
+            }
+            for check in result.checks
+        }
+        print_records(checks, next(iter(checks.values())))
+        print("\n".join(f"written: {result.folder / name}" for name in document["files"]))
+
+    show(document, parsed.json, show_table)
+    return 0

@@ -64,28 +64,26 @@ def main(arguments: list[str] | None = None) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that cannot show a character shows a question mark, not a traceback.
         sys.stdout.reconfigure(errors="replace")
+    words = sys.argv[1:] if arguments is None else arguments
     try:
         with _log_on_stderr():
-            code = run(sys.argv[1:] if arguments is None else arguments)
+            code = run([word for word in words if word != "--debug"])
         sys.stdout.flush()
-    except KeyboardInterrupt as stopped:  # between the verb and its end
-        message, code = _message_and_code(stopped)
-        _say(message)
     except BrokenPipeError:
         # The reader of our output went away (`spacil tasks | head`): nothing more to print.
         _give_up_stdout()
         code = 0
-    except OSError as error:
-        _give_up_stdout()
-        _say(f"the system refused: {error}; what was saved is intact")
-        code = StorageError.exit_code
+    except BaseException as error:
+        message, code = _message_and_code(error)
+        if "--debug" in words:
+            traceback.print_exc()
+        with contextlib.suppress(OSError):  # nobody there to read it; the exit code says it too
+            print(printable(f"spacil: {message}"), file=sys.stderr)
     sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
-    """Run one verb and return its exit code. A user's mistake never shows a traceback."""
-    wants_traceback = "--debug" in arguments
-    arguments = [argument for argument in arguments if argument != "--debug"]
+    """Run one verb and return its exit code."""
     if not arguments or arguments[0] in ("-h", "--help"):
         print(USAGE)
         return 0
@@ -98,30 +96,18 @@ def run(arguments: list[str]) -> int:
     if verb not in VERBS:
         print(f"spacil: unknown verb {verb!r}\n\n{USAGE}", file=sys.stderr)
         return 2
-    from spacil.cli.arguments import ArgumentsEnd, parse
+    from spacil.cli.arguments import parse
 
-    try:
-        module = importlib.import_module(f"spacil.cli.{verb}")
-        flags: Any = getattr(module, "Arguments", None)  # none: the module reads its own words
-        if flags is not None and not isinstance(flags, type):  # a union: verbs of its own
-            rest = rest or ["--help"]
-        code: int = module.run(parse(flags, rest, f"spacil {verb}") if flags else rest)
-        return code
-    except (SpacilError, KeyboardInterrupt, MemoryError, ImportError) as error:
-        if wants_traceback:
-            traceback.print_exc()
-        message, code = _message_and_code(error)
-        _say(message)
-        return code
-    except SystemExit as ending:
-        if isinstance(ending, ArgumentsEnd):
-            raise
-        _say(f"code that spacil called ended with sys.exit({ending.code!r}): nothing is done")
-        return EnvError.exit_code
+    module = importlib.import_module(f"spacil.cli.{verb}")
+    flags: Any = getattr(module, "Arguments", None)  # none: the module reads its own words
+    if flags is not None and not isinstance(flags, type):  # a union: verbs of its own
+        rest = rest or ["--help"]
+    code: int = module.run(parse(flags, rest, f"spacil {verb}") if flags else rest)
+    return code
 
 
 def _message_and_code(error: BaseException) -> tuple[str, int]:
-    """Message and exit code of an end that is no bug."""
+    """Message and exit code of an end that is no bug; a bug is raised again."""
     match error:
         case SpacilError():
             return str(error), error.exit_code
@@ -130,12 +116,19 @@ def _message_and_code(error: BaseException) -> tuple[str, int]:
             return "interrupted", 128 + signal.SIGINT
         case MemoryError():
             return "out of memory: close other programs and try again", RetryableError.exit_code
-    return f"a package cannot be loaded: {error}; see spacil doctor", StorageError.exit_code
-
-
-def _say(message: str) -> None:
-    with contextlib.suppress(OSError):  # nobody there to read it; the exit code says it too
-        print(printable(f"spacil: {message}"), file=sys.stderr)
+        case ImportError():
+            message = f"a package cannot be loaded: {error}; see spacil doctor"
+            return message, StorageError.exit_code
+        case OSError():
+            _give_up_stdout()
+            message = f"the system refused: {error}; what was saved is intact"
+            return message, StorageError.exit_code
+        case SystemExit() if type(error) is SystemExit:  # not `ArgumentsEnd`, which is our own
+            message = (
+                f"code that spacil called ended with sys.exit({error.code!r}): nothing is done"
+            )
+            return message, EnvError.exit_code
+    raise error
 
 
 def _open_standard_streams() -> None:
@@ -175,17 +168,12 @@ def _log_on_stderr() -> Iterator[None]:
 
     Not everything: the simulator's remarks on its model files belong in a log, not on a terminal.
     """
-    library = logging.getLogger("spacil")
-    rooms = [logging.getLogger(f"spacil.{room}") for room in ("learning", "runs", "engine")]
-    handler = logging.StreamHandler()
+    library, handler = logging.getLogger("spacil"), logging.StreamHandler()
     handler.setFormatter(_PrintableFormatter("spacil: %(message)s"))
-    former_levels = [room.level for room in rooms]
     library.addHandler(handler)
-    for room in rooms:
-        room.setLevel(logging.INFO)
+    for room in ("learning", "runs", "engine"):
+        logging.getLogger(f"spacil.{room}").setLevel(logging.INFO)
     try:
         yield
     finally:
         library.removeHandler(handler)
-        for room, level in zip(rooms, former_levels, strict=True):
-            room.setLevel(level)

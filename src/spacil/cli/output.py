@@ -10,7 +10,7 @@ import io
 import itertools
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,21 +50,17 @@ def check_target(target: Path | None) -> None:
     from spacil import storage
 
     fault = None
-    if target.is_dir():
-        fault = "it is a folder, name a file"
-    elif not target.parent.is_dir():
+    if not target.parent.is_dir():
         fault = f"there is no folder {str(target.parent)!r}, create it first"
-    elif os.path.lexists(target) and not target.is_file():
-        fault = "it is no regular file; --json - prints"
-    elif target.is_file():
+    elif os.path.lexists(target):
         try:
-            document = storage.read_json(target)
+            document = storage.read_json(target) if target.is_file() else None
         except StorageError:
             document = None
         if not isinstance(document, dict) or "spacil_version" not in document:
             fault = (
                 "it exists and is no result of spacil, so it is not overwritten; choose another "
-                "name (a bare --json before a file name takes that name: write --json -)"
+                "name (a bare --json before a name takes that name: write --json -)"
             )
     if fault is not None:
         raise StorageError(f"cannot write --json {str(target)!r}: {fault}")
@@ -92,7 +88,25 @@ def show(document: Mapping[str, Any], target: Path | None, print_table: Callable
         print("\n".join(map(printable, lines.split("\n"))))
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+def print_records(
+    records: Mapping[str, Mapping[str, Any] | None],
+    keys: Iterable[str] = (),
+    *,
+    is_across: bool = False,
+) -> None:
+    """Print a row per named record, or a column where `is_across`; by default its metrics."""
+    from spacil.smoothness.metric_names import METRICS
+
+    known = {key for record in records.values() for key in record or ()}
+    keys = [key for key in keys or METRICS if key in known]
+    titles = [METRICS[k].label if k in METRICS else k.replace("_", " ") for k in keys]
+    rows: list[list[Any]] = [["", *titles]]
+    rows += [[name, *map((record or {}).get, keys)] for name, record in records.items()]
+    header, *rows = map(list, zip(*rows, strict=True)) if is_across else rows
+    print_table(header, rows)
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print aligned columns, the first one to the left."""
     from rich.console import Console
     from rich.table import Table
@@ -106,8 +120,8 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None
 
 
 def _cell(value: object) -> str:
-    if value is None:
-        return "-"
+    if value is None or isinstance(value, bool):
+        return {None: "-", True: "yes", False: "no"}[value]
     if isinstance(value, float):
         return f"{value:.1f}" if abs(value) >= 1000 else f"{value:.3f}"
     return shown(value)

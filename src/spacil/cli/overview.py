@@ -1,13 +1,14 @@
-"""What a user sees of a sweep at work: live on a terminal, plain lines elsewhere."""
+"""What a user sees of a sweep at work: a line per event, and how far all runs are."""
 
 import contextlib
-import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, get_args
+from typing import TYPE_CHECKING, Self, get_args
 
-from spacil.plain_text import printable
+from rich.console import Console
+from rich.text import Text
+
 from spacil.runs.progress import duration
 from spacil.sweeps.folder import RunState, State, SweepFolder
 
@@ -21,78 +22,48 @@ _LINE_SECONDS = 60.0
 
 
 def summary_line(states: "Mapping[PlannedRun, RunState]", jobs: int) -> str:
-    """`12 runs: 3 finished, 3 running (a 2, b 1), 6 waiting; about 1:20:00 left`"""
+    """`12 runs: 3 finished, 3 running, 6 waiting; about 1:20:00 left`"""
     counts = Counter(state.state for state in states.values())
-    hosts = Counter(printable(state.host) for state in states.values() if state.host)
-    places = ", ".join(f"{host} {count}" for host, count in sorted(hosts.items()))
-    where = {"running": f" ({places})"} if len(hosts) > 1 else {}
-    parts = [f"{counts[s]} {s}{where.get(s, '')}" for s in get_args(State) if counts[s]]
+    parts = [f"{counts[state]} {state}" for state in get_args(State) if counts[state]]
     paces = [s.seconds_per_iteration for s in states.values() if s.seconds_per_iteration]
     open_states = [s for s in states.values() if s.state not in ("finished", "failed")]
     time_left = ""
     if jobs and paces and open_states:  # at the mean pace of all
         num_left = sum(state.iterations - state.iteration for state in open_states)
         time_left = f"; about {duration(num_left * sum(paces) / len(paces) / jobs)} left"
-    noun = "run" if len(states) == 1 else "runs"
-    return f"{len(states)} {noun}: {', '.join(parts) or 'none'}{time_left}"
+    return f"{len(states)} runs: {', '.join(parts) or 'none'}{time_left}"
 
 
 class Overview:
-    """A row per active run and a summary, redrawn in place; without a terminal, lines."""
+    """Lines on stderr; on a terminal the newest summary stays at the bottom."""
 
-    def __init__(
-        self, sweep: SweepFolder, runs: "Sequence[PlannedRun]", jobs: int, *, is_live: bool
-    ) -> None:
-        from rich.console import Console
-        from rich.live import Live
-
+    def __init__(self, sweep: SweepFolder, runs: "Sequence[PlannedRun]", jobs: int) -> None:
         self._sweep, self._runs, self._jobs = sweep, runs, jobs
         self._states = sweep.states(runs)
-        self._live = Live(console=Console(stderr=True), refresh_per_second=4) if is_live else None
-        self._next = 0.0 if is_live else time.monotonic() + _LINE_SECONDS
+        self._console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+        self._status = self._console.status(Text(summary_line(self._states, jobs)))
+        self._next = time.monotonic() + _LINE_SECONDS
 
     def __enter__(self) -> Self:
-        if self._live is not None:
-            self._live.start()
-        else:
-            self._say(summary_line(self._states, 0))
+        self._say(summary_line(self._states, 0))
+        self._status.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._live is not None:
-            self._live.stop()
+        self._status.stop()
 
     def report(self, run: "PlannedRun", words: str) -> None:
         self._say(f"{run.name}: {words}")
 
     def refresh(self, active: "Sequence[PlannedRun]") -> None:
-        if time.monotonic() < self._next:
-            return
-        self._next = time.monotonic() + (_LINE_SECONDS if self._live is None else _LOOK_SECONDS)
-        self._states = self._sweep.states(self._runs, self._states)
-        if self._live is None:
-            self._say(summary_line(self._states, self._jobs))
-        else:
-            self._live.update(self._drawn(active))
+        is_live, now = self._console.is_terminal, time.monotonic()
+        if now >= self._next - is_live * (_LINE_SECONDS - _LOOK_SECONDS):
+            self._next = now + _LINE_SECONDS
+            self._states = self._sweep.states(self._runs, self._states)
+            line = summary_line(self._states, self._jobs)
+            self._status.update(Text(line)) if is_live else self._say(line)
 
     def _say(self, line: str) -> None:
-        if self._live is not None:
-            self._live.console.print(line, markup=False, highlight=False)
-            return
         # The reader may be gone (`... | head`); the sweep does not need one.
         with contextlib.suppress(OSError):
-            print(line, file=sys.stderr, flush=True)
-
-    def _drawn(self, active: "Sequence[PlannedRun]") -> Any:
-        from rich.console import Group
-        from rich.progress_bar import ProgressBar
-        from rich.table import Table
-
-        table = Table.grid(padding=(0, 2))
-        for run in active:
-            state = self._states[run]
-            shown = "" if state.average_return is None else f"G {state.average_return:.1f}"
-            bar = ProgressBar(total=state.iterations, completed=state.iteration, width=24)
-            done = f"{state.iteration}/{state.iterations}"
-            table.add_row(run.name, bar, done, shown, printable(state.host))
-        return Group(table, summary_line(self._states, self._jobs))
+            self._console.print(line)

@@ -1,24 +1,23 @@
 """`spacil smooth MODEL --task T`: distil any policy into a smooth one."""
 
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from spacil.cli.arguments import Output, PolicySource
-from spacil.cli.output import identity, print_table, show
+from spacil.cli.output import identity, print_records, show
 from spacil.config.defaults import default_config
 from spacil.config.flat import settings_of, with_user_settings
-
-if TYPE_CHECKING:
-    from spacil.learning.smooth import SmoothingResult
-    from spacil.learning.smoothing_comparison import Comparison, Contender
+from spacil.errors import SpacilError
 
 VIDEO_SECONDS = 5.0
 EXPORT_EPISODES = 5
 """Episodes for the J among the facts of the exported policy."""
 
+_COLUMNS = (
+    *("average_return", "return_std", "share", "smoothness_j", "action_fluctuation"),
+    "spectrum_score",
+)
 _DEFAULT = default_config("smooth", "")
 
 
@@ -73,8 +72,12 @@ class Arguments(PolicySource, Output):
 
 def run(parsed: Arguments) -> int:
     from spacil.comparison.pictures import draw_smoothing
+    from spacil.export.export import export_policy
+    from spacil.film.video import make_video
     from spacil.learning.run import Outcome
-    from spacil.learning.smooth import smooth_in_folder
+    from spacil.learning.smooth import POLICY_FILE, smooth_in_folder
+    from spacil.learning.smoothing_comparison import LEAST_DISTURBED_SHARE
+    from spacil.learning.smoothing_goal import REQUIRED_SHARE
     from spacil.policies.open import open_policy
     from spacil.policies.policy import task_of
     from spacil.runs.progress import Progress
@@ -99,124 +102,73 @@ def run(parsed: Arguments) -> int:
         hint = f"the same command with --resume goes on in {result.path}"
         print(f"interrupted; {hint}", file=sys.stderr)
         return result.exit_code
-    assert result.run_dir is not None
-    pictures = draw_smoothing(result.comparison, result.traces, result.run_dir)
-    made: dict[str, Path | str] = {}
-    if parsed.video:
-        made["video"] = _or_reason(lambda: _film(result, teacher, task))
-    if parsed.export:
-        made["export"] = _or_reason(lambda: _export(result, task))
-    paths = {name: path for name, path in made.items() if isinstance(path, Path)}
+    folder = result.run_dir
+    assert folder is not None
+    policy, table = folder / POLICY_FILE, result.comparison
+
+    def film() -> Path:
+        # The student from its file: the frame of the table's J is in there.
+        actors = {"teacher": teacher, "smooth policy": policy}
+        make_video(
+            *(actors, folder / "video.mp4"),
+            env=task,
+            seed=table.seed,
+            seconds=VIDEO_SECONDS,
+            demonstrator=False,
+            overwrite=True,
+        )
+        return folder / "video.mp4"
+
+    def export() -> Path:
+        few = min(table.num_episodes, EXPORT_EPISODES)
+        target = folder / "deploy"
+        export_policy(policy, target, task, episodes=few, seed=table.seed, overwrite=True)
+        return target
+
+    made: dict[str, str | None] = {}
+    lines = [f"run folder: {folder}", f"policy: {policy}"]
+    pictures = draw_smoothing(table, result.traces, folder)
+    lines += [f"picture: {path}" for path in pictures]
+    for name, make in (("video", film), ("export", export)):
+        made[name] = None
+        try:
+            if getattr(parsed, name):
+                made[name] = str(make())
+                lines.append(f"{name}: {made[name]}")
+        except SpacilError as error:  # the policy is there either way
+            lines.append(f"no {name}: {error}")
     document = identity(task=task, algorithm="smooth", seed=config.run.seed) | {
         "teacher_source": teacher.name,
         "pictures": [str(path) for path in pictures],
-        **{name: str(paths[name]) if name in paths else None for name in ("video", "export")},
+        **made,
         **result.as_document(),
     }
 
     def show_table() -> None:
-        _print_comparison(result)
-        for path in pictures:
-            print(f"picture: {path}")
-        for name, made_of in made.items():
-            print(f"{name}: {made_of}" if name in paths else f"no {name}: {made_of}")
+        print(f"{table.task}: {table.num_episodes} episodes each, seed {table.seed}")
+        rows = {
+            row.name: {
+                **vars(row.played),
+                **vars(row.played.action_signal),
+                "smoothness_j": row.smoothness_j,
+                "share": row.return_share,
+                **{f"G, {c.disturbance} {c.level:g}": c.average_return for c in row.disturbed},
+            }
+            for row in table.rows
+        }
+        disturbed = [key for key in rows[table.smooth.name] if key.startswith("G, ")]
+        print_records(rows, (*_COLUMNS, *disturbed))
+        good = [row.name.removeprefix("teacher, ") for row in table.as_good_filters(REQUIRED_SHARE)]
+        print(
+            f"\n{result.verdict}\n"
+            "filters on the teacher that do as well in return, action change, noise and delay: "
+            f"{', '.join(good) or 'none'}. A filter leaves J as it is and remembers the past\n"
+            f"share: of the teacher's return above that of random actions, "
+            f"{table.random_return:.1f}; J, noise: per standard deviation of {table.frame}; a "
+            f"filter that keeps less than {LEAST_DISTURBED_SHARE:.0%} of the return is not played "
+            "further"
+        )
+        print("\n".join(lines))
 
     show(document, parsed.json, show_table)
     return 0
-
-
-def _or_reason(make: Callable[[], Path]) -> Path | str:
-    """What is made; or, since the policy is there either way, why it is not."""
-    from spacil.errors import SpacilError
-
-    try:
-        return make()
-    except SpacilError as error:
-        return str(error)
-
-
-def _film(result: "SmoothingResult", teacher: object, task: str) -> Path:
-    from spacil.film.video import make_video
-    from spacil.learning.smooth import POLICY_FILE
-
-    assert result.run_dir is not None
-    path = result.run_dir / "video.mp4"
-    make_video(
-        # The student from its file: the frame of the table's J is in there.
-        {"teacher": teacher, "smooth policy": result.run_dir / POLICY_FILE},
-        path,
-        env=task,
-        seed=result.comparison.seed,
-        seconds=VIDEO_SECONDS,
-        demonstrator=False,
-        overwrite=True,
-    )
-    return path
-
-
-def _export(result: "SmoothingResult", task: str) -> Path:
-    from spacil.export.export import export_policy
-    from spacil.learning.smooth import POLICY_FILE
-
-    assert result.run_dir is not None
-    table = result.comparison
-    return export_policy(
-        result.run_dir / POLICY_FILE,
-        result.run_dir / "deploy",
-        task,
-        episodes=min(table.num_episodes, EXPORT_EPISODES),
-        seed=table.seed,
-        overwrite=True,
-    ).folder
-
-
-def _print_comparison(result: "SmoothingResult") -> None:
-    from spacil.learning.smooth import POLICY_FILE
-    from spacil.learning.smoothing_comparison import DELAYS, LEAST_DISTURBED_SHARE, NOISE_LEVELS
-
-    table = result.comparison
-    conditions = [("noise", level) for level in NOISE_LEVELS] + [("delay", d) for d in DELAYS]
-
-    def cells(row: "Contender") -> list[object]:
-        played, signal = row.played, row.played.action_signal
-        found = [row.under(*condition) for condition in conditions]
-        return [
-            row.name,
-            played.average_return,
-            played.return_std,
-            row.return_share,
-            row.smoothness_j,
-            signal.action_fluctuation,
-            signal.spectrum_score,
-            *(condition and condition.average_return for condition in found),
-        ]
-
-    print(f"{table.task}: {table.num_episodes} episodes each, seed {table.seed}")
-    disturbed = [f"G, {disturbance} {level:g}" for disturbance, level in conditions]
-    header = ["", "return G", "± std", "share", "J", "E|da|", "Sm", *disturbed]
-    print_table(header, [cells(row) for row in table.rows])
-    print(f"\n{result.verdict}\n{about_filters(table)}")
-    print(
-        f"share: of the teacher's return above that of random actions, {table.random_return:.1f}; "
-        f"J, noise: per standard deviation of {table.frame}; a filter that keeps less than "
-        f"{LEAST_DISTURBED_SHARE:.0%} of the return is not played further"
-    )
-    assert result.run_dir is not None
-    print(f"run folder: {result.run_dir}\npolicy: {result.run_dir / POLICY_FILE}")
-
-
-def about_filters(table: "Comparison") -> str:
-    """Say in one sentence whether a filter on the teacher would have done as well."""
-    from spacil.learning.smoothing_goal import REQUIRED_SHARE
-
-    as_good = table.as_good_filters(REQUIRED_SHARE)
-    if not as_good:
-        return (
-            "filters: none keeps the return, moves the actions as little, and earns as much under "
-            "noise and delay"
-        )
-    names = ", ".join(row.name.removeprefix("teacher, ") for row in as_good)
-    return (
-        f"filters: as good here in return, action change, noise and delay: {names}. "
-        "A filter needs no training, but leaves J as it is and remembers the past"
-    )

@@ -7,20 +7,21 @@ import shlex
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
 from spacil.cli.arguments import parse
-from spacil.cli.output import JsonTarget, identity, show
+from spacil.cli.output import JsonTarget, identity, print_records, show
+from spacil.config.checks import require, whole_number
 from spacil.errors import ConfigError, DataError, StorageError
 
 if TYPE_CHECKING:
     from spacil.sweeps.engine import Engine
-    from spacil.sweeps.folder import RunState, SweepFolder
+    from spacil.sweeps.folder import SweepFolder
     from spacil.sweeps.plan import Grid, PlannedRun
 
 
@@ -88,16 +89,22 @@ def run(arguments: list[str]) -> int:
     if arguments[:1] == ["status"]:
         wanted = parse(StatusArguments, arguments[1:], "spacil sweep status")
         sweep = read_sweep(wanted.folder)
-        return show_states(sweep, sweep.runs(), wanted.json, jobs=None)
+        return show_states(sweep, sweep.runs(), wanted.json)
     parsed = parse(SweepArguments, arguments, "spacil sweep")
+    from spacil.cli.overview import Overview
+    from spacil.engine.device import resolve_device
+    from spacil.sweeps.engine import JobOptions, LocalEngine
+    from spacil.sweeps.on_ray import load_ray, ray_engine, refuse_device
     from spacil.sweeps.plan import planned_runs, share
-    from spacil.sweeps.runner import refuse_missing_inputs
+    from spacil.sweeps.runner import refuse_missing_inputs, run_sweep
     from spacil.user_code import task_named_in_file
 
     if parsed.out is None:
         raise ConfigError("a sweep needs a folder: -o DIR")
-    _check_counts(parsed)
-    _refuse_engine(parsed)
+    whole_number("jobs", parsed.jobs, least=0)
+    whole_number("threads_per_job", parsed.threads_per_job)
+    whole_number("fresh_episodes", parsed.fresh_episodes or 0, least=0)
+    require(0 < parsed.lost_after < math.inf, "lost_after", parsed.lost_after, "seconds, above 0")
     grids = _grids(parsed)
     planned = planned_runs(grids)  # every mistake in the plan shows before anything is written
     if not parsed.tasks:  # then a file names them; a list of the folder's runs imports nothing
@@ -107,174 +114,65 @@ def run(arguments: list[str]) -> int:
     states = sweep_with(parsed.out, grids, parsed.fresh_episodes).states(planned)
     unfinished = [run for run in planned if states[run].state != "finished"]
     refuse_missing_inputs(unfinished, parsed.out)
-    if not parsed.list:
-        sweep = open_sweep(parsed.out, grids, parsed.fresh_episodes)
-    else:
+    if parsed.list:
         listed = grids or read_sweep(parsed.out).grids
         sweep = sweep_with(parsed.out, listed, parsed.fresh_episodes)
-    runs = share(planned or sweep.runs(), parsed.shard)
-    if parsed.list:
-        return show_states(sweep, runs, parsed.json, jobs=0)
-    return _run(sweep, runs, parsed)
-
-
-def _refuse_engine(parsed: SweepArguments) -> None:
-    """What the runs cannot be computed with is known before anything is written."""
-    if parsed.engine == "local":
-        default = SweepArguments()
-        for flag, value, usual in (
-            ("--ray-address", parsed.ray_address, default.ray_address),
-            ("--lost-after", parsed.lost_after, default.lost_after),
-        ):
-            if value != usual:
-                raise ConfigError(f"{flag} {value} is read with --engine ray only")
-    if parsed.list:
-        return
+        return show_states(sweep, share(planned or sweep.runs(), parsed.shard), parsed.json)
     if parsed.engine == "ray":
-        from spacil.sweeps.on_ray import load_ray, refuse_device
-
         load_ray()
         refuse_device(parsed.device)
     else:
-        from spacil.engine.device import resolve_device
-
         resolve_device(parsed.device)
-
-
-def _run(sweep: "SweepFolder", runs: "Sequence[PlannedRun]", parsed: SweepArguments) -> int:
-    from spacil.cli.overview import Overview, summary_line
-    from spacil.sweeps.runner import run_sweep
-
-    with (
-        _engine(sweep, parsed) as engine,
-        Overview(sweep, runs, engine.capacity, is_live=sys.stderr.isatty()) as overview,
-    ):
+    sweep = open_sweep(parsed.out, grids, parsed.fresh_episodes)
+    runs = share(planned or sweep.runs(), parsed.shard)
+    options = JobOptions(parsed.jobs, parsed.threads_per_job, parsed.device)
+    with contextlib.ExitStack() as stack:
+        engine: Engine = LocalEngine(sweep, options)
+        if parsed.engine == "ray":
+            on_ray = ray_engine(sweep, options, parsed.ray_address, parsed.lost_after)
+            engine = stack.enter_context(on_ray)
+        overview = stack.enter_context(Overview(sweep, runs, engine.capacity))
         outcome = run_sweep(sweep, runs, engine, overview.report, overview.refresh)
-
-    def print_ending() -> None:
-        print(summary_line(outcome.states, 0))
-        for run, state in outcome.states.items():
-            if state.state == "failed":
-                print(f"  failed: {run.name}: {state.reason}")
-                print(f"          log: {sweep.log(run)}")
-        print(f"sweep folder: {sweep.path}")
-
-    show(_document(sweep, outcome.states), parsed.json, print_ending)
+    show_states(sweep, runs, parsed.json)
     if outcome.signal_code:
         print("interrupted; the same command goes on", file=sys.stderr)
     return outcome.exit_code
 
 
-@contextlib.contextmanager
-def _engine(sweep: "SweepFolder", parsed: SweepArguments) -> "Iterator[Engine]":
-    from spacil.sweeps.engine import JobOptions, LocalEngine
-
-    options = JobOptions(parsed.jobs, parsed.threads_per_job, parsed.device)
-    if parsed.engine == "ray":
-        from spacil.sweeps.on_ray import ray_engine
-
-        with ray_engine(sweep, options, parsed.ray_address, parsed.lost_after) as engine:
-            yield engine
-        return
-    yield LocalEngine(sweep, options)
-
-
 def _grids(parsed: SweepArguments) -> "list[Grid]":
     from spacil.sweeps.plan import Grid, assignment, grids_of, seeds_of
 
-    flags = {
-        "--algorithms": parsed.algorithms,
-        "--tasks": parsed.tasks,
-        "--seeds": parsed.seeds,
-        "--set": parsed.set,
-    }
-    given = [flag for flag, words in flags.items() if words]
-    if parsed.plan is not None:
-        if given and "=" in str(parsed.plan):
-            raise ConfigError(
-                f"{parsed.plan}: every setting has its own --set, e.g. --set {parsed.plan}"
-            )
-        if given:
-            raise ConfigError(f"{parsed.plan} is the plan: leave out {', '.join(given)}")
-        return grids_of(_read_plan(parsed.plan), str(parsed.plan))
-    if not given:
-        return []  # what the folder remembers
-    if not parsed.algorithms and not parsed.tasks:
+    given = [name for name in ("algorithms", "tasks", "seeds", "set") if getattr(parsed, name)]
+    path = parsed.plan
+    if path is None:
+        values = dict(map(assignment, parsed.set))
+        if len(values) < len(parsed.set):
+            raise ConfigError("--set names a setting twice: put all its values into one")
+        seeds = seeds_of(parsed.seeds or ("0",))
+        grid = (parsed.algorithms, parsed.tasks, seeds, tuple(values.items()))
+        return [Grid(*grid)] if given else []  # without any, what the folder remembers
+    if given:
         raise ConfigError(
-            f"{', '.join(given)}: give --algorithms and --tasks too; without any of them a sweep "
-            "goes on with what its folder remembers"
-        )
-    values: dict[str, Any] = {}
-    for name, found in map(assignment, parsed.set):
-        if name in values:
-            raise ConfigError(f"--set {name} is given twice: put all its values into one")
-        values[name] = found
-    seeds = seeds_of(parsed.seeds or ("0",))
-    return [Grid(parsed.algorithms, parsed.tasks, seeds, tuple(values.items()))]
-
-
-def _read_plan(path: Path) -> object:
-    if path.is_dir():
-        raise ConfigError(
-            f"{path} is a folder, expected a plan in a JSON or TOML file; -o {path} goes on with "
-            "the sweep in a folder"
+            f"{path} is the plan: leave out --{given[0]}; several settings are --set A=1 --set B=2"
         )
     try:
         text = path.read_text(encoding="utf-8")
-        return tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        plan = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
     except OSError as error:
-        raise StorageError(f"cannot read the plan {str(path)!r}: {error.strerror}") from None
+        raise StorageError(
+            f"cannot read the plan {str(path)!r}: {error.strerror}; expected a JSON or TOML file, "
+            "and -o alone goes on with the sweep in a folder"
+        ) from None
     except ValueError as error:
-        kind = "TOML" if path.suffix == ".toml" else "JSON"
-        raise DataError(f"the plan {str(path)!r} is no {kind}: {error}") from None
+        raise DataError(f"the plan {str(path)!r} is neither JSON nor TOML: {error}") from None
+    return grids_of(plan, str(path))
 
 
-def _check_counts(parsed: SweepArguments) -> None:
-    for flag, value, least in (
-        ("--jobs", parsed.jobs, 0),
-        ("--threads-per-job", parsed.threads_per_job, 1),
-        ("--fresh-episodes", parsed.fresh_episodes, 0),
-    ):
-        if value is not None and value < least:
-            raise ConfigError(f"{flag} is {value}, expected {least} or more")
-    if not 0 < parsed.lost_after < math.inf:
-        raise ConfigError(f"--lost-after is {parsed.lost_after}, expected seconds, above 0")
-
-
-# --- what is shown
-
-
-def show_states(
-    sweep: "SweepFolder", runs: "Sequence[PlannedRun]", target: Path | None, jobs: int | None
-) -> int:
-    from spacil.cli.output import print_table
+def show_states(sweep: "SweepFolder", runs: "Sequence[PlannedRun]", target: Path | None) -> int:
     from spacil.cli.overview import summary_line
 
     states = sweep.states(runs)
-    num_running = sum(state.state == "running" for state in states.values())
-
-    def print_states() -> None:
-        print_table(
-            ["run", "state", "iteration", "return G", ""],
-            [
-                [
-                    run.name,
-                    state.state,
-                    f"{state.iteration}/{state.iterations}",
-                    state.average_return,
-                    state.reason,
-                ]
-                for run, state in states.items()
-            ],
-        )
-        print(summary_line(states, num_running if jobs is None else jobs))
-
-    show(_document(sweep, states), target, print_states)
-    return 0
-
-
-def _document(sweep: "SweepFolder", states: "Mapping[PlannedRun, RunState]") -> dict[str, Any]:
-    return identity() | {
+    document = identity() | {
         "folder": str(sweep.path),
         "fresh_episodes": sweep.fresh_episodes,
         "states": dict(Counter(state.state for state in states.values())),
@@ -291,3 +189,12 @@ def _document(sweep: "SweepFolder", states: "Mapping[PlannedRun, RunState]") -> 
             for run, state in states.items()
         ],
     }
+
+    def print_states() -> None:
+        columns = ("state", "iteration", "iterations", "average_return", "host", "reason")
+        print_records({run.name: vars(state) for run, state in states.items()}, columns)
+        print(summary_line(states, sum(state.state == "running" for state in states.values())))
+        print(f"sweep folder: {sweep.path}, its runs' output: logs/")
+
+    show(document, target, print_states)
+    return 0

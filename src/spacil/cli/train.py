@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, make_dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import tyro
 
@@ -94,7 +94,14 @@ def run(arguments: list[str]) -> int:
             "task's\ndefaults, `--help-all` every one of them."
         )
         return 0
-    return _train(*config_of_words(arguments))
+    config, parsed = config_of_words(arguments)
+    from spacil.cli.session import train_and_show
+    from spacil.runs.facts import DemoInputs, full_names
+
+    demos = None
+    if isinstance(parsed, ImitationArguments):
+        demos = DemoInputs(full_names(parsed.demos), parsed.choice)
+    return train_and_show(config, demos, parsed, parsed.run_dir, parsed.resume, parsed.overwrite)
 
 
 def config_of_words(arguments: list[str]) -> tuple[TrainConfig, Any]:
@@ -103,38 +110,45 @@ def config_of_words(arguments: list[str]) -> tuple[TrainConfig, Any]:
     file = {} if path is None else _read_config(Path(path))
     is_named = path is None or not arguments[0].startswith("-")
     typed, rest = (arguments[0], arguments[1:]) if is_named else (None, arguments)
-    in_file = file.pop("algorithm", None)
+    in_file, task, preset = (file.pop(key, None) for key in ("algorithm", "task", "preset"))
     if typed is not None and in_file not in (None, typed):
         raise ConfigError(f"train {typed}: --config {path} is of {in_file}, another algorithm")
     algorithm = typed or in_file
     trained = [name for name, row in ALGORITHMS.items() if row.verb == "train"]
     if algorithm not in trained:
         raise ConfigError(f"train {algorithm!r}: expected one of {', '.join(trained)}")
-    typed_task, wants_help = value_of("--task", rest), {"-h", "--help", "--help-all"} & {*rest}
-    task = file.pop("task", None) if typed_task is None else typed_task
-    preset = value_of("--preset", rest) or file.pop("preset", None) or "none"
-    file.pop("preset", None)
-    if preset not in get_args(Preset):
-        raise ConfigError(f"--preset {preset}: expected one of {', '.join(get_args(Preset))}")
+    wants_help = {"-h", "--help", "--help-all"} & {*rest}
+    preset = value_of("--preset", rest) or preset or "none"
+    if (typed_task := value_of("--task", rest)) is not None:
+        task = typed_task
+    elif task is not None and not wants_help:
+        from spacil.user_code import task_named_in_file
+
+        task_named_in_file(task, f"--config {path}")
     if wants_help and task is None:
         preset = "none"  # what a preset changes depends on the task
-    config = default_config(algorithm, task or "TASK", preset)  # type: ignore[arg-type]  # checked
+    config = default_config(algorithm, task or "TASK", preset)
     try:
         config = with_user_settings(config, file)
     except ConfigError as error:
         raise ConfigError(f"--config {path}: {error}") from None
-    if typed_task is None and task is not None and not wants_help:
-        from spacil.user_code import task_named_in_file
-
-        task_named_in_file(task, f"--config {path}")
     given = {
         word[2:].partition("=")[0].replace("-", "_").removeprefix("no_")
         for word in rest
         if word.startswith("--")
     }
     inputs: dict[str, Any] = {}
-    if path is not None and ALGORITHMS[algorithm].needs_demonstrations and not wants_help:
-        inputs = _inputs_beside(Path(path), has_sources="demos" in given)
+    if path is not None and not wants_help:
+        from spacil.runs.facts import inputs_of
+
+        beside = inputs_of(Path(path).parent)
+        if beside is not None and (demos := beside.demonstrations) is not None:
+            inputs = {"choice": demos.choice, "demos": demos.sources or ()}
+            if demos.sources is None and "demos" not in given:
+                raise ConfigError(
+                    f"--config {path}: its run was trained in Python on demonstrations in memory: "
+                    "save them with spacil.save_demos and name the file with --demos"
+                )
     demo_flags = given & {"demos", *(flag.name for flag in fields(DemoChoice))}
     if demo_flags and not ALGORITHMS[algorithm].needs_demonstrations:
         flag = sorted(demo_flags)[0].replace("_", "-")
@@ -170,9 +184,8 @@ def flags_of(
         if group in homes.values()
     }
     if is_short:
-        groups = {
-            name: _with_few_shown(group, SHOWN.get(name, 0)) for name, group in groups.items()
-        }
+        for name, group in groups.items():
+            groups[name] = _with_few_shown(group, SHOWN.get(name, 0))
     bases: list[type] = [ImitationArguments if config.needs_demonstrations else TrainArguments]
     bases += [ShortForm] if "penalty" in homes else []
     members = [(name, type(group), field(default=group)) for name, group in groups.items()]
@@ -184,31 +197,13 @@ def _with_few_shown(group: Any, num_shown: int) -> Any:
     """The same settings; help explains the first ones alone."""
     kind: Any = type(group)
     hints = get_type_hints(kind, include_extras=True)
-    hidden = [each.name for each in fields(kind)[num_shown:]]
-    made: Any = type(
-        kind.__name__,
-        (kind,),
-        {
-            "__doc__": kind.__doc__,
-            "__annotations__": {
-                name: Annotated[hints[name], tyro.conf.Suppress] for name in hidden
-            },
-            **{name: getattr(group, name) for name in hidden},
-        },
-    )
+    hidden = [each.name for each in fields(kind)][num_shown:]
+    notes = {name: Annotated[hints[name], tyro.conf.Suppress] for name in hidden}
+    values = {name: getattr(group, name) for name in hidden}
+    # As if written beside it: tyro reads the docstrings of fields from there.
+    about = {"__doc__": kind.__doc__, "__module__": kind.__module__}
+    made: Any = type(kind.__name__, (kind,), about | {"__annotations__": notes} | values)
     return made(**vars(group))
-
-
-def _train(config: TrainConfig, parsed: Any) -> int:
-    from spacil.cli.session import train_and_show
-    from spacil.runs.facts import DemoInputs, full_names
-
-    demos = None
-    if isinstance(parsed, ImitationArguments):
-        demos = DemoInputs(full_names(parsed.demos), parsed.choice)
-    return train_and_show(
-        *(config, demos, parsed, parsed.run_dir), resume=parsed.resume, overwrite=parsed.overwrite
-    )
 
 
 # --- the file
@@ -228,30 +223,3 @@ def _read_config(path: Path) -> dict[str, Any]:
         if not isinstance(document.get(key), str | None):
             raise ConfigError(f"--config {path}: {key} is {document[key]!r}, expected a name")
     return document
-
-
-def _inputs_beside(path: Path, *, has_sources: bool) -> dict[str, Any]:
-    """What the run of a run.json was given about demonstrations; empty if not known.
-
-    `has_sources`: the user names demonstrations, so those of the run need not be found again.
-    """
-    from spacil.runs.facts import inputs_of
-
-    inputs = inputs_of(path.parent)
-    if inputs is None or inputs.demonstrations is None:
-        return {}
-    choice, sources = inputs.demonstrations.choice, inputs.demonstrations.sources
-    if has_sources:
-        return {"choice": choice}
-    if sources is None:
-        raise ConfigError(
-            f"--config {path}: its run was trained in Python on demonstrations in memory: save "
-            "them with spacil.save_demos and name the file with --demos"
-        )
-    for source in sources:  # a file is named by its full path, all else is a name
-        if Path(source).is_absolute() and not Path(source).exists():
-            raise ConfigError(
-                f"--config {path}: the demonstrations of its run are no longer at {source}: name "
-                "them with --demos"
-            )
-    return {"choice": choice, "demos": sources}

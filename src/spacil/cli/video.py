@@ -4,16 +4,13 @@ import io
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import tyro
 
 from spacil.cli.arguments import Output
-from spacil.cli.output import identity, print_table, show
+from spacil.cli.output import identity, print_records, show
 from spacil.errors import ConfigError
-
-if TYPE_CHECKING:
-    from spacil.film.render import Film
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,9 +74,8 @@ def run(parsed: Arguments) -> int:
         Image.fromarray(film.still()).save(content, "PNG", optimize=True)
         storage.replace_file(still, content.getvalue())
     frame, task = film.recording.frame, film.recording.spec.task
-    panels = [
-        {
-            "name": panel.name,
+    panels: dict[str, dict[str, Any]] = {
+        panel.name: {
             "num_episodes": len(panel.clips),
             "num_steps": sum(map(len, panel.clips)),
             "average_return": panel.total_return,
@@ -87,34 +83,26 @@ def run(parsed: Arguments) -> int:
             "action_fluctuation": panel.action_change,
         }
         for panel in film.recording.panels
-    ]
+    }
     document = identity(task=task, seed=parsed.seed) | {
         "video": str(parsed.out),
         "num_frames": len(film.moments),
         "frames_per_second": float(film.rate),
         "size": asdict(film.frame_size),
         "common_frame": None if frame is None else frame.source,
-        "panels": panels,
+        "panels": [{"name": name, **panel} for name, panel in panels.items()],
     }
-    show(document, parsed.json, lambda: _print(film, panels, parsed))
+
+    def show_table() -> None:
+        print(f"{task}, seed {parsed.seed}, as far as the film shows it")
+        print_records(panels, next(iter(panels.values())))
+        width, height = film.frame_size.width, film.frame_size.height
+        print(
+            f"video: {parsed.out} ({len(film.moments) / film.rate:.1f} s, {width}x{height}, "
+            f"{float(film.rate):.4g} frames per second)"
+        )
+        if parsed.still is not None:
+            print(f"picture: {parsed.still}")
+
+    show(document, parsed.json, show_table)
     return 0
-
-
-def _print(film: "Film", panels: list[dict[str, Any]], parsed: Arguments) -> None:
-    print(f"{film.recording.spec.task}, seed {parsed.seed}, as far as the film shows it")
-    columns = {
-        "": "name",
-        "return": "average_return",
-        "J": "smoothness_j",
-        "E|da|": "action_fluctuation",
-        "steps": "num_steps",
-        "episodes": "num_episodes",
-    }
-    print_table([*columns], [[panel[key] for key in columns.values()] for panel in panels])
-    size = film.frame_size
-    print(
-        f"video: {parsed.out} ({len(film.moments) / film.rate:.1f} s, {size.width}x{size.height}, "
-        f"{float(film.rate):.4g} frames per second)"
-    )
-    if parsed.still is not None:
-        print(f"picture: {parsed.still}")

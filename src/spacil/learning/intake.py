@@ -16,7 +16,7 @@ from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import bundled_demos, load_demos
 from spacil.demos.findings import Subject, few_pairs, find
 from spacil.envs.registry import TASKS, make_vector_env
-from spacil.envs.vector_env import ResetSeeds, require_dims
+from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, require_dims
 from spacil.errors import ConfigError
 
 _logger = logging.getLogger(__name__)
@@ -42,12 +42,10 @@ def demonstrations_for(
     config: TrainConfig,
     env_source: Any,
     source: DemoSource | Sequence[DemoSource] | None = None,
-    *,
-    allow_env_mismatch: bool = False,
+    choice: DemoChoice = DemoChoice(),
 ) -> tuple[Intake, TrainConfig]:
     """Find and check the demonstrations of a run, and fit the config to what they hold."""
     demos, config = found_demonstrations(config, env_source, source)
-    choice = DemoChoice(allow_env_mismatch=allow_env_mismatch)
     return checked_demonstrations(demos, config, env_source, choice), config
 
 
@@ -91,10 +89,8 @@ def checked_demonstrations(
 
     Thinning and noise come after the check, which knows whole and undisturbed episodes.
     """
-    seeds = ResetSeeds(config.run.seed, "probe")
-    with contextlib.closing(make_vector_env(env_source, NUM_PROBE_ENVS, seeds, 1)) as probe:
-        reset_states = probe.reset().cpu().numpy()
-        chosen, report = demos_for_training(demos, probe.spec, reset_states, choice)
+    spec, reset_states = probe(env_source, config.run.seed)
+    chosen, report = demos_for_training(demos, spec, reset_states, choice)
     used = under_conditions(chosen, config.conditions, config.run.seed)
     used = used.subsample(choice.demo_every, choice.demo_offset)
     used = used.with_observation_noise(choice.demo_noise, config.run.seed)
@@ -108,6 +104,13 @@ def checked_demonstrations(
         replace(config.conditions, sensor_noise=0.0),
     )
     return Intake(used, under_conditions(given, undisturbed, config.run.seed))
+
+
+def probe(env_source: Any, seed: int) -> tuple[EnvSpec, FloatArray]:
+    """Sizes of an env, and some of its start states [N, S]."""
+    seeds = ResetSeeds(seed, "probe")
+    with contextlib.closing(make_vector_env(env_source, NUM_PROBE_ENVS, seeds, 1)) as env:
+        return env.spec, env.reset().cpu().numpy()
 
 
 def _together(parts: list[Demonstrations]) -> Demonstrations:
