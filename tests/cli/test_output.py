@@ -77,7 +77,7 @@ COMMANDS: dict[str, tuple[str, dict[str, Any], str]] = {
     "demos check": (
         "demos check Reacher-v4",
         {**REACHER, "algorithm": "trpo", "is_usable": True},
-        "usable",
+        "is usable",
     ),
     "demos show": (
         "demos show Reacher-v4",

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from spacil.config.defaults import default_config
 from spacil.config.settings import DemoChoice
-from spacil.demos.check import DemoReport, check_demonstrations, demos_for_training, report_lines
+from spacil.demos.check import DemoReport, check_demonstrations, demos_for_training
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import bundled_demos, load_demos, save_demos
 from spacil.demos.findings import Finding, Subject, find, jerky_actions, odd_episode
@@ -506,13 +506,3 @@ def test_the_report_is_plain_json_whatever_it_found(
     assert document["is_usable"] is False
     places = {"episode", "step", "column"}
     assert document["findings"][0].keys() == {"severity", "check", "message", *places}
-
-
-def test_the_report_reads_as_text(make_demos: MakeDemos, toy_spec: EnvSpec) -> None:
-    text = "\n".join(report_lines(check_demonstrations(make_demos(), toy_spec)))
-    assert text.startswith("demonstrations: 3 episodes, 24 steps of Toy-v0\n")
-    assert "mean 8.0, 5 to 12" in text
-    assert text.endswith("\nusable")
-    broken = "\n".join(report_lines(check_demonstrations(make_demos((5, 0, 4)), toy_spec)))
-    assert "  error: demonstrations: episode 1 without a single step; remove" in broken
-    assert broken.endswith("not usable: 1 error")

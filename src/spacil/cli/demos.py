@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from spacil.cli.arguments import Json, PolicySource
-from spacil.cli.output import identity, print_records, show
+from spacil.cli.output import identity, print_record, print_records, show
 from spacil.config.checks import require, whole_number
 from spacil.errors import ConfigError, DataError, SpacilError
 
@@ -166,7 +166,6 @@ class Import(Checked, Written):
     """Drop episodes that hold NaN or infinity instead of refusing the source."""
 
     def run(self) -> int:
-        from spacil.demos.check import report_lines
         from spacil.demos.file import load_demos, save_demos
         from spacil.demos.findings import require_usable
 
@@ -183,9 +182,8 @@ class Import(Checked, Written):
         report = self.report(demos)
         require_usable(report.findings)
         save_demos(demos, self.out)
-        lines = [*report_lines(report), f"written: {self.out}"]
         document = {**_about(demos, out=self.out), **report.as_dict()}
-        show(document, self.json, lambda: print("\n".join(lines)))
+        show(document, self.json, lambda: _print_report(report, f"written: {self.out}"))
         return 0
 
 
@@ -222,13 +220,12 @@ class Check(Checked):
     source: Source
 
     def run(self) -> int:
-        from spacil.demos.check import report_lines
         from spacil.demos.file import load_demos
 
         demos = load_demos(self.source)
         report = self.report(demos)
         document = _about(demos) | report.as_dict()
-        show(document, self.json, lambda: print("\n".join(report_lines(report))))
+        show(document, self.json, lambda: _print_report(report))
         return 0 if report.is_usable else DataError.exit_code
 
 
@@ -293,6 +290,13 @@ def _summary(values: "Tensor", *more: str) -> dict[str, float | str | None]:
         "histogram": "".join(_BARS[int(height)] for height in heights),
     }
     return {name: found[name] for name in names}
+
+
+def _print_report(report: "DemoReport", *more: str) -> None:
+    about = report.as_dict()
+    findings = about.pop("findings")
+    print_record(about)
+    print("\n".join([*(f"{one['severity']}: {one['message']}" for one in findings), *more]))
 
 
 def _sizes(demos: "Demonstrations") -> str:

@@ -20,7 +20,7 @@ from typing import Any
 
 from spacil.agents import SPaCIL
 from spacil.cli.arguments import Json
-from spacil.cli.output import STDOUT, identity, show
+from spacil.cli.output import STDOUT, identity, print_record, show
 from spacil.errors import SpacilError
 
 UNFIT = 69
@@ -54,9 +54,8 @@ class Arguments(Json):
 def run(parsed: Arguments) -> int:
     began, facts = time.perf_counter(), gather_facts()
     if parsed.json != STDOUT:  # at once: the checks take a while
-        for name, value in (facts["versions"] | facts).items():
-            if name != "versions":
-                print(f"{name.replace('_', ' '):<24}{value}")
+        about = facts["versions"] | facts
+        print_record({name: value for name, value in about.items() if name != "versions"})
     checks = run_checks(Path.cwd())
     failed = [check["name"] for check in checks if not check["is_passed"]]
     skipped = [check["name"] for check in checks if check["is_skipped"]]

@@ -7,7 +7,7 @@ from typing import Annotated
 import tyro
 
 from spacil.cli.arguments import Json, PolicySource
-from spacil.cli.output import identity, print_records, show
+from spacil.cli.output import identity, print_record, print_records, show
 
 _SHOWN = (
     *("num_observations", "num_actions", "control_rate_hz"),
@@ -49,8 +49,8 @@ def run(parsed: Arguments) -> int:
     document = identity(task=None, algorithm=None, seed=parsed.seed) | result.as_document()
 
     def show_table() -> None:
-        shown = {key: facts.get(key) for key in _SHOWN}
-        print_records({facts.get("task", "unnamed task"): shown}, shown, is_across=True)
+        print(facts.get("task", "unnamed task"))
+        print_record({key: facts.get(key) for key in _SHOWN})
         if "not_measured" in facts:
             print(facts["not_measured"])
         checks = {

@@ -99,11 +99,16 @@ def print_records(
 
     known = {key for record in records.values() for key in record or ()}
     keys = [key for key in keys or METRICS if key in known]
-    titles = [METRICS[k].label if k in METRICS else k.replace("_", " ") for k in keys]
-    rows: list[list[Any]] = [["", *titles]]
+    rows: list[list[Any]] = [["", *map(_title, keys)]]
     rows += [[name, *map((record or {}).get, keys)] for name, record in records.items()]
     header, *rows = map(list, zip(*rows, strict=True)) if is_across else rows
     print_table(header, rows)
+
+
+def print_record(record: Mapping[str, object]) -> None:
+    """Print a line per value."""
+    for key, value in record.items():
+        print(f"{_title(key):<24} {_cell(value)}")
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -117,6 +122,12 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None
     for row in rows:
         table.add_row(*map(_cell, row))
     Console(width=10_000, color_system=None, highlight=False, markup=False).print(table)
+
+
+def _title(key: str) -> str:
+    from spacil.smoothness.metric_names import METRICS
+
+    return METRICS[key].label if key in METRICS else key.replace("_", " ")
 
 
 def _cell(value: object) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spacil.cli.arguments import Output
-from spacil.cli.output import identity, print_records, show
+from spacil.cli.output import identity, print_record, print_records, show
 from spacil.config.train_config import TrainConfig
 from spacil.plain_text import printable
 from spacil.smoothness.metric_names import METRICS
@@ -90,7 +90,7 @@ def train_and_show(
         print_records(known, [*METRICS, *warnings], is_across=True)
         if about := {**searches, **searches.get("smoothest", {})}:
             about.pop("smoothest", None)
-            print_records({"": about}, about, is_across=True)
+            print_record(about)
         lines = [f"run folder: {outcome.path}"]
         if picture.is_file():
             lines.append(f"learning curve: {picture}")

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from spacil.cli.arguments import Json, PolicySource
-from spacil.cli.output import identity, print_records, show
+from spacil.cli.output import identity, print_record, print_records, show
 from spacil.measuring.measure import SmoothnessOptions, SmoothnessReport, load_states, measure
 from spacil.plain_text import shown
 from spacil.policies.open import open_policy
@@ -74,8 +74,7 @@ def _print(report: SmoothnessReport, drawn: list[Path]) -> None:
     without = "no common frame: pass --demos to compare policies of this task"
     print(without if report.common_frame is None else f"common frame: {report.common_frame}")
     print("\nthe paper's J by ascent in a ball, by step rule, in the own frame")
-    estimators = vars(report.estimators)
-    print_records({"": estimators}, estimators, is_across=True)
+    print_record(vars(report.estimators))
     print("\ncertificate: no two states can break these bounds on |dmu| / |ds|")
     if report.certificate is None:
         print(
@@ -83,8 +82,7 @@ def _print(report: SmoothnessReport, drawn: list[Path]) -> None:
             "of a module that calls one pass that part, such as my_model:model.net"
         )
     else:
-        bounds = vars(report.certificate)
-        print_records({"": bounds}, bounds, is_across=True)
+        print_record(vars(report.certificate))
     if report.played is not None and report.references is not None:
         print(f"\n{report.played.num_episodes} episodes, beside others from the same starts")
         played = {"policy": report.played, **report.references}

@@ -16,7 +16,6 @@ from spacil.config.settings import DemoChoice
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.findings import Finding, Subject, find, require_usable
 from spacil.envs.vector_env import EnvSpec, FloatArray
-from spacil.plain_text import MAX_MESSAGE, count, shown
 
 
 @dataclass(frozen=True)
@@ -116,31 +115,6 @@ def demos_for_training(
     )
     require_usable(report.findings)
     return demos, report
-
-
-def report_lines(report: DemoReport) -> list[str]:
-    """Format the report as plain text."""
-    sizes = f"{count(report.num_episodes, 'episode')}, {count(report.num_steps, 'step')}"
-    actions = "raw and executed" if report.has_raw_actions else "executed only"
-    lengths = f"mean {report.average_length:.1f}, {report.length_min} to {report.length_max}"
-    lines = [
-        f"{report.source}: {sizes} of {shown(report.task or 'an unnamed task')}",
-        f"  states   {report.num_states} dims",
-        f"  actions  {report.num_actions} dims, {actions}",
-        f"  lengths  {lengths}; {report.num_terminated} of {report.num_episodes} ended by the task",
-    ]
-    if report.mean_action_change is not None:
-        relative = report.relative_action_change
-        compared = "" if relative is None else f", {relative:.0%} of that between any two steps"
-        lines.append(f"  changes  mean {report.mean_action_change:.4g} per step{compared}")
-    if report.fraction_out_of_bounds is not None:
-        lines.append(f"  bounds   {report.fraction_out_of_bounds:.1%} of action entries beyond")
-    if report.average_return is not None:
-        spread = f"{report.return_std:.2f}, {report.return_min:.2f} to {report.return_max:.2f}"
-        lines.append(f"  returns  mean {report.average_return:.2f}, std {spread}")
-    lines += [f"  {it.severity}: {shown(it.message, MAX_MESSAGE)}" for it in report.findings]
-    num_errors = sum(finding.severity == "error" for finding in report.findings)
-    return [*lines, f"not usable: {count(num_errors, 'error')}" if num_errors else "usable"]
 
 
 def _finite_or_none(value: Tensor | float | None) -> float | None:
