@@ -80,7 +80,7 @@ def test_help_names_the_papers_symbols(spacil: Spacil) -> None:
         (["gail", "--task", "Reacher-v4", "--init", "zeros"], "zeros"),
         (
             ["gail", "--task", "Reacher-v4", "--preset", "mean"],
-            "--preset mean: gail has no such preset",
+            "gail has no such preset",
         ),
         (
             ["trpo", "--task", "Reacher-v4", "--preset", "paper-mean"],
