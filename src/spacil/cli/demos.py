@@ -296,7 +296,8 @@ def _print_report(report: "DemoReport", *more: str) -> None:
     about = report.as_dict()
     findings = about.pop("findings")
     print_record(about)
-    print("\n".join([*(f"{one['severity']}: {one['message']}" for one in findings), *more]))
+    for line in [*(f"{one['severity']}: {one['message']}" for one in findings), *more]:
+        print(line)
 
 
 def _sizes(demos: "Demonstrations") -> str:
