@@ -81,7 +81,7 @@ def test_a_module_may_name_a_function_or_class_that_makes_the_env(
 @pytest.mark.parametrize(
     ("task", "message"),
     [
-        ("my_cart:Crt-v0", "is not there; expected an id that my_cart registers"),
+        ("my_cart:Crt-v0", "is not an id that my_cart registers"),
         ("my_cart:Crt-v0", "did you mean Cart-v0"),
         ("no_such_module:Cart-v0", "cannot import 'no_such_module'"),
         ("no_such_module:Cart-v0", "put that folder on PYTHONPATH"),
