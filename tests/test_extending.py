@@ -111,6 +111,8 @@ def _insert_import(target: Path, text: str) -> None:
         i for i, line in enumerate(lines) if line.startswith("from spacil") and line > text
     )
     target.write_text("".join([*lines[:before], text, *lines[before:]]))
+    sort = [sys.executable, "-m", "ruff", "check", "--no-cache", "--select", "I", "--fix"]
+    subprocess.run([*sort, target], cwd=target.parents[3], check=True, capture_output=True)
 
 
 def test_every_kind_of_addition_has_a_section() -> None:
