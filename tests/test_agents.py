@@ -255,7 +255,7 @@ def test_an_agent_of_a_gpu_is_loaded_without_one_on_request(tiny: Tiny, tmp_path
     agent = library.TRPO("Reacher-v4", **tiny("trpo")).learn(1)
     state = saved_state(agent, tmp_path / "cpu")
     free = {"free_settings": state.notes["free_settings"] | {"device": "cuda"}}
-    gpu = state.state._replace(notes=state.notes | free)
+    gpu = checkpoint.RunState(state.tensors, state.document, state.notes | free)
     checkpoint.write_best(tmp_path / "gpu" / "checkpoints", gpu)
     with pytest.raises(ConfigError, match="no such CUDA device here"):
         library.TRPO.load(tmp_path / "gpu")
