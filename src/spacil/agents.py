@@ -10,7 +10,7 @@ from spacil.config.algorithms import ALGORITHMS, Preset
 from spacil.config.checks import whole_number
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings, with_user_settings
-from spacil.config.settings import DemoChoice
+from spacil.config.settings import ConditionsConfig, DemoChoice
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
@@ -105,6 +105,11 @@ class Agent:
         return self._learner.config
 
     @property
+    def conditions(self) -> ConditionsConfig:
+        """Delays and noise that it is trained and evaluated under."""
+        return self.config.conditions
+
+    @property
     def common_frame(self) -> CommonFrame | None:
         """The frame that J is measured in; None for a task without demonstrations."""
         return self._learner.common_frame
@@ -192,6 +197,7 @@ class Agent:
             seed,
             self.config.run.simulation_threads,
             self.common_frame,
+            self.conditions,
         )
 
     def save(self, folder: str | Path) -> None:

@@ -14,6 +14,7 @@ import tyro
 
 from spacil.cli.output import STDOUT, JsonTarget, check_target, with_json_target
 from spacil.config.checks import whole_number
+from spacil.config.settings import ConditionsConfig
 
 T = TypeVar("T")
 
@@ -60,6 +61,27 @@ class Episodes:
     def __post_init__(self) -> None:
         whole_number("episodes", self.episodes)
         whole_number("seed", self.seed, least=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayedUnder:
+    """Flags of conditions to play a policy under; by default those that it was made for."""
+
+    action_delay: str | None = None
+    """Steps after which a command is executed: 2, or 0-2 where it is drawn for each episode; by
+    default, here and below, as the policy was trained."""
+    observation_delay: str | None = None
+    """Steps by which what the policy sees is late; likewise."""
+    delay_jitter: bool | None = None
+    """Draw a delay that is a range at every step, and not once per episode."""
+    sensor_noise: float | None = None
+    """Standard deviation of the noise on each observation, in those of the demonstrations."""
+
+    def instead_of(self, own: ConditionsConfig) -> ConditionsConfig:
+        """What is asked for, and the rest as the policy has it; its history stays its own."""
+        names = [each.name for each in dataclasses.fields(PlayedUnder)]
+        asked = {name: getattr(self, name) for name in names}
+        return dataclasses.replace(own, **{k: v for k, v in asked.items() if v is not None})
 
 
 class ArgumentsEnd(SystemExit):

@@ -1,10 +1,10 @@
 """`spacil evaluate RUN|POLICY`: return G and smoothness J, on fresh seeds."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spacil.cli.arguments import Episodes, Json, PolicySource
+from spacil.cli.arguments import Episodes, Json, PlayedUnder, PolicySource
 from spacil.cli.output import identity, print_records, show
 from spacil.plain_text import shown
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments(PolicySource, Episodes, Json):
+class Arguments(PolicySource, Episodes, PlayedUnder, Json):
     """Return G and smoothness J of a trained policy, with mean actions and fresh seeds."""
 
     demos: str | None = None
@@ -24,6 +24,7 @@ class Arguments(PolicySource, Episodes, Json):
 
 
 def run(parsed: Arguments) -> int:
+    from spacil.demos.conditions import under_conditions
     from spacil.demos.file import load_demos
     from spacil.measuring.evaluate import evaluate_afresh
     from spacil.measuring.frames import choose_frame, frame_facts
@@ -34,9 +35,12 @@ def run(parsed: Arguments) -> int:
     task = parsed.task or task_of(policy)
     demos = None if parsed.demos is None else load_demos(parsed.demos)
     if demos is not None:
+        seen = replace(policy.conditions, sensor_noise=0.0)
+        demos = under_conditions(demos, seen, parsed.seed)
         policy.require_widths(demos.num_states, demos.num_actions, demos.source)
     frame = choose_frame(demos, policy.common_frame, task)
-    result = evaluate_afresh(policy, task, parsed.episodes, parsed.seed, None, frame)
+    under = parsed.instead_of(policy.conditions)
+    result = evaluate_afresh(policy, task, parsed.episodes, parsed.seed, None, frame, under)
     facts = frame_facts(frame, policy.policy.normalizer.scale)
     # Where nobody showed it anything there is no demonstrator.
     beside = demonstrator_of(policy, task, frame) if task == policy.task else None
@@ -45,6 +49,7 @@ def run(parsed: Arguments) -> int:
     ) | {
         "source": parsed.source,
         "provenance": dict(policy.provenance),
+        **({"conditions": asdict(under)} if under.is_on else {}),
         "common_frame": None if facts is None else asdict(facts),
         "demonstrator": None if beside is None else dict(beside),
         **asdict(result),

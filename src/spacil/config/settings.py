@@ -176,9 +176,16 @@ class ConditionsConfig(Group):
     """Draw a delay that is a range at every step, and not once per episode."""
     sensor_noise: NonNegative = 0.0
     """Standard deviation of the noise on each observation, in those of the demonstrations."""
-    history: Annotated[int, Range("-1 or more", lambda value: value >= -1)] = -1
+    history: Annotated[int, Range("-1 to 999", lambda value: -1 <= value <= 999)] = -1
     """Past commands that the policy sees, and past observations too where a delay is a range. -1:
     as many as may be on their way; 0: none, the policy sees the observation alone."""
+
+    def __post_init__(self) -> None:
+        """Take a number of steps for its words."""
+        for name in ("action_delay", "observation_delay"):
+            if type(steps := getattr(self, name)) is int:
+                object.__setattr__(self, name, str(steps))
+        super().__post_init__()
 
     def range_of(self, what: Literal["action", "observation"]) -> tuple[int, int]:
         """Smallest and largest delay of actions or observations."""

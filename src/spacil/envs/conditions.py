@@ -34,12 +34,17 @@ class EnvUnderConditions:
         conditions: ConditionsConfig,
         seeds: ResetSeeds,
         noise_std: Tensor | None = None,
+        inputs: ConditionsConfig | None = None,
     ) -> None:
-        """`noise_std` [S] is what `sensor_noise` counts in: the spread of the demonstrations."""
+        """`noise_std` [S] is what `sensor_noise` counts in: the spread of the demonstrations.
+
+        `inputs`: conditions that the policy was made for, whose history it sees.
+        """
         self.env, self.conditions, self.seeds = env, conditions, seeds
+        self.inputs = inputs or conditions
         self.num_envs, self.device = env.num_envs, env.device
         num_states, num_actions = env.spec.num_states, env.spec.num_actions
-        num_commands, num_seen = conditions.num_commands, conditions.num_observations
+        num_commands, num_seen = self.inputs.num_commands, self.inputs.num_observations
         self.spec = replace(
             env.spec, num_states=(1 + num_seen) * num_states + num_commands * num_actions
         )
@@ -153,8 +158,25 @@ class EnvUnderConditions:
         rows = torch.arange(self.num_envs, device=self.device)
         seen = [
             self._live["seen"][self._live["delays"][1] + back, rows]
-            for back in range(1 + self.conditions.num_observations)
+            for back in range(1 + self.inputs.num_observations)
         ]
         return torch.cat(
-            [seen[0], *self._live["commands"][: self.conditions.num_commands], *seen[1:]], dim=1
+            [seen[0], *self._live["commands"][: self.inputs.num_commands], *seen[1:]], dim=1
         )
+
+
+def under(
+    env: VectorEnv,
+    conditions: ConditionsConfig,
+    seeds: ResetSeeds,
+    noise_std: Tensor | None = None,
+    inputs: ConditionsConfig | None = None,
+) -> VectorEnv:
+    """The env under conditions, or as it is where there are none.
+
+    `noise_std` [S, ...] may go on with those of a history, which are left out.
+    """
+    if not conditions.is_on and not (inputs and inputs.is_on):
+        return env
+    noise_std = None if noise_std is None else noise_std[: env.spec.num_states]
+    return EnvUnderConditions(env, conditions, seeds, noise_std, inputs)

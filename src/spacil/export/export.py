@@ -18,7 +18,7 @@ from torch import Tensor
 
 from spacil import storage
 from spacil.config.checks import whole_number
-from spacil.envs.registry import built_in_task
+from spacil.envs.registry import built_in_task, task_name
 from spacil.errors import SpacilError, StorageError
 from spacil.export.c_header import c_header
 from spacil.export.checks import Checked, check_files, tolerance_for
@@ -171,10 +171,10 @@ def _measured(
     opened: Policy, env_source: Any, episodes: int, seed: int
 ) -> tuple[dict[str, Any], Tensor]:
     """J, the rate that the policy was made for, names and units, and every state it acted in."""
-    with evaluation_env(env_source, episodes, seed) as env:
+    frame = choose_frame(None, opened.common_frame, task_name(env_source))
+    with evaluation_env(env_source, episodes, seed, None, opened.conditions, frame=frame) as env:
         spec = env.spec
         opened.require_env(spec)
-        frame = choose_frame(None, opened.common_frame, spec.task)
         if frame is not None and frame.num_states != spec.num_states:
             frame = None
         totals = play_mean_actions(opened.policy, env, 0, episodes)

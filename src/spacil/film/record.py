@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from spacil.demos.common_frame import CommonFrame, bundled_frame
+from spacil.envs.conditions import under
 from spacil.envs.episodes import Trajectory, WaveStep, play_wave
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, Scene, VectorEnv
@@ -99,6 +100,15 @@ def drawable_env(env_source: Any, seed: int) -> Iterator[tuple[VectorEnv, Scene]
         yield env, scene()
 
 
+def env_for(
+    policy: Policy, env: VectorEnv, seed: int, frame: CommonFrame | None = None
+) -> VectorEnv:
+    """The env under the conditions that the policy was made for."""
+    frame = policy.common_frame or frame or bundled_frame(env.spec.task)
+    seeds, std = ResetSeeds(seed, "evaluate"), None if frame is None else frame.std
+    return under(env, policy.conditions, seeds, std)
+
+
 def record(
     policies: Mapping[str, Policy],
     env_source: Any,
@@ -126,15 +136,16 @@ def record(
     if len(policies) > MAX_PANELS:
         raise ConfigError(f"{len(policies)} policies, expected at most {MAX_PANELS}")
     with drawable_env(env_source, seed) as (env, scene):
-        for policy in policies.values():
-            policy.require_env(env.spec)
-        if frame is not None and frame.num_states != env.spec.num_states:
+        envs = {name: env_for(policy, env, seed, frame) for name, policy in policies.items()}
+        for name, policy in policies.items():
+            policy.require_env(envs[name].spec)
+        if all(frame and frame.num_states != each.spec.num_states for each in envs.values()):
             frame = None  # an env under a task's name may have been wrapped
         num_left = max(1, round(seconds / (env.spec.dt or DEFAULT_STEP_SECONDS)))
         clips: dict[str, list[Clip]] = {name: [] for name in policies}
         for episode in range(_MAX_EPISODES):
             played = {
-                name: _play(policy, env, scene, episode, num_left)
+                name: _play(policy, envs[name], scene, episode, num_left)
                 for name, policy in policies.items()
             }
             for name, clip in played.items():
@@ -146,12 +157,14 @@ def record(
     for name, policy in policies.items():
         shown = [clip.trajectory for clip in clips[name]]
         states = torch.cat([each.states for each in shown])
+        fitting = (each for each in (frame, policy.common_frame) if each is not None)
+        unit = next((each for each in fitting if each.num_states == states.shape[1]), None)
         panels.append(
             Panel(
                 name=name,
                 clips=tuple(clips[name]),
                 total_return=float(np.mean([each.total_return for each in shown])),
-                smoothness_j=None if frame is None else mean_j(policy, states, frame),
+                smoothness_j=None if unit is None else mean_j(policy, states, unit),
                 action_change=mean_of_known([action_fluctuation(each.actions) for each in shown]),
             )
         )

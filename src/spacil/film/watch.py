@@ -10,7 +10,7 @@ from torch import Tensor
 from spacil.envs.episodes import play_wave
 from spacil.envs.mujoco_model import POSE
 from spacil.errors import ConfigError
-from spacil.film.record import DEFAULT_STEP_SECONDS, drawable_env
+from spacil.film.record import DEFAULT_STEP_SECONDS, drawable_env, env_for
 from spacil.policies.policy import Policy
 
 
@@ -21,6 +21,7 @@ class _WindowClosedError(Exception):
 def watch(policy: Policy, env_source: Any, seed: int, speed: float = 1.0) -> int:
     """Show the policy; return how many episodes were played to their end."""
     with drawable_env(env_source, seed) as (env, scene):
+        env = env_for(policy, env, seed)
         policy.require_env(env.spec)
         step_seconds = (env.spec.dt or DEFAULT_STEP_SECONDS) / speed
         require_display()

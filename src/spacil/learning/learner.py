@@ -20,7 +20,7 @@ from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame, bundled_frame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.engine.device import one_torch_thread, resolve_device
-from spacil.envs.conditions import EnvUnderConditions
+from spacil.envs.conditions import under
 from spacil.envs.episodes import EpisodeTotals
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
@@ -233,11 +233,8 @@ def make_run_env(
     seeds = ResetSeeds(run.seed, stream)
     options = (run.simulation_threads, run.env_timeout, str(resolve_device(run.device)))
     env = make_vector_env(env_source, num_envs, seeds, *options)
-    if not config.conditions.is_on:
-        return env
     frame = frame or bundled_frame(config.task)
-    std = None if frame is None else frame.std[: env.spec.num_states]
-    return EnvUnderConditions(env, config.conditions, seeds, std)
+    return under(env, config.conditions, seeds, None if frame is None else frame.std)
 
 
 def make_eval_env(

@@ -168,7 +168,8 @@ def diagnose(
     opened = open_policy(policy, which)
     if env is None:
         env = task_of(opened)
-    with evaluation_env(env, episodes, seed) as vector_env:
+    frame = choose_frame(None, opened.common_frame, task_name(env))
+    with evaluation_env(env, episodes, seed, None, opened.conditions, frame=frame) as vector_env:
         spec, first = vector_env.spec, vector_env.reset()
         opened.require_env(spec)
         try:
@@ -182,7 +183,6 @@ def diagnose(
             earned, found = None, [Finding("one_answer", "warning", str(error), remedy)]
         else:
             opened.fitted_to(spec, first)
-            frame = choose_frame(None, opened.common_frame, task_name(env))
             earned, found = _checked(opened, vector_env, frame, episodes, seed)
     return Diagnosis(opened.name, opened.kind, spec.task, seed, episodes, earned, tuple(found))
 

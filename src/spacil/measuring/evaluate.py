@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from spacil.config.checks import whole_number
-from spacil.config.settings import RunConfig
+from spacil.config.settings import ConditionsConfig, RunConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
+from spacil.envs.conditions import under
 from spacil.envs.episodes import DEFAULT_EPISODE_LIMIT, EpisodeTotals, play_for_totals
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import FloatArray, ResetSeeds, VectorEnv
@@ -152,10 +153,17 @@ def evaluate_afresh(
     seed: int,
     num_threads: int | None,
     common_frame: CommonFrame | None,
+    conditions: ConditionsConfig | None = None,
 ) -> Evaluation:
-    """`evaluate` on new envs, from start states that no training run uses."""
+    """`evaluate` on new envs, from start states that no training run uses.
+
+    `conditions`: by default those that the policy was made for.
+    """
     num_episodes = whole_number("episodes", num_episodes)
-    with evaluation_env(env_source, num_episodes, seed, num_threads) as env:
+    inputs = policy.conditions if isinstance(policy, Policy) else conditions
+    with evaluation_env(
+        env_source, num_episodes, seed, num_threads, inputs, conditions, common_frame
+    ) as env:
         if isinstance(policy, Policy):
             policy.require_env(env.spec)
         return evaluate(policy, env, 0, num_episodes, common_frame)
@@ -163,16 +171,24 @@ def evaluate_afresh(
 
 @contextmanager
 def evaluation_env(
-    env_source: Any, num_episodes: int, seed: int, num_threads: int | None = None
+    env_source: Any,
+    num_episodes: int,
+    seed: int,
+    num_threads: int | None = None,
+    inputs: ConditionsConfig | None = None,
+    conditions: ConditionsConfig | None = None,
+    frame: CommonFrame | None = None,
 ) -> Iterator[VectorEnv]:
-    """Open new envs on start states that no training run uses: one seed, the same episodes."""
-    env = make_vector_env(
-        env_source,
-        min(num_episodes, EVALUATION_ENVS),
-        ResetSeeds(whole_number("seed", seed, 0), "evaluate"),
-        num_threads or RunConfig().simulation_threads,
-    )
+    """Open new envs on start states that no training run uses: one seed, the same episodes.
+
+    `inputs`: conditions that the policy was made for; `conditions`: others to play it under.
+    `frame`: the unit of sensor noise.
+    """
+    seeds = ResetSeeds(whole_number("seed", seed, 0), "evaluate")
+    num_threads = num_threads or RunConfig().simulation_threads
+    env = make_vector_env(env_source, min(num_episodes, EVALUATION_ENVS), seeds, num_threads)
+    inputs = inputs or ConditionsConfig()
     try:
-        yield env
+        yield under(env, conditions or inputs, seeds, None if frame is None else frame.std, inputs)
     finally:
         env.close()

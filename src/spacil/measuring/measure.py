@@ -22,6 +22,7 @@ from torch import Tensor
 
 from spacil.config.checks import require, whole_number
 from spacil.demos.common_frame import CommonFrame
+from spacil.demos.conditions import under_conditions
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import bundled_demos, load_demos
 from spacil.demos.findings import require_finite
@@ -279,15 +280,19 @@ def measure(
     if demos is None and task in bundled_demos():
         demos = replace(load_demos(str(task)), source=f"bundled demonstrations of {task}")
     if demos is not None:
+        seen = replace(policy.conditions, sensor_noise=0.0)
+        demos = under_conditions(demos, seen, options.seed)
         policy.require_widths(demos.num_states, demos.num_actions, demos.source)
         fixed = fixed or (demos.states, demos.source)
-    frame = choose_frame(demonstrations, policy.common_frame, task)
+    frame = choose_frame(demonstrations and demos, policy.common_frame, task)
     if frame is not None:
         policy.require_widths(frame.num_states, None, frame.source)
     if fixed is not None:
         policy.require_widths(fixed[0].shape[1], None, fixed[1])
     if env_source is not None:
-        with evaluation_env(env_source, options.episodes, options.seed) as env:
+        with evaluation_env(
+            env_source, options.episodes, options.seed, inputs=policy.conditions, frame=frame
+        ) as env:
             policy.require_env(env.spec)
             return _measured(policy, fixed, frame, options, env)
     if fixed is None:

@@ -8,6 +8,7 @@ import difflib
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +17,7 @@ import torch
 from torch import Tensor
 
 from spacil import storage
+from spacil.config.settings import ConditionsConfig
 from spacil.demos.common_frame import (
     FRAME_KEY,
     frame_document,
@@ -24,7 +26,7 @@ from spacil.demos.common_frame import (
     without_frame,
 )
 from spacil.demos.file import bundled_files
-from spacil.errors import DataError
+from spacil.errors import ConfigError, DataError
 from spacil.nets.policy import GaussianPolicy
 from spacil.plain_text import shown
 from spacil.policies.policy import Policy, own_policy
@@ -60,6 +62,8 @@ def write_policy_file(policy: Policy, task: str, path: Path) -> None:
     tensors = policy.policy.state_dict() | frame_tensors(policy.common_frame)
     if policy.common_frame is not None:
         document[FRAME_KEY] = frame_document(policy.common_frame)
+    if policy.conditions.is_on:
+        document["conditions"] = asdict(policy.conditions)
     storage.save_sealed(path, tensors, document, FORMAT, FORMAT_VERSION)
 
 
@@ -78,6 +82,7 @@ def read_policy_file(path: Path) -> Policy:
         task=document["task"] or None,
         provenance=document.get("provenance", {}),
         common_frame=read_frame(tensors, document, path),
+        conditions=_conditions_in(document.get("conditions", {}), path),
         path=str(path),
     )
 
@@ -105,8 +110,19 @@ def policy_in_checkpoint(found: checkpoint.Checkpoint, source: Path, which: Whic
         task=document["task"] or None,
         provenance=provenance,
         common_frame=read_frame(found.tensors, found.document, source),
+        conditions=_conditions_in(found.document.get("config", {}), source),
         path=str(source),
     )
+
+
+def _conditions_in(settings: object, source: Path) -> ConditionsConfig:
+    """The conditions among settings; none in a file from before there were any."""
+    try:
+        given = {str(name): value for name, value in dict(settings).items()}  # type: ignore[call-overload]
+        names = [each.name for each in fields(ConditionsConfig) if each.name in given]
+        return ConditionsConfig(**{name: given[name] for name in names})
+    except (TypeError, ValueError, ConfigError) as error:
+        raise DataError(f"{source}: the conditions of the policy are damaged: {error}") from None
 
 
 def build_policy(

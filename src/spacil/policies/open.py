@@ -18,6 +18,7 @@ from typing import Any
 
 from spacil.config.algorithms import ALGORITHMS
 from spacil.config.flat import settings_of, with_settings
+from spacil.config.settings import ConditionsConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.errors import ConfigError, DataError
 from spacil.nets.policy import GaussianPolicy
@@ -64,6 +65,7 @@ def open_policy(policy: object, which: Which = "best") -> Policy:
             task=getattr(config, "task", None),
             provenance=about,
             common_frame=getattr(policy, "common_frame", None),
+            conditions=getattr(policy, "conditions", ConditionsConfig()),
         )
     if (opened := third_party.from_memory(policy)) is not None:
         return opened

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from spacil.config.settings import ConditionsConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.envs.vector_env import EnvSpec, require_dims
 from spacil.errors import ConfigError, DataError, SpacilError
@@ -71,6 +72,8 @@ class Policy:
     """Cost that the discriminator of its run learned, on states of the own frame"""
     common_frame: CommonFrame | None = None
     """Common frame of the run it is from, where that was kept"""
+    conditions: ConditionsConfig = field(default_factory=ConditionsConfig)
+    """Delays and noise that it was made for; their history is part of its states"""
     task: str | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
     path: str | None = None
