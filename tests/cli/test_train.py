@@ -44,17 +44,15 @@ def test_help_without_a_task_lists_the_algorithms(spacil: Spacil) -> None:
 def test_help_with_a_task_shows_that_tasks_defaults(
     spacil: Spacil, algorithm: str, task: str, defaults: dict[str, str]
 ) -> None:
-    shown = spacil("train", algorithm, "--task", task, "--help-all")
+    shown = spacil("train", algorithm, "--task", task, "--help")
     assert shown.code == 0
     for flag, default in defaults.items():
         found = re.search(rf"--{flag} [FI[].*?\(default: (\S+)\)", words_of(shown.out))
         assert found is not None and found[1] == default, flag
-    short = words_of(spacil("train", algorithm, "--task", task, "--help").out)
-    assert short.count("(default") < 50 and "--cg-damping" not in short and "--gamma" in short
 
 
 def test_help_names_the_papers_symbols(spacil: Spacil) -> None:
-    shown = spacil("train", "spacil", "--task", "Hopper-v4", "--help-all").out
+    shown = spacil("train", "spacil", "--task", "Hopper-v4", "--help").out
     symbols = {
         "gamma": "(gamma)",
         "gae-lambda": "(tau",

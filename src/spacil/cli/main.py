@@ -11,7 +11,6 @@ import logging
 import os
 import signal
 import sys
-import threading
 import traceback
 from collections.abc import Iterator
 from typing import Any
@@ -59,8 +58,11 @@ def main(arguments: list[str] | None = None) -> None:
     # Threads that wait without spinning: otherwise two runs on the same cores slow each other
     # down. torch reads this when it is first imported, so it is set here.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    _open_standard_streams()
-    threading.excepthook = _quiet_threads_of_tensorboard
+    # A process started with `>&-` would use the first files it opens as its output.
+    while (spare := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(spare)
+    sys.stdout, sys.stderr = sys.stdout or io.StringIO(), sys.stderr or io.StringIO()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that cannot show a character shows a question mark, not a traceback.
         sys.stdout.reconfigure(errors="replace")
@@ -131,28 +133,10 @@ def _message_and_code(error: BaseException) -> tuple[str, int]:
     raise error
 
 
-def _open_standard_streams() -> None:
-    """A process started with `>&-` would use the first files it opens as its output."""
-    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
-        try:
-            os.fstat(number)
-        except OSError:
-            # The lowest free number is taken, and those below are open by now.
-            os.open(os.devnull, os.O_RDWR)
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
-
-
 def _give_up_stdout() -> None:
     """Without it the interpreter would try to write what is left, and fail, once more."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _quiet_threads_of_tensorboard(report: "threading.ExceptHookArgs") -> None:
-    """Its writer fails in a thread of its own; the run has said so, and goes on without it."""
-    if not type(report.thread).__module__.startswith("tensorboard."):
-        threading.__excepthook__(report)
 
 
 class _PrintableFormatter(logging.Formatter):

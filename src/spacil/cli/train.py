@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, make_dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, get_type_hints
+from typing import Any
 
 import tyro
 
@@ -21,25 +21,6 @@ from spacil.config.flat import SHORT_FORM, refuse_unknown, settings_of, with_use
 from spacil.config.settings import DemoChoice
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError, StorageError
-
-SHOWN = {
-    "policy_penalty": 2,
-    "wish": 6,
-    "cost_penalty": 3,
-    "run": 3,
-    "sampling": 2,
-    "warm_start": 1,
-    "imitation": 2,
-    "airl": 1,
-    "discriminator": 3,
-    "policy_step": 1,
-    "trust_region": 1,
-    "returns": 2,
-    "nets": 1,
-    "evaluation": 2,
-}
-"""Group, in the order of `--help` -> how many of its settings that explains, from the first on;
-`--help-all` explains every one, and so does `--help` of bc"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,10 +70,7 @@ def run(arguments: list[str]) -> int:
         for name, row in ALGORITHMS.items():
             if row.verb == "train":
                 print(f"  {name:<8} {row.summary}")
-        print(
-            "\n`spacil train ALGORITHM --task NAME --help` shows the options most used, with that "
-            "task's\ndefaults, `--help-all` every one of them."
-        )
+        print("\n`spacil train ALGORITHM --task NAME --help`: every option, that task's defaults")
         return 0
     config, parsed = config_of_words(arguments)
     from spacil.cli.session import train_and_show
@@ -117,7 +95,7 @@ def config_of_words(arguments: list[str]) -> tuple[TrainConfig, Any]:
     trained = [name for name, row in ALGORITHMS.items() if row.verb == "train"]
     if algorithm not in trained:
         raise ConfigError(f"train {algorithm!r}: expected one of {', '.join(trained)}")
-    wants_help = {"-h", "--help", "--help-all"} & {*rest}
+    wants_help = {"-h", "--help"} & {*rest}
     preset = value_of("--preset", rest) or preset or "none"
     if (typed_task := value_of("--task", rest)) is not None:
         task = typed_task
@@ -153,13 +131,10 @@ def config_of_words(arguments: list[str]) -> tuple[TrainConfig, Any]:
     if demo_flags and not ALGORITHMS[algorithm].needs_demonstrations:
         flag = sorted(demo_flags)[0].replace("_", "-")
         raise ConfigError(f"{algorithm} learns from the env's reward and takes no --{flag}")
-    is_short = bool({"-h", "--help"} & {*rest}) and algorithm != "bc"
-    default = flags_of(config, tyro.MISSING if task is None else task, inputs, is_short=is_short)
-    own = {"help", "help_all", *demo_flags, *(flag.name for flag in fields(default))}
+    default = flags_of(config, tyro.MISSING if task is None else task, inputs)
+    own = {"help", *demo_flags, *(flag.name for flag in fields(default))}
     refuse_unknown(algorithm, sorted(given - own))
-    words = ["--help" if word == "--help-all" else word for word in rest]
-    summary = f"{config.summary} Settings that are seldom changed: --help-all."
-    parsed = parse(type(default), words, f"spacil train {algorithm}", summary, default)
+    parsed = parse(type(default), rest, f"spacil train {algorithm}", config.summary, default)
     groups = settings_of(algorithm)
     settings = {
         name: getattr(getattr(parsed, groups[name]), name) for name in given & groups.keys()
@@ -173,37 +148,15 @@ def flags_of(
     config: TrainConfig,
     task: Any = tyro.MISSING,
     inputs: Mapping[str, Any] = MappingProxyType({}),
-    *,
-    is_short: bool = False,
 ) -> Any:
     """The flags of one algorithm, with the defaults of `config`."""
     homes = settings_of(config.algorithm)
-    groups = {
-        group: getattr(config, group)
-        for group in {**SHOWN, **dict.fromkeys(homes.values())}
-        if group in homes.values()
-    }
-    if is_short:
-        for name, group in groups.items():
-            groups[name] = _with_few_shown(group, SHOWN.get(name, 0))
+    groups = {group: getattr(config, group) for group in homes.values()}
     bases: list[type] = [ImitationArguments if config.needs_demonstrations else TrainArguments]
     bases += [ShortForm] if "penalty" in homes else []
     members = [(name, type(group), field(default=group)) for name, group in groups.items()]
     kind = make_dataclass("Flags", members, bases=tuple(bases), frozen=True, kw_only=True)
     return kind(task=task, **inputs)
-
-
-def _with_few_shown(group: Any, num_shown: int) -> Any:
-    """The same settings; help explains the first ones alone."""
-    kind: Any = type(group)
-    hints = get_type_hints(kind, include_extras=True)
-    hidden = [each.name for each in fields(kind)][num_shown:]
-    notes = {name: Annotated[hints[name], tyro.conf.Suppress] for name in hidden}
-    values = {name: getattr(group, name) for name in hidden}
-    # As if written beside it: tyro reads the docstrings of fields from there.
-    about = {"__doc__": kind.__doc__, "__module__": kind.__module__}
-    made: Any = type(kind.__name__, (kind,), about | {"__annotations__": notes} | values)
-    return made(**vars(group))
 
 
 # --- the file
