@@ -22,7 +22,7 @@ from unittest import mock
 import torch
 
 from measuring import make_learner, medians, num_cores, record, stage_seconds
-from spacil.envs.rollout import collect
+from spacil.envs.episodes import collect
 from spacil.learning.learner import Stopwatch
 from spacil.learning.on_policy import OnPolicy
 from spacil.types import RolloutBatch

@@ -22,7 +22,7 @@ from measuring import make_learner, medians, num_cores, peak_megabytes, record, 
 from spacil.config.settings import TrustRegionConfig, ValueConfig
 from spacil.engine.mlp_passes import Adam
 from spacil.engine.recorder import Recorder
-from spacil.envs.rollout import collect
+from spacil.envs.episodes import collect
 from spacil.functional.policy_gradient import standardize
 from spacil.learning import policy_step
 from spacil.learning.critic import ValueBatch, fit_value

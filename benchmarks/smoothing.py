@@ -29,7 +29,7 @@ from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds
 from spacil.learning.dagger import SmoothingLearner
 from spacil.learning.learner import Metrics
-from spacil.learning.loop import train
+from spacil.learning.run import train
 from spacil.learning.smoothing_comparison import FILTERS, Contender, compare
 from spacil.policies.open import open_policy
 

@@ -18,8 +18,8 @@ import torch
 from torch_worlds import TorchWorlds
 
 import spacil
+from spacil.envs.episodes import collect
 from spacil.envs.registry import BACKENDS, make_vector_env
-from spacil.envs.rollout import collect
 from spacil.envs.vector_env import ResetSeeds
 from spacil.learning import on_policy
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from spacil.engine.device import one_torch_thread, torch_threads
+from spacil.envs.episodes import collect
 from spacil.envs.registry import make_vector_env
-from spacil.envs.rollout import collect
 from spacil.envs.vector_env import ResetSeeds, VectorEnv
 from spacil.nets.policy import GaussianPolicy
 

@@ -102,16 +102,16 @@ def test_control_c_outside_of_training_ends_without_a_traceback(
 def test_a_signal_within_the_last_iteration_does_not_make_a_finished_run_unfinished(
     train: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from spacil.learning import loop
+    from spacil.learning import run
 
-    evaluate_if_due = loop.evaluate_if_due
+    evaluate_if_due = run.evaluate_if_due
 
     def evaluate_and_interrupt(learner: Any) -> Any:
         if learner.counters.iteration == 3:
             os.kill(os.getpid(), signal.SIGTERM)
         return evaluate_if_due(learner)
 
-    monkeypatch.setattr(loop, "evaluate_if_due", evaluate_and_interrupt)
+    monkeypatch.setattr(run, "evaluate_if_due", evaluate_and_interrupt)
     trained = train("trpo", "--run-dir", tmp_path / "run")
     assert "SIGTERM: saving after this iteration" in trained.err
     assert trained.code == 0

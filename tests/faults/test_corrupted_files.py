@@ -34,11 +34,11 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.errors import SpacilError
 from spacil.learning.on_policy import OnPolicy
-from spacil.learning.run import restore, saved_config
+from spacil.learning.run import restore
 from spacil.policies.file import FORMAT, FORMAT_VERSION
 from spacil.policies.open import load_policy, save_policy
 from spacil.runs import checkpoint, metrics_log
-from spacil.runs.facts import read_run
+from spacil.runs.facts import config_of, read_run
 from spacil.runs.folder import open_run
 
 MAX_SECONDS = 1.0
@@ -176,7 +176,7 @@ def checkpoint_target(folder: Path, finished: Path, learner: OnPolicy) -> Target
 
     def is_as_it_was(copy: Path) -> bool:
         found = checkpoint.read(copy / NEWEST)
-        saved_config(found)
+        config_of(found.settings, found.path)
         load_policy(copy / NEWEST)
         restore(learner, found)
         return found.content_hash == expected

@@ -4,7 +4,7 @@ import pytest
 
 from spacil.config.defaults import default_config
 from spacil.errors import RetryableError
-from spacil.learning.loop import memory_named
+from spacil.learning.run import memory_named
 
 
 @pytest.mark.parametrize(

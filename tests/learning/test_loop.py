@@ -10,9 +10,8 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.demos.file import load_demos
 from spacil.engine.device import one_torch_thread, torch_threads
-from spacil.learning import loop
-from spacil.learning.loop import evaluate_if_due
 from spacil.learning.on_policy import OnPolicy
+from spacil.learning.run import evaluate_if_due, train
 
 
 @pytest.fixture
@@ -39,7 +38,7 @@ def test_evaluations_come_at_their_interval_and_at_the_end_each_from_its_own_sta
     learner: OnPolicy,
 ) -> None:
     rows: list[dict[str, Any]] = []
-    loop.train(learner, rows.append)
+    train(learner, rows.append)
     assert [row["iteration"] for row in rows] == [1, 2, 3]
     assert ["average_return" in row for row in rows] == [False, True, True]
     # The same policy on the starts of another evaluation.
@@ -78,6 +77,6 @@ def test_the_normaliser_moves_once_at_the_end_of_an_iteration(learner: OnPolicy)
 def test_training_gives_the_threads_back(learner: OnPolicy) -> None:
     with torch_threads(2):
         seen: list[int] = []
-        loop.train(learner, lambda metrics: seen.append(torch.get_num_threads()))
+        train(learner, lambda metrics: seen.append(torch.get_num_threads()))
         assert set(seen) == {learner.config.run.torch_threads} == {1}
         assert torch.get_num_threads() == 2

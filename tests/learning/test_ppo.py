@@ -18,8 +18,7 @@ from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
 from spacil.functional.policy_gradient import kl_old_new, log_prob
 from spacil.functional.sensitivity import batch_jacobian, top_singular
-from spacil.learning.policy_step import PolicyBatch, SurrogateLoss
-from spacil.learning.ppo import ClippedStep, PPOReport
+from spacil.learning.policy_step import ClippedStep, PolicyBatch, PPOReport, SurrogateLoss
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
 from spacil.smoothness.policy_terms import DrawnTerms, PenaltyRows, draw_terms
@@ -174,7 +173,7 @@ def test_no_further_epoch_once_the_kl_has_passed_its_target() -> None:
 def test_staying_reports_no_step_and_moves_nothing() -> None:
     policy = make_policy()
     step, before = ClippedStep(policy, config_of()), flat(policy)
-    assert step.stay() == PPOReport()
+    assert step.report() == PPOReport()
     assert torch.equal(flat(policy), before)
     assert float(step.optimizer.num_steps) == 0
 

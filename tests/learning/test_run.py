@@ -13,9 +13,9 @@ from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, with_settings
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError, RunDirError
 from spacil.learning.on_policy import OnPolicy
-from spacil.learning.run import Outcome, restore, saved_config, train_in_folder
+from spacil.learning.run import Outcome, restore, train_in_folder
 from spacil.runs import checkpoint, provenance
-from spacil.runs.facts import read_run
+from spacil.runs.facts import config_of, read_run
 from spacil.runs.progress import Progress
 from spacil.runs.run_log import RUN_LOG, RunLog
 
@@ -180,7 +180,7 @@ def test_a_checkpoint_knows_the_settings_it_was_written_under(
     trained(config)
     last = checkpoint.newest(tmp_path / "run" / "checkpoints")
     assert last is not None
-    assert saved_config(last) == config
+    assert config_of(last.settings, last.path) == config
     assert not FREE_TO_CHANGE_ON_RESUME & set(last.document["config"])
     assert last.notes["commit"] == provenance.source_commit()
     assert last.notes["software"]["spacil"] == spacil.__version__

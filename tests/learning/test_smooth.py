@@ -17,7 +17,7 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_user_settings
 from spacil.errors import ConfigError, DataError
 from spacil.learning.dagger import SmoothingLearner
-from spacil.learning.loop import train
+from spacil.learning.run import train
 from spacil.learning.smooth import smooth
 from spacil.policies.open import open_policy
 

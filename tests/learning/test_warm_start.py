@@ -11,9 +11,9 @@ from tiny_runs import plain_config
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.demos.file import load_demos
-from spacil.learning import loop
 from spacil.learning.cloning import WARM_START_FRACTION, clone, cloning_config, start_from_clone
 from spacil.learning.on_policy import OnPolicy
+from spacil.learning.run import train
 
 TASK = "Reacher-v4"
 EPOCHS, WAIT = 3, 2
@@ -127,12 +127,12 @@ def test_a_run_goes_on_bit_for_bit_and_does_not_clone_again(
 ) -> None:
     whole, stopped, resumed = new_learner(), new_learner(), new_learner()
     first: list[dict[str, Any]] = []
-    loop.train(whole, first.append)
+    train(whole, first.append)
     assert [row.get("seconds_warm_start", 0) > 0 for row in first] == [True, False, False, False]
-    loop.train(stopped, lambda metrics: metrics["iteration"] < done)
+    train(stopped, lambda metrics: metrics["iteration"] < done)
     resumed.state.restore(stopped.state.tensors(), stopped.state.document())
     rows: list[dict[str, Any]] = []
-    loop.train(resumed, rows.append)
+    train(resumed, rows.append)
     assert is_same(parameters(resumed, ""), parameters(whole, ""))
     assert [row["iteration"] for row in rows] == list(range(done + 1, 5))
     assert not any("seconds_warm_start" in row for row in rows)

@@ -533,6 +533,9 @@ class CostPenaltyConfig(Group):
         return parse_arguments(words, COST_FORMS[self.form], "--cost-penalty-form")
 
 
+TargetReference = Literal["none", "demonstrator"]
+
+
 class WishConfig(Group):
     """Targets instead of weights: the paper's constrained problem (eq:main_problem).
 
@@ -570,14 +573,12 @@ class TrainingWishConfig(WishConfig):
     """As smooth as the imitation allows. The weight rises while it is good and falls back when it
     is not. Good: --keep-return where given, else the states that the policy visits are like the
     demonstrated ones, for which no reward is read. Handed out is the smoothest good policy."""
-    smoothness_target_reference: str = "none"
+    smoothness_target_reference: TargetReference = "none"
     """none: the target is J itself. demonstrator: a fraction of the J of whoever gave the
-    demonstrations, as recorded with them or else as cloned from them. Or a fraction of the J of a
-    policy: a run folder (its last policy) or a policy file."""
-    fluctuation_target_reference: str = "none"
+    demonstrations, as recorded with them or else as cloned from them."""
+    fluctuation_target_reference: TargetReference = "none"
     """none: the target is the change itself. demonstrator: a fraction of the change in whole
-    demonstrations, or of a clone's where steps were left out. Or a fraction of a policy's change: a
-    run folder (its last policy) or a policy file."""
+    demonstrations, or of a clone's where steps were left out."""
     smoothness_target_states: Count = 500
     """States of each batch on which J and the action change are measured, drawn anew each
     iteration."""

@@ -14,7 +14,7 @@ from spacil.engine.recorder import Recorder
 from spacil.errors import ConfigError, DivergedError
 from spacil.functional.policy_gradient import explained_variance, gae, standardize
 from spacil.learning.adversary import Adversary, AgentBatch, imitation_reward
-from spacil.learning.policy_step import PolicyBatch
+from spacil.learning.policy_step import PolicyBatch, shuffled_orders
 from spacil.nets.mlp import ValueNet
 from spacil.nets.policy import GaussianPolicy
 from spacil.types import RolloutBatch
@@ -219,11 +219,3 @@ def _descend(
     if value.standardizes:
         squared_errors.mul_(value.target_std.square())
     return squared_errors, targets.abs().max(), explained_variance(batch.old_values, targets)
-
-
-def shuffled_orders(size: int, count: int, generator: torch.Generator) -> Tensor:
-    """Random orders of `size` rows, [count, size]."""
-    orders = torch.empty(count, size, dtype=torch.int64)
-    for order in orders:
-        torch.randperm(size, generator=generator, out=order)
-    return orders

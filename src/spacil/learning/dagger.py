@@ -24,8 +24,7 @@ from spacil.config.penalty_terms import WeightedTerm
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.engine.device import torch_threads
-from spacil.envs.episodes import EpisodeTotals
-from spacil.envs.rollout import collect, collect_around
+from spacil.envs.episodes import EpisodeTotals, collect, collect_around
 from spacil.envs.vector_env import VectorEnv
 from spacil.errors import ConfigError, StorageError
 from spacil.learning.learner import (

@@ -21,8 +21,7 @@ from spacil.demos.demonstrations import Demonstrations
 from spacil.engine.device import one_torch_thread, read_together, resolve_device
 from spacil.engine.mlp_passes import Adam
 from spacil.engine.recorder import Recorder
-from spacil.envs.episodes import EpisodeTotals
-from spacil.envs.rollout import collect
+from spacil.envs.episodes import EpisodeTotals, collect
 from spacil.envs.vector_env import VectorEnv
 from spacil.learning.adversary import Adversary
 from spacil.learning.cloning import start_from_clone
@@ -43,8 +42,7 @@ from spacil.learning.learner import (
     make_run_env,
     policy_metrics,
 )
-from spacil.learning.policy_step import PolicyStep, TrustRegionStep
-from spacil.learning.ppo import ClippedStep
+from spacil.learning.policy_step import ClippedStep, PolicyStep, StepReport, TrustRegionStep
 from spacil.learning.searches import WeightSearches
 from spacil.measuring.evaluate import Best, Evaluation
 from spacil.measuring.frames import frame_of_run
@@ -275,7 +273,7 @@ class OnPolicy(Learner):
                 drawn = draw_terms(terms, rows_for, policy, config, streams)
                 return drawn if self.anchor is None else drawn + self.anchor.draw(policy)
 
-            step = self.policy_step.stay()
+            step: StepReport = self.policy_step.report()
             if not is_waiting:
                 step = self.policy_step.take(scored.for_policy, draw, streams, recorder)
         # Minibatches are small: a second thread would be waited for longer than it helps.

@@ -1,4 +1,4 @@
-"""The seam for policy steps, and the paper's: a natural gradient inside a KL bound (TRPO).
+"""The seam for policy steps; the paper's, a natural gradient inside a KL bound (TRPO); and PPO.
 
 A policy loss maps the candidate's mean actions and log std on the batch to its summands by name;
 their sum is the loss. Losses and penalties are records of what they froze, so that an update can
@@ -8,7 +8,7 @@ be recorded and replayed.
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -68,6 +68,8 @@ class PolicyStep(ABC):
 
     optimizer: Adam | None = None
     """Memory that a checkpoint must keep; None without one."""
+    report: type[StepReport]
+    """Without values that of an iteration that leaves the policy as it is"""
 
     def __init__(self, policy: GaussianPolicy, config: TrainConfig) -> None:
         self.policy, self.config = policy, config
@@ -81,10 +83,6 @@ class PolicyStep(ABC):
         recorder: Recorder,
     ) -> StepReport:
         """Move the policy, or leave it bit for bit."""
-
-    @abstractmethod
-    def stay(self) -> StepReport:
-        """The report of an iteration that leaves the policy as it is."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +174,11 @@ class OldPolicy:
         """[B, S], as the mean network reads them"""
         self.log_std = policy.log_std.detach().clone()
         rows = self.inputs if fisher_rows is None else self.inputs[fisher_rows]
-        is_cached = _pays_to_keep_sensitivities(policy, len(rows), config.cg_steps)
+        # Sensitivities cost a pass per action, save two in each conjugate gradient step, and take
+        # long to read. With 10 steps: 3 actions 0.75 of the time without them, 6 1.0, 8 1.2.
+        num_floats = len(rows) * policy.num_actions * sum(policy.hidden[:-1])
+        num_bytes = num_floats * policy.log_std.element_size()
+        is_cached = 2 * policy.num_actions <= config.cg_steps and num_bytes <= MAX_SENSITIVITY_BYTES
         self.curvature = ParameterJacobian(layers, rows, keeps_sensitivities=is_cached)
         self.jacobian = (
             self.curvature
@@ -312,18 +314,10 @@ def _loss_at(policy: GaussianPolicy, direction: Direction, mean: Tensor) -> Tens
     return total(direction.loss(mean, policy.log_std))
 
 
-def _pays_to_keep_sensitivities(policy: GaussianPolicy, num_rows: int, cg_steps: int) -> bool:
-    """They cost a pass per action, save two in each conjugate gradient step, and take long to read.
-
-    Measured with 10 steps: 3 actions 0.75 of the time without them, 6 actions 1.0, 8 actions 1.2.
-    """
-    num_floats = num_rows * policy.num_actions * sum(policy.hidden[:-1])
-    num_bytes = num_floats * policy.log_std.element_size()
-    return 2 * policy.num_actions <= cg_steps and num_bytes <= MAX_SENSITIVITY_BYTES
-
-
 class TrustRegionStep(PolicyStep):
     """The paper's policy step: lower the penalised loss within KL(old, new) <= max_kl."""
+
+    report = TrustRegionReport
 
     def take(
         self,
@@ -340,9 +334,6 @@ class TrustRegionStep(PolicyStep):
         direction = recorder("direction", _direction, lasting, fisher_rows, drawn)
         return follow(self.policy, direction, region, recorder)
 
-    def stay(self) -> TrustRegionReport:
-        return TrustRegionReport()
-
 
 def _direction(
     policy: GaussianPolicy,
@@ -356,3 +347,111 @@ def _direction(
     surrogate = surrogate_loss(batch.actions, batch.advantages, old.mean, old.log_std)
     loss = PenalizedLoss(surrogate, build_terms(policy, drawn, config), drawn.weights)
     return find_direction(policy, loss, old, config.trust_region)
+
+
+# --- PPO: epochs of Adam on the clipped surrogate (Schulman et al. 2017), penalties included.
+# Each minibatch carries its part of the penalty's rows, with the worst directions found anew at the
+# parameters of that moment: a stochastic gradient of the same penalised loss that TRPO minimises.
+
+
+@dataclass(frozen=True)
+class PPOReport(StepReport):
+    ppo_epochs_done: int = 0
+    """Fewer than asked for when the KL passed its target"""
+    clipped_fraction: float = 0.0
+    """Of the states, whose probability ratio ended outside the clip range"""
+
+
+class ClippedStep(PolicyStep):
+    """A few epochs of Adam on shuffled minibatches, until the KL passes its target."""
+
+    report = PPOReport
+
+    def __init__(self, policy: GaussianPolicy, config: TrainConfig) -> None:
+        super().__init__(policy, config)
+        self.optimizer = Adam(policy, config.ppo.ppo_learning_rate)
+
+    def take(
+        self,
+        batch: PolicyBatch,
+        draw_penalties: DrawPenalties,
+        streams: Streams,
+        recorder: Recorder,
+    ) -> PPOReport:
+        settings, device = self.config.ppo, batch.states.device
+        old = recorder("old policy", _evaluate, (self.policy, batch))
+        lasting = (self.policy, self.optimizer, self.config, batch, old)
+        summands: dict[str, float] = {}
+        kl = clipped = 0.0
+        num_epochs = 0
+        while num_epochs < settings.ppo_epochs and kl <= settings.ppo_target_kl:
+            (order,) = shuffled_orders(len(batch.states), 1, streams.minibatch)
+            drawn, rows = draw_penalties().on(device), []
+            for each in drawn.rows:  # in a random order, so that every part is like the whole
+                chosen = torch.randperm(len(each.states), generator=streams.subset)
+                rows.append(each.pick(chosen.to(device)))
+            drawn = replace(drawn, rows=tuple(rows))
+            *found, losses = recorder("epoch", _run_epoch, lasting, order.to(device), drawn)
+            kl, clipped, is_finite, *values = read_together(*found, *losses.values())
+            summands = summands or dict(zip(losses, values, strict=True))
+            num_epochs += 1
+            if not is_finite or not math.isfinite(kl):
+                raise DivergedError(
+                    f"policy step: not finite in epoch {num_epochs} (KL {kl}, losses {summands}); "
+                    "a smaller --ppo-learning-rate may help"
+                )
+        return PPOReport(kl, summands, num_epochs, clipped)
+
+
+@torch.no_grad()
+def _evaluate(policy: GaussianPolicy, batch: PolicyBatch) -> tuple[Tensor, Tensor, Tensor]:
+    """Mean actions, log std and log likelihoods before the step, on the whole batch."""
+    mean, log_std = policy.mean_of_normalized(batch.states), policy.log_std.detach().clone()
+    return mean, log_std, log_prob(batch.actions, mean, log_std)
+
+
+def _run_epoch(
+    policy: GaussianPolicy,
+    optimizer: Adam,
+    config: TrainConfig,
+    batch: PolicyBatch,
+    old: tuple[Tensor, Tensor, Tensor],
+    order: Tensor,
+    drawn: DrawnTerms,
+) -> tuple[Tensor, Tensor, Tensor, dict[str, Tensor]]:
+    """One pass over the batch in a given order: KL, clipped fraction, whether finite, losses."""
+    settings, (old_mean, old_log_std, old_log_probs) = config.ppo, old
+    minibatches = order.split(settings.ppo_minibatch)
+    sums: dict[str, Tensor] = {}
+    for i, rows in enumerate(minibatches):
+        parts = []
+        for each in drawn.rows:  # every so manieth row of each term, from row i on
+            size = len(each.states)
+            every = torch.arange(i % max(size, 1), size, len(minibatches), device=rows.device)
+            parts.append(replace(each.pick(every), num_meant=each.num_meant or size))
+        part = replace(drawn, rows=tuple(parts))
+        surrogate = SurrogateLoss(
+            batch.actions[rows], batch.advantages[rows], old_log_probs[rows], settings.ppo_clip
+        )
+        loss = PenalizedLoss(surrogate, build_terms(policy, part, config), part.weights)
+        summands = loss(policy.mean_of_normalized(batch.states[rows]), policy.log_std)
+        optimizer.zero_grad()
+        total(summands).backward()
+        optimizer.step()
+        for name, value in summands.items():
+            sums[name] = sums.get(name, 0) + value.detach() / len(minibatches)
+    with torch.no_grad():
+        mean = policy.mean_of_normalized(batch.states)
+        kl = kl_old_new(old_mean, old_log_std, mean, policy.log_std).mean()
+        ratio = (log_prob(batch.actions, mean, policy.log_std) - old_log_probs).exp()
+        is_clipped = (ratio - 1).abs() > settings.ppo_clip
+        is_finite = optimizer.vector.isfinite().all()
+        return kl, is_clipped.float().mean(), is_finite, sums
+
+
+def shuffled_orders(size: int, count: int, generator: torch.Generator) -> Tensor:
+    """Random orders of `size` rows, [count, size]."""
+    orders = torch.empty(count, size, dtype=torch.int64)
+    for order in orders:
+        torch.randperm(size, generator=generator, out=order)
+    return orders

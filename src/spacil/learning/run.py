@@ -1,18 +1,21 @@
-"""A training run in a folder: preflight, resume, record, interrupt, finish.
+"""The loop, and a run of it in a folder: preflight, resume, record, interrupt, finish.
+
+The loop iterates, evaluates, selects and reports; the paper's iteration is `OnPolicy.iterate`.
 
 A checkpoint decides every later iteration, so nothing of another run goes on from here: settings,
 demonstrations, env and counter are compared first.
 """
 
 import contextlib
-import itertools
 import logging
-import math
 import signal
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from spacil.config.flat import FREE_TO_CHANGE_ON_RESUME, flat_settings
 from spacil.config.train_config import TrainConfig
@@ -25,14 +28,15 @@ from spacil.demos.common_frame import (
     without_frame,
 )
 from spacil.engine.device import torch_threads
-from spacil.errors import ConfigError, DivergedError, StorageError
+from spacil.errors import ConfigError, DivergedError, RetryableError, StorageError
 from spacil.learning.learner import Learner, Metrics
-from spacil.learning.loop import OnIteration, memory_named, train
+from spacil.learning.weight_search import RANKS, select
+from spacil.measuring.evaluate import Best, evaluation_of, play_mean_actions
 from spacil.plain_text import shown
 from spacil.policies.file import policy_document
 from spacil.runs import checkpoint, metrics_log
 from spacil.runs.checkpoint import RunState
-from spacil.runs.facts import RunInputs, best_and_last, config_of
+from spacil.runs.facts import RunInputs, best_and_last
 from spacil.runs.folder import DEFAULT_ROOT, RunDir, check_resumable, open_run
 from spacil.runs.interruption import Interruption
 from spacil.runs.metrics_log import BEFORE_THE_START, MetricsLog
@@ -43,6 +47,88 @@ from spacil.runs.state import first_non_finite
 from spacil.version import __version__
 
 _logger = logging.getLogger(__name__)
+
+
+@contextlib.contextmanager
+def memory_named(config: TrainConfig) -> Iterator[None]:
+    """Turn an allocation that failed, on the host or on a GPU, into a `RetryableError`."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        # torch's allocator on the host has no error class of its own.
+        is_named = isinstance(error, MemoryError | torch.OutOfMemoryError)
+        if not is_named and "can't allocate memory" not in str(error):
+            raise
+        first_line = (str(error).splitlines() or [type(error).__name__])[0]
+        run, sampling = config.run, config.sampling
+        raise RetryableError(
+            f"out of memory with batches of {sampling.steps_per_iteration:,} steps in "
+            f"{sampling.num_envs} envs on {run.device}. Close other programs, or choose a smaller "
+            f"--steps-per-iteration; what was saved is intact ({first_line})"
+        ) from error
+
+
+OnIteration = Callable[[Metrics], bool | None]
+"""Called after each iteration; False ends the training."""
+OnStart = Callable[[Metrics], None]
+"""Called with the evaluation of the untrained policy, iteration 0."""
+
+
+def train(learner: Learner, on_iteration: OnIteration, on_start: OnStart | None = None) -> None:
+    """Iterate until the learner is done, evaluating on the way.
+
+    With `on_start` the untrained policy is evaluated too, which changes nothing that follows.
+    """
+    with torch_threads(learner.config.run.torch_threads):
+        if on_start is not None and learner.counters.iteration == 0:
+            with whole_iteration(learner):
+                on_start(evaluate_if_due(learner))
+        while not learner.is_done:
+            with whole_iteration(learner):
+                metrics = learner.iterate() | evaluate_if_due(learner)
+            if on_iteration(metrics) is False:
+                return
+
+
+@contextlib.contextmanager
+def whole_iteration(learner: Learner) -> Iterator[None]:
+    """Add iteration and batch to an error that names a tensor or a loss.
+
+    Whatever cuts an iteration short, Ctrl-C too, leaves a learner that cannot be saved.
+    """
+    where = learner.state.cut_short = f"iteration {learner.counters.iteration + 1}"
+    try:
+        yield
+    except DivergedError as error:
+        raise DivergedError(f"in {where}: {error}") from error
+    learner.state.cut_short = None
+
+
+def evaluate_if_due(learner: Learner) -> Metrics:
+    """Evaluate every few iterations and after the last; remember the best policy.
+
+    At iteration 0 it tells where learning starts from: that policy is never the best, and the
+    learner does not hear of it.
+    """
+    num_done, config = learner.counters.iteration, learner.config.evaluation
+    if num_done % config.evaluation_interval and not learner.is_done:
+        return {}
+    started = time.perf_counter()
+    policy, env = learner.evaluated_policy, learner.eval_env
+    episodes = play_mean_actions(policy, env, num_done, env.num_envs)
+    result = evaluation_of(policy, episodes, learner.common_frame)
+    metrics: Metrics = {"iteration": 0, "env_steps": 0}
+    if num_done:
+        metrics = learner.after_evaluation(result, episodes)
+        if "is_best" not in metrics:  # a learner that selects by itself says so
+            found = Best(result.average_return, num_done, metrics.get("imitation_score"))
+            is_best = select(found, learner.best, RANKS[learner.config.imitation.select])
+            learner.best = found if is_best else learner.best
+            metrics = {**metrics, "is_best": is_best}
+    return asdict(result) | metrics | {"seconds_evaluation": time.perf_counter() - started}
+
+
+# --- in a folder
 
 
 def restore(learner: Learner, found: checkpoint.Checkpoint) -> None:
@@ -65,12 +151,9 @@ def restore(learner: Learner, found: checkpoint.Checkpoint) -> None:
     ]
     if changes:
         _logger.warning("the run goes on, but not bit for bit: %s", ", ".join(changes))
-    kept = read_frame(found.tensors, found.document, f"checkpoint {found.iteration}")
-    if kept is not None:
-        learner.common_frame = kept
-    elif learner.common_frame is not None:
-        source = learner.common_frame.source
-        _logger.warning("the checkpoint keeps no common frame: J is now in that of %s", source)
+    learner.common_frame = read_frame(
+        found.tensors, found.document, f"checkpoint {found.iteration}"
+    )
     learner.state.restore(without_frame(found.tensors), found.document)
 
 
@@ -119,24 +202,6 @@ def run_document(learner: Learner) -> dict[str, Any]:
         FRAME_KEY: frame_document(learner.common_frame),
         "demonstrations": None if demonstrations is None else demonstrations.content_hash,
     }
-
-
-def saved_config(found: checkpoint.Checkpoint) -> TrainConfig:
-    """Read the settings a checkpoint was written under.
-
-    Sizes beyond what it holds are refused before any network takes memory for them.
-    """
-    num_held = sum(tensor.numel() for tensor in found.tensors.values())
-    for name, value in found.settings.items():
-        sizes = value if name.endswith("_hidden") else [value] if name == "num_envs" else []
-        if not isinstance(sizes, list) or not all(type(size) is int for size in sizes):
-            continue  # whoever reads the settings refuses it
-        if sum(map(math.prod, itertools.pairwise([1, *sizes, 1]))) > 2 * num_held:
-            raise StorageError(
-                f"checkpoint {found.iteration}: {name} {shown(value)} needs more numbers than the "
-                "checkpoint holds"
-            )
-    return config_of(found.settings, found.path)
 
 
 @dataclass(frozen=True)
@@ -218,7 +283,7 @@ def train_recorded(
         Interruption() as interruption,
     ):
 
-        def record_start(metrics: Metrics) -> None:
+        def note(metrics: Metrics) -> None:
             rows.append(metrics)
             progress.update(metrics)
 
@@ -226,14 +291,13 @@ def train_recorded(
             goes_on = on_iteration is None or on_iteration(metrics) is not False
             goes_on = goes_on and interruption.requested is None
             run.require_in_place()
-            rows.append(metrics)
-            progress.update(metrics)
+            note(metrics)
             confirm = run.require_in_place
             save(learner, run.checkpoints, metrics, is_last=not goes_on, confirm=confirm)
             return goes_on
 
         with memory_named(config):
-            train(learner, record, record_start)
+            train(learner, record, note)
         run.require_in_place()
         best, last = best_and_last(metrics_log.read(run.metrics))
         run.record(best=best, last=last)

@@ -16,7 +16,6 @@ import logging
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import torch
 
@@ -42,7 +41,6 @@ from spacil.measuring.frames import mean_j
 from spacil.measuring.imitation_score import score_threshold
 from spacil.measuring.played import random_return
 from spacil.nets.policy import GaussianPolicy
-from spacil.policies.open import load_policy
 from spacil.runs.state import State
 from spacil.seeding import stream
 from spacil.smoothness.policy_penalty import rows_with_successor
@@ -323,47 +321,32 @@ def wanted_value(
 ) -> float:
     """J in the run's common frame, or the action change E |a_{t+1} - a_t|, to end at.
 
-    A reference policy is measured on `eval_env`; so is a clone, where the demonstrations do not
-    tell their demonstrator's value: whole, and for J in this frame.
+    A clone is measured on `eval_env` where the demonstrations do not tell their demonstrator's
+    value: whole, and for J in this frame.
     """
     flag = f"--{quantity.name}-target"
     target: float = getattr(config.wish, f"{quantity.name}_target")
-    reference: str = getattr(config.wish, f"{quantity.name}_target_reference")
-    is_demonstrators = reference == "demonstrator"
-    value: float | None = None
-    if demonstrations is None and (quantity is J or is_demonstrators):
-        raise ConfigError(f"{flag} is by the demonstrations: pass --demos")
-    if reference == "none":
+    is_absolute = getattr(config.wish, f"{quantity.name}_target_reference") == "none"
+    if is_absolute and (quantity is CHANGE or demonstrations is not None):
         return target
-    if is_demonstrators and demonstrations is not None and common_frame is not None:
-        value = demonstrations.action_change
-        if quantity is J:
-            recorded = recorded_evaluation(demonstrations, common_frame).get(quantity.evaluated)
-            value = recorded if isinstance(recorded, float) and recorded > 0 else None
+    if demonstrations is None or common_frame is None:
+        raise ConfigError(f"{flag} is by the demonstrations: pass --demos")
+    value = demonstrations.action_change
+    if quantity is J:
+        recorded = recorded_evaluation(demonstrations, common_frame).get(quantity.evaluated)
+        value = recorded if isinstance(recorded, float) and recorded > 0 else None
     if not value:
-        if is_demonstrators and demonstrations is not None:
-            _logger.warning(
-                "%s: the demonstrations do not tell their demonstrator's: clone it", flag
-            )
-            seeded = with_settings(default_config("bc", config.task), {"seed": config.run.seed})
-            policy = clone(demonstrations, eval_env.spec, seeded)
-        elif Path(reference).exists():
-            loaded = load_policy(reference, "last")
-            loaded.require_env(eval_env.spec)
-            policy = loaded.policy
-        else:
-            raise ConfigError(
-                f"{flag}-reference {reference}: expected none, demonstrator, or a run folder or "
-                "policy file that exists"
-            )
+        _logger.warning("%s: the demonstrations do not tell their demonstrator's: clone it", flag)
+        seeded = with_settings(default_config("bc", config.task), {"seed": config.run.seed})
+        policy = clone(demonstrations, eval_env.spec, seeded)
         found = evaluate(policy, eval_env, REFERENCE_EPISODE, eval_env.num_envs, common_frame)
         value = getattr(found, quantity.evaluated)
     if not value:
         raise ConfigError(
-            f"{flag}-reference {reference}: its policy does not react to the state or does not "
-            "move, and there is no fraction of 0; choose another reference"
+            f"{flag}-reference: the clone does not react to the state or does not move, and there "
+            "is no fraction of 0; give the value itself"
         )
-    _logger.info("%s: %g of %s's %.4g", flag, target, reference, value)
+    _logger.info("%s: %g of the demonstrator's %.4g", flag, target, value)
     return target * value
 
 

@@ -21,8 +21,7 @@ from spacil.envs.registry import task_name
 from spacil.errors import RetryableError
 from spacil.learning.dagger import SmoothingLearner
 from spacil.learning.learner import Learner, make_run_env
-from spacil.learning.loop import memory_named, train
-from spacil.learning.run import Outcome, train_in_folder
+from spacil.learning.run import Outcome, memory_named, train, train_in_folder
 from spacil.learning.smoothing_comparison import Comparison, compare
 from spacil.learning.smoothing_goal import ReturnGoal
 from spacil.measuring.evaluate import EVALUATION_ENVS
