@@ -381,10 +381,8 @@ def policy_of(agent: Any) -> dict[str, torch.Tensor]:
 def test_a_weight_that_a_callback_writes_is_read_by_the_next_iteration_and_saved(
     tiny: Tiny, tmp_path: Path
 ) -> None:
-    plain = {"preset": "plain", "penalty_ramp_iterations": 0, "lambda_cost": 0.0}
-    late = library.SPaCIL(
-        "Reacher-v4", **plain, **tiny("spacil", penalty="exact=1", penalty_start=1)
-    )
+    plain = {"preset": "plain", "penalty_ramp_iterations": 1, "lambda_cost": 0.0}
+    late = library.SPaCIL("Reacher-v4", **plain, **tiny("spacil", penalty="exact=1"))
     written = library.SPaCIL("Reacher-v4", **plain, **tiny("spacil", lambda_policy=0.0))
 
     def write_once(agent: Any, metrics: dict[str, Any]) -> None:

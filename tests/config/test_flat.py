@@ -102,7 +102,6 @@ BAD = {
     "device": "cuda:x",
     "discriminator_inputs": ("states", "states"),
     "penalty_ramp_iterations": -1,
-    "penalty_start": -1,
     "penalty_state_fraction": 1.5,
     "lambda_cost": -0.1,
     "evaluation_interval": 0,

@@ -118,11 +118,10 @@ def test_a_function_of_one_s_own_is_a_row_under_its_name() -> None:
     assert from_flat_settings(flat_settings(config)).policy_penalty == config.policy_penalty
 
 
-def test_the_arguments_say_which_states_and_weights_it_reads() -> None:
-    functions = {"one": magnitude, "two": change, "three": lambda m, s, *, weights: 0}
+def test_the_arguments_say_which_states_it_reads() -> None:
+    functions = {"one": magnitude, "two": change}
     kinds = [POLICY_PENALTIES[register_penalty(f, name)] for name, f in functions.items()]
-    assert [kind.is_temporal for kind in kinds] == [False, True, False]
-    assert [kind.reads_weights for kind in kinds] == [False, False, True]
+    assert [kind.is_temporal for kind in kinds] == [False, True]
 
 
 @pytest.mark.parametrize("function", [lambda: 0, lambda m: 0, lambda m, s, n, x: 0])

@@ -70,7 +70,6 @@ UPDATES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "lcp, r1": ("spacil", {"penalty": ("lcp=0.03",), "cost_penalty_form": "r1"}),
     "caps, both": ("spacil", {"penalty": ("caps=0.03",), "cost_penalty_form": "both"}),
-    "discounted": ("spacil", {"penalty_discount": 0.99, "penalty": ("exact=0.03",)}),
     "target": ("spacil", {"smoothness_target": 0.05}),
     "warm start": ("spacil", {"warm_start_epochs": 2, "warm_start_iterations": 3}),
     "rule": (

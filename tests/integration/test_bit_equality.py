@@ -29,19 +29,6 @@ def state_after(tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> Callable
     return learn
 
 
-def test_a_penalty_that_begins_later_changes_nothing_before(
-    state_after: Callable[..., Any],
-) -> None:
-    late = {"penalty": ("exact=1", "cats=1"), "penalty_start": 3}
-    start = {"preset": "gail-like", "warm_start_steps": 20, "warm_start_iterations": 1}
-    for iterations, is_same in ((3, True), (4, False)):
-        without = state_after(spacil.SPaCIL, f"without{iterations}", iterations, **start)
-        later = state_after(spacil.SPaCIL, f"late{iterations}", iterations, **start, **late)
-        assert without.tensors.keys() == later.tensors.keys()
-        equal = [torch.equal(without.tensors[name], later.tensors[name]) for name in later.tensors]
-        assert all(equal) == is_same
-
-
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_seed_repeats_in_another_process_with_any_number_of_simulation_threads(
     processes: Any,

@@ -53,7 +53,6 @@ def test_without_weights_spacil_is_gail_bit_for_bit_streams_included() -> None:
         penalty={"caps:noise=0.3": 0.0, "exact": 0.0},
         lambda_cost=0.0,
         cost_penalty_form="gp",
-        penalty_discount=0.99,
     )
     assert differing(gail, spacil) == []
 
@@ -75,7 +74,7 @@ def test_what_is_turned_off_draws_nothing(off: dict[str, Any], untouched: list[s
 
 @pytest.mark.parametrize("name", POLICY_PENALTIES)
 def test_every_penalty_smooths_a_policy_in_training(name: str) -> None:
-    settings = {"penalty": {name: 100.0}, "penalty_discount": 0.99, "lambda_cost": 0.0}
+    settings = {"penalty": {name: 100.0}, "lambda_cost": 0.0}
     plain, _ = run(4, lambda_policy=0.0, lambda_cost=0.0)
     smoothed, _ = run(4, **settings)
     states = torch.randn(100, 11, generator=torch.Generator().manual_seed(0))

@@ -477,9 +477,6 @@ def test_a_run_that_ends_in_its_warm_start_says_so_too(
 
 
 @pytest.mark.parametrize(
-    "withheld", [{"penalty_start": 5}, {"penalty_start": 1, "penalty_ramp_iterations": 4}], ids=str
-)
-@pytest.mark.parametrize(
     "wish",
     [
         {},  # the rule
@@ -491,9 +488,9 @@ def test_a_run_that_ends_in_its_warm_start_says_so_too(
     ids=str,
 )
 def test_no_search_moves_while_its_weight_is_withheld(
-    learners: Callable[..., OnPolicy], wish: dict[str, Any], withheld: dict[str, int]
+    learners: Callable[..., OnPolicy], wish: dict[str, Any]
 ) -> None:
-    learner = learners(iterations=9, evaluation_interval=1, **wish, **withheld)
+    learner = learners(iterations=9, evaluation_interval=1, penalty_ramp_iterations=5, **wish)
     learner.prepare()
     if learner.searches.smoothest is not None:
         learner.searches.constraint = Constraint(0.5, 0.1, -1e6, -1e3)  # kept by anything

@@ -98,16 +98,15 @@ def test_the_exact_gradient_equals_finite_differences_of_the_true_spectral_norm(
 
 def frozen_penalties(net: MLP) -> dict[str, Penalty]:
     """Every estimator whose value is a smooth function of the parameters once it is built."""
-    states, weights = make_rows(), torch.linspace(0.5, 1.5, 30, dtype=torch.float64)
-    later, noise = make_rows(seed=8), 0.2 * make_rows(seed=9)
+    states, later, noise = make_rows(), make_rows(seed=8), 0.2 * make_rows(seed=9)
     actions, offset = make_rows(width=3, seed=10), start(states)
     return {
-        "pgd": pgd_policy_penalty(net, states, offset, 0.01, 5, weights=weights),
+        "pgd": pgd_policy_penalty(net, states, offset, 0.01, 5),
         "pgd-sum": pgd_policy_penalty(net, states, offset, 0.01, 5, scale="paper-sum"),
-        "frobenius": frobenius_policy_penalty(net, states, weights),
-        "lcp": lcp_policy_penalty(net, states, actions, weights),
-        "cats": cats_penalty(net, states, later, weights),
-        "caps": caps_penalty(net, states, later, noise, weights=weights),
+        "frobenius": frobenius_policy_penalty(net, states),
+        "lcp": lcp_policy_penalty(net, states, actions),
+        "cats": cats_penalty(net, states, later),
+        "caps": caps_penalty(net, states, later, noise),
     }
 
 
@@ -187,14 +186,6 @@ def test_the_frobenius_penalty_lies_between_once_and_three_times_the_exact_one(s
     exact = value_of(exact_policy_penalty(net, states))
     frobenius = value_of(frobenius_policy_penalty(net, states))
     assert exact <= frobenius <= 3 * exact  # min(A, S) = 3
-
-
-def test_weights_make_a_weighted_mean() -> None:
-    net, states = make_net(), make_rows(2)
-    one, two = (value_of(exact_policy_penalty(net, states[i : i + 1])) for i in range(2))
-    weights = torch.tensor([1.5, 0.5], dtype=torch.float64)
-    weighted = value_of(exact_policy_penalty(net, states, weights))
-    assert weighted == pytest.approx((1.5 * one + 0.5 * two) / 2, rel=1e-12)
 
 
 def test_the_power_rule_reaches_the_exact_penalty() -> None:
@@ -342,15 +333,13 @@ def test_without_mixing_nothing_is_drawn() -> None:
 # --- linear
 
 
-def linear_of(matrix: Tensor, size: int, weights: Tensor | None = None) -> Tensor:
-    return linear_policy_penalty(lambda s: s @ matrix.T, torch.zeros(size, 2), weights)()
+def linear_of(matrix: Tensor, size: int) -> Tensor:
+    return linear_policy_penalty(lambda s: s @ matrix.T, torch.zeros(size, 2))()
 
 
 def test_linear_is_a_linear_policys_largest_singular_value() -> None:
     matrix = torch.tensor([[3.0, 0.0], [0.0, -4.0]])
     assert float(linear_of(matrix, 5)) == pytest.approx(4.0)
-    weighted = linear_of(torch.tensor([[2.0, 0.0]]), 2, torch.tensor([0.5, 2.5]))
-    assert float(weighted) == pytest.approx(3.0)
 
 
 def test_the_gradient_of_linear_is_that_of_the_largest_singular_value() -> None:

@@ -73,8 +73,6 @@ def test_a_preset_equals_lipschitz_units_times_the_radius_squared_to_first_order
 @pytest.mark.parametrize("name", POLICY_PENALTIES)
 def test_a_subset_of_the_states_is_an_unbiased_estimate_of_them_all(name: str) -> None:
     rows = make_rows()
-    weights = torch.linspace(0.2, 1.8, 60, dtype=torch.float64)
-    rows = PenaltyRows(rows.states, rows.actions, rows.successors, weights)
     settings = {"penalty": "caps:spatial=0" if name == "caps" else name}
     truth = policy_value(rows, **settings)
     subsets = policy_values(100, rows, penalty_state_fraction=0.25, **settings)
@@ -87,7 +85,7 @@ def test_a_subset_of_a_printed_sum_stands_for_the_whole_sum() -> None:
     assert_unbiased(policy_values(100, penalty_state_fraction=0.25, **settings), truth)
 
 
-# --- spread, discount, time
+# --- spread, time
 
 
 def test_lcp_on_sampled_actions_is_the_frobenius_penalty_under_any_spread() -> None:
@@ -137,20 +135,9 @@ def make_rollout() -> RolloutBatch:
 def test_temporal_rows_are_paired_with_the_next_state_of_their_env() -> None:
     rollout = make_rollout()
     states = rollout.flat_states
-    rows_for = rows_of_batch(rollout, states, torch.tensor([0, 0]), make_config())
-    rows = rows_for(penalty_terms.POLICY_PENALTIES["cats"])
+    rows = rows_of_batch(rollout, states, penalty_terms.POLICY_PENALTIES["cats"])
     assert torch.equal(rows.states, states[[1, 2]])
     assert rows.successors is not None and torch.equal(rows.successors, states[[3, 4]])
-
-
-def test_discounting_knows_how_old_each_episode_was_before_the_batch() -> None:
-    rollout = make_rollout()
-    config = make_config(penalty_discount=0.5)
-    rows_for = rows_of_batch(rollout, rollout.flat_states, torch.tensor([2, 0]), config)
-    rows = rows_for(penalty_terms.POLICY_PENALTIES["exact"])
-    assert rows.weights is not None
-    raw = torch.tensor([0.25, 1.0, 1.0, 0.5, 0.5, 1.0])  # ages 2, 0, 0, 1, 1, 0
-    assert torch.allclose(rows.weights, raw / raw.mean())
 
 
 def test_a_penalty_without_what_it_reads_says_so() -> None:

@@ -1,7 +1,6 @@
 """Several policy penalties at once, functions of one's own among them; masked dims in none."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -130,31 +129,6 @@ def test_a_function_of_one_s_own_does_what_the_built_in_one_does() -> None:
     torch.testing.assert_close(
         gradient(policy, "twin=0.7", config), gradient(policy, "cats=0.7", config)
     )
-
-
-@pytest.mark.parametrize("weights", [None, torch.linspace(0.0, 2.0, 60, dtype=torch.float64)])
-def test_a_function_of_one_s_own_may_read_the_weights_of_the_states(weights: Tensor | None) -> None:
-    def twin(mean_action: Any, states: Tensor, next_states: Tensor, *, weights: Tensor) -> Tensor:
-        changes = (mean_action(next_states) - mean_action(states)).square().sum(-1)
-        return (weights * changes).mean()
-
-    register_penalty(twin)
-    policy, config = make_policy(), make_config(penalty_state_fraction=1.0)
-    rows = replace(make_rows(), weights=weights)
-    drawn = draw_terms(
-        parse_terms(("twin", "cats")), lambda kind: rows, policy, config, Streams.from_seed(0)
-    )
-    terms = build_terms(policy, drawn, config)
-    torch.testing.assert_close(terms["twin"](), terms["cats"]())
-
-
-@pytest.mark.parametrize("algorithm", ["SPaCIL", "BC"])
-def test_a_discount_that_does_not_reach_a_function_of_one_s_own_is_refused(
-    tiny: Tiny, algorithm: str
-) -> None:
-    settings: dict[str, Any] = {"penalty": {magnitude: 0.5}, "penalty_discount": 0.9}
-    with pytest.raises(ConfigError, match=r"'magnitude'.*\*, weights\)"):
-        getattr(library, algorithm)("Reacher-v4", **tiny(algorithm.lower(), **settings))
 
 
 def test_a_function_of_one_s_own_cannot_change_the_batch() -> None:

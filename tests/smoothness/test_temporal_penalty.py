@@ -5,9 +5,7 @@ from torch import Tensor
 from spacil.smoothness.policy_penalty import (
     caps_penalty,
     cats_penalty,
-    discount_weights,
     rows_with_successor,
-    steps_into_episode,
 )
 
 STATES = torch.tensor([[0.0, 0.0], [1.0, 1.0]])
@@ -23,8 +21,6 @@ def policy(states: Tensor) -> Tensor:
 def test_cats_is_the_mean_squared_change_of_the_action() -> None:
     # (0, 0) -> (1, 0) changes mu by (2, 1): 5. (1, 1) -> (1, 3) changes it by (0, 2): 4.
     assert float(cats_penalty(policy, STATES, NEXT)()) == 4.5
-    weights = torch.tensor([2.0, 0.0])
-    assert float(cats_penalty(policy, STATES, NEXT, weights)()) == 5
 
 
 def test_caps_adds_the_change_under_noise() -> None:
@@ -51,15 +47,3 @@ def test_pairs_never_cross_an_episodes_end_and_stop_at_the_end_of_the_batch() ->
     is_cut = torch.tensor([[True, False], [False, False], [False, True]])
     assert rows_with_successor(is_cut).tolist() == [1, 2, 3]
     assert rows_with_successor(is_cut[:1]).tolist() == []
-
-
-def test_an_episodes_age_carries_over_from_the_last_batch_and_restarts_at_a_cut() -> None:
-    is_cut = torch.tensor([[True, False], [False, False], [False, True]])
-    ages = steps_into_episode(is_cut, torch.tensor([7, 2]))
-    assert ages.tolist() == [[7, 2], [0, 3], [1, 4]]
-
-
-def test_discounting_weighs_by_age_and_keeps_the_mean_weight_at_one() -> None:
-    weights = discount_weights(torch.tensor([0, 1, 2]), 0.5)
-    assert weights.tolist() == pytest.approx([12 / 7, 6 / 7, 3 / 7])
-    assert float(weights.mean()) == pytest.approx(1)

@@ -18,14 +18,6 @@ def test_the_weight_grows_linearly_over_the_ramp() -> None:
     assert weights_at(0, lambda_policy=0.5, penalty_ramp_iterations=0) == [0.5]
 
 
-def test_a_ramp_begins_where_the_penalty_does() -> None:
-    ramp = [
-        weights_at(i, lambda_policy=0.5, penalty_start=2, penalty_ramp_iterations=2)
-        for i in range(5)
-    ]
-    assert ramp == [[], [], [], [0.25], [0.5]]
-
-
 def test_every_penalty_climbs_the_ramp_in_its_proportion() -> None:
     found = weights_at(2, penalty=("exact=0.1", "cats=1"), penalty_ramp_iterations=4)
     assert found == [0.05, 0.5]

@@ -1,8 +1,8 @@
 """The policy penalties by name: default weight, help, and where the mathematics is.
 
 A new penalty is one file in `spacil/smoothness` and one row here (docs/extending.md). Its function
-takes the mean action, the states and what the row asks for, then `weights` and the row's arguments
-by name; it returns a penalty that can be called again and again as the policy moves.
+takes the mean action, the states and what the row asks for, then the row's arguments by name; it
+returns a penalty that can be called again and again as the policy moves.
 """
 
 import difflib
@@ -48,8 +48,6 @@ class PenaltyKind:
     one; actions as sampled there; noise, drawn once per iteration"""
     arguments: Arguments = field(default_factory=dict)
     """What `NAME=WEIGHT:argument=value` may say"""
-    reads_weights: bool = True
-    """Whether states may count unequally in it, as `penalty_discount` asks for"""
 
     @property
     def is_temporal(self) -> bool:
@@ -245,8 +243,7 @@ def register_penalty(function: Callable[..., Any], name: str | None = None) -> s
 
     `function(mean_action, states)` returns a number to add to the policy's loss: `states` [B, S]
     are normalised, `mean_action` maps them to mean actions [B, A] with gradients. With a third
-    parameter it gets the states one step later in the same episode; with a keyword-only one,
-    `weights`, those of the states [B], of mean 1 and all 1 without `penalty_discount`.
+    parameter it gets the states one step later in the same episode.
     """
     name = str(getattr(function, "__name__", type(function).__name__)) if name is None else name
     if not re.fullmatch(r"[^\s=:]+", name):
@@ -258,17 +255,12 @@ def register_penalty(function: Callable[..., Any], name: str | None = None) -> s
         raise ConfigError(
             f"a penalty named {name!r} exists already: give your function another name"
         )
-    parameters = inspect.signature(function).parameters
-    by_name = parameters.get("weights")
-    reads_weights = by_name is not None and by_name.kind is by_name.KEYWORD_ONLY
-    num_parameters = len(parameters) - reads_weights
+    num_parameters = len(inspect.signature(function).parameters)
     if num_parameters not in (2, 3):
         raise ConfigError(
             f"penalty {name!r} takes {num_parameters} arguments, expected (mean_action, states) "
             "or (mean_action, states, next_states)"
         )
     asks: tuple[Literal["successors"], ...] = ("successors",) if num_parameters == 3 else ()
-    POLICY_PENALTIES[name] = PenaltyKind(
-        1.0, "a function of your own", function, asks, reads_weights=reads_weights
-    )
+    POLICY_PENALTIES[name] = PenaltyKind(1.0, "a function of your own", function, asks)
     return name

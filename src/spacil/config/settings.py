@@ -435,8 +435,6 @@ class PolicyPenaltyConfig(Group):
     above a share of the clone's (0.38 of it with 300 demonstrated pairs, 0.3 with 6,000); it falls
     when they do not. The env's reward is not read."""
     penalty_ramp_iterations = 0
-    penalty_start = 0
-    penalty_discount = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -469,22 +467,6 @@ class ScheduledPenaltyConfig(PolicyPenaltyConfig):
 
     penalty_ramp_iterations: CountFrom0 = 0
     """Iterations over which the weights grow linearly from 0."""
-    penalty_start: CountFrom0 = 0
-    """Iterations before the penalties have any weight; until then the run is the one without them,
-    bit for bit, and a warm start clones without them."""
-    penalty_discount: Share = 0.0
-    """Weight the states of the policy penalty by this number to the power t, counted from the start
-    of their episode, as the text below eq:policy_reg does with gamma; weights average 1. 0: all
-    alike."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for term in self.terms:
-            if self.penalty_discount and not term.kind.reads_weights:
-                raise ConfigError(
-                    f"--penalty-discount does not reach the penalty {term.name!r}, a function of "
-                    "your own: give it a keyword-only parameter, (mean_action, states, *, weights)"
-                )
 
 
 class PenaltyStatesConfig(Group):

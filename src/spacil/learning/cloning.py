@@ -44,7 +44,6 @@ from spacil.measuring.evaluate import Best, Evaluation
 from spacil.measuring.frames import frame_of_run
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import derived_seed, stream
-from spacil.smoothness.policy_penalty import discount_weights
 from spacil.smoothness.policy_terms import PenaltyRows, terms_at
 
 PENALTY_INTERVAL = 8
@@ -242,7 +241,7 @@ def cloning_config(config: TrainConfig, first_weight: float | None = None) -> BC
     """The run's own settings as cloning reads them."""
     penalty = config.policy_penalty
     scale = 1.0 if first_weight is None else first_weight / penalty.first_weight
-    factor = 0.0 if penalty.penalty_start else WARM_START_FRACTION * scale
+    factor = WARM_START_FRACTION * scale
     terms = tuple(str(replace(term, weight=factor * term.weight)) for term in penalty.terms)
     return BCConfig(
         task=config.task,
@@ -252,7 +251,7 @@ def cloning_config(config: TrainConfig, first_weight: float | None = None) -> BC
             iterations=max(1, config.warm_start.warm_start_epochs),
         ),
         bc=config.bc,
-        policy_penalty=ScheduledPenaltyConfig(terms, penalty_discount=penalty.penalty_discount),
+        policy_penalty=ScheduledPenaltyConfig(terms),
         penalty_states=config.penalty_states,
         nets=config.nets,
     )
@@ -283,8 +282,4 @@ def demonstrated_rows(
     labels = (demonstrations.executed_actions if actions is None else actions).float().to(device)
     states = policy.normalize(demonstrations.states.to(device))
     successors = policy.normalize(demonstrations.next_states.to(device))
-    weights = None
-    if discount := config.policy_penalty.penalty_discount:
-        ages = demonstrations.step_in_episode
-        weights = discount_weights(ages, discount).to(states)
-    return LabelledRows(PenaltyRows(states, successors=successors, weights=weights), labels, labels)
+    return LabelledRows(PenaltyRows(states, successors=successors), labels, labels)

@@ -4,6 +4,7 @@ Every update goes through the recorder, so that a GPU replays it from the second
 """
 
 import copy
+import functools
 import logging
 import pkgutil
 from collections.abc import Hashable, Mapping
@@ -266,8 +267,7 @@ class OnPolicy(Learner):
                 played.to(self.device), *nets, config, recorder, self.reward_terms
             )
         with clock("policy"):  # eq:final_policy_opti, with eq:policy_reg on rows drawn for it
-            steps_before, states = self.open_episodes.lengths, scored.for_policy.states
-            rows_for = rows_of_batch(scored.rollout, states, steps_before, config)
+            rows_for = functools.partial(rows_of_batch, scored.rollout, scored.for_policy.states)
 
             def draw() -> DrawnTerms:
                 drawn = draw_terms(terms, rows_for, policy, config, streams)

@@ -7,7 +7,7 @@
     smoothest      the first penalty             evaluations                 --smoothest ...
 
 A search begins before the first iteration, and its weight is read before each one. While
---penalty-start or its ramp withholds some of that weight, what is seen says nothing about it, and
+--penalty-ramp-iterations withholds some of that weight, what is seen says nothing about it, and
 no search moves. Where nothing is searched for, nothing is measured, drawn or logged. What a search
 starts from is measured before a run, and draws from none of the run's streams.
 """

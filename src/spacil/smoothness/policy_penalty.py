@@ -10,8 +10,7 @@ parameters move: once with a graph for the gradient, then without one in the lin
     cats, caps        E|mu(s') - mu(s)|^2, along the trajectory: not in Lipschitz units
 
 in action per unit of the state handed in. To use one elsewhere, add `weight * penalty()` to any
-loss. `weights` [B] turn the mean over states into a weighted one; a divergence between policies
-of another spread than 1 is the penalty of `mean_action / std`.
+loss. A divergence between policies of another spread than 1 is the penalty of `mean_action / std`.
 """
 
 import functools
@@ -35,21 +34,17 @@ Penalty = Callable[[], Tensor]
 Scale = Literal["lipschitz", "paper-mean", "paper-sum"]
 
 
-def exact_policy_penalty(
-    mean_action: BatchFunction, states: Tensor, weights: Tensor | None = None
-) -> Penalty:
+def exact_policy_penalty(mean_action: BatchFunction, states: Tensor) -> Penalty:
     """E[sigma_max(d mu / d s)^2] with its exact gradient (Danskin).
 
     The left singular vector u is frozen at the current parameters; |J^T u|^2 then has the
     value and the gradient of sigma_max^2 there, and can only under-state it elsewhere.
     """
     worst = top_left_vector(batch_jacobian(mean_action, states)).unsqueeze(0)
-    return functools.partial(mean_squared_slopes, mean_action, states, worst, weights)
+    return functools.partial(mean_squared_slopes, mean_action, states, worst)
 
 
-def linear_policy_penalty(
-    mean_action: BatchFunction, states: Tensor, weights: Tensor | None = None
-) -> Penalty:
+def linear_policy_penalty(mean_action: BatchFunction, states: Tensor) -> Penalty:
     """E[sigma_max] = E|J^T u|, with u frozen as in `exact_policy_penalty`."""
     worst = top_left_vector(batch_jacobian(mean_action, states)).unsqueeze(0)
 
@@ -57,25 +52,21 @@ def linear_policy_penalty(
         squared = squared_slopes(mean_action, states, worst)[0]
         # The root's slope is infinite at zero; below this, a slope counts as none.
         slopes = squared.clamp_min(torch.finfo(squared.dtype).tiny).sqrt()
-        return expectation(slopes, weights)
+        return expectation(slopes)
 
     return penalty
 
 
-def frobenius_policy_penalty(
-    mean_action: BatchFunction, states: Tensor, weights: Tensor | None = None
-) -> Penalty:
+def frobenius_policy_penalty(mean_action: BatchFunction, states: Tensor) -> Penalty:
     """E[|d mu / d s|_F^2], exactly: one vector-Jacobian product per action."""
     with torch.no_grad():
         num_actions = mean_action(states[:1]).shape[-1]
     axes = torch.eye(num_actions, dtype=states.dtype, device=states.device)
     axes = axes.unsqueeze(1).expand(-1, len(states), -1)
-    return functools.partial(mean_squared_slopes, mean_action, states, axes, weights)
+    return functools.partial(mean_squared_slopes, mean_action, states, axes)
 
 
-def lcp_policy_penalty(
-    mean_action: BatchFunction, states: Tensor, actions: Tensor, weights: Tensor | None = None
-) -> Penalty:
+def lcp_policy_penalty(mean_action: BatchFunction, states: Tensor, actions: Tensor) -> Penalty:
     """E |grad_s log pi(a | s)|^2 at actions sampled with spread 1, of LCP (Chen et al. 2024).
 
     Over a ~ pi it is |J|_F^2: Hutchinson's estimate with the action noise as probe.
@@ -86,7 +77,7 @@ def lcp_policy_penalty(
         return -0.5 * (actions - mean_action(points)).square().sum(-1, keepdim=True)
 
     ones = states.new_ones(1, len(states), 1)
-    return functools.partial(mean_squared_slopes, column, states, ones, weights)
+    return functools.partial(mean_squared_slopes, column, states, ones)
 
 
 def pgd_policy_penalty(
@@ -98,7 +89,6 @@ def pgd_policy_penalty(
     rule: StepRule = "power",
     step_size: float = 0.02,
     scale: Scale = "lipschitz",
-    weights: Tensor | None = None,
 ) -> Penalty:
     """The paper's estimator: ascent on |mu(s + offset) - mu(s)|^2 (algo:reg_maximization).
 
@@ -118,19 +108,17 @@ def pgd_policy_penalty(
 
     def penalty() -> Tensor:
         moved = mean_action(states + offset) - mean_action(states)
-        return expectation(moved.square().sum(-1) / divisor, weights)
+        return expectation(moved.square().sum(-1) / divisor)
 
     return times(len(states) if scale == "paper-sum" else 1, penalty)
 
 
-def cats_penalty(
-    mean_action: BatchFunction, states: Tensor, next_states: Tensor, weights: Tensor | None = None
-) -> Penalty:
+def cats_penalty(mean_action: BatchFunction, states: Tensor, next_states: Tensor) -> Penalty:
     """E |mu(s_t) - mu(s_t+1)|^2, the penalty of CATS (Ahn et al.)."""
 
     def penalty() -> Tensor:
         change = mean_action(next_states) - mean_action(states)
-        return expectation(change.square().sum(-1), weights)
+        return expectation(change.square().sum(-1))
 
     return penalty
 
@@ -142,7 +130,6 @@ def caps_penalty(
     noise: Tensor,
     temporal: float = 0.1,
     spatial: float = 0.5,
-    weights: Tensor | None = None,
 ) -> Penalty:
     """The two terms of CAPS (Mysore et al. 2021), as squared norms.
 
@@ -151,8 +138,8 @@ def caps_penalty(
     `noise` [B, S] is drawn once by the caller (CAPS: Gaussian, std 0.2), so that the line search
     compares like with like.
     """
-    along = cats_penalty(mean_action, states, next_states, weights)
-    around = cats_penalty(mean_action, states, states + noise, weights)
+    along = cats_penalty(mean_action, states, next_states)
+    around = cats_penalty(mean_action, states, states + noise)
     return lambda: temporal * along() + spatial * around()
 
 
@@ -161,18 +148,14 @@ def times(factor: float, penalty: Penalty) -> Penalty:
     return penalty if factor == 1 else lambda: factor * penalty()
 
 
-def expectation(values: Tensor, weights: Tensor | None) -> Tensor:
-    """The mean of values [B], each counted `weights` times. No states, nothing to smooth: 0."""
-    if not len(values):
-        return values.new_zeros(())
-    return values.mean() if weights is None else (values * weights).mean()
+def expectation(values: Tensor) -> Tensor:
+    """The mean of values [B]. No states, nothing to smooth: 0."""
+    return values.mean() if len(values) else values.new_zeros(())
 
 
-def mean_squared_slopes(
-    function: BatchFunction, states: Tensor, directions: Tensor, weights: Tensor | None
-) -> Tensor:
+def mean_squared_slopes(function: BatchFunction, states: Tensor, directions: Tensor) -> Tensor:
     """E sum_k |J^T v_k|^2 for frozen directions v [K, B, A]."""
-    return expectation(squared_slopes(function, states, directions).sum(0), weights)
+    return expectation(squared_slopes(function, states, directions).sum(0))
 
 
 def squared_slopes(function: BatchFunction, states: Tensor, directions: Tensor) -> Tensor:
@@ -213,22 +196,3 @@ def missed_actions(policy: GaussianPolicy, states: Tensor, actions: Tensor) -> T
 def rows_with_successor(is_cut: Tensor) -> Tensor:
     """Flat rows i of a batch [T, N] whose successor, row i + N, is of the same episode."""
     return torch.nonzero(~is_cut[:-1].flatten()).flatten()
-
-
-def steps_into_episode(is_cut: Tensor, steps_before: Tensor) -> Tensor:
-    """[T, N], how many steps each state is from the start of its episode.
-
-    `steps_before` [N] is how far the live episodes were when the batch began.
-    """
-    ages = torch.empty(is_cut.shape, dtype=torch.int64, device=is_cut.device)
-    age = steps_before.to(ages)
-    for t, cut in enumerate(is_cut):
-        ages[t] = age
-        age = torch.where(cut, 0, age + 1)
-    return ages
-
-
-def discount_weights(ages: Tensor, gamma: float) -> Tensor:
-    """gamma^t over its mean: a constant penalty keeps its value under them."""
-    weights = torch.pow(gamma, ages.to(torch.float64))
-    return weights / weights.mean()

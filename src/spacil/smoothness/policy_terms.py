@@ -22,10 +22,8 @@ from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams, stream
 from spacil.smoothness.policy_penalty import (
     Penalty,
-    discount_weights,
     missed_actions,
     rows_with_successor,
-    steps_into_episode,
     times,
 )
 from spacil.types import ExpertBatch, RolloutBatch
@@ -77,11 +75,9 @@ def with_weights(
 
 
 def share_at(config: PolicyPenaltyConfig, iteration: int) -> float:
-    """What the policy penalty has of its weight: 0 before its start, then along its ramp."""
-    since_start = iteration - config.penalty_start
-    if 0 <= since_start < config.penalty_ramp_iterations:
-        return since_start / config.penalty_ramp_iterations
-    return float(since_start >= 0)
+    """What the policy penalty has of its weight along its ramp."""
+    ramp = config.penalty_ramp_iterations
+    return iteration / ramp if iteration < ramp else 1.0
 
 
 MAX_ROWS = 1_500
@@ -103,15 +99,13 @@ class PenaltyRows:
     """[B, A] raw, as sampled there; lcp reads them"""
     successors: Tensor | None = None
     """[B, S] normalised, one step later in the same episode; temporal terms read them"""
-    weights: Tensor | None = None
-    """[B] of mean 1, or None: all states alike"""
     noise: Tensor | None = None
     """[B, S], what the term draws at random: where pgd starts, the noise of caps"""
     num_meant: int | None = None
     """How many states these are a random subset of; None: they are all"""
 
     def pick(self, rows: Tensor) -> "PenaltyRows":
-        """Some of the rows. Weights keep their size, so that a random subset stays unbiased."""
+        """Some of the rows."""
         tensors = {name: value for name, value in vars(self).items() if isinstance(value, Tensor)}
         return replace(self, **{name: value[rows] for name, value in tensors.items()})  # type: ignore[arg-type]  # num_meant is no tensor
 
@@ -138,31 +132,16 @@ class DrawnTerms:
 
 
 def rows_of_batch(
-    rollout: RolloutBatch, normalized_states: Tensor, steps_before: Tensor, config: TrainConfig
-) -> Callable[[PenaltyKind], PenaltyRows]:
-    """The rows of a batch that a kind of penalty can use.
-
-    `steps_before` [N] is how far the live episodes were when the batch began.
-    """
+    rollout: RolloutBatch, normalized_states: Tensor, kind: PenaltyKind
+) -> PenaltyRows:
+    """The rows of a batch that a kind of penalty can use."""
     device = normalized_states.device
+    found = PenaltyRows(normalized_states, rollout.flat_actions.to(device))
+    if not kind.is_temporal:
+        return found
     is_cut = (rollout.terminated | rollout.truncated).to(device)
-    discount = config.policy_penalty.penalty_discount
-
-    def rows_for(kind: PenaltyKind) -> PenaltyRows:
-        ages = weights = None
-        if discount:
-            ages = steps_into_episode(is_cut, steps_before).flatten()
-        found = PenaltyRows(normalized_states, rollout.flat_actions.to(device))
-        if kind.is_temporal:
-            rows = rows_with_successor(is_cut)
-            successors = normalized_states[rows + is_cut.shape[1]]
-            found = replace(found.pick(rows), successors=successors)
-            ages = None if ages is None else ages[rows]
-        if ages is not None:
-            weights = discount_weights(ages, discount).to(normalized_states)
-        return replace(found, weights=weights)
-
-    return rows_for
+    rows = rows_with_successor(is_cut)
+    return replace(found.pick(rows), successors=normalized_states[rows + is_cut.shape[1]])
 
 
 def draw_terms(
@@ -236,7 +215,7 @@ def _build(
             f"{config.algorithm} does not have: use exact, pgd or frobenius"
         )
     if not isinstance(kind.build, str):
-        return functools.partial(own_penalty, kind, mean_in_units, inputs, rows.weights)
+        return functools.partial(own_penalty, kind, mean_in_units, inputs)
     if "actions" in inputs:
         # As the policy would have sampled them with a spread of one unit: by the same noise.
         with torch.no_grad():
@@ -246,31 +225,23 @@ def _build(
     read_when_drawn = ("start", "noise")
     keywords = {key: arguments[key] for key in kind.arguments if key not in read_when_drawn}
     function = pkgutil.resolve_name(f"spacil.{kind.build}")
-    penalty = function(mean_in_units, *inputs.values(), weights=rows.weights, **keywords)
+    penalty = function(mean_in_units, *inputs.values(), **keywords)
     return times(share_meant(arguments, rows.num_meant, len(rows.states)), penalty)
 
 
 def own_penalty(
-    kind: PenaltyKind,
-    mean_action: BatchFunction,
-    inputs: Mapping[str, Tensor],
-    weights: Tensor | None,
+    kind: PenaltyKind, mean_action: BatchFunction, inputs: Mapping[str, Tensor]
 ) -> Tensor:
     """A user's own function of the policy and the states.
 
     It gets tensors of its own, and gradients that are on also in a line search, so that it may
     differentiate in the states.
     """
-    states, keywords = inputs["states"], {}
-    if not len(states):
-        return states.new_zeros(())
-    if kind.reads_weights:
-        alike = states.new_ones(len(states))
-        keywords["weights"] = alike if weights is None else weights.detach()
+    if not len(inputs["states"]):
+        return inputs["states"].new_zeros(())
     assert callable(kind.build)
     with torch.enable_grad():
-        given = (each.detach() for each in inputs.values())
-        value = kind.build(mean_action, *given, **keywords)
+        value = kind.build(mean_action, *(each.detach() for each in inputs.values()))
     if not isinstance(value, Tensor) or value.numel() != 1:
         name = getattr(kind.build, "__name__", "penalty")
         raise ConfigError(f"penalty {name!r} returned {value!r}, expected one number")
