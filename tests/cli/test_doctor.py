@@ -87,9 +87,11 @@ def test_a_folder_that_cannot_be_written_to_is_found(
 
 
 def test_a_simulator_that_is_another_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    from spacil.envs import fidelity
+    from spacil.envs import threaded_mujoco
 
-    monkeypatch.setattr(fidelity, "difference_from_gymnasium", lambda *_: "Ant-v4: step 7 differs")
+    monkeypatch.setattr(
+        threaded_mujoco, "difference_from_gymnasium", lambda *_: "Ant-v4: step 7 differs"
+    )
     with pytest.raises(doctor.CheckFailedError, match="Ant-v4: step 7 differs"):
         doctor.steps_equal_gymnasium()
 

@@ -13,7 +13,6 @@ from spacil.engine.device import one_torch_thread
 from spacil.envs.episodes import (
     DEFAULT_EPISODE_LIMIT,
     Actor,
-    WaveStep,
     all_states,
     play,
     play_for_totals,
@@ -55,19 +54,20 @@ def test_an_env_whose_episode_is_over_waits_and_is_still_shown_to_the_actor() ->
     first_states = env.reset(0)
     starts = first_states[:, 0].int().tolist()
     assert len(set(starts)) > 1
-    steps: list[WaveStep] = []
     shapes: list[tuple[int, ...]] = []
 
     def act(states: Tensor) -> Tensor:
         shapes.append(tuple(states.shape))
         return stand_still(states)
 
-    lengths = play_wave(env, act, first_states, 2, steps.append)
-    assert lengths.tolist() == starts[:2]
+    wave = play_wave(env, act, first_states, 2)
+    assert wave.lengths == starts[:2]
     assert shapes == [(3, 1)] * max(starts[:2])
-    for t, step in enumerate(steps):
-        assert step.is_active.tolist() == [t < starts[0], t < starts[1], False]
-        assert torch.equal(step.outcome.rewards, step.is_active.double())
+    for t, is_active in enumerate(wave.is_active.tolist()):
+        assert is_active == [t < starts[0], t < starts[1], False]
+    assert torch.equal(wave.rewards, wave.is_active.double())
+    assert wave.final_states[:2, 0].tolist() == [0, 0]
+    assert wave.terminated.tolist() == [True, True, False] and not wave.truncated.any()
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from spacil.envs.fidelity import difference_from_gymnasium
 from spacil.envs.registry import TASKS
+from spacil.envs.threaded_mujoco import difference_from_gymnasium
 
 
 def test_our_simulator_is_gymnasiums_across_the_ends_of_episodes() -> None:

@@ -158,8 +158,8 @@ def run_checks(folder: Path) -> list[dict[str, Any]]:
 
 def steps_equal_gymnasium() -> str:
     """Compare our simulator with `gymnasium.make`, bit for bit."""
-    from spacil.envs.fidelity import difference_from_gymnasium
     from spacil.envs.registry import PAPER_TASKS, TASKS
+    from spacil.envs.threaded_mujoco import difference_from_gymnasium
 
     if importlib.util.find_spec("imageio") is None:
         return NEEDS_IMAGEIO

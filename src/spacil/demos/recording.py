@@ -9,7 +9,7 @@ from torch import Tensor
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.episode import Episode
 from spacil.demos.metadata import DemoMetadata
-from spacil.envs.episodes import Actor, WaveStep, play_wave, waves
+from spacil.envs.episodes import Actor, play_wave, waves
 from spacil.envs.vector_env import VectorEnv
 from spacil.errors import ConfigError
 
@@ -51,33 +51,16 @@ def _record_wave(env: VectorEnv, act: Actor, wave: int, num_wanted: int) -> list
     if read is not None:  # the physics that episodes can be replayed from, float64
         qpos, qvel = map(torch.from_numpy, read())
         starts = [{"initial_qpos": qpos[i], "initial_qvel": qvel[i]} for i in range(num_wanted)]
-    frames: list[tuple[Tensor, ...]] = []
-
-    def keep(step: WaveStep) -> None:
-        outcome = step.outcome
-        frame = (
-            step.states,
-            outcome.final_observations.float(),
-            step.actions,
-            step.executed_actions,
-            outcome.rewards.double(),
-            outcome.terminated,
-            outcome.truncated,
-        )
-        frames.append(tuple(value.to("cpu", copy=True) for value in frame))
-
-    lengths = play_wave(env, act, first_states, num_wanted, keep).tolist()
-    columns = [torch.stack(column, dim=1) for column in zip(*frames, strict=True)]
-    states, final_states, actions, executed, rewards, terminated, truncated = columns
+    played = play_wave(env, act, first_states, num_wanted)
     return [
         Episode(
-            torch.cat([states[i, :length], final_states[i, length - 1 : length]]),
-            executed[i, :length].clone(),
-            bool(terminated[i, length - 1]),
-            bool(truncated[i, length - 1]),
-            actions=actions[i, :length].clone(),
-            rewards=rewards[i, :length].clone(),
+            torch.cat([played.states[:length, i], played.final_states[i : i + 1]]).cpu(),
+            played.executed_actions[:length, i].cpu().clone(),
+            bool(played.terminated[i]),
+            bool(played.truncated[i]),
+            actions=played.actions[:length, i].cpu().clone(),
+            rewards=played.rewards[:length, i].cpu().clone(),
             **starts[i],
         )
-        for i, length in enumerate(lengths)
+        for i, length in enumerate(played.lengths)
     ]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from spacil.engine.device import one_torch_thread
-from spacil.envs.vector_env import BoolArray, FloatArray, Step, VectorEnv, check_actions
+from spacil.envs.vector_env import BoolArray, FloatArray, VectorEnv, check_actions
 from spacil.functional.sensitivity import BatchFunction
 from spacil.nets.policy import GaussianPolicy
 from spacil.types import RolloutBatch
@@ -31,28 +31,32 @@ DEFAULT_EPISODE_LIMIT = 1_000
 
 
 @dataclass(frozen=True)
-class WaveStep:
-    """One step of all envs of a wave. Actor and env may reuse what they returned: copy to keep."""
+class Wave:
+    """One episode in each env, [T, N, ...]; where `is_active` is False a row means nothing."""
 
+    lengths: list[int]
+    """Steps of the episodes that were wanted"""
+    final_states: Tensor
+    """[N, S] float32, where the episode ended"""
+    terminated: Tensor
+    """[N] bool"""
+    truncated: Tensor
+    """[N] bool"""
     states: Tensor
-    """[N, S] float32, acted on; a copy already"""
+    """Float32, acted on"""
     actions: Tensor
-    """[N, A] float32, as the actor wants them"""
+    """Float32, as the actor wants them"""
     executed_actions: Tensor
-    """[N, A] float32, clipped to the env's bounds; a copy already"""
+    """Float32, clipped to the env's bounds"""
+    rewards: Tensor
+    """[T, N] float64"""
     is_active: Tensor
-    """[N] bool, False where the episode is over: such a row means nothing"""
-    outcome: Step
-
-
-OnStep = Callable[[WaveStep], None]
+    """[T, N] bool, False where the episode is over"""
 
 
 @torch.no_grad()
-def play_wave(
-    env: VectorEnv, act: Actor, observations: Tensor, num_wanted: int, on_step: OnStep
-) -> NDArray[np.int64]:
-    """One whole episode in each of the first `num_wanted` envs; returns their lengths.
+def play_wave(env: VectorEnv, act: Actor, observations: Tensor, num_wanted: int) -> Wave:
+    """One whole episode in each of the first `num_wanted` envs.
 
     `observations` [N, S] are those of the reset just done. Envs that wait are shown to the actor
     too: a constant batch shape keeps the bits of the policy's answers constant.
@@ -60,22 +64,29 @@ def play_wave(
     spec, device = env.spec, env.device
     low, high = spec.bounds_on(device)
     is_active = torch.arange(env.num_envs, device=device) < num_wanted
-    lengths = torch.zeros(env.num_envs, dtype=torch.int64, device=device)
+    terminated, truncated = torch.zeros(2, env.num_envs, dtype=torch.bool, device=device)
+    final_states = observations.to(torch.float32, copy=True)
+    steps: list[tuple[Tensor, ...]] = []
     with one_torch_thread():
         for _ in range(spec.horizon or DEFAULT_EPISODE_LIMIT):
             states = observations.to(torch.float32, copy=True)
-            actions = act(states).to(device, torch.float32)
+            actions = act(states).to(device, torch.float32, copy=True)
             check_actions(actions, spec, env.num_envs)  # clipping would hide an infinity
             executed = actions.clamp(low, high)
             outcome = env.step(executed, is_active)
-            on_step(WaveStep(states, actions, executed, is_active, outcome))
-            lengths += is_active
+            rewards = outcome.rewards.to(torch.float64, copy=True)
+            steps.append((states, actions, executed, rewards, is_active))
+            following = outcome.final_observations.float()
+            final_states = torch.where(is_active.unsqueeze(1), following, final_states)
+            terminated = terminated | (is_active & outcome.terminated)
+            truncated = truncated | (is_active & outcome.truncated)
             is_active = is_active & ~(outcome.terminated | outcome.truncated)
             observations = outcome.observations
             if not is_active.any():
                 break
-    played: NDArray[np.int64] = lengths[:num_wanted].cpu().numpy()
-    return played
+    columns = [torch.stack(column) for column in zip(*steps, strict=True)]
+    lengths = columns[-1].sum(0)[:num_wanted].tolist()
+    return Wave(lengths, final_states, terminated, truncated, *columns)
 
 
 def waves(env: VectorEnv, num_episodes: int) -> Iterator[tuple[int, int]]:
@@ -110,30 +121,14 @@ class Trajectory:
 def play(env: VectorEnv, make_actor: MakeActor, num_episodes: int) -> list[Trajectory]:
     """Episode 0 of every env, then the next, until there are enough."""
     played: list[Trajectory] = []
-    for wave, num_wanted in waves(env, num_episodes):
-        frames, lengths = _kept(env, make_actor(), wave, num_wanted)
-        columns = [column.transpose(0, 1).cpu() for column in frames[:3]]
+    for episode, num_wanted in waves(env, num_episodes):
+        wave = play_wave(env, make_actor(), env.reset(episode), num_wanted)
+        columns = [x.cpu() for x in (wave.states, wave.executed_actions, wave.rewards)]
         played += [
-            Trajectory(*(column[i, :length].clone() for column in columns))
-            for i, length in enumerate(lengths.tolist())
+            Trajectory(*(column[:length, i].clone() for column in columns))
+            for i, length in enumerate(wave.lengths)
         ]
     return played
-
-
-def _kept(
-    env: VectorEnv, act: Actor, episode: int, num_wanted: int
-) -> tuple[list[Tensor], NDArray[np.int64]]:
-    """States, executed actions, rewards, activity and terminations of a wave, [T, N, ...] each."""
-    frames: list[tuple[Tensor, ...]] = []
-
-    def keep(step: WaveStep) -> None:
-        outcome = step.outcome
-        rewards = outcome.rewards.to(torch.float64, copy=True)
-        terminated = outcome.terminated & ~outcome.truncated
-        frames.append((step.states, step.executed_actions, rewards, step.is_active, terminated))
-
-    lengths = play_wave(env, act, env.reset(episode), num_wanted, keep)
-    return [torch.stack(column) for column in zip(*frames, strict=True)], lengths
 
 
 def all_states(trajectories: list[Trajectory]) -> Tensor:
@@ -165,19 +160,18 @@ def play_for_totals(
 ) -> EpisodeTotals:
     """Episode `first_episode` of every env, then the next, until there are enough."""
     columns: list[tuple[Tensor, ...]] = []
-    all_lengths = []
-    for wave, num_wanted in waves(env, num_episodes):
-        frames, lengths = _kept(env, act, first_episode + wave, num_wanted)
-        states, actions, rewards, is_active, terminated = frames
-        actions = actions.double()
+    for episode, num_wanted in waves(env, num_episodes):
+        wave = play_wave(env, act, env.reset(first_episode + episode), num_wanted)
+        actions, is_active = wave.executed_actions.double(), wave.is_active
         moves = torch.linalg.vector_norm(actions.diff(dim=0, prepend=actions[:1]), dim=-1)
         # In the order of time, as a sum while playing would be.
-        totals = [x.where(is_active, 0.0).cumsum(0)[-1][:num_wanted] for x in (rewards, moves)]
-        ends = (terminated & is_active).any(0)[:num_wanted]
-        columns.append((*totals, ends, states[is_active]))
-        all_lengths.append(lengths)
-    returns, changes, ends, states = (torch.cat(column) for column in zip(*columns, strict=True))
-    lengths = np.concatenate(all_lengths)
+        totals = [x.where(is_active, 0.0).cumsum(0)[-1][:num_wanted] for x in (wave.rewards, moves)]
+        ends = (wave.terminated & ~wave.truncated)[:num_wanted]
+        columns.append((*totals, ends, torch.tensor(wave.lengths), wave.states[is_active]))
+    returns, changes, ends, steps, states = (
+        torch.cat(column) for column in zip(*columns, strict=True)
+    )
+    lengths = steps.numpy()
     return EpisodeTotals(
         returns.cpu().numpy(),
         lengths,

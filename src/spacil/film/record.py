@@ -17,7 +17,7 @@ from torch import Tensor
 
 from spacil.demos.common_frame import CommonFrame, bundled_frame
 from spacil.envs.conditions import under
-from spacil.envs.episodes import Trajectory, WaveStep, play_wave
+from spacil.envs.episodes import Trajectory, play_wave
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, Scene, VectorEnv
 from spacil.errors import ConfigError
@@ -174,16 +174,12 @@ def record(
 def _play(policy: Policy, env: VectorEnv, scene: Scene, episode: int, most: int) -> Clip:
     """A whole episode, of which at most so many steps are kept."""
     poses: list[FloatArray] = []
-    steps: list[tuple[Tensor, Tensor, Tensor]] = []
 
     def act(states: Tensor) -> Tensor:
         poses.append(scene.pose())
         return policy.act(states)
 
-    def keep(step: WaveStep) -> None:
-        reward = step.outcome.rewards[0].to(torch.float64, copy=True)
-        steps.append((step.states[0], step.executed_actions[0], reward))
-
-    play_wave(env, act, env.reset(episode), 1, keep)
-    columns = [torch.stack(column) for column in zip(*steps[:most], strict=True)]
-    return Clip(Trajectory(*columns), np.stack(poses[:most]), is_whole=len(steps) <= most)
+    wave = play_wave(env, act, env.reset(episode), 1)
+    columns = (wave.states, wave.executed_actions, wave.rewards)
+    shown = Trajectory(*(column[:most, 0].cpu() for column in columns))
+    return Clip(shown, np.stack(poses[:most]), is_whole=len(poses) <= most)

@@ -54,7 +54,7 @@ def watch(policy: Policy, env_source: Any, seed: int, speed: float = 1.0) -> int
             num_whole = 0
             with contextlib.suppress(_WindowClosedError):
                 while True:
-                    play_wave(env, act, env.reset(num_whole), 1, lambda step: None)
+                    play_wave(env, act, env.reset(num_whole), 1)
                     num_whole += 1
             return num_whole
 
