@@ -102,7 +102,9 @@ def replace_file(path: Path, content: bytes, confirm: Callable[[], object] | Non
 
 
 def require_free(path: str | Path, *, overwrite: bool) -> None:
-    """Refuse to write over what is there already, a link to nothing included."""
+    """Refuse to write where no folder is, or over what is there, a link to nothing included."""
+    if not Path(path).absolute().parent.is_dir():
+        raise StorageError(f"cannot write {str(path)!r}: create its folder first")
     if not overwrite and os.path.lexists(path):
         raise StorageError(
             f"{str(path)!r} exists already: --overwrite replaces it, another name leaves it alone"

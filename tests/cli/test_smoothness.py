@@ -92,13 +92,6 @@ def test_a_module_that_calls_a_sequential_is_certified_by_that_part(
     assert "layer product" in part.out
 
 
-def test_demonstrations_in_place_of_a_policy_are_recognised(spacil: Spacil, tmp_path: Path) -> None:
-    np.savez(tmp_path / "good.npz", observations=np.zeros((3, 11)), actions=np.zeros((3, 2)))
-    refused = spacil("smoothness", tmp_path / "good.npz")
-    assert refused.code == DataError.exit_code
-    assert f"look like demonstrations: `spacil demos check {tmp_path / 'good.npz'}`" in refused.err
-
-
 def test_a_dead_policy_is_called_inactive(
     spacil: Spacil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,15 +78,15 @@ def test_an_action_without_bounds_is_drawn_between_what_was_played() -> None:
 
 def test_numbers_change_with_time_and_a_long_name_is_cut() -> None:
     one = panel_of("n" * 200, wave(100, 9))
-    painter = layout([one], spec(1))
+    painter = layout([one, one], spec(1))
     early, late, end = (
-        painter.compose([BLACK], moment)[:52]
+        painter.compose([BLACK, BLACK], moment)[:52]
         for moment in (Moment(0, 5, False), Moment(0, 99, False), Moment(0, 99, True))
     )
     assert np.array_equal(early[:24], late[:24])  # the name
     assert not np.array_equal(early, late) and not np.array_equal(late, end)
     for header in (early, late, end):
-        assert (header[:, -2:] == 255).all()  # everything fits
+        assert (header[:, SIZE.width : SIZE.width + 8] == 255).all()  # between the panels
 
 
 def test_a_panel_whose_episode_is_over_fades() -> None:

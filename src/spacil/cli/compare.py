@@ -66,7 +66,7 @@ def run(parsed: Arguments) -> int:
         present = next((one for one in (parsed.out, *parsed.out.parents) if one.exists()), None)
         if present is not None and not present.is_dir():
             raise StorageError(f"-o {parsed.out}: {str(present)!r} is a file, expected a folder")
-        for name in WRITTEN:
+        for name in WRITTEN if parsed.out.is_dir() else ():
             storage.require_free(parsed.out / name, overwrite=parsed.overwrite)
     comparison = parsed.compare()
     document = identity() | comparison.document()

@@ -9,7 +9,7 @@ import tyro
 
 from spacil import storage
 from spacil.cli.compare import EXIT_INCOMPLETE, Compared
-from spacil.errors import ConfigError, SpacilError, StorageError
+from spacil.errors import ConfigError, SpacilError
 
 if TYPE_CHECKING:
     from spacil.comparison.comparison import Comparison
@@ -41,8 +41,6 @@ class Arguments(Compared):
 def run(parsed: Arguments) -> int:
     if parsed.out.suffix.lower() not in (".html", ".htm"):
         raise ConfigError(f"-o {parsed.out}: expected a file name that ends in .html")
-    if not parsed.out.parent.is_dir():
-        raise StorageError(f"cannot write {str(parsed.out)!r}: create its folder first")
     storage.require_free(parsed.out, overwrite=parsed.overwrite)
     comparison = parsed.compare()
     from spacil.comparison.page import write_page

@@ -125,20 +125,16 @@ def _facts(
     It is not played where no env was given and its own task cannot be made: the facts say why.
     """
     policy, provenance = opened.policy, opened.provenance
-    played, visited, reason = dict[str, Any](), None, ""
-    if episodes < 1:
-        reason = "it was not played (episodes is 0)"
-    elif (source := known_task(opened) if env is None else env) is None:
-        reason = "nobody says which task it is for: pass --task"
-    else:
-        try:
+    played, visited = dict[str, Any](), None
+    source, reason = known_task(opened) if env is None else env, "pass --task, and episodes above 0"
+    try:
+        if episodes and source is not None:
             played, visited = _measured(opened, source, episodes, seed)
-        except SpacilError as error:
-            if env is not None:
-                raise
-            reason = f"its task cannot be played here: {error}"
-    if reason:
-        played = {"not_measured": f"no dt, J and return: {reason}"}
+    except SpacilError as error:
+        if env is not None:
+            raise
+        reason = f"its task cannot be played here: {error}"
+    played = played or {"not_measured": f"no dt, J and return: {reason}"}
     facts = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -223,15 +219,9 @@ def _states_to_check(policy: GaussianPolicy, visited: Tensor | None, count: int)
 
 def _require_place(folder: Path, *, overwrite: bool) -> None:
     """Refuse a place that cannot be written, or holds anything but an export that may go."""
-    if not folder.absolute().parent.is_dir():
-        raise StorageError(
-            f"cannot write {str(folder)!r}: there is no folder {str(folder.parent)!r}, create it "
-            "first"
-        )
-    if folder.is_symlink():
-        raise StorageError(f"{str(folder)!r} is a symbolic link: name the folder itself")
-    if folder.exists() and not folder.is_dir():
-        raise StorageError(f"{str(folder)!r} is a file: name a folder")
+    storage.require_free(folder, overwrite=True)
+    if folder.is_symlink() or folder.is_file():
+        raise StorageError(f"{str(folder)!r} is a file or a symbolic link: name a folder")
     entries = folder.iterdir() if folder.exists() else ()
     names = {entry.name for entry in entries if not storage.is_leftover(entry.name)}
     if names and (FACTS not in names or not names <= set(FILES)):

@@ -116,39 +116,34 @@ class Film:
         """Put one frame together; `pictures` holds one per panel."""
         canvas = Image.new("RGB", (self.frame_size.width, self.frame_size.height), _PAPER)
         for i, picture in enumerate(pictures):
-            self._draw_panel(canvas, i, picture, moment)
+            canvas.paste(self._panel(i, picture, moment), (i * (self._size.width + _MARGIN), 0))
         place = (_MARGIN, self.frame_size.height - _FOOTER + 3)
         ImageDraw.Draw(canvas).text(place, self._caption, fill=_SOFT, font=_font(12))
         return np.asarray(canvas)
 
-    def _draw_panel(self, canvas: Image.Image, i: int, picture: Picture, moment: Moment) -> None:
+    def _panel(self, i: int, picture: Picture, moment: Moment) -> Image.Image:
+        """Name and numbers, the picture, the lanes; it fades when its own episode is over."""
         panel, colour = self.recording.panels[i], COLOURS[i % len(COLOURS)]
-        left, clip = i * (self._size.width + _MARGIN), panel.clips[moment.episode]
-        is_over = moment.step >= len(clip) and clip.is_whole
+        clip, width = panel.clips[moment.episode], self._size.width
+        sheet = Image.new("RGB", (width, self.frame_size.height), _PAPER)
         scene = Image.fromarray(np.ascontiguousarray(picture))
-        if is_over:
+        if moment.step >= len(clip) and clip.is_whole:
             scene = Image.blend(scene, Image.new("RGB", scene.size, _PAPER), 0.55)
-        canvas.paste(scene, (left, _HEADER))
-        pen = ImageDraw.Draw(canvas)
-        pen.rectangle((left, 4, left + 4, _HEADER - 6), fill=colour)
+        sheet.paste(scene, (0, _HEADER))
         numbers = f"return {float(clip.trajectory.rewards[: moment.step + 1].sum()):.1f}"
         if moment.is_last:
             j, change = panel.smoothness_j, panel.action_change
             numbers = f"return {panel.total_return:.1f}"
             numbers += "" if j is None else f" · J {j:.2f}"
             numbers += "" if change is None else f" · change {change:.3f}"
-        room = self._size.width - 12
-        name = panel.name
-        while _font(17).getlength(name) > room:
-            name = name.rstrip("…")[:-1] + "…"
-        pen.text((left + 10, 2), name, fill=_INK, font=_font(17))
-        fitting = (n for n in range(14, 8, -1) if _font(n).getlength(numbers) <= room)
-        pen.text((left + 10, 26), numbers, fill=_INK, font=_font(next(fitting, 8)))
-        if is_over:
-            pen.text((left + 10, _HEADER + 6), "episode over", fill=_INK, font=_font(14))
+        pen = ImageDraw.Draw(sheet)
+        pen.rectangle((0, 4, 4, _HEADER - 6), fill=colour)
+        pen.text((10, 2), panel.name, fill=_INK, font=_font(17))
+        pen.text((10, 26), numbers, fill=_INK, font=_font(max(8, min(14, width // 22))))
         shown = clip.trajectory.actions.numpy()[: moment.step + 1]
         first = max(0, moment.step + 1 - self.steps_in_trace)
-        canvas.paste(self._lanes(shown[first:], colour), (left, _HEADER + self._size.height + _GAP))
+        sheet.paste(self._lanes(shown[first:], colour), (0, _HEADER + self._size.height + _GAP))
+        return sheet
 
     def _lanes(self, actions: NDArray[np.float32], colour: str) -> Image.Image:
         """Draw the actions [T, A] of one panel, a lane each."""
@@ -230,8 +225,6 @@ def check_target(
     """Refuse what cannot be written, and mp4 without ffmpeg, before anything is drawn."""
     if path.suffix.lower() not in endings:
         raise ConfigError(f"{path}: expected a file name that ends in {' or '.join(endings)}")
-    if not path.absolute().parent.is_dir():
-        raise StorageError(f"cannot write {str(path)!r}: create its folder first")
     storage.require_free(path, overwrite=overwrite)
     if path.suffix.lower() == ".mp4":
         try:

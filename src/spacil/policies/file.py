@@ -31,12 +31,11 @@ from spacil.nets.policy import GaussianPolicy
 from spacil.plain_text import shown
 from spacil.policies.policy import Policy, own_policy
 from spacil.runs import checkpoint
-from spacil.runs.folder import is_run_folder, named_runs
+from spacil.runs.folder import named_runs
 from spacil.runs.state import with_prefix
 
 FORMAT, FORMAT_VERSION = "spacil-policy", 1
 SUFFIX = ".policy.safetensors"
-_DEMONSTRATION_ENDINGS = (".npz", ".h5", ".hdf5", ".csv")
 
 Which = Literal["best", "last"]
 
@@ -69,11 +68,6 @@ def write_policy_file(policy: Policy, task: str, path: Path) -> None:
 
 def read_policy_file(path: Path) -> Policy:
     """The policy in a file of `write_policy_file`."""
-    if path.suffix.lower() in _DEMONSTRATION_ENDINGS:  # no policy is ever saved under one
-        raise DataError(
-            f"{path}: not a policy file; these look like demonstrations: "
-            f"`spacil demos check {path}` reads them"
-        )
     sealed = storage.load_sealed(path, FORMAT, FORMAT_VERSION)
     tensors, document = sealed.tensors, sealed.document
     return own_policy(
@@ -92,9 +86,7 @@ def policy_in_checkpoint(found: checkpoint.Checkpoint, source: Path, which: Whic
 
     The one that `--smoothest` hands out was evaluated earlier, and is kept beside the newest.
     """
-    document = found.document.get("policy")
-    if not isinstance(document, dict):
-        raise DataError(f"{source}: the checkpoint does not describe a policy")
+    document: Any = found.document.get("policy")
     is_best = source.name == checkpoint.BEST if source.is_file() else which == "best"
     prefix, iteration = "policy.", found.iteration
     match found.document.get("best"):
@@ -164,21 +156,13 @@ def checkpoint_of(path: Path, which: Which) -> checkpoint.Checkpoint:
     """Read a checkpoint file, or the `which` one of a run folder."""
     if checkpoint.is_checkpoint(path):
         return checkpoint.read(path)
-    if not path.exists():
-        close = difflib.get_close_matches(str(path), bundled_experts(), n=1)
-        hint = f": did you mean the bundled expert {close[0]}?" if close else ""
-        raise DataError(f"{path}: no such file or folder{hint}")
-    checkpoints = path / "checkpoints"
-    if not (checkpoints.is_dir() or is_run_folder(path)):
-        raise DataError(
-            f"{path}: expected a run folder, a checkpoint or a policy file ({SUFFIX})"
-            f"{named_runs(path)}"
-        )
-    by_name = {"best": checkpoint.best, "last": checkpoint.newest}
-    if (found := by_name.pop(which)(checkpoints)) is not None:
+    read = {"best": checkpoint.best, "last": checkpoint.newest}[which]
+    if (found := read(path / "checkpoints")) is not None:
         return found
-    remedy = "the run was stopped before its first one, or they were deleted"
-    for other, read in by_name.items():
-        if read(checkpoints) is not None:
-            remedy = f"--which {other} takes the one that is"
-    raise DataError(f"{path}: there is no {which} checkpoint here: {remedy}")
+    close = difflib.get_close_matches(str(path), bundled_experts(), n=1)
+    hint = f"; did you mean the bundled expert {close[0]}?" if close else named_runs(path)
+    wrong = f"has no {which} checkpoint" if path.exists() else "no such file or folder"
+    raise DataError(
+        f"{path}: {wrong}: expected a run folder with one (--which takes best or last), a "
+        f"checkpoint or a policy file ({SUFFIX}){hint}"
+    )
