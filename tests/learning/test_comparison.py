@@ -1,5 +1,6 @@
 """When a filter counts as good as the smooth policy, and that filters start at rest."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -27,6 +28,20 @@ def table(*filters: Contender) -> Comparison:
         smooth=contender("smooth policy", 99.0, 0.5, 95.0),
         filters=filters,
     )
+
+
+@pytest.mark.parametrize(
+    ("noisy", "std", "is_worse"),
+    [(80.0, 0.0, True), (95.0, 0.0, False), (80.0, 20.0, False), (80.0, 5.0, True)],
+)
+def test_worse_under_a_disturbance_is_what_two_standard_errors_do_not_explain(
+    noisy: float, std: float, is_worse: bool
+) -> None:
+    """The teacher earns 90 +- 0 under noise, over 5 episodes."""
+    ours = contender("smooth policy", 99.0, 0.5, noisy)
+    ours = replace(ours, disturbed=(replace(ours.disturbed[0], return_std=std),))
+    found = replace(table(), smooth=ours).worse()
+    assert found == (["under noise 0.1 it earns 80 where the teacher earns 90"] * is_worse)
 
 
 @pytest.mark.parametrize(

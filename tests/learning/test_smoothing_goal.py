@@ -168,6 +168,16 @@ def test_the_verdict_says_what_is_kept(
     assert is_done is words.startswith("^done")
 
 
+def test_a_smooth_policy_that_noise_or_delay_hurts_more_is_not_done() -> None:
+    worse = ["under delay 1 it earns 1112 where the teacher earns 3908"]
+    is_done, sentence = goal().verdict(0.99, [0.5, 2.0], [0.3, 0.4], worse)
+    assert not is_done
+    assert re.search("^NOT done: .* J is 0.25 times .* but under delay 1 it earns 1112", sentence)
+    assert "--action-delay 1" in sentence
+    _, filtered = goal().verdict(0.99, [0.5, 2.0], [0.3, 0.4], worse, ["moving average 0.3"])
+    assert "a filter on the teacher is as good here: moving average 0.3" in filtered
+
+
 # --- where the states decide
 
 

@@ -64,12 +64,12 @@ class Episodes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlayedUnder:
-    """Flags of conditions to play a policy under; by default those that it was made for."""
+class UnderConditions:
+    """Flags of what stands between policy and env; by default what the policy was made for."""
 
     action_delay: str | None = None
     """Steps after which a command is executed: 2, or 0-2 where it is drawn for each episode; by
-    default, here and below, as the policy was trained."""
+    default, here and below, what the policy was made for."""
     observation_delay: str | None = None
     """Steps by which what the policy sees is late; likewise."""
     delay_jitter: bool | None = None
@@ -79,7 +79,7 @@ class PlayedUnder:
 
     def instead_of(self, own: ConditionsConfig) -> ConditionsConfig:
         """What is asked for, and the rest as the policy has it; its history stays its own."""
-        names = [each.name for each in dataclasses.fields(PlayedUnder)]
+        names = [each.name for each in dataclasses.fields(UnderConditions)]
         asked = {name: getattr(self, name) for name in names}
         return dataclasses.replace(own, **{k: v for k, v in asked.items() if v is not None})
 

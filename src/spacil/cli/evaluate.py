@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spacil.cli.arguments import Episodes, Json, PlayedUnder, PolicySource
+from spacil.cli.arguments import Episodes, Json, PolicySource, UnderConditions
 from spacil.cli.output import identity, print_records, show
 from spacil.plain_text import shown
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments(PolicySource, Episodes, PlayedUnder, Json):
+class Arguments(PolicySource, Episodes, UnderConditions, Json):
     """Return G and smoothness J of a trained policy, with mean actions and fresh seeds."""
 
     demos: str | None = None

@@ -4,10 +4,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from spacil.cli.arguments import Output, PolicySource
+from spacil.cli.arguments import Output, PolicySource, UnderConditions
 from spacil.cli.output import identity, print_records, show
 from spacil.config.defaults import default_config
-from spacil.config.flat import settings_of, with_user_settings
+from spacil.config.flat import settings_of
 from spacil.errors import SpacilError
 
 VIDEO_SECONDS = 5.0
@@ -22,7 +22,7 @@ _DEFAULT = default_config("smooth", "")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments(PolicySource, Output):
+class Arguments(PolicySource, UnderConditions, Output):
     """Distil any policy into a smooth one, in closed loop: the student acts, the teacher labels.
 
     No reward is needed. Ends with a table beside the teacher and filters on it.
@@ -75,7 +75,7 @@ def run(parsed: Arguments) -> int:
     from spacil.export.export import export_policy
     from spacil.film.video import make_video
     from spacil.learning.run import Outcome
-    from spacil.learning.smooth import POLICY_FILE, smooth_in_folder
+    from spacil.learning.smooth import POLICY_FILE, config_for, smooth_in_folder
     from spacil.learning.smoothing_comparison import LEAST_DISTURBED_SHARE
     from spacil.learning.smoothing_goal import REQUIRED_SHARE
     from spacil.policies.open import open_policy
@@ -84,10 +84,8 @@ def run(parsed: Arguments) -> int:
 
     teacher = open_policy(parsed.source, parsed.which)
     task = parsed.task or task_of(teacher)
-    given = {name: vars(parsed)[name] for name in settings_of("smooth") if name in vars(parsed)}
-    if parsed.penalty is None:
-        del given["penalty"]
-    config = with_user_settings(default_config("smooth", task), given)
+    own = {name: vars(parsed)[name] for name in settings_of("smooth") if name in vars(parsed)}
+    config = config_for(teacher, task, {k: v for k, v in own.items() if v is not None})
     result = smooth_in_folder(
         config,
         task,

@@ -6,7 +6,7 @@ later measurement of that policy reads it from there.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -63,6 +63,10 @@ class CommonFrame:
         words = f"{demos.num_episodes} episodes, hash {demos.content_hash[:8]}"
         std = demos.without_nonfinite_episodes().state_std
         return cls(std, source or shown(f"demonstrations of {task} ({words})"))
+
+    def with_history(self, num_states: int) -> "CommonFrame":
+        """Pad for a policy that sees its past too: slopes count in what the sensors say now."""
+        return replace(self, std=torch.cat([self.std, self.std.new_zeros(num_states)])[:num_states])
 
     @property
     def num_states(self) -> int:

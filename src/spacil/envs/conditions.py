@@ -10,6 +10,7 @@ which the next one will be executed is known again; where the delay is not, past
 it.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -35,13 +36,16 @@ class EnvUnderConditions:
         seeds: ResetSeeds,
         noise_std: Tensor | None = None,
         inputs: ConditionsConfig | None = None,
+        extra_delay: float = 0.0,
     ) -> None:
         """`noise_std` [S] is what `sensor_noise` counts in: the spread of the demonstrations.
 
-        `inputs`: conditions that the policy was made for, whose history it sees.
+        `inputs`: conditions that the policy was made for, whose history it sees. `extra_delay`:
+        steps by which commands are later still; within a step two of them are interpolated.
         """
         self.env, self.conditions, self.seeds = env, conditions, seeds
-        self.inputs = inputs or conditions
+        self.inputs, self.unit = inputs or conditions, noise_std
+        self.extra_delay = extra_delay
         self.num_envs, self.device = env.num_envs, env.device
         num_states, num_actions = env.spec.num_states, env.spec.num_actions
         num_commands, num_seen = self.inputs.num_commands, self.inputs.num_observations
@@ -62,7 +66,8 @@ class EnvUnderConditions:
             [conditions.range_of("action"), conditions.range_of("observation")], device=self.device
         )
         self.generator = torch.Generator(self.device)
-        num_commands = max(num_commands, conditions.range_of("action")[1]) + 1
+        longest = conditions.range_of("action")[1] + math.ceil(extra_delay)
+        num_commands = max(num_commands, longest) + 1
         num_seen += conditions.range_of("observation")[1] + 1
         self._live = {
             "commands": self.rest.expand(num_commands, self.num_envs, -1).clone(),
@@ -101,7 +106,11 @@ class EnvUnderConditions:
         live["commands"] = torch.cat([actions.unsqueeze(0), live["commands"][:-1]])
         if self.conditions.delay_jitter:  # nothing that has arrived is forgotten
             live["delays"] = torch.minimum(self._drawn_delays(), live["delays"] + 1)
-        step = self.env.step(live["commands"][live["delays"][0], rows], active)
+        whole = live["delays"][0] + math.floor(self.extra_delay)
+        executed = live["commands"][whole, rows]
+        if fraction := self.extra_delay % 1:
+            executed = torch.lerp(executed, live["commands"][whole + 1, rows], fraction)
+        step = self.env.step(executed, active)
         self._see(step.final_observations.float())
         final = self._observations()
         is_over = step.terminated | step.truncated
@@ -118,9 +127,13 @@ class EnvUnderConditions:
 
     def load_state(self, state: Mapping[str, Tensor]) -> Tensor:
         """Continue from a saved state; returns the current observations."""
-        self.env.load_state({name: t for name, t in state.items() if not name.startswith(_OWN)})
+        inner = {name: t for name, t in state.items() if not name.startswith(_OWN)}
+        observations = self.env.load_state(inner)
         self._live = {name: state[f"{_OWN}{name}"].to(self.device).clone() for name in self._live}
         self.generator.set_state(state[f"{_OWN}generator"].cpu())
+        if not self.spec.restores_exactly:  # a new episode has begun
+            everywhere = torch.ones(self.num_envs, dtype=torch.bool, device=self.device)
+            self._begin(everywhere, observations.float())
         return self._observations()
 
     def close(self) -> None:
@@ -180,3 +193,10 @@ def under(
         return env
     noise_std = None if noise_std is None else noise_std[: env.spec.num_states]
     return EnvUnderConditions(env, conditions, seeds, noise_std, inputs)
+
+
+def later(env: VectorEnv, steps: float) -> VectorEnv:
+    """The same env, whose commands are executed so many steps later still."""
+    if not isinstance(env, EnvUnderConditions):
+        return EnvUnderConditions(env, ConditionsConfig(), ResetSeeds(0, ""), extra_delay=steps)
+    return EnvUnderConditions(env.env, env.conditions, env.seeds, env.unit, env.inputs, steps)

@@ -14,7 +14,7 @@ minimum of its own, near the others, and fails on episodes of its own; their mea
 import copy
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -25,8 +25,9 @@ from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.engine.device import torch_threads
 from spacil.envs.episodes import EpisodeTotals, collect, collect_around
-from spacil.envs.vector_env import VectorEnv
+from spacil.envs.vector_env import ResetSeeds, VectorEnv
 from spacil.errors import ConfigError, StorageError
+from spacil.learning.late_labels import Rows, Witness, late_rows, rows_of_wave, teachers_rows
 from spacil.learning.learner import (
     Counters,
     Learner,
@@ -50,9 +51,9 @@ from spacil.measuring.evaluate import Best, Evaluation
 from spacil.measuring.frames import frame_of_run
 from spacil.nets.policy import EmaPolicy, GaussianPolicy
 from spacil.policies.policy import Policy
+from spacil.seeding import stream
 from spacil.smoothness.policy_penalty import rows_with_successor
 from spacil.smoothness.policy_terms import PenaltyRows
-from spacil.types import RolloutBatch
 
 RESTART_INTERVAL = 2
 """Rounds between two new starts of all envs."""
@@ -125,11 +126,13 @@ class SmoothingLearner(Learner):
                 "time"
             )
         super().__init__(config, Counters())
-        self.env = make_run_env(config, env_source, config.sampling.num_envs, "env")
+        # The teacher plays where it was made for: that is what students are compared with.
+        as_made = replace(config, conditions=teacher.conditions)
+        self.env = make_run_env(as_made, env_source, config.sampling.num_envs, "env")
         spec = self.env.spec
         self.env_states = self.env.reset()
         self.teacher = teacher.fitted_to(spec, self.env_states)
-        self.eval_env = make_eval_env(config, env_source, spec)
+        self.eval_env = make_eval_env(as_made, env_source, spec)
         frame = (
             common_frame or teacher.common_frame or frame_of_run(None, spec.task, spec.num_states)
         )
@@ -137,6 +140,13 @@ class SmoothingLearner(Learner):
             self.profile = profile_of(self.teacher, self.eval_env, frame, config.run.seed)
             """What students are compared with. Not in a checkpoint: the teacher plays it again."""
         self.common_frame = self.profile.frame
+        self.asked = torch.empty(0, spec.num_states)
+        """The first states in which the teacher was asked, where the student saw others"""
+        self.is_late = config.conditions != teacher.conditions
+        """Whether commands are executed later than the teacher is used to"""
+        if self.is_late:
+            self._begin_late(config, teacher)
+            spec = self.env.spec
         low, high = spec.bounds_on(self.env.device)
         half_range = (high - low) / 2
         unit = half_range.where(half_range.isfinite() & (half_range > 0), 1.0)
@@ -161,6 +171,10 @@ class SmoothingLearner(Learner):
         self.latest: StudentEvaluation | None = None
         """The newest evaluation"""
         state = self.state
+        if self.is_late:
+            state.register_tensors(
+                "asked", lambda: {"states": self.asked}, self._load_asked, grows=True
+            )
         state.register_tensors(
             "labelled", lambda: vars(self.visited), self._load_visited, grows=True
         )
@@ -178,11 +192,29 @@ class SmoothingLearner(Learner):
         state.register_record("chosen", self, StudentEvaluation, optional=True)
         state.register_record("latest", self, StudentEvaluation, optional=True)
 
+    def _begin_late(self, config: TrainConfig, teacher: Policy) -> None:
+        """Go on in envs under the conditions; J and its slopes are those in what sensors say."""
+        if teacher.conditions.is_on:
+            raise ConfigError(
+                f"{teacher.name} was made for conditions of its own ({teacher.conditions}): leave "
+                "out --action-delay and the like, or smooth a policy that was made without any"
+            )
+        frame, seed = self.profile.frame, config.run.seed
+        self.env, self.eval_env = (
+            Witness(env, config.conditions, ResetSeeds(seed, name), frame.std)
+            for env, name in ((self.env, "env"), (self.eval_env, "eval"))
+        )
+        self.common_frame = frame.with_history(self.env.spec.num_states)
+
+    def _load_asked(self, saved: Mapping[str, Tensor]) -> None:
+        self.asked = saved["states"].clone()
+
     def _load_visited(self, saved: Mapping[str, Tensor]) -> None:
         if len({len(tensor) for tensor in saved.values()}) > 1:
             raise StorageError("the labelled states in the checkpoint have unequal lengths")
         visited = VisitedStates(**{name: tensor.clone() for name, tensor in saved.items()})
-        states, labels = visited.states[:NUM_COMPARED], visited.labels[:NUM_COMPARED]
+        asked = self.asked if self.is_late else visited.states
+        states, labels = asked[:NUM_COMPARED], visited.labels[:NUM_COMPARED]
         if len(states) and not torch.allclose(self._label(states), labels, rtol=1e-3, atol=1e-4):
             raise ConfigError(
                 f"cannot resume with another teacher: {self.teacher.name} does not answer as "
@@ -203,12 +235,8 @@ class SmoothingLearner(Learner):
             for name, first in self.first_weights.items()
         }
         with clock("simulation"):
-            played = self._play()
-            is_cut = played.terminated | played.truncated
-            ahead = torch.zeros(played.num_steps, dtype=torch.int64)
-            ahead[rows_with_successor(is_cut)] = self.env.num_envs
-            states = played.flat_states
-            self.visited += VisitedStates(states, self._label(states), ahead)
+            new = self._play()
+            self.visited += new
         labelled = self.visited.for_fit(self.student)
         self.counters.iteration += 1
         with clock("fit"):
@@ -221,10 +249,10 @@ class SmoothingLearner(Learner):
                 last_rate=LAST_RATE,
             )
         # The student explores as far as it errs: noise shows it the states its errors lead to.
-        newest = torch.arange(len(labelled) - played.num_steps, len(labelled))
+        newest = torch.arange(len(labelled) - len(new.labels), len(labelled))
         self.regression.fit_spread(labelled.pick(newest), SPREAD_CEILING)
         self.ema.update(self.student, max(1, self.counters.iteration + 1 - FIRST_OF_MEAN))
-        self.counters.env_steps += played.num_steps
+        self.counters.env_steps += self.config.sampling.steps_per_iteration
         return {
             "iteration": self.counters.iteration,
             "env_steps": self.counters.env_steps,
@@ -235,7 +263,7 @@ class SmoothingLearner(Learner):
             **clock.seconds,
         }
 
-    def _play(self) -> RolloutBatch:
+    def _play(self) -> VisitedStates:
         """The first round is the teacher's, and its states are the normaliser's.
 
         Every other round starts new episodes, and the next one goes on with them: live envs would
@@ -243,17 +271,34 @@ class SmoothingLearner(Learner):
         """
         env, num_steps = self.env, self.config.sampling.steps_per_iteration
         num_rounds = self.counters.iteration
+        if isinstance(env, Witness) and not num_rounds:
+            delays = stream(self.config.run.seed, "delays of the teacher's play")
+            new = self._labelled(teachers_rows(env, self._label, num_steps, delays))
+            self.student.normalizer.merge(new.states)
+            return new
         if num_rounds:
             if num_rounds % RESTART_INTERVAL == 1:
                 self.env_states = env.reset(num_rounds)
             played, self.env_states = collect(
                 env, self.student, self.env_states, num_steps, self.streams.action
             )
-            return played
-        no_noise = torch.zeros(num_steps // env.num_envs, env.num_envs, env.spec.num_actions)
-        played, self.env_states = collect_around(env, self._label, no_noise, self.env_states)
-        self.student.normalizer.merge(played.states)
-        return played
+        else:
+            no_noise = torch.zeros(num_steps // env.num_envs, env.num_envs, env.spec.num_actions)
+            played, self.env_states = collect_around(env, self._label, no_noise, self.env_states)
+            self.student.normalizer.merge(played.states)
+        is_cut = played.terminated | played.truncated
+        if isinstance(env, Witness):
+            return self._labelled(late_rows(played.states, *env.testimony(), is_cut))
+        ahead = torch.zeros(played.num_steps, dtype=torch.int64)
+        ahead[rows_with_successor(is_cut)] = env.num_envs
+        states = played.flat_states
+        return VisitedStates(states, self._label(states), ahead)
+
+    def _labelled(self, rows: Rows) -> VisitedStates:
+        inputs, targets, ahead = rows
+        if not len(self.asked):
+            self.asked = targets[:NUM_COMPARED].clone()
+        return VisitedStates(inputs, self._label(targets), ahead)
 
     def _label(self, states: Tensor) -> Tensor:
         """What the teacher would do in raw states [B, S]: actions [B, A]."""
@@ -266,8 +311,13 @@ class SmoothingLearner(Learner):
         """
         assert evaluation.smoothness_j is not None
         profile, change = self.profile, evaluation.action_fluctuation
-        states, ahead = episodes.states, ahead_in_wave(torch.from_numpy(episodes.lengths))
-        self.visited += VisitedStates(states, self._label(states), ahead)
+        if isinstance(self.eval_env, Witness):
+            rows, true_states = rows_of_wave(self.eval_env, episodes)
+            self.visited += self._labelled(rows)
+            episodes = replace(episodes, states=true_states)
+        else:
+            states, ahead = episodes.states, ahead_in_wave(torch.from_numpy(episodes.lengths))
+            self.visited += VisitedStates(states, self._label(states), ahead)
         new = StudentEvaluation(
             self.counters.iteration,
             profile.share(evaluation.average_return),

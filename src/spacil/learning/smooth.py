@@ -6,7 +6,8 @@ result.policy.predict(observation)
 """
 
 import contextlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from spacil import storage
 from spacil.config.checks import whole_number
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_user_settings
+from spacil.config.settings import ConditionsConfig
 from spacil.config.train_config import TrainConfig
 from spacil.engine.device import torch_threads
 from spacil.envs.episodes import Trajectory
@@ -41,10 +43,12 @@ class SmoothingResult:
     """A smooth policy, and what it is worth beside its teacher."""
 
     policy: GaussianPolicy
+    conditions: ConditionsConfig
+    """Delays and noise that it is made for"""
     verdict: str
     is_done: bool
-    """Whether the return is kept, targets are met, and J and action change are not above the
-    teacher's; False also for an interrupted run"""
+    """Whether the return is kept, targets are met, J and action change are not above the
+    teacher's, and noise and delay cost no more; False also for an interrupted run"""
     comparison: Comparison
     traces: dict[str, Trajectory]
     """One episode of each row of the table, for pictures"""
@@ -83,8 +87,7 @@ def smooth(
     teacher = open_policy(policy, which)
     if env is None:
         env = task_of(teacher)
-    config = default_config("smooth", task_name(env))
-    config = with_user_settings(config, {"seed": seed, **settings})
+    config = config_for(teacher, task_name(env), {"seed": seed, **settings})
     progress = Progress(config.run.iterations, is_shown=progress_bar)
     if run_dir is None:
         episodes = whole_number("episodes", episodes)
@@ -101,6 +104,12 @@ def smooth(
     if isinstance(found, Outcome):
         raise RetryableError(f"interrupted; the same call goes on with the run in {run_dir}")
     return found
+
+
+def config_for(teacher: Policy, task: str, settings: Mapping[str, Any]) -> TrainConfig:
+    """Defaults and a user's settings; without any others the conditions stay the teacher's."""
+    config = replace(default_config("smooth", task), conditions=teacher.conditions)
+    return with_user_settings(config, settings)
 
 
 def smooth_in_folder(
@@ -129,7 +138,7 @@ def smooth_in_folder(
         return outcome
     result = _result(learner, env, episodes, outcome.path)
     save_policy(
-        result.policy,
+        replace(open_policy(result.policy), conditions=config.conditions),
         outcome.path / POLICY_FILE,
         learner.config.task,
         {"algorithm": "smooth", "seed": config.run.seed, "teacher": teacher.name},
@@ -148,7 +157,8 @@ def _result(
     The chosen student was picked for its return, so on those it looks better than it is.
     """
     config, profile = learner.config, learner.profile
-    env = make_run_env(config, env_source, min(episodes, EVALUATION_ENVS), "evaluate")
+    as_made = replace(config, conditions=learner.teacher.conditions)
+    env = make_run_env(as_made, env_source, min(episodes, EVALUATION_ENVS), "evaluate")
     with contextlib.closing(env), torch_threads(config.run.torch_threads):
         table, traces = compare(
             learner.teacher,
@@ -158,11 +168,16 @@ def _result(
             profile.random_return,
             config.run.seed,
             episodes,
+            conditions=config.conditions if learner.is_late else None,
         )
-    rows = table.smooth, table.teacher
-    is_done, sentence = ReturnGoal(config.wish).verdict(
+    rows, goal = (table.smooth, table.teacher), ReturnGoal(config.wish)
+    is_done, sentence = goal.verdict(
         table.smooth.return_share,
         [row.smoothness_j for row in rows],
         [row.played.action_signal.action_fluctuation for row in rows],
+        table.worse(),
+        [row.name.removeprefix("teacher, ") for row in table.as_good_filters(goal.share)],
     )
-    return SmoothingResult(learner.policy, sentence, is_done, table, traces, run_dir)
+    return SmoothingResult(
+        learner.policy, config.conditions, sentence, is_done, table, traces, run_dir
+    )

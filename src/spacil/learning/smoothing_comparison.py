@@ -5,6 +5,7 @@ noise, and with actions that arrive late. A filter has no J: its action depends
 on what was before, not on the state alone.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -12,13 +13,15 @@ from typing import Any
 
 from torch import Tensor
 
+from spacil.config.settings import ConditionsConfig
 from spacil.demos.common_frame import CommonFrame
-from spacil.envs.episodes import Actor, MakeActor, Trajectory, all_states, play
-from spacil.envs.vector_env import VectorEnv
+from spacil.envs.conditions import under
+from spacil.envs.episodes import Actor, Trajectory, all_states, play
+from spacil.envs.vector_env import ResetSeeds, VectorEnv
 from spacil.learning.teacher import j_at
 from spacil.measuring.played import PlayedEpisodes, played_episodes, share_of_return
 from spacil.measuring.robustness import (
-    with_action_delay,
+    play_delayed,
     with_low_pass,
     with_moving_average,
     with_noise,
@@ -91,10 +94,29 @@ class Comparison:
     teacher: Contender
     smooth: Contender
     filters: tuple[Contender, ...]
+    late_teacher: Contender | None = None
+    """The teacher under the conditions that the smooth policy is made for, as filters are"""
 
     @property
     def rows(self) -> tuple[Contender, ...]:
-        return self.teacher, self.smooth, *self.filters
+        late = () if self.late_teacher is None else (self.late_teacher,)
+        return self.teacher, *late, self.smooth, *self.filters
+
+    def worse(self) -> list[str]:
+        """Say under which disturbances the smooth policy earns less than the teacher.
+
+        Less by more than twice the standard error of the difference.
+        """
+        found, teacher = [], self.late_teacher or self.teacher
+        for ours in self.smooth.disturbed:
+            theirs = teacher.under(ours.disturbance, ours.level)
+            assert theirs is not None
+            error = math.hypot(ours.return_std, theirs.return_std) / math.sqrt(self.num_episodes)
+            if ours.average_return < theirs.average_return - 2 * error:
+                earned = f"{ours.average_return:.4g} where the teacher earns"
+                condition = f"{ours.disturbance} {ours.level:g}"
+                found.append(f"under {condition} it earns {earned} {theirs.average_return:.4g}")
+        return found
 
     def as_good_filters(self, required_share: float) -> list[Contender]:
         """Filters that keep the return, move the actions no more than the smooth policy does, and
@@ -114,7 +136,8 @@ class Comparison:
         return found
 
     def as_document(self) -> dict[str, Any]:
-        return asdict(self)
+        rows = asdict(self)
+        return rows if self.late_teacher else {k: rows[k] for k in rows if k != "late_teacher"}
 
 
 def compare(
@@ -126,60 +149,75 @@ def compare(
     seed: int,
     num_episodes: int,
     filters: Mapping[str, Filter] = FILTERS,
+    conditions: ConditionsConfig | None = None,
 ) -> tuple[Comparison, dict[str, Trajectory]]:
-    """The whole table, and one episode of teacher and smooth policy from the same start."""
-    spec = env.spec
+    """The whole table, and one episode of teacher and smooth policy from the same start.
+
+    `conditions`: where all but the teacher's first row play, if anywhere else than in the env.
+    """
     traces: dict[str, Trajectory] = {}
+    seeds, none = ResetSeeds(seed, "evaluate"), ConditionsConfig()
+
+    def late(inputs: ConditionsConfig) -> VectorEnv:
+        return env if conditions is None else under(env, conditions, seeds, frame.std, inputs)
 
     def contender(
-        name: str, policy: Policy, wrap: Filter | None = None, earned: float | None = None
+        name: str,
+        policy: Policy,
+        env: VectorEnv,
+        wrap: Filter | None = None,
+        earned: float | None = None,
     ) -> Contender:
         """Noise before the policy, its filter after it, and delay last."""
+
+        spec, padded = env.spec, frame.with_history(env.spec.num_states)
 
         def act(states: Tensor) -> Tensor:  # a filter works on what could be executed
             actions = policy.act(states).float()
             return actions.clamp(*spec.bounds_on(actions.device))
 
-        def played(make_actor: MakeActor) -> tuple[list[Trajectory], PlayedEpisodes]:
-            episodes = play(env, make_actor, num_episodes)
-            return episodes, played_episodes(episodes, spec)
-
         filtered = wrap or (lambda act: act)
-        episodes, summary = played(lambda: filtered(act))
+        episodes = play(env, lambda: filtered(act), num_episodes)
+        summary = played_episodes(episodes, spec)
         traces[name] = episodes[0]
         average = summary.average_return
         share = share_of_return(average, random_return, average if earned is None else earned)
-        makers: list[tuple[str, float, MakeActor]] = []
+        disturbed: list[tuple[str, float, list[Trajectory]]] = []
         if wrap is None or share is None or share >= LEAST_DISTURBED_SHARE:
             for level in NOISE_LEVELS if wrap is None else NOISE_LEVELS[:1]:
                 # Drawn anew from one seed: all policies meet the same noise.
-                noisy = with_noise(act, level * frame.std, stream(seed, "observation-noise"))
-                makers.append(("noise", level, partial(filtered, noisy)))
+                noisy = with_noise(act, level * padded.std, stream(seed, "observation-noise"))
+                shaken = play(env, partial(filtered, noisy), num_episodes)
+                disturbed.append(("noise", level, shaken))
             for steps in DELAYS:
-                late = partial(lambda n: with_action_delay(filtered(act), n), steps)
-                makers.append(("delay", steps, late))
-        conditions = []
-        for disturbance, level, make_actor in makers:
-            _, found = played(make_actor)
-            change = found.action_signal.action_fluctuation
-            conditions.append(
-                Condition(disturbance, level, found.average_return, found.return_std, change)
+                delayed = play_delayed(env, lambda: filtered(act), steps, num_episodes)
+                disturbed.append(("delay", steps, delayed))
+        found = []
+        for disturbance, level, trajectories in disturbed:
+            under_it = played_episodes(trajectories, spec)
+            change = under_it.action_signal.action_fluctuation
+            found.append(
+                Condition(disturbance, level, under_it.average_return, under_it.return_std, change)
             )
-        j = None if wrap else j_at(policy, all_states(episodes), frame, seed)
-        return Contender(name, wrap is not None, share, j, summary, tuple(conditions))
+        j = None if wrap else j_at(policy, all_states(episodes), padded, seed)
+        return Contender(name, wrap is not None, share, j, summary, tuple(found))
 
-    first = contender("teacher", teacher)
+    first = contender("teacher", teacher, env)
     earned = first.played.average_return
     table = Comparison(
-        task=spec.task,
+        task=env.spec.task,
         seed=seed,
         num_episodes=num_episodes,
         random_return=random_return,
         frame=frame.source,
         teacher=first,
-        smooth=contender("smooth policy", smooth, earned=earned),
+        smooth=contender("smooth policy", smooth, late(conditions or none), earned=earned),
         filters=tuple(
-            contender(f"teacher, {name}", teacher, wrap, earned) for name, wrap in filters.items()
+            contender(f"teacher, {name}", teacher, late(none), wrap, earned)
+            for name, wrap in filters.items()
         ),
+        late_teacher=None
+        if conditions is None
+        else contender("teacher, same conditions", teacher, late(none), earned=earned),
     )
     return table, traces

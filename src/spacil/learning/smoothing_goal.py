@@ -174,11 +174,14 @@ class ReturnGoal:
         share: float | None,
         js: Sequence[float | None],
         action_changes: Sequence[float | None],
+        worse: Sequence[str] = (),
+        as_good: Sequence[str] = (),
     ) -> tuple[bool, str]:
         """Whether a run did what it was asked for, and the sentence that says so.
 
         Done: the share of the return is kept, targets are met, and neither J nor the action
-        change, each of student and teacher, is above the teacher's.
+        change, each of student and teacher, is above the teacher's, and nothing is `worse` under
+        noise or delay. `as_good` are filters on the teacher that do as well.
         """
         if share is None:
             return False, "no verdict: the teacher earns no more than random actions"
@@ -202,7 +205,16 @@ class ReturnGoal:
                     )
             if value is not None and teachers:
                 ratios.append(f"{name} is {value / teachers:.2f} times the teacher's")
-        return True, ", ".join([f"done: {kept}", *ratios])
+        found = ", ".join([kept, *ratios])
+        if not worse:
+            return True, f"done: {found}"
+        remedy = "train for it with --action-delay 1 or --sensor-noise 0.1"
+        if as_good:
+            remedy = f"a filter on the teacher is as good here: {', '.join(as_good)}"
+        return (
+            False,
+            f"NOT done: {found}, but {' and '.join(worse)}: no better on a robot; {remedy}",
+        )
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ for finding in spacil.diagnose(model, "Hopper-v5").findings:
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -28,7 +27,7 @@ from spacil.measuring.played import (
     reference_actors,
     share_of_return,
 )
-from spacil.measuring.robustness import with_action_delay, with_noise
+from spacil.measuring.robustness import play_delayed, with_noise
 from spacil.policies.file import Which
 from spacil.policies.open import open_policy
 from spacil.policies.policy import Policy, task_of
@@ -262,7 +261,12 @@ def _about_disturbances(
     yield judged("sensor_noise", 0.0 if is_small else factor, evidence, factor=factor)
     random = reference_actors(spec, stream(seed, "random-policy"))["random"]
     lowest, _ = played(lambda: random)
-    late = {n: played(partial(with_action_delay, policy.act, n))[0] for n in DELAYS}
+    late = {
+        n: played_episodes(
+            play_delayed(env, lambda: policy.act, n, clean.num_episodes), spec
+        ).average_return
+        for n in DELAYS
+    }
     shares = {n: share_of_return(earned, lowest, g) for n, earned in late.items()}
     texts = ", ".join(f"{n} steps {share:.0%}" for n, share in shares.items() if share is not None)
     first = shares[min(DELAYS)]

@@ -16,14 +16,14 @@ what could be executed.
 
 import math
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import torch
 from torch import Tensor
 
-from spacil.envs.episodes import Actor, MakeActor, play
+from spacil.envs.conditions import EnvUnderConditions, later
+from spacil.envs.episodes import Actor, MakeActor, Trajectory, play
 from spacil.envs.vector_env import VectorEnv
 from spacil.errors import ConfigError
 from spacil.functional.sensitivity import BatchFunction
@@ -81,12 +81,12 @@ def measure_robustness(
         return actions.clamp(low.to(actions), high.to(actions))
 
     def under(level: float, make_actor: MakeActor) -> DisturbedReturn:
-        found = played_episodes(play(env, make_actor, num_episodes), env.spec)
+        return summary(level, play(env, make_actor, num_episodes))
+
+    def summary(level: float, episodes: list[Trajectory]) -> DisturbedReturn:
+        found = played_episodes(episodes, env.spec)
         score = found.action_signal.spectrum_score
         return DisturbedReturn(level, found.average_return, found.return_std, score)
-
-    def delayed(wrapper: Callable[[Actor, int], Actor]) -> tuple[DisturbedReturn, ...]:
-        return tuple(under(steps, partial(wrapper, act, steps)) for steps in DELAYS)
 
     noise = []
     for level in NOISE_LEVELS:
@@ -103,9 +103,25 @@ def measure_robustness(
         feature_std_from=feature_std_from,
         observation_noise=tuple(noise),
         action_difference_attack=attack,
-        observation_delay=delayed(with_observation_delay),
-        action_delay=delayed(with_action_delay),
+        observation_delay=tuple(
+            under(steps, partial(with_observation_delay, act, steps)) for steps in DELAYS
+        ),
+        action_delay=tuple(
+            summary(steps, play_delayed(env, lambda: act, steps, num_episodes)) for steps in DELAYS
+        ),
     )
+
+
+def play_delayed(
+    env: VectorEnv, make_actor: MakeActor, steps: int, num_episodes: int
+) -> list[Trajectory]:
+    """Whole episodes whose actions come `steps` later than they do anyway.
+
+    A policy that sees its commands sees those that it gave, not those that came through.
+    """
+    if isinstance(env, EnvUnderConditions):
+        return play(later(env, steps), make_actor, num_episodes)
+    return play(env, lambda: with_action_delay(make_actor(), steps), num_episodes)
 
 
 def with_noise(act: Actor, half_width: Tensor, generator: torch.Generator) -> Actor:
