@@ -59,8 +59,8 @@ def corner(run: PlannedRun) -> Place | None:
 def measured(record: Record) -> dict[str, float | None]:
     """Mean constants of the run's last cost, at the states of its policy, beside G and J."""
     cost = spacil.measure_smoothness(record.path, which="last", episodes=EPISODES).cost
-    constants = {} if cost is None else asdict(cost)
-    means = {name: (constants.get(name) or {}).get("mean") for name in CONSTANTS}
+    found = {name: (cost or {}).get(name) for name in CONSTANTS}
+    means = {name: constant and constant.mean for name, constant in found.items()}
     return numbers_of(record, "last") | means
 
 

@@ -110,21 +110,27 @@ def test_what_is_no_array_of_states_is_refused_in_words(states: Any, message: st
 def test_the_certificate_bounds_everything_that_was_measured(report: Any) -> None:
     certificate = report.certificate
     for measured in (report.on_trajectories, report.on_fixed_states):
-        assert measured.own.max <= certificate.own_bound <= certificate.own_layer_product
-        assert measured.common.max <= certificate.common_bound <= certificate.common_layer_product
-    assert certificate.own_looseness >= 1 and certificate.common_looseness >= 1
+        assert measured.own.max <= certificate["own_bound"] <= certificate["own_layer_product"]
+        assert (
+            measured.common.max
+            <= certificate["common_bound"]
+            <= certificate["common_layer_product"]
+        )
+    assert certificate["own_looseness"] >= 1 and certificate["common_looseness"] >= 1
 
 
 def test_power_ascent_is_near_exact_and_the_papers_step_is_not(report: Any) -> None:
     found = report.estimators
-    assert found.power == pytest.approx(found.exact, rel=0.01)
-    assert found.raw < 0.7 * found.exact  # this policy is smooth: the raw step hardly moves
-    assert found.raw < found.normalized < 1.01 * found.exact
-    assert found.jeffreys == pytest.approx(found.radius**2 / 2 * found.power**2, rel=0.1)
+    assert found["power"] == pytest.approx(found["exact"], rel=0.01)
+    assert found["raw"] < 0.7 * found["exact"]  # this policy is smooth: the raw step hardly moves
+    assert found["raw"] < found["normalized"] < 1.01 * found["exact"]
+    assert found["jeffreys"] == pytest.approx(
+        found["radius"] ** 2 / 2 * found["power"] ** 2, rel=0.1
+    )
     stds = load_policy(REACHER).policy.log_std.detach().exp()
     smallest, largest = float(stds.min()), float(stds.max())
-    in_stds = found.jeffreys_policy_std
-    assert 0.9 * found.jeffreys / largest**2 < in_stds < 1.1 * found.jeffreys / smallest**2
+    in_stds = found["jeffreys_policy_std"]
+    assert 0.9 * found["jeffreys"] / largest**2 < in_stds < 1.1 * found["jeffreys"] / smallest**2
 
 
 def test_sampled_actions_visit_other_states() -> None:
@@ -151,7 +157,7 @@ def test_a_constant_policy_is_perfectly_smooth_and_flagged_inactive(constant: fl
     signal = report.played.action_signal
     assert signal.action_fluctuation == 0 and signal.spectrum_score == pytest.approx(0, abs=1e-12)
     assert report.certificate is not None
-    assert report.certificate.own_bound == 0 and report.certificate.own_looseness is None
+    assert report.certificate["own_bound"] == 0 and report.certificate["own_looseness"] is None
 
 
 def test_a_policy_that_acts_is_not_flagged(report: Any) -> None:
@@ -168,11 +174,12 @@ def test_a_run_folder_tells_the_smoothness_of_its_cost(
     report = measure_smoothness(run, episodes=2)
     cost = report.cost
     assert cost is not None
-    assert cost.in_state.mean > 0 and cost.in_action.mean > 0 and cost.response.mean > 0
-    assert cost.in_state_common is not None and cost.response_common is not None
+    assert cost["in_state"].mean > 0 and cost["in_action"].mean > 0 and cost["response"].mean > 0
     # Along the response the cost can change no faster than in the action times the policy's J.
     assert report.on_trajectories is not None
-    assert cost.response.max <= cost.in_action.max * report.on_trajectories.own.max * (1 + 1e-4)
+    assert cost["response"].max <= cost["in_action"].max * report.on_trajectories.own.max * (
+        1 + 1e-4
+    )
     assert measure_smoothness(run, episodes=2, which="last").cost is not None
     assert measure_smoothness(REACHER, torch.zeros(2, 11)).cost is None
 

@@ -247,4 +247,4 @@ def test_masked_dims_have_no_slope_in_the_cost_of_a_saved_run(tiny: Tiny, tmp_pa
     agent.close()
     cost = library.measure_smoothness(tmp_path / "saved", episodes=1).cost
     assert cost is not None
-    assert cost.in_state.max < 10
+    assert cost["in_state"].max < 10

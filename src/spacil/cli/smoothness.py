@@ -59,22 +59,21 @@ def _print(report: SmoothnessReport, drawn: list[Path]) -> None:
         )
     how = "" if report.derivative == "exact" else ", by finite differences"
     print(f"\nJ: local Lipschitz constant of the mean action{how}; lower is smoother")
-    for title, at in (
-        (f"own trajectories, {report.acting} actions", report.on_trajectories),
-        (f"fixed states: {report.fixed_states_from}", report.on_fixed_states),
-        ("learned cost: its local Lipschitz constants", report.cost),
+    document = asdict(report)
+    for title, name in (
+        (f"own trajectories, {report.acting} actions", "on_trajectories"),
+        (f"fixed states: {report.fixed_states_from}", "on_fixed_states"),
+        ("learned cost: its local Lipschitz constants", "cost"),
     ):
-        if at is not None:
-            print(f"\n{title} ({at.num_states} states)")
-            summaries = asdict(at)
-            del summaries["num_states"]
+        if summaries := document[name]:
+            print(f"\n{title} ({summaries.pop('num_states')} states)")
             print_records(
                 {key.replace("_", " "): each for key, each in summaries.items()}, _SUMMARY
             )
     without = "no common frame: pass --demos to compare policies of this task"
     print(without if report.common_frame is None else f"common frame: {report.common_frame}")
     print("\nthe paper's J by ascent in a ball, by step rule, in the own frame")
-    print_record(vars(report.estimators))
+    print_record(report.estimators)
     print("\ncertificate: no two states can break these bounds on |dmu| / |ds|")
     if report.certificate is None:
         print(
@@ -82,7 +81,7 @@ def _print(report: SmoothnessReport, drawn: list[Path]) -> None:
             "of a module that calls one pass that part, such as my_model:model.net"
         )
     else:
-        print_record(vars(report.certificate))
+        print_record(report.certificate)
     if report.played is not None and report.references is not None:
         print(f"\n{report.played.num_episodes} episodes, beside others from the same starts")
         played = {"policy": report.played, **report.references}
@@ -94,17 +93,17 @@ def _print(report: SmoothnessReport, drawn: list[Path]) -> None:
         print_records(columns, is_across=True)
         print(f"Sm convention: {SPECTRUM_CONVENTION}; it grows with n, so compare at a similar n")
     if (found := report.robustness) is not None:
-        print(f"\nreturn under disturbance, {found.num_episodes} episodes each")
+        print(f"\nreturn under disturbance, {found['num_episodes']} episodes each")
         points = {
-            f"{name.replace('_', ' ')} {point.level:g}": vars(point)
+            f"{name.replace('_', ' ')} {point['level']:g}": point
             for name in _DISTURBANCES
-            for point in getattr(found, name)
+            for point in found[name]
         }
-        if (attack := found.action_difference_attack) is not None:
-            points[f"action difference attack {attack.level:g}"] = vars(attack)
+        if attack := found["action_difference_attack"]:
+            points[f"action difference attack {attack['level']:g}"] = attack
         print_records(points)
         print(
-            f"noise and attack: in std of {found.feature_std_from}; delay: in steps. "
+            f"noise and attack: in std of {found['feature_std_from']}; delay: in steps. "
             "The attack maximises the action's change; Robust Sarsa attacks are stronger"
         )
         if attack is None:

@@ -5,9 +5,10 @@ import json
 import math
 import shlex
 import sys
+import time
 import tomllib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -18,11 +19,15 @@ from spacil.cli.arguments import parse
 from spacil.cli.output import JsonTarget, identity, print_records, show
 from spacil.config.checks import require, whole_number
 from spacil.errors import ConfigError, DataError, StorageError
+from spacil.plain_text import printable
 
 if TYPE_CHECKING:
     from spacil.sweeps.engine import Engine
-    from spacil.sweeps.folder import SweepFolder
+    from spacil.sweeps.folder import RunState, SweepFolder
     from spacil.sweeps.plan import Grid, PlannedRun
+
+_LINE_SECONDS = 60.0
+"""Between two lines that say how far all runs are"""
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,6 @@ def run(arguments: list[str]) -> int:
         sweep = read_sweep(wanted.folder)
         return show_states(sweep, sweep.runs(), wanted.json)
     parsed = parse(SweepArguments, arguments, "spacil sweep")
-    from spacil.cli.overview import Overview
     from spacil.engine.device import resolve_device
     from spacil.sweeps.engine import JobOptions, LocalEngine
     from spacil.sweeps.on_ray import load_ray, ray_engine, refuse_device
@@ -115,8 +119,7 @@ def run(arguments: list[str]) -> int:
     unfinished = [run for run in planned if states[run].state != "finished"]
     refuse_missing_inputs(unfinished, parsed.out)
     if parsed.list:
-        listed = grids or read_sweep(parsed.out).grids
-        sweep = sweep_with(parsed.out, listed, parsed.fresh_episodes)
+        sweep = sweep_with(parsed.out, grids or read_sweep(parsed.out).grids, parsed.fresh_episodes)
         return show_states(sweep, share(planned or sweep.runs(), parsed.shard), parsed.json)
     if parsed.engine == "ray":
         load_ray()
@@ -131,7 +134,7 @@ def run(arguments: list[str]) -> int:
         if parsed.engine == "ray":
             on_ray = ray_engine(sweep, options, parsed.ray_address, parsed.lost_after)
             engine = stack.enter_context(on_ray)
-        overview = stack.enter_context(Overview(sweep, runs, engine.capacity))
+        overview = Overview(sweep, runs)
         outcome = run_sweep(sweep, runs, engine, overview.report, overview.refresh)
     show_states(sweep, runs, parsed.json)
     if outcome.signal_code:
@@ -169,8 +172,6 @@ def _grids(parsed: SweepArguments) -> "list[Grid]":
 
 
 def show_states(sweep: "SweepFolder", runs: "Sequence[PlannedRun]", target: Path | None) -> int:
-    from spacil.cli.overview import summary_line
-
     states = sweep.states(runs)
     document = identity() | {
         "folder": str(sweep.path),
@@ -193,8 +194,38 @@ def show_states(sweep: "SweepFolder", runs: "Sequence[PlannedRun]", target: Path
     def print_states() -> None:
         columns = ("state", "iteration", "iterations", "average_return", "host", "reason")
         print_records({run.name: vars(state) for run, state in states.items()}, columns)
-        print(summary_line(states, sum(state.state == "running" for state in states.values())))
+        print(summary_line(states))
         print(f"sweep folder: {sweep.path}, its runs' output: logs/")
 
     show(document, target, print_states)
     return 0
+
+
+class Overview:
+    """What a user sees of a sweep at work, on stderr: a line per event, and how far all runs are
+    once a minute."""
+
+    def __init__(self, sweep: "SweepFolder", runs: "Sequence[PlannedRun]") -> None:
+        self._sweep, self._runs = sweep, runs
+        self._states, self._next = sweep.states(runs), 0.0
+
+    def report(self, run: "PlannedRun", words: str) -> None:
+        self._say(f"{run.name}: {words}")
+
+    def refresh(self, _: object = None) -> None:
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + _LINE_SECONDS
+            self._states = self._sweep.states(self._runs, self._states)
+            self._say(summary_line(self._states))
+
+    def _say(self, line: str) -> None:
+        # The reader may be gone (`... | head`); the sweep does not need one.
+        with contextlib.suppress(OSError):
+            print(printable(line), file=sys.stderr, flush=True)
+
+
+def summary_line(states: "Mapping[PlannedRun, RunState]") -> str:
+    """`12 runs: 6 waiting, 3 running, 3 finished`"""
+    counts = Counter(state.state for state in states.values())
+    parts = [f"{count} {state}" for state, count in sorted(counts.items(), reverse=True)]
+    return f"{len(states)} runs: {', '.join(parts) or 'none'}"

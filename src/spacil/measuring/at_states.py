@@ -43,50 +43,6 @@ class FrameSummaries:
     """None also where the action bounds are not known"""
 
 
-@dataclass(frozen=True)
-class BallEstimates:
-    """The paper's J by ascent in the own frame, beside the exact value on the same states."""
-
-    radius: float
-    num_steps: int
-    num_states: int
-    exact: float
-    """eq:j_form_2, the mean Jacobian norm"""
-    raw: float
-    """eq:jacobian_metric with the paper's step"""
-    normalized: float
-    power: float
-    jeffreys: float
-    """Mean of the largest Jeffreys divergence in the ball, in nats, at standard deviation 1"""
-    jeffreys_policy_std: float | None
-    """The same at the policy's own standard deviations, where it has them"""
-
-
-@dataclass(frozen=True)
-class CostSummaries:
-    """Local Lipschitz constants of the learned cost; states in the own and the common frame."""
-
-    num_states: int
-    in_state: Summary
-    in_action: Summary
-    response: Summary
-    in_state_common: Summary | None
-    response_common: Summary | None
-
-
-@dataclass(frozen=True)
-class CertificateSummary:
-    """Sound upper bounds on the global Lipschitz constant, and how loose they are."""
-
-    own_bound: float
-    own_layer_product: float
-    own_looseness: float | None
-    """bound / largest local constant measured; None for a policy that never moves"""
-    common_bound: float | None = None
-    common_layer_product: float | None = None
-    common_looseness: float | None = None
-
-
 def frame_summaries(
     policy: Policy, states: Tensor, frame: CommonFrame | None, bounds: Bounds
 ) -> FrameSummaries:
@@ -115,9 +71,14 @@ def ball_estimates(
     generator: torch.Generator,
     radius: float = paper.PENALTY_RADIUS,
     num_steps: int = 10,
-) -> BallEstimates:
-    """The paper's J with each step rule from the same starts on the sphere, and the exact one."""
-    own, policy_std = policy.own_frame, policy.std
+) -> dict[str, Any]:
+    """The paper's J by ascent in the own frame, with each step rule from the same starts on the
+    sphere, beside the exact value, the mean Jacobian norm.
+
+    `jeffreys`: mean of the largest Jeffreys divergence in the ball, in nats, at standard deviation
+    1, and at the policy's own ones, where it has them.
+    """
+    own = policy.own_frame
     states = own.normalize(raw_states)
     start = random_offset(states, radius, "sphere", generator, own.scale != 0)
 
@@ -128,66 +89,66 @@ def ball_estimates(
 
     rules: tuple[StepRule, ...] = ("raw", "normalized", "power")
     found = {rule: ascend(rule) for rule in rules}
+    divergences = {"jeffreys": found["power"].divergence, "jeffreys_policy_std": None}
+    if policy.std is not None:
+        divergences["jeffreys_policy_std"] = ascend("power", policy.std).divergence
     exact = local_lipschitz(own.mean, states, always_dense=not policy.has_gradients)
-    at_policy_std = None
-    if policy_std is not None:
-        at_policy_std = float(ascend("power", policy_std).divergence.mean())
-    return BallEstimates(
-        radius,
-        num_steps,
-        len(states),
-        float(exact.mean()),
-        **{rule: float(maximum.ratio.mean()) for rule, maximum in found.items()},
-        jeffreys=float(found["power"].divergence.mean()),
-        jeffreys_policy_std=at_policy_std,
-    )
+    numbers = {"exact": exact} | {rule: maximum.ratio for rule, maximum in found.items()}
+    return {"radius": radius, "num_steps": num_steps, "num_states": len(states)} | {
+        name: None if values is None else float(values.mean())
+        for name, values in (numbers | divergences).items()
+    }
 
 
 def cost_summaries(
     cost: CostFunction, policy: Policy, raw_states: Tensor, frame: CommonFrame | None
-) -> CostSummaries:
-    """How fast the learned cost changes, in the frames that the policy's J is measured in."""
+) -> dict[str, Any]:
+    """Summaries of how fast the learned cost changes, in state, action and along the response.
+
+    States in the frames that the policy's J is measured in; None without the common one.
+    """
     own = policy.own_frame
     parts = [
         cost_gradients(cost, own.mean, states) for states in own.normalize(raw_states).split(CHUNK)
     ]
-
-    def summary(name: str, scale: Tensor | None) -> Summary:
-        rows = torch.cat([part[name] for part in parts])
-        return summarize(torch.linalg.vector_norm(rows if scale is None else rows * scale, dim=-1))
-
     common_std = frames_of(own, frame, None).common_std
     to_common = None if common_std is None else own.scale * common_std
-    return CostSummaries(
-        num_states=len(raw_states),
+    summaries: dict[str, Any] = {"num_states": len(raw_states)}
+    for name, key, scale in (
         # The discriminator reads every normalised dim, masked ones as the constant 0 they are.
-        in_state=summary("state", own.scale != 0),
-        in_action=summary("action", None),
-        response=summary("response", None),
-        in_state_common=None if to_common is None else summary("state", to_common),
-        response_common=None if to_common is None else summary("response", to_common),
-    )
+        ("in_state", "state", own.scale != 0),
+        ("in_action", "action", 1.0),
+        ("response", "response", 1.0),
+        ("in_state_common", "state", to_common),
+        ("response_common", "response", to_common),
+    ):
+        rows = torch.cat([part[key] for part in parts])
+        norms = None if scale is None else torch.linalg.vector_norm(rows * scale, dim=-1)
+        summaries[name] = None if norms is None else summarize(norms)
+    return summaries
 
 
 def certificate_summary(
     policy: Policy, frame: CommonFrame | None, measured: list[FrameSummaries]
-) -> CertificateSummary | None:
-    """Bounds in the own and the common frame, each against the largest constant found there.
+) -> dict[str, float | None] | None:
+    """Sound upper bounds on the global Lipschitz constant in the own and the common frame.
 
-    None for anything but an MLP of tanh or ReLU.
+    Looseness is the bound over the largest constant measured there; None for a policy that never
+    moves. There are none for anything but an MLP of tanh or ReLU.
     """
     if policy.weights is None:
         return None
     own, (first, *rest) = policy.own_frame, policy.weights
-    weights, found = {"own": policy.weights}, dict[str, Any]()
     common_std = frames_of(own, frame, None).common_std
-    if common_std is not None:
-        # A state moves by common_std, the network's input by that times its scale.
-        weights["common"] = (first * (own.scale * common_std), *rest)
-    for name, each in weights.items():
-        bound = eclipse_fast_bound(each)
-        largest = max(getattr(summaries, name).max for summaries in measured)
-        found[f"{name}_bound"] = bound
-        found[f"{name}_layer_product"] = layer_product_bound(each)
-        found[f"{name}_looseness"] = bound / largest if largest > 0 else None
-    return CertificateSummary(**found)
+    # A state moves by common_std, the network's input by that times its scale.
+    common = None if common_std is None else (first * (own.scale * common_std), *rest)
+    found: dict[str, float | None] = {}
+    for name, weights in (("own", policy.weights), ("common", common)):
+        bound = product = looseness = None
+        if weights is not None:
+            bound, product = eclipse_fast_bound(weights), layer_product_bound(weights)
+            largest = max(getattr(summaries, name).max for summaries in measured)
+            looseness = bound / largest if largest > 0 else None
+        found[f"{name}_bound"], found[f"{name}_layer_product"] = bound, product
+        found[f"{name}_looseness"] = looseness
+    return found

@@ -9,9 +9,9 @@ package that can also be called is one that type checkers refuse, that reads as 
 that would have to import upwards through the rooms.
 """
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -33,9 +33,6 @@ from spacil.envs.vector_env import VectorEnv
 from spacil.errors import ConfigError, DataError, keywords_for_flags
 from spacil.foreign import read_foreign
 from spacil.measuring.at_states import (
-    BallEstimates,
-    CertificateSummary,
-    CostSummaries,
     FrameSummaries,
     ball_estimates,
     certificate_summary,
@@ -52,7 +49,7 @@ from spacil.measuring.played import (
     policy_actor,
     reference_actors,
 )
-from spacil.measuring.robustness import Robustness, measure_robustness
+from spacil.measuring.robustness import measure_robustness
 from spacil.policies.file import Which, bundled_experts
 from spacil.policies.open import load_expert, open_policy
 from spacil.policies.policy import Kind, Policy, known_task
@@ -121,10 +118,10 @@ class SmoothnessReport:
     on_fixed_states: FrameSummaries | None
     fixed_states_from: str | None
     common_frame: FrameFacts | None
-    estimators: BallEstimates
-    certificate: CertificateSummary | None
+    estimators: Mapping[str, Any]
+    certificate: Mapping[str, float | None] | None
     """None for anything but an MLP of tanh or ReLU"""
-    cost: CostSummaries | None
+    cost: Mapping[str, Any] | None
     """None for a policy that comes without a discriminator"""
     played: PlayedEpisodes | None
     references: Mapping[str, ReferenceEpisodes] | None
@@ -133,7 +130,8 @@ class SmoothnessReport:
     """Standard deviation of the executed actions, in half ranges, over all states measured"""
     is_inactive: bool
     """Whether the policy hardly acts: perfectly smooth, and of no use"""
-    robustness: Robustness | None
+    robustness: Mapping[str, Any] | None
+    """Numbers by disturbance and level"""
 
     @property
     def headline(self) -> FrameSummaries:
@@ -289,67 +287,61 @@ def measure(
         policy.require_widths(frame.num_states, None, frame.source)
     if fixed is not None:
         policy.require_widths(fixed[0].shape[1], None, fixed[1])
-    if env_source is not None:
-        with evaluation_env(
-            env_source, options.episodes, options.seed, inputs=policy.conditions, frame=frame
-        ) as env:
-            policy.require_env(env.spec)
-            return _measured(policy, fixed, frame, options, env)
-    if fixed is None:
-        raise ConfigError(
-            f"{policy.name}: nowhere to measure: pass --task to play, or --states or --demos"
-        )
-    if options.robustness:
-        raise ConfigError(f"{policy.name}: --robustness plays episodes, so it needs a --task")
-    return _measured(policy, fixed, frame, options, None)
-
-
-def _measured(
-    policy: Policy,
-    fixed: FixedStates | None,
-    frame: CommonFrame | None,
-    options: SmoothnessOptions,
-    env: VectorEnv | None,
-) -> tuple[SmoothnessReport, Trace | None]:
-    """Measure everything; without an env nothing is played, so there must be fixed states."""
+    played = references = robustness = None
     trajectories: list[Trajectory] = []
-    act = policy_actor(policy, options.sampled, stream(options.seed, "sampled-actions"))
-    if env is not None:
-        policy.fitted_to(env.spec, env.reset())
-        trajectories = play(env, lambda: act, options.episodes)
-    chosen = partial(_subset, limit=options.max_states, seed=options.seed)
-    given = [all_states(trajectories) if env else None, None if fixed is None else fixed[0]]
-    at_states = [None if each is None else chosen(each).to(policy.dtype) for each in given]
-    first = next(states for states in at_states if states is not None)
-    policy.require_function(first)
-    bounds = env.spec.bounds_on(env.device) if env else policy.action_bounds
-    feature_std = feature_std_of(first, frame).to(first.dtype)
-    policy = policy.with_derivatives(feature_std)
+    with contextlib.ExitStack() as stack:
+        env = None
+        act = policy_actor(policy, options.sampled, stream(options.seed, "sampled-actions"))
+        if env_source is not None:
+            opened = evaluation_env(
+                env_source, options.episodes, options.seed, inputs=policy.conditions, frame=frame
+            )
+            env = stack.enter_context(opened)
+            policy.require_env(env.spec)
+            policy.fitted_to(env.spec, env.reset())
+            trajectories = play(env, lambda: act, options.episodes)
+        elif fixed is None:
+            raise ConfigError(
+                f"{policy.name}: nowhere to measure: pass --task to play, or --states or --demos"
+            )
+        elif options.robustness:
+            raise ConfigError(f"{policy.name}: --robustness plays episodes, so it needs a --task")
+        given = [all_states(trajectories) if env else None, None if fixed is None else fixed[0]]
+        at_states = [
+            None
+            if states is None
+            else _subset(states, options.max_states, options.seed).to(policy.dtype)
+            for states in given
+        ]
+        first = next(states for states in at_states if states is not None)
+        policy.require_function(first)
+        bounds = env.spec.bounds_on(env.device) if env else policy.action_bounds
+        feature_std = feature_std_of(first, frame).to(first.dtype)
+        policy = policy.with_derivatives(feature_std)
+        if env is not None:
+            played = played_episodes(trajectories, env.spec)
+            references = _references(env, frame, options)
+        if env is not None and options.robustness:
+            own, known = policy.own_frame, built_in_task(env.spec)
+            robustness = measure_robustness(
+                env,
+                act,
+                lambda states: own.mean(own.normalize(states.to(policy.dtype))),
+                feature_std,
+                options.attack_radius or (None if known is None else known.attack_radius),
+                options.episodes,
+                options.seed,
+            )
+            source = "the states it visited" if frame is None else frame.source
+            robustness["feature_std_from"] = source
     at = [
         None if states is None else frame_summaries(policy, states, frame, bounds)
         for states in at_states
     ]
     limit = _ESTIMATOR_STATES if policy.has_gradients else _ESTIMATOR_STATES_BY_DIFFERENCES
     few = _subset(first, limit, options.seed)
-    played_actions = [trajectory.actions for trajectory in trajectories]
-    actions = torch.cat(played_actions) if trajectories else policy.act(first)
+    actions = torch.cat([t.actions for t in trajectories]) if env else policy.act(first)
     spread = action_spread(actions, bounds)
-    played, references, robustness = None, None, None
-    if env is not None:
-        played = played_episodes(trajectories, env.spec)
-        references = _references(env, frame, options)
-        if options.robustness:
-            own, task = policy.own_frame, built_in_task(env.spec)
-            robustness = measure_robustness(
-                env,
-                act,
-                lambda states: own.mean(own.normalize(states.to(policy.dtype))),
-                feature_std,
-                "the states it visited" if frame is None else frame.source,
-                options.attack_radius or (None if task is None else task.attack_radius),
-                options.episodes,
-                options.seed,
-            )
     report = SmoothnessReport(
         source=policy.name,
         kind=policy.kind,

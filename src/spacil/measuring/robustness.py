@@ -16,8 +16,8 @@ what could be executed.
 
 import math
 from collections import deque
-from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -38,78 +38,49 @@ _ATTACK_STEP = 0.25
 """Step in radii: ten such steps cross the ball, and have time to come to rest on its faces"""
 
 
-@dataclass(frozen=True)
-class DisturbedReturn:
-    """Whole episodes under one disturbance."""
-
-    level: float
-    """Noise: half width, attack: radius, both in standard deviations; delay: steps"""
-    average_return: float
-    return_std: float
-    spectrum_score: float | None
-
-
-@dataclass(frozen=True)
-class Robustness:
-    """Every disturbance; keys are stable."""
-
-    num_episodes: int
-    feature_std_from: str
-    """Source of the standard deviations that noise and attack are measured in"""
-    observation_noise: tuple[DisturbedReturn, ...]
-    action_difference_attack: DisturbedReturn | None
-    """None where no radius is known for the task and none was given"""
-    observation_delay: tuple[DisturbedReturn, ...]
-    action_delay: tuple[DisturbedReturn, ...]
-
-
 def measure_robustness(
     env: VectorEnv,
     act: Actor,
     mean_action: BatchFunction,
     feature_std: Tensor,
-    feature_std_from: str,
     attack_radius: float | None,
     num_episodes: int,
     seed: int,
-) -> Robustness:
-    """All disturbances. `mean_action` is what acts, with gradients; `feature_std` is [S], raw."""
+) -> dict[str, Any]:
+    """Every disturbance by name; the attack is None where no radius is known for the task.
+
+    `mean_action` is what acts, with gradients; `feature_std` is [S], raw.
+    """
     low, high = torch.from_numpy(env.spec.action_low), torch.from_numpy(env.spec.action_high)
 
     def executed_action(states: Tensor) -> Tensor:
         actions = mean_action(states)
         return actions.clamp(low.to(actions), high.to(actions))
 
-    def under(level: float, make_actor: MakeActor) -> DisturbedReturn:
-        return summary(level, play(env, make_actor, num_episodes))
-
-    def summary(level: float, episodes: list[Trajectory]) -> DisturbedReturn:
-        found = played_episodes(episodes, env.spec)
-        score = found.action_signal.spectrum_score
-        return DisturbedReturn(level, found.average_return, found.return_std, score)
-
-    noise = []
+    episodes: list[tuple[str, float, list[Trajectory]]] = []
     for level in NOISE_LEVELS:
         # The same draws at every level, only wider: the curve shows the width, not the luck.
         noisy = with_noise(act, level * feature_std, stream(seed, "observation-noise"))
-        noise.append(under(level, partial(lambda actor: actor, noisy)))
-    attack = None
+        shaken = play(env, partial(lambda actor: actor, noisy), num_episodes)
+        episodes.append(("observation_noise", level, shaken))
+    for steps in DELAYS:
+        seen_late = play(env, partial(with_observation_delay, act, steps), num_episodes)
+        episodes.append(("observation_delay", steps, seen_late))
+        executed_late = play_delayed(env, lambda: act, steps, num_episodes)
+        episodes.append(("action_delay", steps, executed_late))
     if attack_radius is not None:
         radius, draws = attack_radius * feature_std, stream(seed, "attack")
         attacked = with_attack(act, executed_action, radius, draws)
-        attack = under(attack_radius, lambda: attacked)
-    return Robustness(
-        num_episodes=num_episodes,
-        feature_std_from=feature_std_from,
-        observation_noise=tuple(noise),
-        action_difference_attack=attack,
-        observation_delay=tuple(
-            under(steps, partial(with_observation_delay, act, steps)) for steps in DELAYS
-        ),
-        action_delay=tuple(
-            summary(steps, play_delayed(env, lambda: act, steps, num_episodes)) for steps in DELAYS
-        ),
-    )
+        attacked_episodes = play(env, lambda: attacked, num_episodes)
+        episodes.append(("action_difference_attack", attack_radius, attacked_episodes))
+    points: dict[str, list[dict[str, float | None]]] = {}
+    for name, level, played in episodes:
+        found = played_episodes(played, env.spec)
+        known = vars(found) | vars(found.action_signal) | {"level": level}
+        names = ("level", "average_return", "return_std", "spectrum_score")
+        points.setdefault(name, []).append({key: known[key] for key in names})
+    (attack,) = points.pop("action_difference_attack", [None])
+    return {"num_episodes": num_episodes, **points, "action_difference_attack": attack}
 
 
 def play_delayed(

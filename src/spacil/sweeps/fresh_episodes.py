@@ -73,8 +73,8 @@ def _row(
         "common_frame": None if frame is None else frame.content_hash,
         **asdict(evaluation),
         "smoothness_j_demo_states": fixed.common.mean if fixed and fixed.common else None,
-        "smoothness_j_ball": report.estimators.raw,
-        "smoothness_jeffreys": report.estimators.jeffreys,
+        "smoothness_j_ball": report.estimators["raw"],
+        "smoothness_jeffreys": report.estimators["jeffreys"],
         "spectrum_score": None if played is None else played.action_signal.spectrum_score,
         "random_return": references["random"].average_return if references else None,
     }
