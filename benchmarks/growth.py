@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from measuring import make_learner, medians, num_cores, peak_megabytes, record, reset_peak
-from spacil.config.settings import TrustRegionConfig, ValueConfig
+from spacil.config.settings import PolicyStepConfig, ValueConfig
 from spacil.engine.mlp_passes import Adam
 from spacil.engine.recorder import Recorder
 from spacil.envs.episodes import collect
@@ -91,7 +91,7 @@ class SyntheticUpdate:
         }
 
     def _policy_step(self) -> Tensor:
-        config = TrustRegionConfig()
+        config = PolicyStepConfig()
         old = policy_step.OldPolicy(self.policy, self.states, config)
         actions = old.mean + old.log_std.exp() * self.noise
         loss = surrogate_loss(actions, self.advantages, old.mean, old.log_std)

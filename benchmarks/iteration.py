@@ -108,7 +108,7 @@ def update_products(
     policy = (num_states, *config.nets.policy_hidden, num_actions)
     value = (num_states, *config.value.value_hidden, 1)
     critic = (num_states + num_actions, *config.discriminator.discriminator_hidden, 1)
-    cg, epochs = config.trust_region.cg_steps, config.value.value_epochs
+    cg, epochs = config.policy_step.cg_steps, config.value.value_epochs
     products = [
         # Policy: one forward pass (also the cached one of the Fisher products), its gradient,
         # a tangent and a cotangent pass per conjugate gradient step, a pass per candidate.
@@ -186,7 +186,7 @@ def measure(learner: OnPolicy, repeats: int) -> dict[str, Any]:
         "task": config.task,
         "steps": config.sampling.steps_per_iteration,
         "threads": config.run.torch_threads,
-        "fisher_share": config.trust_region.fisher_state_fraction,
+        "fisher_share": config.policy_step.fisher_state_fraction,
         **medians(rows),
         "ratio": statistics.median(ratios),
         "ratios": ratios,

@@ -77,7 +77,7 @@ def test_an_env_that_cannot_be_served_is_refused() -> None:
 
 def test_settings_are_those_of_the_command_line() -> None:
     agent = library.SPaCIL("Reacher-v4", max_kl=0.02, policy_hidden=[8, 8], num_envs=10, seed=3)
-    assert agent.config.trust_region.max_kl == 0.02
+    assert agent.config.policy_step.max_kl == 0.02
     assert agent.config.nets.policy_hidden == (8, 8)
     assert agent.config.run.seed == 3
     assert agent.policy.hidden == [8, 8]

@@ -29,8 +29,8 @@ def test_a_task_brings_the_papers_discount_and_sizes(task: str) -> None:
     column = paper.TASKS[task]
     for algorithm in ("trpo", *IMITATION):
         config = default_config(algorithm, task)
-        assert config.returns.gamma == column.gamma
-        assert config.returns.gae_lambda == column.gae_lambda
+        assert config.value.gamma == column.gamma
+        assert config.value.gae_lambda == column.gae_lambda
         expected = (
             column.expert_steps_per_iteration
             if algorithm == "trpo"

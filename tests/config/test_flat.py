@@ -61,16 +61,16 @@ def test_settings_of_a_file_are_checked(change: dict[str, Any], message: str) ->
 
 def test_settings_do_not_change_in_place() -> None:
     config = default_config("gail", "Hopper-v4")
-    assert with_settings(config, {"max_kl": 0.5}).trust_region.max_kl == 0.5
-    assert config.trust_region.max_kl == 0.01
+    assert with_settings(config, {"max_kl": 0.5}).policy_step.max_kl == 0.5
+    assert config.policy_step.max_kl == 0.01
     with pytest.raises(dataclasses.FrozenInstanceError):
-        config.trust_region.max_kl = 0.5  # type: ignore[misc]
+        config.policy_step.max_kl = 0.5  # type: ignore[misc]
 
 
 def test_lists_and_whole_numbers_are_taken_where_they_mean_the_same() -> None:
     config = with_settings(default_config("gail", "Hopper-v4"), {"policy_hidden": [8], "gamma": 1})
     assert config.nets.policy_hidden == (8,)
-    assert config.returns.gamma == 1
+    assert config.value.gamma == 1
 
 
 # --- what no run can have

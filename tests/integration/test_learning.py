@@ -52,7 +52,7 @@ def test_steps_use_the_trust_region_and_stay_inside() -> None:
             steps.append(metrics["kl"])
 
     agent.learn(40, callback=note)
-    max_kl = agent.config.trust_region.max_kl
+    max_kl = agent.config.policy_step.max_kl
     assert len(steps) >= 38
     assert max(steps) <= max_kl * (1 + 1e-6)
     assert sum(steps) / len(steps) >= 0.85 * max_kl

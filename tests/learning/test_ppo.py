@@ -152,7 +152,8 @@ def test_the_clipped_fraction_counts_ratios_outside_the_range() -> None:
     before, config = log_probs(), config_of(ppo_learning_rate=1e-2, ppo_target_kl=100.0)
     report = take(policy, batch, config)
     ratio = (log_probs() - before).exp()
-    is_outside = (ratio < 1 - config.ppo.ppo_clip) | (ratio > 1 + config.ppo.ppo_clip)
+    clip = config.policy_step.ppo_clip
+    is_outside = (ratio < 1 - clip) | (ratio > 1 + clip)
     assert report.clipped_fraction == pytest.approx(float(is_outside.float().mean()), abs=1e-6)
     assert 0.05 < report.clipped_fraction < 0.95
 

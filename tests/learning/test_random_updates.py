@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from spacil.config.settings import TrustRegionConfig
+from spacil.config.settings import PolicyStepConfig
 from spacil.engine.recorder import Recorder
 from spacil.functional import natural_gradient
 from spacil.functional.policy_gradient import kl_old_new
@@ -36,9 +36,9 @@ def policy_of(seed: int, sizes: tuple[int, int], log_std: float) -> GaussianPoli
     return policy
 
 
-def config_of(max_kl: float, damping: float, cg_steps: int, fraction: float) -> TrustRegionConfig:
+def config_of(max_kl: float, damping: float, cg_steps: int, fraction: float) -> PolicyStepConfig:
     config = replace(
-        TrustRegionConfig(), max_kl=max_kl, cg_steps=cg_steps, fisher_state_fraction=fraction
+        PolicyStepConfig(), max_kl=max_kl, cg_steps=cg_steps, fisher_state_fraction=fraction
     )
     # No setting allows it; it makes the curvature of the solver indefinite, as rounding might.
     object.__setattr__(config, "cg_damping", damping)

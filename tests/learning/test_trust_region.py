@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.func import functional_call
 
-from spacil.config.settings import TrustRegionConfig
+from spacil.config.settings import PolicyStepConfig
 from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
 from spacil.functional import natural_gradient
@@ -21,7 +21,7 @@ from spacil.nets.policy import GaussianPolicy
 from spacil.smoothness.policy_penalty import exact_policy_penalty
 from spacil.smoothness.policy_terms import random_subset
 
-CONFIG = TrustRegionConfig()
+CONFIG = PolicyStepConfig()
 
 
 def make_policy(seed: int, num_states: int = 4, num_actions: int = 2) -> GaussianPolicy:
@@ -52,7 +52,7 @@ def surrogate(policy: GaussianPolicy, states: Tensor, actions: Tensor, advantage
 
 
 def old_policy(
-    policy: GaussianPolicy, states: Tensor, config: TrustRegionConfig = CONFIG
+    policy: GaussianPolicy, states: Tensor, config: PolicyStepConfig = CONFIG
 ) -> policy_step.OldPolicy:
     draws = torch.Generator().manual_seed(0)
     rows = random_subset(len(states), config.fisher_state_fraction, draws)
@@ -60,7 +60,7 @@ def old_policy(
 
 
 def step(
-    policy: GaussianPolicy, loss: PolicyLoss, states: Tensor, config: TrustRegionConfig = CONFIG
+    policy: GaussianPolicy, loss: PolicyLoss, states: Tensor, config: PolicyStepConfig = CONFIG
 ) -> policy_step.TrustRegionReport:
     old = old_policy(policy, states, config)
     direction = policy_step.find_direction(policy, loss, old, config)

@@ -22,13 +22,10 @@ from spacil.config.settings import (
     PenaltyStatesConfig,
     PolicyPenaltyConfig,
     PolicyStepConfig,
-    PPOConfig,
-    ReturnsConfig,
     RunConfig,
     SamplingConfig,
     ScheduledPenaltyConfig,
     TrainingWishConfig,
-    TrustRegionConfig,
     ValueConfig,
     WarmStartConfig,
     WishConfig,
@@ -80,9 +77,6 @@ class OnPolicyConfig(TrainConfig):
 
     sampling: SamplingConfig = SamplingConfig()
     policy_step: PolicyStepConfig = PolicyStepConfig()
-    trust_region: TrustRegionConfig = TrustRegionConfig()
-    ppo: PPOConfig = PPOConfig()
-    returns: ReturnsConfig = ReturnsConfig()
     value: ValueConfig = ValueConfig()
     nets: ExploringNetsConfig = ExploringNetsConfig()
     evaluation: EvaluationConfig = EvaluationConfig()

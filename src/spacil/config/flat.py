@@ -73,11 +73,14 @@ def with_user_settings(config: TrainConfig, settings: Mapping[str, Any]) -> Trai
         settings["penalty"] = {"exact": settings.pop(SHORT_FORM)}
     implied = {k: v for k, v in implied_settings(settings).items() if k in known}
     changed = with_settings(config, implied | settings)
-    of_groups = {known[name]: name for name in settings}
-    for step, group in (("trpo", "trust_region"), ("ppo", "ppo")):
-        is_given = of_groups.keys() & {"trust_region", "ppo"} == {group}
-        if is_given and changed.policy_step.policy_step != step:
-            raise ConfigError(f"{_flag(of_groups[group])} is read with --policy-step {step} only")
+    of_steps = {
+        "ppo" if name.startswith("ppo_") else "trpo": name
+        for name in settings
+        if known[name] == "policy_step" and name != "policy_step"
+    }
+    if of_steps and changed.policy_step.policy_step not in of_steps:
+        step, name = of_steps.popitem()
+        raise ConfigError(f"{_flag(name)} is read with --policy-step {step} only")
     return changed
 
 

@@ -249,26 +249,15 @@ _EXECUTED: ActionKind = "executed"
 _INPUTS: tuple[str, ...] = ("states", "actions")
 
 
-class ReturnsConfig(Group):
-    """Generalised advantage estimation."""
-
-    gamma: Fraction = 0.995
-    """Discount (gamma)."""
-    gae_lambda: Share = 0.97
-    """Weight of longer advantage estimates (tau in the paper's appendix)."""
-
-
 class PolicyStepConfig(Group):
-    """The step that moves the policy; the smoothness penalties compose with either."""
+    """The step that moves the policy: TRPO (eq:TRPO) or, with the settings ppo_..., PPO.
+
+    The smoothness penalties compose with either.
+    """
 
     policy_step: Literal["trpo", "ppo"] = "trpo"
     """The paper's trpo, one natural-gradient step inside a KL bound; or ppo, epochs of Adam on the
     clipped surrogate (Schulman et al. 2017)."""
-
-
-class TrustRegionConfig(Group):
-    """The TRPO step (eq:TRPO)."""
-
     max_kl: Positive = 0.01
     """Bound on the mean KL(old, new) of the accepted step (delta)."""
     cg_steps: Count = 10
@@ -281,11 +270,6 @@ class TrustRegionConfig(Group):
     """Candidates tried before the step is given up and the old parameters are restored."""
     line_search_shrink: OpenFraction = 0.9
     """Factor on the step when the penalised objective did not improve."""
-
-
-class PPOConfig(Group):
-    """The PPO step, taken with --policy-step ppo."""
-
     ppo_clip: OpenFraction = 0.2
     """Bound on how far the probability ratio counts away from 1."""
     ppo_epochs: Count = 10
@@ -299,8 +283,12 @@ class PPOConfig(Group):
 
 
 class ValueConfig(Group):
-    """The value network and its regression."""
+    """The critic: generalised advantage estimation, the value network and its regression."""
 
+    gamma: Fraction = 0.995
+    """Discount (gamma)."""
+    gae_lambda: Share = 0.97
+    """Weight of longer advantage estimates (tau in the paper's appendix)."""
     value_hidden: Widths = (100, 100)
     """Hidden widths of the value network."""
     value_learning_rate: Positive = 1e-3

@@ -23,11 +23,8 @@ from spacil.config.settings import (
     PenaltyStatesConfig,
     PolicyPenaltyConfig,
     PolicyStepConfig,
-    PPOConfig,
-    ReturnsConfig,
     RunConfig,
     SamplingConfig,
-    TrustRegionConfig,
     ValueConfig,
     WarmStartConfig,
     WishConfig,
@@ -65,9 +62,6 @@ class TrainConfig:
     nets = NetsConfig()
     evaluation = EvaluationConfig()
     policy_step = PolicyStepConfig()
-    trust_region = TrustRegionConfig()
-    ppo = PPOConfig()
-    returns = ReturnsConfig()
     value = ValueConfig()
     policy_penalty = PolicyPenaltyConfig()
     penalty_states = PenaltyStatesConfig()

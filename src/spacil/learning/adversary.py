@@ -315,7 +315,7 @@ class AirlAdversary(Adversary):
         return ShapedReward(
             policy.num_states,
             policy.num_actions,
-            config.returns.gamma,
+            config.value.gamma,
             config.airl.airl_reward == "state-action",
             settings.discriminator_hidden,
             settings.discriminator_activation,

@@ -85,7 +85,7 @@ def _score(
         rewards = rewards.view(rollout.env_rewards.shape)
     if added is not None:
         rewards = rewards + added.to(rewards)
-    gamma, gae_lambda = config.returns.gamma, config.returns.gae_lambda
+    gamma, gae_lambda = config.value.gamma, config.value.gae_lambda
     with torch.no_grad():
         values = value(states).view(rewards.shape)
         advantages = estimate_advantages(rollout, rewards, values, outside, gamma, gae_lambda)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from spacil.config.settings import TrustRegionConfig
+from spacil.config.settings import PolicyStepConfig
 from spacil.config.train_config import TrainConfig
 from spacil.engine.device import one_torch_thread, read_together
 from spacil.engine.mlp_passes import Adam, ParameterJacobian, forward
@@ -165,7 +165,7 @@ class OldPolicy:
         self,
         policy: GaussianPolicy,
         normalized_states: Tensor,
-        config: TrustRegionConfig,
+        config: PolicyStepConfig,
         fisher_rows: Tensor | None = None,
     ) -> None:
         """`fisher_rows`: which of the states the curvature is measured on; None, all of them."""
@@ -219,7 +219,7 @@ class Direction:
 
 
 def find_direction(
-    policy: GaussianPolicy, loss: PolicyLoss, old: OldPolicy, config: TrustRegionConfig
+    policy: GaussianPolicy, loss: PolicyLoss, old: OldPolicy, config: PolicyStepConfig
 ) -> Direction:
     """The natural gradient: that of the penalised loss, in the metric of the KL alone."""
     # What the loss reads of the batch's mean actions is pulled back over the cached activations;
@@ -247,7 +247,7 @@ def find_direction(
 
 
 def follow(
-    policy: GaussianPolicy, direction: Direction, config: TrustRegionConfig, recorder: Recorder
+    policy: GaussianPolicy, direction: Direction, config: PolicyStepConfig, recorder: Recorder
 ) -> TrustRegionReport:
     """Go as far along the direction as the bound and the penalised loss allow."""
     # One wait for the device; a loss or gradient that is not finite is refused.
@@ -326,7 +326,7 @@ class TrustRegionStep(PolicyStep):
         streams: Streams,
         recorder: Recorder,
     ) -> TrustRegionReport:
-        region, device = self.config.trust_region, batch.states.device
+        region, device = self.config.policy_step, batch.states.device
         rows = random_subset(len(batch.states), region.fisher_state_fraction, streams.subset)
         fisher_rows = None if rows is None else rows.to(device)
         lasting = (self.policy, self.config, batch)
@@ -343,10 +343,10 @@ def _direction(
     drawn: DrawnTerms,
 ) -> Direction:
     """The natural gradient of the surrogate with the penalties composed onto it."""
-    old = OldPolicy(policy, batch.states, config.trust_region, fisher_rows)
+    old = OldPolicy(policy, batch.states, config.policy_step, fisher_rows)
     surrogate = surrogate_loss(batch.actions, batch.advantages, old.mean, old.log_std)
     loss = PenalizedLoss(surrogate, build_terms(policy, drawn, config), drawn.weights)
-    return find_direction(policy, loss, old, config.trust_region)
+    return find_direction(policy, loss, old, config.policy_step)
 
 
 # --- PPO: epochs of Adam on the clipped surrogate (Schulman et al. 2017), penalties included.
@@ -369,7 +369,7 @@ class ClippedStep(PolicyStep):
 
     def __init__(self, policy: GaussianPolicy, config: TrainConfig) -> None:
         super().__init__(policy, config)
-        self.optimizer = Adam(policy, config.ppo.ppo_learning_rate)
+        self.optimizer = Adam(policy, config.policy_step.ppo_learning_rate)
 
     def take(
         self,
@@ -378,7 +378,7 @@ class ClippedStep(PolicyStep):
         streams: Streams,
         recorder: Recorder,
     ) -> PPOReport:
-        settings, device = self.config.ppo, batch.states.device
+        settings, device = self.config.policy_step, batch.states.device
         old = recorder("old policy", _evaluate, (self.policy, batch))
         lasting = (self.policy, self.optimizer, self.config, batch, old)
         summands: dict[str, float] = {}
@@ -420,7 +420,7 @@ def _run_epoch(
     drawn: DrawnTerms,
 ) -> tuple[Tensor, Tensor, Tensor, dict[str, Tensor]]:
     """One pass over the batch in a given order: KL, clipped fraction, whether finite, losses."""
-    settings, (old_mean, old_log_std, old_log_probs) = config.ppo, old
+    settings, (old_mean, old_log_std, old_log_probs) = config.policy_step, old
     minibatches = order.split(settings.ppo_minibatch)
     sums: dict[str, Tensor] = {}
     for i, rows in enumerate(minibatches):
