@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,34 +13,26 @@ from spacil.runs.facts import read_run
 from spacil.runs.facts import write_run as write_facts
 from spacil.runs.lock import FolderLock
 from spacil.sweeps import runner
-from spacil.sweeps.engine import Ending
+from spacil.sweeps.engine import Ending, Engine, JobOptions
 from spacil.sweeps.folder import SweepFolder, open_sweep
 from spacil.sweeps.plan import Grid, PlannedRun
 
 
-@dataclass
-class OneByOne:
+class OneByOne(Engine):
     """Each attempt ends at once, as `attempt` says; it may raise, or write a finished run."""
 
-    attempt: Callable[[PlannedRun, int], Ending]
-    capacity: int = 1
-    starts: list[PlannedRun] = field(default_factory=list)
-    active: list[PlannedRun] = field(default_factory=list)
-    over: list[tuple[PlannedRun, Ending]] = field(default_factory=list)
+    def __init__(self, sweep: SweepFolder, attempt: Callable[[PlannedRun, int], Ending]) -> None:
+        super().__init__(sweep, JobOptions(1, 1, "cpu"))
+        self.attempt, self.starts = attempt, list[PlannedRun]()
 
     def start(self, run: PlannedRun) -> None:
         self.starts.append(run)
-        self.over.append((run, self.attempt(run, self.starts.count(run))))
-        self.active.append(run)
+        self.active[run] = self.attempt(run, self.starts.count(run))
 
     def ended(self) -> list[tuple[PlannedRun, Ending]]:
-        over, self.over, self.active = self.over, [], []
+        over = list(self.active.items())
+        self.active.clear()
         return over
-
-    def takes_over(self, run: PlannedRun) -> bool:
-        return False
-
-    def stop(self, signal_number: int) -> None: ...
 
 
 @pytest.fixture
@@ -53,7 +45,7 @@ def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SweepFolder:
 def swept(sweep: SweepFolder, engine: OneByOne) -> tuple[runner.SweepOutcome, list[str]]:
     said: list[str] = []
     outcome = runner.run_sweep(
-        sweep, sweep.runs(), engine, lambda run, words: said.append(words), lambda active: None
+        sweep, sweep.runs(), engine, lambda run, words: said.append(words), lambda: None
     )
     return outcome, said
 
@@ -67,7 +59,7 @@ def test_a_run_that_is_lost_every_time_fails_and_the_others_finish(sweep: SweepF
         write_run(sweep.run_dir(run))
         return Ending(0)
 
-    engine = OneByOne(attempt)
+    engine = OneByOne(sweep, attempt)
     outcome, said = swept(sweep, engine)
     assert engine.starts == [unlucky] * 3 + [lucky]  # lost ones go first, and not for ever
     assert outcome.exit_code == 3
@@ -80,7 +72,7 @@ def test_a_run_that_is_lost_every_time_fails_and_the_others_finish(sweep: SweepF
 def test_only_what_may_end_otherwise_is_tried_again(
     sweep: SweepFolder, code: int, num_starts: int
 ) -> None:
-    engine = OneByOne(lambda run, count: Ending(code))
+    engine = OneByOne(sweep, lambda run, count: Ending(code))
     outcome, _ = swept(sweep, engine)
     assert [engine.starts.count(run) for run in sweep.runs()] == [num_starts] * 2
     assert {state.state for state in outcome.states.values()} == {"failed"}
@@ -100,7 +92,7 @@ def test_a_run_that_was_saved_and_stopped_is_interrupted_and_no_failure(
         write_facts(replace(facts, status="interrupted", reason="a signal"))
         return Ending(code)
 
-    engine = OneByOne(attempt)
+    engine = OneByOne(sweep, attempt)
     outcome, said = swept(sweep, engine)
     assert engine.starts == [stopped, other]
     assert outcome.states[stopped].state == "interrupted"
@@ -113,7 +105,7 @@ def test_the_failure_of_a_run_that_is_finished_meanwhile_is_forgotten(sweep: Swe
     for run in sweep.runs():
         sweep.record_failure(run, 70, "diverged")
         write_run(sweep.run_dir(run))
-    engine = OneByOne(lambda run, count: Ending(0))
+    engine = OneByOne(sweep, lambda run, count: Ending(0))
     outcome, _ = swept(sweep, engine)
     assert (engine.starts, outcome.exit_code) == ([], 0)
     assert not any(sweep.failure(run).exists() for run in sweep.runs())
@@ -123,11 +115,11 @@ def test_a_start_that_is_refused_is_an_attempt_with_its_reason(sweep: SweepFolde
     def attempt(run: PlannedRun, count: int) -> Ending:
         raise RunDirError("the log cannot be opened")
 
-    engine = OneByOne(attempt)
+    engine = OneByOne(sweep, attempt)
     outcome, _ = swept(sweep, engine)
     assert len(engine.starts) == 2 * 3
     reasons = {state.reason for state in outcome.states.values()}
-    assert reasons == {"exit code 73: the log cannot be opened"}
+    assert reasons == {"the log cannot be opened"}
 
 
 def test_a_lost_run_whose_process_lives_on_is_left_to_it(sweep: SweepFolder) -> None:
@@ -145,7 +137,7 @@ def test_a_lost_run_whose_process_lives_on_is_left_to_it(sweep: SweepFolder) -> 
             write_run(sweep.run_dir(finished))
         return Ending(0)
 
-    engine = OneByOne(attempt)
+    engine = OneByOne(sweep, attempt)
     outcome, said = swept(sweep, engine)
     assert engine.starts == [orphaned, other]
     assert outcome.exit_code == 0

@@ -22,7 +22,6 @@ from spacil.errors import ConfigError, DataError, StorageError
 from spacil.plain_text import printable
 
 if TYPE_CHECKING:
-    from spacil.sweeps.engine import Engine
     from spacil.sweeps.folder import RunState, SweepFolder
     from spacil.sweeps.plan import Grid, PlannedRun
 
@@ -97,8 +96,8 @@ def run(arguments: list[str]) -> int:
         return show_states(sweep, sweep.runs(), wanted.json)
     parsed = parse(SweepArguments, arguments, "spacil sweep")
     from spacil.engine.device import resolve_device
-    from spacil.sweeps.engine import JobOptions, LocalEngine
-    from spacil.sweeps.on_ray import load_ray, ray_engine, refuse_device
+    from spacil.sweeps.engine import Engine, JobOptions
+    from spacil.sweeps.on_ray import load_ray, ray_engine
     from spacil.sweeps.plan import planned_runs, share
     from spacil.sweeps.runner import refuse_missing_inputs, run_sweep
     from spacil.user_code import task_named_in_file
@@ -123,14 +122,15 @@ def run(arguments: list[str]) -> int:
         return show_states(sweep, share(planned or sweep.runs(), parsed.shard), parsed.json)
     if parsed.engine == "ray":
         load_ray()
-        refuse_device(parsed.device)
+        device = parsed.device  # which there are, the nodes know
+        require(device in ("cpu", "cuda"), "device", device, "cpu or cuda: Ray numbers the GPUs")
     else:
         resolve_device(parsed.device)
     sweep = open_sweep(parsed.out, grids, parsed.fresh_episodes)
     runs = share(planned or sweep.runs(), parsed.shard)
     options = JobOptions(parsed.jobs, parsed.threads_per_job, parsed.device)
     with contextlib.ExitStack() as stack:
-        engine: Engine = LocalEngine(sweep, options)
+        engine = Engine(sweep, options)
         if parsed.engine == "ray":
             on_ray = ray_engine(sweep, options, parsed.ray_address, parsed.lost_after)
             engine = stack.enter_context(on_ray)

@@ -1,4 +1,4 @@
-"""Engines: where the processes of a sweep's runs are started.
+"""Where the processes of a sweep's runs are started.
 
 Each holds one end of a pipe as its stdin. That pipe ends with the process at the other end, however
 that ends, and the run then saves and stops (`cli/job.py`).
@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, NamedTuple
 
 from spacil import storage
 from spacil.config.settings import num_cores
@@ -29,8 +29,7 @@ class JobOptions:
     device: str
 
 
-@dataclass(frozen=True)
-class Ending:
+class Ending(NamedTuple):
     """How an attempt at a run ended."""
 
     code: int | None
@@ -39,66 +38,44 @@ class Ending:
     """What is known of a lost one"""
 
 
-class Engine(Protocol):
-    """Starts runs somewhere and tells how they end. It decides nothing about them."""
+class Engine:
+    """Starts runs and tells how they end; it decides nothing about them.
 
-    @property
-    def capacity(self) -> int:
-        """Runs at a time, as far as known now"""
-        ...
-
-    @property
-    def active(self) -> list[PlannedRun]:
-        """The runs that it computes now"""
-        ...
-
-    def start(self, run: PlannedRun) -> None: ...
-
-    def ended(self) -> list[tuple[PlannedRun, Ending]]:
-        """The runs that ended since the last call; they are no longer active."""
-        ...
-
-    def takes_over(self, run: PlannedRun) -> bool:
-        """Whether the folder of a run was taken from a process that holds it and is dead."""
-        ...
-
-    def stop(self, signal_number: int) -> None:
-        """Let every run save, and wait for it."""
-        ...
-
-
-class LocalEngine:
-    """The engine of one machine: each run in a process of its own, a few at a time.
-
-    With `jobs` 0: one process per core, or a single one where they share a GPU.
+    This one is of one machine: each run in a process of its own, a few at a time. With `jobs` 0:
+    one process per core, or a single one where they share a GPU.
     """
 
     def __init__(self, sweep: SweepFolder, options: JobOptions) -> None:
         self.sweep, self.options = sweep, options
-        self.capacity = options.jobs or (num_cores() if options.device == "cpu" else 1)
-        self._processes: dict[PlannedRun, subprocess.Popen[bytes]] = {}
+        self.active: dict[PlannedRun, Any] = {}
+        """The runs that it computes now, and what computes each"""
 
-    @property
-    def active(self) -> list[PlannedRun]:
-        return list(self._processes)
+    def capacity(self) -> int:
+        """Runs at a time, as far as known now."""
+        return self.options.jobs or (num_cores() if self.options.device == "cpu" else 1)
 
     def start(self, run: PlannedRun) -> None:
-        self._processes[run] = start_job(self.sweep, run, self.options)
+        self.active[run] = start_job(self.sweep, run, self.options)
 
     def ended(self) -> list[tuple[PlannedRun, Ending]]:
-        over = [run for run, process in self._processes.items() if process.poll() is not None]
-        return [(run, Ending(wait_for(self._processes.pop(run)))) for run in over]
+        """The runs that ended since the last call; they are no longer active."""
+        over = [run for run, process in self.active.items() if process.poll() is not None]
+        return [(run, Ending(wait_for(self.active.pop(run)))) for run in over]
 
     def takes_over(self, run: PlannedRun) -> bool:
-        """Never: on one machine the lock of a dead process is free, and a stopped one may go on."""
+        """Whether the folder of a run was taken from a process that holds it and is dead.
+
+        Never on one machine: there the lock of a dead process is free, and a stopped one may go on.
+        """
         return False
 
     def stop(self, signal_number: int) -> None:
-        for process in self._processes.values():
+        """Let every run save, and wait for it."""
+        for process in self.active.values():
             process.send_signal(signal_number)
-        for process in self._processes.values():
+        for process in self.active.values():
             wait_for(process)
-        self._processes.clear()
+        self.active.clear()
 
 
 def start_job(sweep: SweepFolder, run: PlannedRun, options: JobOptions) -> subprocess.Popen[bytes]:

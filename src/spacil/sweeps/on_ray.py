@@ -20,7 +20,7 @@ from typing import Any
 
 from spacil.errors import ConfigError, RetryableError
 from spacil.runs.lock import seize
-from spacil.sweeps.engine import Ending, JobOptions, start_job, wait_for
+from spacil.sweeps.engine import Ending, Engine, JobOptions, start_job, wait_for
 from spacil.sweeps.folder import PLAN, SweepFolder
 from spacil.sweeps.plan import PlannedRun
 from spacil.version import __version__
@@ -44,14 +44,6 @@ def load_ray() -> Any:
             "Ray is not installed: pip install 'spacil[ray]', on every machine of the cluster"
         ) from None
     return ray
-
-
-def refuse_device(device: str) -> None:
-    """Refuse a number of a GPU: which devices there are, the nodes know."""
-    if device not in ("cpu", "cuda"):
-        raise ConfigError(
-            f"--device {device}: with --engine ray it is cpu or cuda; Ray numbers the GPUs"
-        )
 
 
 @contextlib.contextmanager
@@ -78,7 +70,7 @@ def ray_engine(
         signal.signal(signal.SIGTERM, handler)
     try:
         engine = RayEngine(replace(sweep, path=sweep.path.absolute()), options, lost_after)
-        if not engine.capacity:
+        if not engine.capacity():
             raise ConfigError(
                 "no node of the Ray cluster can take a run, which needs "
                 f"{options.threads_per_job} CPU{' and a GPU' * (options.device == 'cuda')}"
@@ -88,26 +80,23 @@ def ray_engine(
         ray.shutdown()
 
 
-class RayEngine:
+class RayEngine(Engine):
     """Starts runs as Ray tasks, and knows which of them were lost."""
 
     def __init__(self, sweep: SweepFolder, options: JobOptions, lost_after: float) -> None:
-        self.sweep, self.options, self.lost_after = sweep, options, lost_after
-        self._ray = load_ray()
+        super().__init__(sweep, options)
+        self.lost_after, self._ray = lost_after, load_ray()
         self._asks = {
             "num_cpus": options.threads_per_job,
             "num_gpus": int(options.device == "cuda"),
             "max_retries": 0,
         }
-        self._tasks: dict[PlannedRun, tuple[Any, str]] = {}
-        """Task of each run, and the node it was meant for"""
         self._lost: dict[PlannedRun, float] = {}
         """Runs whose process was lost, and when"""
         self._slots: dict[str, int] = {}
         """Runs that each living node can take"""
         self._next_look = 0.0
 
-    @property
     def capacity(self) -> int:
         """Runs at a time on the nodes that are alive."""
         if time.monotonic() >= self._next_look:
@@ -127,24 +116,20 @@ class RayEngine:
         num_slots = sum(self._slots.values())
         return min(num_slots, self.options.jobs or num_slots)
 
-    @property
-    def active(self) -> list[PlannedRun]:
-        return list(self._tasks)
-
     def start(self, run: PlannedRun) -> None:
         self._lost.pop(run, None)
         # Soft: where that node is gone by now, Ray takes another.
-        taken = Counter(node for _, node in self._tasks.values())
+        taken = Counter(node for _, node in self.active.values())
         node = max(self._slots, key=lambda node: self._slots[node] - taken[node])
         strategies = self._ray.util.scheduling_strategies
         place = strategies.NodeAffinitySchedulingStrategy(node, soft=True)
         task = self._ray.remote(_run_process).options(**self._asks, scheduling_strategy=place)
         described = (self.sweep, run, self.options, __version__, Path.cwd())
-        self._tasks[run] = task.remote(*described), node
+        self.active[run] = task.remote(*described), node  # the one it is meant for
 
     def ended(self) -> list[tuple[PlannedRun, Ending]]:
-        over, _ = [], self.capacity  # which looks at the nodes
-        for run, (task, node) in list(self._tasks.items()):
+        over, _ = [], self.capacity()  # which looks at the nodes
+        for run, (task, node) in self.active.items():
             if self._ray.wait([task], timeout=0)[0]:
                 try:
                     over.append((run, Ending(int(self._ray.get(task)))))
@@ -160,7 +145,7 @@ class RayEngine:
                 self._lost[run] = time.monotonic()
                 over.append((run, Ending(None, "lost: its node is gone")))
         for run, _ in over:
-            del self._tasks[run]
+            del self.active[run]
         return over
 
     def takes_over(self, run: PlannedRun) -> bool:
@@ -173,9 +158,9 @@ class RayEngine:
 
     def stop(self, signal_number: int) -> None:
         """Ask every process to save and stop, and wait until each has, or is lost."""
-        for task, _ in self._tasks.values():
+        for task, _ in self.active.values():
             self._ray.cancel(task, force=False)
-        while self._tasks:
+        while self.active:
             self.ended()
             time.sleep(0.1)
 

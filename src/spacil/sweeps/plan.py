@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any, get_args, get_origin, get_type_hints
 
 from spacil.config.algorithms import ALGORITHMS
 from spacil.config.defaults import default_config
@@ -22,6 +22,7 @@ from spacil.config.flat import (
     settings_of,
     with_user_settings,
 )
+from spacil.config.settings import DemoChoice
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError
 from spacil.plain_text import shown
@@ -40,14 +41,9 @@ that read it"""
 SEED = "{seed}"
 """As a value: the seed of the run, so that each seed can have demonstrations of its own"""
 DEMONSTRATION_FLAGS: Mapping[str, Any] = {
+    **get_type_hints(DemoChoice),
     "demos": tuple[str, ...],
     "num_demos": int,
-    "first_demo": int,
-    "demo_every": int,
-    "demo_offset": int,
-    "demo_noise": float,
-    "drop_nonfinite": bool,
-    "allow_env_mismatch": bool,
 }
 """Flags of `spacil train` that choose demonstrations; they are no settings of the config."""
 
@@ -110,11 +106,11 @@ class Grid:
     algorithms: tuple[str, ...]
     tasks: tuple[str, ...]
     seeds: tuple[int, ...]
-    values: tuple[tuple[str, tuple[Value, ...]], ...] = ()
+    set: tuple[tuple[str, tuple[Value, ...]], ...] = ()
     """Setting -> its values; by name, so that a plan read back from a file is the same plan"""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", tuple(sorted(self.values, key=lambda pair: pair[0])))
+        object.__setattr__(self, "set", tuple(sorted(self.set, key=lambda pair: pair[0])))
         for name in ("algorithms", "tasks", "seeds"):
             if not getattr(self, name):
                 raise ConfigError(f"a sweep needs --{name}: one or more")
@@ -122,7 +118,7 @@ class Grid:
             if algorithm not in TRAINED:
                 known = ", ".join(TRAINED)
                 raise ConfigError(f"--algorithms {algorithm}: expected some of {known}")
-        for name, _ in self.values:
+        for name, _ in self.set:
             if not any(is_read(algorithm, name) for algorithm in self.algorithms):
                 readers = ", ".join(row for row in TRAINED if is_read(row, name))
                 raise ConfigError(
@@ -137,7 +133,7 @@ class Grid:
         """
         runs: list[PlannedRun] = []
         for task, algorithm in itertools.product(self.tasks, self.algorithms):
-            read = [(name, values) for name, values in self.values if is_read(algorithm, name)]
+            read = [(name, values) for name, values in self.set if is_read(algorithm, name)]
             combinations = itertools.product(*(values for _, values in read))
             for combination, seed in itertools.product(combinations, self.seeds):
                 names = (name for name, _ in read)
@@ -216,17 +212,7 @@ def grids_of(document: object, source: str) -> list[Grid]:
 
 def document_of(grids: Iterable[Grid]) -> dict[str, Any]:
     """The inverse of `grids_of`, for sweep.json."""
-    return {
-        "grids": [
-            {
-                "algorithms": grid.algorithms,
-                "tasks": grid.tasks,
-                "seeds": grid.seeds,
-                "set": dict(grid.values),
-            }
-            for grid in grids
-        ]
-    }
+    return {"grids": [vars(grid) | {"set": dict(grid.set)} for grid in grids]}
 
 
 def words_of(value: Value) -> list[str]:

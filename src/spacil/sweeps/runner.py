@@ -55,8 +55,6 @@ class SweepOutcome:
 
 OnEvent = Callable[[PlannedRun, str], None]
 """Called with a run and what is worth a line"""
-OnTick = Callable[[Sequence[PlannedRun]], None]
-"""Called several times a second with the runs that are being computed here"""
 
 
 def run_sweep(
@@ -64,15 +62,17 @@ def run_sweep(
     runs: Sequence[PlannedRun],
     engine: Engine,
     on_event: OnEvent,
-    on_tick: OnTick,
+    on_tick: Callable[[], None],
 ) -> SweepOutcome:
-    """Compute what is missing, as fast as the engine can; failures are recorded, never raised."""
+    """Compute what is missing, as fast as the engine can; failures are recorded, never raised.
+
+    `on_tick` is called several times a second.
+    """
     with Interruption() as interruption:
         runner = _Runner(sweep, engine, on_event, deque(runs))
         try:
-            while runner.is_busy and interruption.requested is None:
-                runner.advance()
-                on_tick(engine.active)
+            while interruption.requested is None and runner.advance():
+                on_tick()
                 time.sleep(_POLL_SECONDS)
             if interruption.requested is not None:
                 engine.stop(interruption.requested)
@@ -91,12 +91,8 @@ class _Runner:
     """Runs that another process holds, and when to ask again"""
     attempts: dict[PlannedRun, int] = field(default_factory=dict)
 
-    @property
-    def is_busy(self) -> bool:
-        return bool(self.queue or self.engine.active or self.elsewhere)
-
-    def advance(self) -> None:
-        """Take in what ended, look after runs of others, start what may start."""
+    def advance(self) -> bool:
+        """Take in what ended, look after runs of others, start what may start; False: all done."""
         for run, ending in self.engine.ended():
             self._take_in(run, ending)
         now = time.monotonic()
@@ -104,8 +100,9 @@ class _Runner:
             if now >= when:
                 del self.elsewhere[run]
                 self.queue.appendleft(run)
-        while self.queue and len(self.engine.active) < self.engine.capacity:
+        while self.queue and len(self.engine.active) < self.engine.capacity():
             self._start(self.queue.popleft())
+        return bool(self.queue or self.engine.active or self.elsewhere)
 
     def _start(self, run: PlannedRun) -> None:
         run_dir = self.sweep.run_dir(run)
@@ -146,28 +143,21 @@ class _Runner:
         elif code in _STOPPED_CODES:
             self.on_event(run, f"interrupted: {_said(ending)}; the same command goes on")
         else:
-            reason = _reason(ending, self.sweep.log(run))
+            reason = _said(ending, self.sweep.log(run))
             self.sweep.record_failure(run, -1 if code is None else code, reason)
             self.on_event(run, f"failed: {reason}")
 
 
-def _said(ending: Ending) -> str:
-    if ending.code is None:
+def _said(ending: Ending, log: Path | None = None) -> str:
+    """How a run ended: what is known of it, else its exit code and the last words in its log."""
+    if ending.words:
         return ending.words
-    how = f"exit code {ending.code}"
-    if ending.code < 0:
-        how = f"killed by {signal.Signals(-ending.code).name}"
-    return f"{how}: {ending.words}" if ending.words else how
-
-
-def _reason(ending: Ending, log: Path) -> str:
-    """Return the run's own last words, or how it ended where it left none."""
     words = ""
-    if not ending.words and ending.code is not None and ending.code > 0 and log.is_file():
+    if log is not None and log.is_file():
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-50:]
         said = [line for line in lines if line.startswith("spacil: ")] or lines
         words = f": {said[-1].removeprefix('spacil: ')}" if said else ""
-    return f"{_said(ending)}{words}"
+    return f"exit code {ending.code}{words}"
 
 
 def refuse_missing_inputs(runs: Sequence[PlannedRun], sweep_dir: Path) -> None:
