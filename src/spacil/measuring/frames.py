@@ -16,8 +16,8 @@ from spacil.policies.policy import OwnFrame, Policy
 from spacil.smoothness.metric import (
     Frames,
     LocalConstants,
-    common_constants,
     local_constants,
+    local_lipschitz,
 )
 
 _logger = logging.getLogger(__name__)
@@ -102,7 +102,8 @@ def mean_j(policy: GaussianPolicy | Policy, states: Tensor, common_frame: Common
     """J in the common frame over raw states [B, S]."""
     own, inputs, always_dense, bounds = _view(policy, states, common_frame)
     frames = frames_of(own, common_frame, bounds)
-    return float(common_constants(own.mean, inputs, frames, always_dense=always_dense).mean())
+    columns = frames.common_columns(inputs)
+    return float(local_lipschitz(own.mean, inputs, columns, always_dense=always_dense).mean())
 
 
 def frames_of(

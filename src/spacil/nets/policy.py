@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Sequence
-from typing import overload
+from typing import Any
 
 import numpy as np
 import torch
@@ -150,25 +150,6 @@ class GaussianPolicy(nn.Module):
         layers = [tensor for pair in self.mean_net.weights_and_biases for tensor in pair]
         return [*layers, self.log_std]
 
-    @overload
-    def predict(
-        self,
-        observations: ArrayLike,
-        deterministic: bool = True,
-        generator: torch.Generator | None = None,
-    ) -> NDArray[np.float32]: ...
-
-    @overload
-    def predict(
-        self,
-        observations: ArrayLike,
-        deterministic: bool = True,
-        generator: torch.Generator | None = None,
-        *,
-        state: None,
-        episode_start: object = None,
-    ) -> tuple[NDArray[np.float32], None]: ...
-
     @torch.no_grad()
     def predict(
         self,
@@ -178,7 +159,7 @@ class GaussianPolicy(nn.Module):
         *,
         state: object = _NOT_ASKED,
         episode_start: object = None,
-    ) -> NDArray[np.float32] | tuple[NDArray[np.float32], None]:
+    ) -> Any:
         """Actions within bounds for one raw observation [S] or a batch [B, S]: the array alone.
 
         With `state=None` the pair of Stable-Baselines3, (action, None), so that its helpers take

@@ -22,7 +22,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from spacil import storage
@@ -108,12 +107,7 @@ class RunDir:
     def __enter__(self) -> "RunDir":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         is_ours = self._lock.is_held and self._lock.is_in_place
         try:
             if error is not None and self._has_begun and is_ours and self.facts.status == "running":

@@ -15,7 +15,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 EXIT_CODES = {
@@ -55,12 +55,7 @@ class Interruption:
                     signal.signal(number, self._on_signal)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for number, previous in self._previous.items():
             signal.signal(number, previous)
         self._previous.clear()

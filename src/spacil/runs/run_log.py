@@ -7,7 +7,6 @@ import logging
 import time
 from logging.handlers import MemoryHandler
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from spacil.plain_text import shown
@@ -33,12 +32,7 @@ class RunLog(MemoryHandler):
         logging.getLogger("spacil").addHandler(self)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         logging.getLogger("spacil").removeHandler(self)
         if error is not None and not isinstance(error, TakenOverError):  # then it is not our log
             self.note(f"ended by {type(error).__name__}: {error}", "ERROR")

@@ -44,6 +44,11 @@ class Frames:
     state_clip: float
     """normalised states beyond this are cut, so they do not reach the policy"""
 
+    def common_columns(self, states: Tensor) -> Tensor:
+        """Unit of length of each state dim in the common frame, in normalised units [S]."""
+        assert self.common_std is not None
+        return self.own_scale.to(states) * self.common_std.to(states)
+
 
 @dataclass(frozen=True)
 class LocalConstants:
@@ -72,29 +77,18 @@ View = tuple[Tensor, Tensor | None]
 
 
 def local_lipschitz(
-    mean_action: BatchFunction, states: Tensor, *, always_dense: bool = False
-) -> Tensor:
-    """sigma_max of d mu / d s at each state [B], per unit of the states handed in."""
-
-    def view(states: Tensor) -> dict[str, View]:
-        return {"own": (states.new_ones(states.shape[-1]), None)}
-
-    return _sigmas(mean_action, states, view, always_dense)["own"]
-
-
-def common_constants(
     mean_action: BatchFunction,
-    normalized_states: Tensor,
-    frames: Frames,
+    states: Tensor,
+    columns: Tensor | None = None,
     *,
     always_dense: bool = False,
 ) -> Tensor:
-    """sigma_max at each state [B] in the common frame alone."""
+    """sigma_max of d mu / d s at each state [B], per unit of the states handed in.
 
-    def view(states: Tensor) -> dict[str, View]:
-        return {"common": (_common_columns(states, frames), None)}
-
-    return _sigmas(mean_action, normalized_states, view, always_dense)["common"]
+    `columns` [S]: another unit of length for each state dim, in units of the states.
+    """
+    found = states.new_ones(states.shape[-1]) if columns is None else columns
+    return _sigmas(mean_action, states, lambda chunk: {"": (found, None)}, always_dense)[""]
 
 
 def local_constants(
@@ -116,7 +110,7 @@ def local_constants(
         if frames.common_std is not None:
             with torch.no_grad():
                 action = mean_action(states)
-            columns = _common_columns(states, frames)
+            columns = frames.common_columns(states)
             moves_action = (action > frames.action_low) & (action < frames.action_high)
             found["common"] = (columns, None)
             found["effective"] = (columns * (states.abs() < frames.state_clip), moves_action)
@@ -131,11 +125,6 @@ def summarize(values: Tensor) -> Summary:
     values = values.double()
     median, p95 = torch.quantile(values, values.new_tensor([0.5, 0.95])).tolist()
     return Summary(float(values.mean()), median, p95, float(values.max()))
-
-
-def _common_columns(states: Tensor, frames: Frames) -> Tensor:
-    assert frames.common_std is not None
-    return frames.own_scale.to(states) * frames.common_std.to(states)
 
 
 def _sigmas(
