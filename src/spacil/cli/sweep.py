@@ -212,7 +212,7 @@ class Overview:
     def report(self, run: "PlannedRun", words: str) -> None:
         self._say(f"{run.name}: {words}")
 
-    def refresh(self, _: object = None) -> None:
+    def refresh(self) -> None:
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + _LINE_SECONDS
             self._states = self._sweep.states(self._runs, self._states)

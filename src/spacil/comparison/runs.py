@@ -137,7 +137,9 @@ def row_of_run(path: Path, planned: PlannedRun | None, which: Which) -> tuple[Ro
         if record.get("average_return") is not None:
             point = {name: _number(record, name, metrics) for name in CURVE[1:-1]}
             curve.append({"iteration": record["iteration"], **point, "seconds": seconds})
-    frame = facts.frame_hash or measured.get("common_frame")
+    common_frame = facts.common_frame or {}
+    frame = common_frame.get("hash") or measured.get("common_frame")
+    demos = None if facts.inputs is None else facts.inputs.demonstrations
     row: Row = {
         "task": config.task,
         "algorithm": config.algorithm,
@@ -151,9 +153,9 @@ def row_of_run(path: Path, planned: PlannedRun | None, which: Which) -> tuple[Ro
         "commit": facts.commit,
         "command": shlex.join(word.replace(SWEEP_FOLDER, "SWEEP") for word in words),
         "run_dir": str(path),
-        "demonstrations": facts.demonstrations_hash,
+        "demonstrations": None if demos is None else demos.content_hash,
         "frame_hash": frame,
-        "frame_source": facts.frame_source,
+        "frame_source": common_frame.get("source"),
         "settings": settings,
         "choices": choices,
         "key": storage.document_hash({"settings": settings, "data": data}),

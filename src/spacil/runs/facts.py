@@ -113,22 +113,6 @@ class RunFacts:
         """Return the settings, checked."""
         return config_of(self.settings, self.path / RUN_FILE)
 
-    @property
-    def demonstrations_hash(self) -> str | None:
-        """Return the content hash of the demonstrations it learned from."""
-        demos = None if self.inputs is None else self.inputs.demonstrations
-        return None if demos is None else demos.content_hash
-
-    @property
-    def frame_hash(self) -> str | None:
-        """Return the content hash of the common frame of its J."""
-        return None if self.common_frame is None else self.common_frame.get("hash")
-
-    @property
-    def frame_source(self) -> str | None:
-        """Return what the common frame was measured on."""
-        return None if self.common_frame is None else self.common_frame.get("source")
-
 
 def new_facts(path: Path, config: TrainConfig) -> RunFacts:
     """Return the facts of a run that begins."""
