@@ -317,16 +317,3 @@ def test_every_good_file_is_read_as_it_was_written(
 ) -> None:
     for target in targets.values():
         assert target.is_as_it_was(copy_of(target.good, in_folder))
-
-
-def test_falling_back_to_an_older_checkpoint_is_told(
-    targets: dict[str, Target], in_folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    rng = random.Random(0)
-    for kind, damage in BYTE_DAMAGE.items():
-        copy = copy_of(targets["run folder"].good, in_folder) / "checkpoints"
-        caplog.clear()
-        in_file(NEWEST, damage)(copy, rng)
-        found = checkpoint.newest(copy)
-        assert found is not None and found.iteration == 2, kind
-        assert f"damaged checkpoint {NEWEST}" in caplog.text

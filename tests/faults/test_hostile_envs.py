@@ -28,29 +28,6 @@ def start(processes: Any, odd_task: OddTask, tmp_path: Path) -> Callable[..., An
     return begin
 
 
-# --- row 2: sys.exit in an env
-
-
-@pytest.mark.parametrize(
-    ("name", "where"),
-    [
-        ("ExitsInit", "is made"),
-        ("ExitsReset", "env 0 in reset, at step 0 of episode 0"),
-        ("ExitsStep", "env 0 in step, at step 5 of episode 0"),
-    ],
-)
-def test_an_env_that_calls_exit_has_failed(
-    train: Train, odd_task: OddTask, tmp_path: Path, name: str, where: str
-) -> None:
-    failed = train("trpo", "--run-dir", tmp_path / "run", task=odd_task(name))
-    assert failed.code == 69
-    assert "SystemExit: 0" in failed.err
-    assert f"{odd_task(name)}" in failed.err and where in failed.err
-    if name == "ExitsStep":
-        status = json.loads((tmp_path / "run" / "run.json").read_text())
-        assert status["status"] == "failed"
-
-
 def test_code_that_exits_while_it_is_imported_is_no_success(
     spacil: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,29 +71,6 @@ def test_an_env_that_cannot_be_closed_does_not_undo_a_finished_run(
     assert trained.result["last"]["iteration"] == 1
     assert "is closed: " in trained.err and message in trained.err
     assert '"finished"' in (tmp_path / "run" / "run.json").read_text()
-
-
-# --- row 18: what is no number
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("Text", "an observation is <U3 of shape (4,), expected real numbers"),
-        ("Complex", "an observation is complex128 of shape (4,), expected real numbers"),
-        ("Digits", "an observation is object of shape (4,), expected real numbers"),
-        ("TextReward", "TypeError"),
-        ("ComplexReward", "TypeError"),
-        ("DigitsReward", "OverflowError"),
-    ],
-)
-def test_what_is_no_real_number_is_refused_and_not_cast(
-    train: Train, odd_task: OddTask, tmp_path: Path, name: str, message: str
-) -> None:
-    failed = train("trpo", "--run-dir", tmp_path / "run", task=odd_task(name))
-    assert failed.code == 69
-    assert message in failed.err
-    assert len(failed.err) < 1_500
 
 
 # --- row 5: a child that an env forked

@@ -31,6 +31,7 @@ Train = Callable[..., Any]
         "learning_curve.png",
         "checkpoints",
         "checkpoints/best.safetensors",
+        "run.log",
         "tensorboard",
     ],
 )
@@ -38,7 +39,8 @@ def test_no_part_of_a_run_folder_is_followed_through_a_link(
     train: Train, finished_run: Path, tmp_path: Path, name: str
 ) -> None:
     outside = tmp_path / "outside"
-    (finished_run / "learning_curve.png").touch()
+    for made in ("learning_curve.png", "run.log"):
+        (finished_run / made).touch()
     (finished_run / name).rename(outside)
     (finished_run / name).symlink_to(outside)
     before = {p: p.read_bytes() for p in [outside, *outside.rglob("*")] if p.is_file()}
@@ -46,33 +48,6 @@ def test_no_part_of_a_run_folder_is_followed_through_a_link(
     assert refusal.code == 73
     assert "symbolic link" in refusal.err
     assert before == {p: p.read_bytes() for p in [outside, *outside.rglob("*")] if p.is_file()}
-
-
-def test_overwriting_a_run_deletes_links_and_spares_what_they_point_to(
-    train: Train, finished_run: Path, tmp_path: Path
-) -> None:
-    precious = tmp_path / "precious"
-    precious.write_text("mine")
-    (finished_run / "metrics.jsonl").unlink()
-    (finished_run / "metrics.jsonl").symlink_to(precious)
-    assert train("gail", "--run-dir", finished_run, "--overwrite", iterations=1).code == 0
-    assert precious.read_text() == "mine"
-    assert not (finished_run / "metrics.jsonl").is_symlink()
-
-
-# --- row 19: somebody else's hidden folder
-
-
-def test_a_hidden_folder_of_somebody_is_not_taken_for_our_leftovers(
-    train: Train, tmp_path: Path
-) -> None:
-    thesis = tmp_path / "run" / ".tmp-thesis" / "thesis.tex"
-    thesis.parent.mkdir(parents=True)
-    thesis.write_text("mine")
-    refusal = train("trpo", "--run-dir", tmp_path / "run", iterations=1)
-    assert refusal.code == 73
-    assert "not empty and is not a spacil run folder" in refusal.err
-    assert thesis.read_text() == "mine"
 
 
 # --- row 23: a damaged run.json, a lost run.lock

@@ -118,9 +118,6 @@ def test_too_few_descriptors_are_one_line_and_a_fixed_code(tmp_path: Path, num_f
         assert finished.stderr.startswith("spacil: ")
 
 
-# --- row 25: signals
-
-
 # --- row 6: Ctrl-C in Python
 
 

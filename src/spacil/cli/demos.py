@@ -13,6 +13,7 @@ from spacil.cli.arguments import Json, PolicySource
 from spacil.cli.output import identity, print_record, print_records, show
 from spacil.config.checks import require, whole_number
 from spacil.errors import ConfigError, DataError, SpacilError
+from spacil.plain_text import shown
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -261,7 +262,7 @@ class Show(Json):
         }
 
         def show_table() -> None:
-            task = demos.metadata.task or "an unnamed task"
+            task = shown(demos.metadata.task or "an unnamed task")
             print(f"{demos.source}: {_sizes(demos)} of {task}")
             rows = {name: _summary(v, "histogram") for name, v in columns.items() if v is not None}
             print_records(rows, ("histogram", "mean", "std", "min", "max", "share_at_ends"))
