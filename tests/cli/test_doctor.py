@@ -1,7 +1,6 @@
 """`spacil doctor` tells what a machine is and whether it is fit, and breaks on none of it."""
 
 import importlib.util
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -104,11 +103,3 @@ def test_rendering_that_does_not_work_is_told_and_is_no_reason_to_be_unfit(
     told = doctor.rendering()
     assert told.startswith("no ") and "MUJOCO_GL no-such-backend" in told
     assert told.endswith("only pictures need it")
-
-
-def test_facts_are_json_and_a_missing_package_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "rendering", lambda: "not looked at")
-    monkeypatch.setattr(doctor, "PACKAGES", ("torch", "no-such-package"))
-    known = json.loads(json.dumps(doctor.gather_facts()))
-    assert known["versions"]["no-such-package"] == "not installed"
-    assert known["gpu"]

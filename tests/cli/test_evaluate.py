@@ -1,6 +1,5 @@
 """`spacil evaluate`: numbers with stable keys, the same for the same seed."""
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -79,15 +78,6 @@ def test_on_another_task_than_its_own_a_policy_has_no_demonstrator_beside_it(
     assert spacil(*command, "--task", "Hopper-v5").result["demonstrator"] is None
 
 
-def test_one_episode_has_no_spread(spacil: Spacil, finished_run: Path) -> None:
-    one = spacil("evaluate", finished_run, "--episodes", 1).out
-    assert one.startswith("Reacher-v4: 1 episode, seed 0\n")
-    for noun in ("std over episodes", "of the mean, low", "of the mean, high"):
-        assert re.search(rf"{noun} +- ", one)
-    two = spacil("evaluate", finished_run, "--episodes", 2).out
-    assert re.search(r"of the mean, low +-\d", two)
-
-
 def test_demonstrations_of_another_task_are_refused_by_size_or_told(
     spacil: Spacil, finished_run: Path, tmp_path: Path
 ) -> None:
@@ -101,19 +91,6 @@ def test_demonstrations_of_another_task_are_refused_by_size_or_told(
     shown = spacil(*command, tmp_path / "five.safetensors")
     assert shown.code == 0
     assert "demonstrations of Reacher-v5, and the policy plays Reacher-v4: J is per" in shown.err
-
-
-def test_best_and_last_are_the_policies_of_their_iterations(
-    spacil: Spacil, finished_run: Path
-) -> None:
-    iterations = {
-        which: spacil(
-            "evaluate", finished_run, "--which", which, "--episodes", 1, "--json", "-"
-        ).result["provenance"]["iteration"]
-        for which in ("best", "last")
-    }
-    kept = json.loads((finished_run / "run.json").read_text())
-    assert iterations == {"best": kept["best"]["iteration"], "last": 3}
 
 
 def test_without_demonstrations_there_is_no_common_frame_and_it_says_so(

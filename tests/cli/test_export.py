@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import policies_of_others as foreign
 import pytest
 
 import spacil as library
@@ -49,43 +48,6 @@ def test_one_document_for_programs(finished_run: Path, tmp_path: Path, spacil: S
 def test_a_policy_of_a_module_is_sent_to_smooth(tmp_path: Path, spacil: Spacil) -> None:
     refused = spacil("export", "math:sqrt", "-o", tmp_path / "robot")
     assert refused.code == 2 and "spacil smooth distils it into one" in refused.err
-
-
-def truncated(path: Path) -> None:
-    library.save_policy(library.load_expert("Reacher-v4"), path)
-    path.write_bytes(path.read_bytes()[:-100])
-
-
-def another_format(path: Path) -> None:
-    foreign.write_onnx(foreign.make_module(), path)
-
-
-def demonstrations(path: Path) -> None:
-    library.save_demos(library.load_demos("Reacher-v4").first(1), path.with_suffix(".safetensors"))
-    path.with_suffix(".safetensors").rename(path)
-
-
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (truncated, "damaged, or of another kind"),
-        (another_format, "not a policy file"),
-        (demonstrations, "its format is spacil-demonstrations"),
-        (lambda path: path.write_bytes(b"PK\x03\x04 and so on, no policy"), "not a policy file"),
-        (lambda path: path.write_bytes(b""), "not a policy file"),
-        (lambda path: path.mkdir(), "expected a run folder"),
-        (lambda path: None, "no such file"),
-    ],
-)
-def test_what_is_no_policy_of_ours_is_refused_with_words(
-    make: Callable[[Path], object], words: str, tmp_path: Path, spacil: Spacil
-) -> None:
-    path = tmp_path / "mine.policy"
-    make(path)
-    refused = spacil("export", path, "-o", tmp_path / "robot")
-    assert refused.code == 65
-    assert words in refused.err and "mine.policy" in refused.err
-    assert not (tmp_path / "robot").exists()
 
 
 @pytest.mark.parametrize(

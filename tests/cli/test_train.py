@@ -51,21 +51,6 @@ def test_help_with_a_task_shows_that_tasks_defaults(
         assert found is not None and found[1] == default, flag
 
 
-def test_help_names_the_papers_symbols(spacil: Spacil) -> None:
-    shown = spacil("train", "spacil", "--task", "Hopper-v4", "--help").out
-    symbols = {
-        "gamma": "(gamma)",
-        "gae-lambda": "(tau",
-        "max-kl": "(delta)",
-        "lambda-policy": "(lambda_1)",
-        "lambda-cost": "(lambda_2)",
-        "iterations": "(K)",
-    }
-    for flag, symbol in symbols.items():
-        described = re.search(rf"--{flag} (.*?)\(default:", words_of(shown))
-        assert described is not None and symbol in described[1], flag
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -173,25 +158,3 @@ def test_a_run_prints_plain_lines_and_a_summary_where_there_is_no_terminal(
     )
     assert f"run folder: {tmp_path / 'run'}\n" in trained.out
     assert_drawn(tmp_path / "run" / "learning_curve.png")
-
-
-def test_a_quiet_run_without_demonstrations_prints_the_summary_alone(
-    spacil: Spacil, tiny_flags: Callable[..., list[str]], tmp_path: Path
-) -> None:
-    command = ("train", "trpo", "--task", "Reacher-v4", "--run-dir", tmp_path / "run", "--quiet")
-    trained = spacil(*command, *tiny_flags("trpo", iterations=1))
-    assert (trained.code, trained.err) == (0, "")
-    assert "learned, last" in trained.out
-    assert "demonstrator" not in trained.out
-
-
-def test_a_picture_that_cannot_be_drawn_does_not_spoil_a_finished_run(
-    train: Train, finished_run: Path
-) -> None:
-    picture = finished_run / "learning_curve.png"
-    picture.unlink(missing_ok=True)
-    picture.mkdir()
-    resumed = train("gail", "--run-dir", finished_run, "--resume")
-    assert resumed.code == 0
-    assert "no learning curve: cannot write" in resumed.err
-    assert resumed.result["last"]["iteration"] == 3
