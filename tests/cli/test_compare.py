@@ -41,9 +41,7 @@ def test_each_format_prints_the_rows(spacil: Spacil, runs: Path, form: str, expe
     assert expected in re.sub(r" +", " ", shown.out)
 
 
-def test_a_folder_gets_every_format_and_the_figures(
-    spacil: Spacil, runs: Path, tmp_path: Path
-) -> None:
+def test_a_folder_gets_all_formats_and_figures(spacil: Spacil, runs: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert spacil("compare", runs, "-o", out).code == 0
     names = {path.name for path in out.iterdir()}
@@ -115,9 +113,7 @@ def test_several_tasks_get_a_figure_of_their_own(
     assert (ours["normalized_return"]["low"] is None) == (len(seeds) == 1)
 
 
-def test_missing_runs_end_with_code_3_and_csv_names_them_beside_it(
-    spacil: Spacil, runs: Path
-) -> None:
+def test_missing_runs_end_with_code_3_and_are_named_beside_csv(spacil: Spacil, runs: Path) -> None:
     (runs / "spacil1" / "run.json").write_text("not json")
     shown = spacil("compare", runs)
     assert shown.code == 3

@@ -18,9 +18,7 @@ def config_in(run: Path) -> dict[str, Any]:
     return found
 
 
-def test_the_config_of_a_run_makes_the_same_run_again(
-    train: Train, spacil: Spacil, tmp_path: Path
-) -> None:
+def test_the_config_of_a_run_makes_it_again(train: Train, spacil: Spacil, tmp_path: Path) -> None:
     first = train("spacil", "--run-dir", tmp_path / "a", "--max-kl", 0.02, iterations=1)
     again = spacil(
         *("train", "--config", tmp_path / "a" / "run.json"),
@@ -79,9 +77,7 @@ def test_demonstrations_that_are_not_found_again_are_asked_for(
         assert spacil(*command, "--run-dir", folder / f"{run}2", "--demos", moved).code == 0
 
 
-def test_flags_win_over_the_file_and_the_file_over_the_preset(
-    spacil: Spacil, tmp_path: Path
-) -> None:
+def test_flags_win_over_the_file_and_that_over_the_preset(spacil: Spacil, tmp_path: Path) -> None:
     settings = {"task": "Reacher-v4", "preset": "fast", "max_kl": 0.02, "lambda_policy": 0.5}
     settings |= {"iterations": 1, "num_envs": 10, "steps_per_iteration": 200, "seed": 7}
     settings |= {"policy_hidden": [8], "evaluation_steps": 50, "warm_start_steps": 1}

@@ -41,9 +41,7 @@ def test_what_is_collected_can_be_checked_and_trained_on(
     assert ("does not say which env it is from" in trained.err) == (suffix == ".npz")
 
 
-def test_a_seed_collects_the_same_episodes_and_noise_others(
-    spacil: Spacil, finished_run: Path, tmp_path: Path
-) -> None:
+def test_a_seed_repeats_its_episodes(spacil: Spacil, finished_run: Path, tmp_path: Path) -> None:
     def collect(name: str, *flags: object) -> Any:
         file = tmp_path / f"{name}.demos.safetensors"
         command = ("demos", "collect", finished_run, "--num", 2, "--out", file)
@@ -136,9 +134,7 @@ def test_bundled_demonstrations_are_good(spacil: Spacil) -> None:
             assert checked.result["num_episodes"] == row["paper_demonstrations"]
 
 
-def test_a_report_of_unusable_demonstrations_is_json_all_the_same(
-    spacil: Spacil, tmp_path: Path
-) -> None:
+def test_a_report_of_unusable_demonstrations_is_json_too(spacil: Spacil, tmp_path: Path) -> None:
     checked = spacil("demos", "check", "HalfCheetah-v4", "--task", "Walker2d-v4", "--json")
     assert checked.code == 65
     report = json.loads(checked.out)
@@ -198,9 +194,7 @@ def test_an_export_is_imported_checked_and_trained_on(
     assert trained.code == 0
 
 
-def test_an_import_names_the_task_and_refuses_what_does_not_fit_it(
-    spacil: Spacil, tmp_path: Path
-) -> None:
+def test_an_import_names_the_task_and_refuses_misfits(spacil: Spacil, tmp_path: Path) -> None:
     demos = load_demos("Reacher-v4")
     flat = {
         "obs": demos.states.numpy(),

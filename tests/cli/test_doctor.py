@@ -95,7 +95,7 @@ def test_a_simulator_that_is_another_is_found(monkeypatch: pytest.MonkeyPatch) -
         doctor.steps_equal_gymnasium()
 
 
-def test_rendering_that_does_not_work_is_told_and_is_no_reason_to_be_unfit(
+def test_rendering_that_does_not_work_is_told_and_allowed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("MUJOCO_GL", "no-such-backend")

@@ -15,9 +15,7 @@ pytest.importorskip("onnxruntime")
 Spacil = Callable[..., Any]
 
 
-def test_a_run_is_exported_and_the_lines_say_how_well(
-    finished_run: Path, tmp_path: Path, spacil: Spacil
-) -> None:
+def test_a_run_is_exported_and_measured(finished_run: Path, tmp_path: Path, spacil: Spacil) -> None:
     done = spacil("export", finished_run, "-o", tmp_path / "robot", "--episodes", 1)
     assert done.code == 0, done.err
     for words in (

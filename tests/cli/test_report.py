@@ -37,9 +37,7 @@ def test_a_page_holds_the_tables_the_paper_and_every_run(spacil: Spacil, tmp_pat
     assert "cccccccccc" in page
 
 
-def test_what_is_missing_is_on_the_page_and_in_the_exit_code(
-    spacil: Spacil, tmp_path: Path
-) -> None:
+def test_what_is_missing_is_on_the_page_and_the_exit_code(spacil: Spacil, tmp_path: Path) -> None:
     write_run(tmp_path / "runs" / "whole", fresh=None)
     damaged = write_run(tmp_path / "runs" / "damaged", seed=1)
     (damaged / "run.json").write_text("")

@@ -72,9 +72,7 @@ def test_an_own_env_trains_evaluates_and_resumes_where_its_name_is_typed_again(
 
 
 @pytest.mark.parametrize("name", ["my_cart:make_cart", "my_cart:Cart"])
-def test_a_module_may_name_a_function_or_class_that_makes_the_env(
-    train: Train, own_task: str, name: str
-) -> None:
+def test_a_function_or_class_may_make_the_env(train: Train, own_task: str, name: str) -> None:
     assert train("trpo", "--run-dir", "run", task=name, iterations=1).code == 0
 
 
@@ -88,9 +86,7 @@ def test_a_module_may_name_a_function_or_class_that_makes_the_env(
         ("Cart-v7", "An env of your own is module:Env-v0"),
     ],
 )
-def test_an_own_env_that_is_not_found_says_how_to_name_it(
-    train: Train, own_task: str, task: str, message: str
-) -> None:
+def test_an_own_env_may_not_be_found(train: Train, own_task: str, task: str, message: str) -> None:
     refused = train("trpo", task=task)
     assert refused.code == 2
     assert message in refused.err
@@ -99,9 +95,7 @@ def test_an_own_env_that_is_not_found_says_how_to_name_it(
 # --- from Python
 
 
-def test_a_run_on_an_env_object_says_what_the_command_lacks(
-    spacil: Spacil, tiny: Tiny, tmp_path: Path
-) -> None:
+def test_a_run_on_an_env_object_says_so(spacil: Spacil, tiny: Tiny, tmp_path: Path) -> None:
     def make_pendulum() -> Any:
         return gymnasium.make("Pendulum-v1")
 
@@ -118,9 +112,7 @@ def test_a_run_on_an_env_object_says_what_the_command_lacks(
     assert spacil("evaluate", tmp_path / "run", "--episodes", 1, "--task", "Pendulum-v1").code == 0
 
 
-def test_demonstrations_in_memory_are_asked_for_and_checked(
-    spacil: Spacil, tiny: Tiny, tmp_path: Path
-) -> None:
+def test_demonstrations_in_memory_are_asked_for(spacil: Spacil, tiny: Tiny, tmp_path: Path) -> None:
     demos = library.load_demos("Reacher-v4").first(3)
     library.GAIL("Reacher-v4", demos, **tiny(iterations=1)).learn(run_dir=tmp_path / "run")
     command = ("resume", tmp_path / "run", "--iterations", 2, "--quiet")
@@ -138,9 +130,7 @@ def test_demonstrations_in_memory_are_asked_for_and_checked(
 # --- any run
 
 
-def test_a_resumed_run_is_the_run_it_would_have_been(
-    train: Train, spacil: Spacil, tmp_path: Path
-) -> None:
+def test_a_resumed_run_is_the_run_as_planned(train: Train, spacil: Spacil, tmp_path: Path) -> None:
     edits = ("--num-demos", 3, "--demo-noise", 0.01)
     assert train("gail", "--run-dir", tmp_path / "a", *edits, iterations=4).code == 0
     assert train("gail", "--run-dir", tmp_path / "b", *edits, iterations=2).code == 0
@@ -162,9 +152,7 @@ def test_a_finished_run_has_nothing_left_to_do(spacil: Spacil, finished_run: Pat
     assert (finished_run / "metrics.jsonl").read_bytes() == before
 
 
-def test_fewer_iterations_than_are_done_are_refused_before_anything_is_written(
-    spacil: Spacil, finished_run: Path
-) -> None:
+def test_fewer_iterations_than_are_done_are_refused(spacil: Spacil, finished_run: Path) -> None:
     def files() -> dict[Path, bytes]:
         return {path: path.read_bytes() for path in finished_run.rglob("*") if path.is_file()}
 
@@ -175,9 +163,7 @@ def test_fewer_iterations_than_are_done_are_refused_before_anything_is_written(
     assert files() == before
 
 
-def test_what_is_no_run_folder_is_refused_with_the_runs_in_it(
-    spacil: Spacil, finished_run: Path
-) -> None:
+def test_no_run_folder_is_refused_with_the_runs_in_it(spacil: Spacil, finished_run: Path) -> None:
     for folder, message in (
         (finished_run / "missing", "does not exist"),
         (finished_run / "run.json", "is not a run folder"),
@@ -215,9 +201,7 @@ def test_a_damaged_record_is_an_error(spacil: Spacil, finished_run: Path, text: 
 # --- run.log
 
 
-def test_warnings_and_the_course_of_a_run_are_in_its_log(
-    train: Train, spacil: Spacil, tmp_path: Path
-) -> None:
+def test_warnings_and_progress_are_in_the_log(train: Train, spacil: Spacil, tmp_path: Path) -> None:
     run = tmp_path / "run"
     few = ("--num-demos", 1, "--demo-every", 10)
     assert train("gail", "--run-dir", run, *few, iterations=1).code == 0

@@ -125,9 +125,7 @@ EVALUATION = {
 }
 
 
-def test_the_result_as_json_has_stable_keys_and_is_kept_in_the_folder(
-    train: Train, tmp_path: Path
-) -> None:
+def test_the_result_has_stable_keys_and_is_kept_in_the_folder(train: Train, tmp_path: Path) -> None:
     trained = train("gail", "--run-dir", tmp_path / "run")
     assert (trained.code, trained.err) == (0, "")
     result = trained.result

@@ -29,7 +29,7 @@ def plain(text: str) -> str:
     return re.sub(" +", " ", text)
 
 
-def test_rows_are_settings_and_numbers_are_those_of_fresh_episodes(
+def test_rows_are_settings_and_numbers_those_of_fresh_episodes(
     two_methods: Comparison,
 ) -> None:
     assert [(row.task, row.label, row.seeds) for row in two_methods.rows] == [
@@ -38,7 +38,6 @@ def test_rows_are_settings_and_numbers_are_those_of_fresh_episodes(
     ]
     gail, ours = two_methods.rows
     g, j = gail.summaries["average_return"], ours.summaries["smoothness_j_common"]
-    assert g is not None and j is not None
     assert (g.mean, g.std) == (3000.0, 100.0)
     half = 4.302653 * 100 / 3**0.5  # Student's t with 2 degrees of freedom
     assert (g.low, g.high) == pytest.approx((3000 - half, 3000 + half))
@@ -46,14 +45,13 @@ def test_rows_are_settings_and_numbers_are_those_of_fresh_episodes(
     assert (two_methods.problems, two_methods.notes) == ((), ())
 
 
-def test_the_frame_has_a_row_per_run_and_the_curves_one_per_evaluation(
+def test_the_frame_has_a_row_per_run_and_curves_per_evaluation(
     two_methods: Comparison,
 ) -> None:
     frame, curves = two_methods.frame, two_methods.curves
     by_label = frame.groupby("label").average_return.median()
     assert by_label.to_dict() == {"gail": 3000.0, "spacil": 3150.0}
     known = demonstrator_of(HOPPER)
-    assert known is not None
     assert frame.return_share.tolist() == (frame.average_return / known.average_return).tolist()
     assert frame.seed.tolist() == [0, 1, 2, 0, 1, 2]
     assert (frame.iterations == 20).all() and (frame.num_episodes == 150).all()
@@ -66,14 +64,12 @@ def test_the_frame_has_a_row_per_run_and_the_curves_one_per_evaluation(
 def test_improvement_is_over_the_baseline_of_the_task(two_methods: Comparison) -> None:
     gail, ours = two_methods.rows
     assert gail.better_return is None
-    assert ours.better_return is not None
     # Of the 9 pairs: 3050 beats 2900 and 3000; 3150 and 3250 beat all three.
     assert ours.better_return.probability == pytest.approx(8 / 9)
-    assert ours.smoother is not None
     assert ours.smoother.probability == 1.0
 
 
-def test_the_baseline_is_named_by_task_may_be_a_row_and_must_be_there_if_asked_for(
+def test_the_baseline_is_named_by_task_and_must_be_there_if_asked_for(
     tmp_path: Path,
 ) -> None:
     write_run(tmp_path / "a", task=HOPPER)
@@ -117,11 +113,10 @@ def test_missing_fresh_episodes_are_flagged(tmp_path: Path) -> None:
     assert told.endswith("95 % of the demonstrator's return counts from 0")
 
 
-def test_rows_with_other_demonstrations_than_the_demonstrator_shown_are_named(
+def test_rows_with_other_demonstrations_than_those_shown_are_named(
     tmp_path: Path,
 ) -> None:
     known = demonstrator_of(HOPPER)
-    assert known is not None
     write_run(tmp_path / "a")
     write_run(tmp_path / "b", "spacil", frame="b" * 64)
     comparison = compare(tmp_path)
@@ -215,7 +210,6 @@ def test_text_from_files_stays_one_cell_and_one_line(tmp_path: Path) -> None:
 def test_settings_on_several_tasks_are_pooled(tmp_path: Path) -> None:
     for task in (HOPPER, WALKER):
         known = demonstrator_of(task)
-        assert known is not None
         for seed, part in enumerate((0.9, 1.1)):
             fresh = (part * known.average_return, 2.0)
             write_run(tmp_path / f"{task}-gail{seed}", "gail", task, seed, fresh=fresh)
@@ -225,18 +219,16 @@ def test_settings_on_several_tasks_are_pooled(tmp_path: Path) -> None:
     comparison = compare(tmp_path)
     gail, ours = comparison.aggregates
     assert (gail.label, gail.tasks) == ("gail", (HOPPER, WALKER))
-    assert gail.normalized_return is not None
     assert gail.normalized_return.iqm == pytest.approx(1.0)
     assert gail.normalized_return.low == pytest.approx(0.9)
     assert ours.normalized_return is not None
-    assert ours.j_ratio is not None
     assert (ours.j_ratio.iqm, ours.j_ratio.low) == (0.25, None)  # of no width: not an interval
     text = plain(comparison.to_markdown())
     assert "| spacil | 2 tasks | 1 | - | 0.25 | - |" in text
     assert "| gail | 2 tasks | 1 | 0.9 to 1.1 | 1 | - |" in text  # its own baseline
 
 
-def test_one_run_of_a_task_leaves_no_interval_and_what_is_unknown_on_one_is_not_pooled(
+def test_one_run_leaves_no_interval_and_what_is_unknown_is_not_pooled(
     tmp_path: Path,
 ) -> None:
     for task in (HOPPER, WALKER):
@@ -248,11 +240,9 @@ def test_one_run_of_a_task_leaves_no_interval_and_what_is_unknown_on_one_is_not_
         write_run(tmp_path / f"{task}-bc", "bc", task, fresh=None if task == HOPPER else (1, 1))
     comparison = compare(tmp_path)
     ours = next(row for row in comparison.rows if row.label == "spacil").better_return
-    assert ours is not None
     assert (ours.probability, ours.low, ours.high) == (1.0, None, None)
     pooled = {one.label: one for one in comparison.aggregates}
     normalized, ratio = pooled["spacil"].normalized_return, pooled["spacil"].j_ratio
-    assert normalized is not None and ratio is not None
     assert (normalized.low, ratio.low) == (None, None)
     assert (pooled["airl"].normalized_return, pooled["airl"].j_ratio) == (None, None)
     assert pooled["bc"].normalized_return is None  # no random reference on Hopper

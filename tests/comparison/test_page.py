@@ -235,9 +235,7 @@ def test_a_film_is_loaded_and_plays(opened: Browser) -> None:
 
 
 @pytest.mark.parametrize("size", [PHONE, DESK])
-def test_a_film_fits_phone_and_desk_and_shows_its_picture(
-    opened: Browser, size: tuple[int, int]
-) -> None:
+def test_a_film_fits_phone_and_desk_and_is_shown(opened: Browser, size: tuple[int, int]) -> None:
     opened.resize(*size)
     opened.ask(
         "new Promise(done => { const film = document.querySelector('video'); film.pause(); "

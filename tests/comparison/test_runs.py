@@ -136,7 +136,7 @@ def test_runs_that_a_sweep_did_not_plan_are_compared_with_those_it_did(tmp_path:
     )
 
 
-def test_a_sweep_may_plan_fewer_seeds_for_some_rows_and_a_damaged_plan_is_named(
+def test_a_sweep_may_plan_fewer_seeds_for_some_rows_or_be_damaged(
     tmp_path: Path,
 ) -> None:
     many, few = (Grid((a,), (TASK,), s) for a, s in (("gail", (0, 1)), ("spacil", (0,))))
@@ -183,9 +183,7 @@ def test_the_time_is_that_of_the_first_evaluation_at_95_percent_from_random_acti
     assert reached(path) == ([1800.0], [18 * 0.5 + 9 * 1.0])
 
 
-def test_a_run_that_had_other_episodes_has_no_known_demonstrator(
-    tmp_path: Path, known: Demonstrator
-) -> None:
+def test_a_run_on_other_episodes_has_no_demonstrator(tmp_path: Path, known: Demonstrator) -> None:
     final = 2 * known.average_return
     for name, frame in (("own", None), ("silent", ""), ("other", "e" * 64)):
         write_run(tmp_path / name, final_return=final, frame=frame)
@@ -196,7 +194,6 @@ def test_a_run_that_had_other_episodes_has_no_known_demonstrator(
 
 def test_95_percent_of_a_negative_return_lies_below_it() -> None:
     known = demonstrator_of("Reacher-v4")
-    assert known is not None
     assert known.average_return < 0
     assert known.threshold(float("nan")) == pytest.approx(1.05 * known.average_return)
     # Random actions earn -43: a share of 0.95 is two below the demonstrator's -3.3.
@@ -237,9 +234,7 @@ def parsed(run_dir: Path) -> tuple[TrainConfig, Any]:
         ("bc", {"penalty": ("exact=0.2",)}),
     ],
 )
-def test_the_command_of_a_run_trains_the_same_run(
-    tmp_path: Path, algorithm: str, settings: dict[str, Any]
-) -> None:
+def test_a_runs_command_trains_it(tmp_path: Path, algorithm: str, settings: dict[str, Any]) -> None:
     run_dir = given(write_run(tmp_path / "run", algorithm, TASK, 3, **settings))
     config, _ = parsed(run_dir)
     assert flat_settings(config) == flat_settings(read_run(run_dir).config)

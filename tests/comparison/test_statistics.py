@@ -45,9 +45,7 @@ def test_mean_spread_and_interval_are_those_of_the_seeds() -> None:
         ([100.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, -100.0], 2.5),
     ],
 )
-def test_the_interquartile_mean_drops_a_quarter_at_each_end(
-    values: list[float], expected: float
-) -> None:
+def test_the_interquartile_mean_drops_two_quarters(values: list[float], expected: float) -> None:
     assert summarize(values).iqm == pytest.approx(expected)
 
 
@@ -63,7 +61,7 @@ def test_the_interquartile_mean_drops_a_quarter_at_each_end(
         interquartile_mean_over_tasks([[0.5, 0.5], [0.5, 0.5]]),
     ],
 )
-def test_one_seed_and_seeds_that_are_all_alike_have_no_interval(
+def test_one_seed_and_seeds_all_alike_have_no_interval(
     found: Summary | Improvement,
 ) -> None:
     assert (found.low, found.high) == (None, None)

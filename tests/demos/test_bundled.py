@@ -1,8 +1,5 @@
 """What the package brings along: demonstrations that replay, and the experts who gave them."""
 
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -71,43 +68,3 @@ def test_the_bundled_expert_acts_as_it_did_in_the_demonstrations(task: str) -> N
 def test_an_expert_that_is_not_bundled_is_refused() -> None:
     with pytest.raises(DataError, match="no expert is bundled for 'CartPole-v1'; bundled tasks: "):
         spacil.load_expert("CartPole-v1")
-
-
-@pytest.mark.slow
-def test_an_installed_wheel_brings_everything_along(tmp_path: Path) -> None:
-    """Built from a copy, installed into a folder of its own, and used from elsewhere."""
-    source = tmp_path / "source"
-    ignore = shutil.ignore_patterns("__pycache__", "*.egg-info", "build")
-    shutil.copytree(ROOT / "src", source / "src", ignore=ignore)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source / name)
-    _pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path, source)
-    (wheel,) = tmp_path.glob("spacil-*.whl")
-    assert wheel.stat().st_size < 20 * 2**20
-    site = tmp_path / "site"
-    _pip("install", "--no-deps", "--target", site, wheel)
-    script = f"""
-import sys
-sys.path.insert(0, {str(site)!r})
-import spacil
-assert spacil.__file__.startswith({str(site)!r}), spacil.__file__
-from spacil.demos.file import bundled_demos
-for task in sorted(bundled_demos()):
-    demos, expert = spacil.load_demos(task), spacil.load_expert(task)
-    assert expert.policy.predict(demos.observations[0].numpy()).shape == (demos.num_actions,)
-    print(task)
-import numpy as np
-np.savez("mine.npz", observations=np.ones((3, 2)), actions=np.ones((2, 1)))
-assert spacil.load_demos("mine.npz").num_steps == 2  # the importer's child is installed too
-"""
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", script], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == BUNDLED
-
-
-def _pip(*arguments: object) -> None:
-    command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    done = subprocess.run([*command, *map(str, arguments)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr

@@ -72,7 +72,6 @@ def test_what_is_no_spread_is_no_frame(std: Tensor) -> None:
 
 def test_only_tasks_with_bundled_demonstrations_have_a_bundled_frame() -> None:
     ant = bundled_frame("Ant-v4")
-    assert ant is not None
     assert (ant.num_states, int(ant.is_live.sum())) == (111, 51)
     assert ant.source == "bundled demonstrations of Ant-v4"
     assert bundled_frame("Pendulum-v1") is None
@@ -82,7 +81,7 @@ def test_only_tasks_with_bundled_demonstrations_have_a_bundled_frame() -> None:
 # --- the demonstrator's own J
 
 
-def test_a_recorded_j_holds_for_the_whole_file_in_its_own_frame_alone(
+def test_a_recorded_j_holds_for_a_whole_file_in_its_own_frame(
     make_demos: MakeDemos,
 ) -> None:
     evaluation = {"smoothness_j": 0.4}
@@ -109,7 +108,6 @@ def test_a_frame_survives_a_file() -> None:
     frame = CommonFrame(doubles(1.0, 2.0), "by hand")
     tensors = {"policy.bias": torch.zeros(3), **frame_tensors(frame)}
     again = read_frame(tensors, {"common_frame": frame_document(frame)}, "a file")
-    assert again is not None
     assert (again.source, again.content_hash) == (frame.source, frame.content_hash)
     assert without_frame(tensors).keys() == {"policy.bias"}
 

@@ -30,9 +30,7 @@ def test_arrays_come_back_episode_by_episode() -> None:
     second = demos.episodes[1]
     assert second.observations.tolist() == observations[1].tolist()
     assert second.executed_actions.tolist() == actions[1].tolist()
-    assert second.rewards is not None
     assert second.rewards.tolist() == [3.0, 4.0, 5.0]
-    assert demos.returns is not None
     assert demos.returns.tolist() == [3.0, 12.0]
 
 
@@ -59,7 +57,6 @@ def test_single_and_double_precision_are_kept_and_nets_read_single(dtype: type) 
         [np.ones((3, 2), dtype)], ones, actions=ones, rewards=ones[0].T
     )
     for tensor in (demos.observations, demos.executed_actions, demos.actions, demos.rewards):
-        assert tensor is not None
         assert tensor.numpy().dtype == dtype
     for batch in (demos.expert_batch("raw"), demos.expert_batch("executed")):
         assert batch.states.dtype == batch.actions.dtype == torch.float32
@@ -208,7 +205,7 @@ def test_demonstrations_of_two_envs_are_not_put_together(make_demos: MakeDemos) 
         Demonstrations.concatenate([make_demos(), other])
 
 
-def test_episodes_with_nan_can_be_dropped_as_a_whole_and_that_is_recorded(
+def test_episodes_with_nan_can_be_dropped_and_that_is_recorded(
     make_demos: MakeDemos,
 ) -> None:
     demos = with_value(make_demos(), "observations", (9, 2), torch.nan)  # of episode 1
@@ -219,7 +216,7 @@ def test_episodes_with_nan_can_be_dropped_as_a_whole_and_that_is_recorded(
     assert clean.without_nonfinite_episodes() is clean
 
 
-def test_the_content_hash_depends_on_every_tensor_and_on_the_metadata(
+def test_the_content_hash_depends_on_all_tensors_and_metadata(
     make_demos: MakeDemos,
 ) -> None:
     original = make_demos()

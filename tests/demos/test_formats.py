@@ -49,9 +49,7 @@ def _target(name: str, folder: Path) -> str:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", WRITERS)
-def test_what_a_library_wrote_is_read_and_written_back_bit_by_bit(
-    tmp_path: Path, name: str, dtype: str
-) -> None:
+def test_what_others_wrote_is_read_and_written_back(tmp_path: Path, name: str, dtype: str) -> None:
     episodes = episodes_of(dtype)
     demos = load_demos(WRITERS[name](episodes, tmp_path))
     assert demos.episode_lengths.tolist() == list(LENGTHS) and demos.actions is None
@@ -190,7 +188,7 @@ def test_episodes_are_cut_by_their_flags(tmp_path: Path, flag: str) -> None:
         assert (demos.episodes[1].is_terminated or demos.episodes[1].is_truncated) == bool(last)
 
 
-def test_one_more_observation_than_actions_is_one_episode_under_any_of_its_names(
+def test_one_more_observation_than_actions_is_one_episode(
     tmp_path: Path,
 ) -> None:
     for observations, actions in (("obs", "acts"), ("states", "actions")):
@@ -213,7 +211,7 @@ def test_stacked_episodes_in_any_order_of_bytes_are_understood(tmp_path: Path) -
     assert demos.returns is not None and demos.returns.tolist() == [3.0, 3.0]
 
 
-def test_both_forms_of_actions_and_the_observations_that_follow_are_understood(
+def test_both_forms_of_actions_and_next_observations_are_understood(
     tmp_path: Path,
 ) -> None:
     observations = np.arange(10, dtype=np.float32).reshape(5, 2)
@@ -342,9 +340,7 @@ def test_an_export_is_a_dataset_that_minari_finds_and_can_make_the_env_of() -> N
 
 
 @pytest.mark.parametrize("has_spaces", [True, False])
-def test_the_env_of_a_dataset_is_its_id_and_never_made(
-    tmp_path: Path, minari_root: Path, has_spaces: bool
-) -> None:
+def test_a_datasets_env_is_never_made(tmp_path: Path, minari_root: Path, has_spaces: bool) -> None:
     source = write_minari(episodes_of("float32"), tmp_path)
     (tmp_path / "evil.py").write_text("open('ran', 'w').close()")
     path = minari_root / "theirs/toy-v0/data/metadata.json"
@@ -402,9 +398,7 @@ def test_jsonpickle_in_infos_is_never_decoded_and_shards_are_one_set(tmp_path: P
         ({"obs": [[[0.0]] * 4], "acts": [[[0.0]]], "terminal": [True]}, "expected 1 rows"),
     ],
 )
-def test_columns_that_are_no_trajectories_are_refused(
-    tmp_path: Path, columns: dict[str, Any], message: str
-) -> None:
+def test_other_columns_are_refused(tmp_path: Path, columns: dict[str, Any], message: str) -> None:
     datasets.Dataset.from_dict(columns).save_to_disk(str(tmp_path / "theirs"))
     with pytest.raises(DataError, match=message):
         load_demos(tmp_path / "theirs")

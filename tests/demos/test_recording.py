@@ -12,7 +12,6 @@ import torch
 from replay import assert_replays_exactly
 from torch import Tensor
 
-from spacil.demos.check import check_demonstrations
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.metadata import DemoMetadata
 from spacil.demos.recording import record_demonstrations
@@ -40,7 +39,6 @@ def test_episodes_are_whole_and_numbered_by_wave_and_env(toy_env: MakeEnv) -> No
     assert demos.episode_lengths.tolist() == [2, 3, 4, 3, 4]
     episode = demos.episodes[3]  # env 0, its second episode, 3 steps
     assert episode.observations.tolist() == [[0, 1, 0], [0, 1, 1], [0, 1, 2], [0, 1, 3]]
-    assert episode.actions is not None and episode.initial_qpos is not None
     assert episode.actions.tolist() == [[0.0, 2.0], [-1.5, 2.0], [-3.0, 2.0]]
     assert episode.executed_actions.tolist() == [[0.0, 1.0], [-1.0, 1.0], [-1.0, 1.0]]
     assert episode.is_terminated and not episode.is_truncated
@@ -63,9 +61,7 @@ def test_an_env_without_start_states_is_recorded_without_them(toy_env: MakeEnv) 
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_a_policy_that_gives_no_number_is_caught_before_clipping_hides_it(
-    toy_env: MakeEnv, value: float
-) -> None:
+def test_a_policy_that_gives_no_number_is_caught_unclipped(toy_env: MakeEnv, value: float) -> None:
     def broken(states: Tensor) -> Tensor:
         return torch.full((len(states), 2), value)
 
@@ -116,19 +112,3 @@ def test_a_seed_repeats_bit_for_bit_on_any_number_of_threads() -> None:
     once, again = _record("Hopper-v4", 4), _record("Hopper-v4", 4, num_threads=2)
     assert once.content_hash == again.content_hash
     assert torch.equal(_record("Hopper-v4", 2).observations, once.first(2).observations)
-
-
-def test_the_real_tasks_tell_each_others_demonstrations_apart() -> None:
-    resets, specs = {}, {}
-    for task in ("Walker2d-v4", "HalfCheetah-v4"):
-        env = make_vector_env(task, 20, ResetSeeds(1, "check"))
-        resets[task], specs[task] = env.reset().numpy(), env.spec
-        env.close()
-    for task, other in (("Walker2d-v4", "HalfCheetah-v4"), ("HalfCheetah-v4", "Walker2d-v4")):
-        demos = _record(task, 3)
-        right = check_demonstrations(demos, specs[task], resets[task])
-        assert {finding.check for finding in right.findings} <= {"few_pairs"}
-        wrong = check_demonstrations(demos, specs[other], resets[other])
-        checks = [finding.check for finding in wrong.findings if finding.check != "few_pairs"]
-        assert checks == ["env_mismatch", "strange_starts"]
-        assert not wrong.is_usable

@@ -78,9 +78,7 @@ def test_thinning_twice_keeps_the_successors_of_the_first_time(make_demos: MakeD
     assert torch.equal(twice.next_states, once.next_states)
 
 
-def test_a_file_keeps_the_successors_and_whole_records_hold_none(
-    make_demos: MakeDemos, tmp_path: Path
-) -> None:
+def test_a_file_keeps_successors_if_there_are_any(make_demos: MakeDemos, tmp_path: Path) -> None:
     thin = make_demos().subsample(5, offset=2)
     save_demos(thin, tmp_path / "thin.demos.safetensors")
     again = load_demos(tmp_path / "thin.demos.safetensors")

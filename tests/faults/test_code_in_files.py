@@ -85,7 +85,7 @@ def test_a_policy_file_names_code_in_vain(spacil: Spacil, task: str, command: st
     ],
     ids=["diagnose", "measure_smoothness", "smooth", "export"],
 )
-def test_a_loaded_policy_does_not_forget_that_a_file_named_its_task(
+def test_a_loaded_policy_keeps_that_a_file_named_its_task(
     use: Callable[[object], object],
 ) -> None:
     with pytest.raises(DataError, match="names the task 'os:abort', which is code"):
@@ -93,9 +93,7 @@ def test_a_loaded_policy_does_not_forget_that_a_file_named_its_task(
 
 
 @pytest.mark.parametrize("task", CALLABLES)
-def test_a_run_folder_whose_task_was_edited_is_not_resumed(
-    spacil: Spacil, finished_run: Path, task: str
-) -> None:
+def test_an_edited_run_folder_is_not_resumed(spacil: Spacil, finished_run: Path, task: str) -> None:
     document = json.loads((finished_run / "run.json").read_text())
     for part in ("config", "inputs"):
         document[part]["task"] = task
@@ -124,9 +122,7 @@ def write_sweep(folder: Path, task: str) -> None:
 
 
 @pytest.mark.parametrize("task", CALLABLES)
-def test_the_plan_in_a_folder_or_file_names_code_in_vain(
-    spacil: Spacil, tmp_path: Path, task: str
-) -> None:
+def test_a_plan_in_any_file_names_code_in_vain(spacil: Spacil, tmp_path: Path, task: str) -> None:
     write_sweep(tmp_path, task)
     (tmp_path / "plan.json").write_text(json.dumps(grids(task)))
     for words in (["-o", "."], ["plan.json", "-o", "new"], ["plan.json", "-o", "new", "--list"]):
@@ -158,9 +154,7 @@ def test_a_typed_task_is_handed_on_to_the_processes_of_a_sweep(
     assert states == {"finished": 1}
 
 
-def test_a_saved_agent_asks_for_the_env_that_its_folder_names(
-    own_task: str, tiny: Callable[..., dict[str, Any]]
-) -> None:
+def test_a_saved_agent_asks_for_its_env(own_task: str, tiny: Callable[..., dict[str, Any]]) -> None:
     library.TRPO(own_task, **tiny("trpo")).learn(1).save("kept")
     with pytest.raises(DataError, match=f"type it: env={own_task}$"):
         library.TRPO.load("kept")

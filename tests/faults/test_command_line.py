@@ -77,7 +77,7 @@ def test_numbers_out_of_range_are_refused_with_the_flag_and_the_range(
     assert f"expected {expectation}" in refusal.err
 
 
-def test_steps_that_do_not_divide_are_refused_with_ones_that_do(
+def test_steps_that_do_not_divide_are_refused_with_others(
     spacil: Callable[..., Any],
 ) -> None:
     flags = ("--steps-per-iteration", 205, "--num-envs", 10)
@@ -89,9 +89,7 @@ def test_steps_that_do_not_divide_are_refused_with_ones_that_do(
 # --- interruptions around the training
 
 
-def test_control_c_outside_of_training_ends_without_a_traceback(
-    processes: Any, finished_run: Path
-) -> None:
+def test_control_c_outside_of_training_has_no_traceback(processes: Any, finished_run: Path) -> None:
     process = processes.start("evaluate", finished_run, "--episodes", 100_000)
     time.sleep(1)
     process.send(signal.SIGINT)

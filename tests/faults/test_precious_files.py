@@ -32,9 +32,7 @@ def test_demonstrations_are_overwritten_only_when_asked_for(
     assert spacil("demos", "check", precious).code == 0
 
 
-def test_a_bare_json_flag_does_not_overwrite_the_data_file_after_it(
-    spacil: Command, tmp_path: Path
-) -> None:
+def test_a_bare_json_flag_overwrites_no_file_after_it(spacil: Command, tmp_path: Path) -> None:
     for name in ("a.npz", "b.npz"):
         assert spacil("demos", "export", "Reacher-v4", tmp_path / name).code == 0
     before = (tmp_path / "a.npz").read_bytes()
@@ -44,9 +42,7 @@ def test_a_bare_json_flag_does_not_overwrite_the_data_file_after_it(
     assert (tmp_path / "a.npz").read_bytes() == before
 
 
-def test_a_result_may_be_written_again_and_other_json_may_not(
-    spacil: Command, tmp_path: Path
-) -> None:
+def test_a_result_may_be_written_again_other_json_not(spacil: Command, tmp_path: Path) -> None:
     result = tmp_path / "result.json"
     for _ in range(2):
         assert spacil("tasks", "--json", result).code == 0

@@ -85,7 +85,6 @@ def test_a_second_process_is_refused_at_once_and_takes_over_after_a_kill(
     owner.send(signal.SIGKILL)
     assert owner.wait().code == -signal.SIGKILL
     last = checkpoint.newest(run_dir / "checkpoints")
-    assert last is not None
     resumed = train("gail", "--run-dir", run_dir, "--resume", iterations=last.iteration + 1)
     assert resumed.code == 0
     assert f"process {owner.number} on" in resumed.err
@@ -109,9 +108,7 @@ def test_an_existing_run_is_refused_then_resumed_or_overwritten_on_request(
     assert (finished_run / "metrics.jsonl").read_bytes().count(b"\n") == 2
 
 
-def test_a_mistake_does_not_cost_the_run_that_was_to_be_overwritten(
-    train: Train, finished_run: Path
-) -> None:
+def test_a_mistake_does_not_cost_the_run_to_overwrite(train: Train, finished_run: Path) -> None:
     before = files_in(finished_run)
     refusal = train("gail", "--run-dir", finished_run, "--overwrite", "--device", "cuda:99")
     assert refusal.code == 2

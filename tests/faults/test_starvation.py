@@ -90,9 +90,7 @@ def test_a_limit_on_the_size_of_files_ends_the_run_and_lifting_it_lets_it_go_on(
 # --- row 19: memory
 
 
-def test_running_out_of_memory_names_the_batch_and_can_be_tried_again(
-    processes: Any, tmp_path: Path
-) -> None:
+def test_running_out_of_memory_names_the_batch_and_is_75(processes: Any, tmp_path: Path) -> None:
     command = train_command("trpo", tmp_path / "run", steps_per_iteration=500_000_000)
     starved = processes.run(*command, limits={"RLIMIT_AS": 2**29})
     assert starved.code == 75
@@ -106,9 +104,7 @@ def test_running_out_of_memory_names_the_batch_and_can_be_tried_again(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-def test_a_folder_of_somebody_else_is_refused_at_once(
-    processes: Any, folder: Path, tmp_path: Path
-) -> None:
+def test_a_folder_of_others_is_refused_soon(processes: Any, folder: Path, tmp_path: Path) -> None:
     (folder / "theirs").mkdir(mode=0o755)
     for place in ("theirs", "theirs/run", "new"):
         started = time.monotonic()

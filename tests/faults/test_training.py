@@ -37,7 +37,7 @@ def poison(agent: Any, metrics: dict[str, Any]) -> None:
         agent.policy.mean_net.layers[0].weight[3, 1] = torch.nan
 
 
-def test_a_poisoned_policy_is_stopped_before_the_env_is_stepped(
+def test_a_poisoned_policy_stops_before_the_env_is(
     tiny: Callable[..., dict[str, Any]],
 ) -> None:
     agent = library.TRPO("Reacher-v4", **tiny("trpo"))
@@ -74,9 +74,7 @@ def test_a_poisoned_policy_is_not_saved_and_the_last_checkpoint_is_intact(
 # --- row 20: the discriminator
 
 
-def test_a_diverging_discriminator_ends_the_run_and_the_last_checkpoint_is_intact(
-    train: Train, tmp_path: Path
-) -> None:
+def test_a_diverging_discriminator_ends_the_run_saved_before(train: Train, tmp_path: Path) -> None:
     settings: dict[str, Any] = {
         "iterations": 20,
         "discriminator_learning_rate": 1e6,
@@ -211,9 +209,7 @@ def test_a_constant_policy_is_perfectly_smooth_and_goes_on_learning(
 # --- rewards and values out of range
 
 
-def test_a_value_fit_that_overflows_names_the_settings_that_may_help(
-    train: Train, tmp_path: Path
-) -> None:
+def test_a_value_fit_that_overflows_names_the_settings_to_try(train: Train, tmp_path: Path) -> None:
     failed = train("trpo", "--run-dir", tmp_path / "run", value_learning_rate=1e30)
     assert failed.code == 70
     assert "value fit: loss is" in failed.err and "--value-learning-rate" in failed.err

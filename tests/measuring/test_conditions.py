@@ -33,9 +33,7 @@ def run_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_run_a_file_and_an_agent_know_what_they_were_made_for(
-    run_dir: Path, tmp_path: Path
-) -> None:
+def test_a_run_and_a_file_know_what_they_were_made_for(run_dir: Path, tmp_path: Path) -> None:
     policy = load_policy(run_dir)
     assert policy.conditions == ConditionsConfig(action_delay="2", sensor_noise=0.1)
     assert policy.num_states == 11 + 2 * 2
@@ -89,15 +87,12 @@ def test_a_policy_without_history_sees_the_plain_observation_under_a_delay() -> 
 
 
 @pytest.mark.parametrize("verb", ["smoothness", "diagnose"])
-def test_verbs_play_a_run_under_its_own_conditions(
-    run_dir: Path, verb: str, spacil: Spacil
-) -> None:
+def test_verbs_play_a_run_in_its_own_conditions(run_dir: Path, verb: str, spacil: Spacil) -> None:
     assert spacil(verb, run_dir, "--episodes", 2, "--json", "-").result
 
 
 def test_fresh_episodes_of_a_run_are_played_under_its_own_conditions(run_dir: Path) -> None:
     fresh = add_fresh_episodes(run_dir, 2).best
-    assert fresh is not None
     policy = load_policy(run_dir)
     played = evaluate_afresh(policy, "Reacher-v4", 2, 0, 1, policy.common_frame)
     assert fresh["average_return"] == played.average_return

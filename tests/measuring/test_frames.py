@@ -51,7 +51,6 @@ def test_a_named_frame_comes_before_the_kept_one_and_that_before_the_bundled() -
 def test_the_facts_count_dims_that_vary_and_dims_that_are_read() -> None:
     policy = make_policy()
     facts = frame_facts(make_frame(1.0, 0.0, 0.0), policy.normalizer.scale)
-    assert facts is not None
     assert (facts.num_dims, facts.num_live_dims, facts.num_dims_read) == (3, 1, 2)
     assert str(facts) == "a test; 1 of 3 state dims vary there, the policy reads 2"
     assert frame_facts(None, policy.normalizer.scale) is None
@@ -67,7 +66,6 @@ def test_j_is_the_largest_slope_per_standard_deviation_of_the_frame() -> None:
     found, expected = mean_j(policy, states, frame), torch.linalg.matrix_norm(slopes, ord=2).mean()
     assert found == pytest.approx(float(expected), rel=1e-4)
     common = local_j(policy, states, frame).common
-    assert common is not None
     # The same to the bit, whoever measures it.
     assert found == float(common.mean()) == mean_j(open_policy(policy), states, frame)
 
@@ -85,7 +83,6 @@ def test_a_run_on_one_demonstration_has_one_j_wherever_it_is_measured(
     evaluated = spacil(*command)
     assert evaluated.result["smoothness_j"] == pytest.approx(trained_j, rel=0.05)
     whole_file = bundled_frame("Reacher-v4")
-    assert whole_file is not None
     assert evaluated.result["common_frame"]["hash"] == whole_file.content_hash
     smoothness = spacil("smoothness", run, "--which", "last", "--episodes", 20, "--json", "-")
     assert smoothness.result["smoothness_j"] == pytest.approx(trained_j, rel=0.05)
@@ -156,7 +153,6 @@ def test_a_resumed_run_keeps_the_frame_of_its_checkpoint(train: Spacil, tmp_path
 
     def kept_hash() -> str:
         found = checkpoint.newest(run / "checkpoints")
-        assert found is not None
         return str(found.document["common_frame"]["hash"])
 
     for num_episodes in (2, 5):
@@ -178,7 +174,6 @@ def test_a_policy_file_keeps_its_frame(tmp_path: Path) -> None:
     kept = load_policy(path).common_frame
     assert kept is not None and kept.content_hash == frame.content_hash
     report = measure_smoothness(path, torch.zeros(2, 3))
-    assert report.common_frame is not None
     assert report.common_frame.hash == frame.content_hash
     save_policy(make_policy(), path, "Three-v0", {})
     assert load_policy(path).common_frame is None
@@ -190,7 +185,6 @@ def test_an_agent_is_measured_in_its_own_frame(tiny: Callable[..., dict[str, Any
         report = measure_smoothness(agent, episodes=1)
     finally:
         agent.close()
-    assert agent.common_frame is not None and report.common_frame is not None
     assert report.common_frame.hash == agent.common_frame.content_hash
 
 

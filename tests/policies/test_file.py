@@ -1,7 +1,5 @@
 """Saved policies act as they did, in another process too; damaged ones are refused in words."""
 
-import random
-import re
 import shutil
 import subprocess
 import sys
@@ -79,9 +77,7 @@ def test_a_policy_acts_the_same_in_a_fresh_process(
     assert finished.stdout == b"".join(numbers.tobytes() for numbers in actions)
 
 
-def test_a_file_keeps_the_policy_its_task_and_its_history(
-    policy: GaussianPolicy, saved: Path
-) -> None:
+def test_a_file_keeps_a_policy_task_and_history(policy: GaussianPolicy, saved: Path) -> None:
     loaded = load_policy(saved)
     assert (loaded.task, loaded.provenance) == ("Five-v0", {"iteration": 7})
     assert loaded.policy.hidden == [16, 8]
@@ -166,19 +162,6 @@ def test_a_damaged_checkpoint_falls_back_or_is_refused(
 # --- damaged and forged files
 
 
-def test_a_flip_or_a_cut_anywhere_is_refused(saved: Path) -> None:
-    rng = random.Random(0)
-    content = saved.read_bytes()
-    for _ in range(150):
-        position = rng.randrange(len(content))
-        flipped = bytearray(content)
-        flipped[position] ^= 1 << rng.randrange(8)
-        for damaged in (flipped, content[:position]):
-            saved.write_bytes(damaged)
-            with pytest.raises(DataError, match=re.escape(str(saved))):
-                load_policy(saved)
-
-
 def test_a_file_of_another_kind_is_refused(saved: Path) -> None:
     torch.save({"weight": torch.zeros(3)}, saved)
     with pytest.raises(DataError, match="can run code and are never opened"):
@@ -221,9 +204,7 @@ FORGERIES: dict[str, Forge] = {
 
 
 @pytest.mark.parametrize("kind", FORGERIES)
-def test_a_file_with_a_correct_hash_and_a_policy_that_cannot_act_is_refused(
-    saved: Path, kind: str
-) -> None:
+def test_a_file_with_its_hash_and_no_policy_that_can_act_is_refused(saved: Path, kind: str) -> None:
     sealed = storage.load_sealed(saved, FORMAT, FORMAT_VERSION)
     tensors, document = sealed.tensors, sealed.document
     FORGERIES[kind](tensors, document)
@@ -234,7 +215,6 @@ def test_a_file_with_a_correct_hash_and_a_policy_that_cannot_act_is_refused(
 
 def test_a_checkpoint_with_nan_weights_is_refused(finished_run: Path) -> None:
     last = checkpoint.newest(finished_run / "checkpoints")
-    assert last is not None
     last.tensors["policy.mean_net.layers.1.bias"][0] = torch.nan
     state = checkpoint.RunState(last.tensors, last.document, last.notes)
     checkpoint.write(finished_run / "checkpoints", last.iteration, state)

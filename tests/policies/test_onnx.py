@@ -62,9 +62,7 @@ def test_an_exported_policy_is_read_back_with_its_task(exported: Path) -> None:
     assert (source.mean(states()) - expected).abs().max() < 1e-5
 
 
-def test_an_exported_policy_is_measured_without_naming_its_task(
-    exported: Path, spacil: Spacil
-) -> None:
+def test_an_exported_policy_is_measured_by_its_own_task(exported: Path, spacil: Spacil) -> None:
     done = spacil("smoothness", exported, "--episodes", 1, "--max-states", 50, "--json")
     assert done.code == 0, done.err
     assert json.loads(done.out)["task"] == "Reacher-v4"
@@ -133,9 +131,7 @@ def test_a_second_file_that_was_cut_short_is_refused(two_files: Path) -> None:
 
 
 @pytest.mark.parametrize("batch", ["batch", 1, 7])
-def test_a_file_for_any_batch_size_computes_any_number_of_rows(
-    batch: int | str, tmp_path: Path
-) -> None:
+def test_any_batch_size_computes_any_number_of_rows(batch: int | str, tmp_path: Path) -> None:
     module = foreign.make_module()
     source = open_policy(foreign.write_onnx(module, tmp_path / NAME, batch=batch))
     for num_rows in (1, 20, 300):
@@ -168,9 +164,7 @@ def write_quadratic(path: Path, depth: int) -> None:
     path.write_bytes(model.SerializeToString())
 
 
-def test_a_graph_that_grows_with_the_square_of_its_rows_is_refused(
-    spacil: Spacil, tmp_path: Path
-) -> None:
+def test_a_graph_that_grows_with_its_rows_squared_fails(spacil: Spacil, tmp_path: Path) -> None:
     path = tmp_path / "greedy.onnx"
     write_quadratic(path, depth=100_000)
     assert path.stat().st_size < 1_000

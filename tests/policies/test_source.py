@@ -41,7 +41,6 @@ def test_one_network_measures_the_same_in_every_form(tmp_path: Path) -> None:
         "callable": measure_smoothness(foreign.as_function(module), states.numpy()),
     }
     exact = reports["module"].on_fixed_states
-    assert exact is not None
     for kind, report in reports.items():
         assert report.kind == kind
         assert report.derivative == ("exact" if kind == "module" else "finite differences")
@@ -91,7 +90,6 @@ def test_our_own_policies_in_memory_and_on_disk_agree(tmp_path: Path) -> None:
     save_policy(policy, tmp_path / "p.policy.safetensors", "Reacher-v4", {"made": "here"})
     in_memory = measure_smoothness(policy, make_states())
     on_disk = measure_smoothness(tmp_path / "p.policy.safetensors", make_states())
-    assert in_memory.on_fixed_states is not None and on_disk.on_fixed_states is not None
     assert on_disk.on_fixed_states.own == in_memory.on_fixed_states.own
     assert on_disk.provenance == {"made": "here"}
     assert in_memory.on_fixed_states.raw.mean < in_memory.on_fixed_states.own.mean / 2
@@ -147,7 +145,6 @@ def test_the_observation_normaliser_of_a_stable_baselines3_model_is_part_of_it()
     predicted, _ = model.predict(normalized.normalize_obs(raw), deterministic=True)
     found = source.mean(torch.from_numpy(raw.astype(np.float32)))
     assert np.allclose(found.numpy().clip(-2, 2), predicted, atol=1e-5)
-    assert source.own is not None
     std = np.sqrt(normalized.obs_rms.var + normalized.epsilon)
     assert np.allclose(source.own.scale.numpy(), 1 / std, rtol=1e-5)
 
@@ -181,7 +178,7 @@ def typed_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ca
         sys.modules.pop(name, None)
 
 
-def test_a_policy_is_found_by_the_module_and_name_a_user_typed(
+def test_a_policy_is_found_by_the_name_that_was_typed(
     typed_module: Callable[[str], str],
 ) -> None:
     name = typed_module(
@@ -252,9 +249,7 @@ def test_answers_that_are_no_mean_actions_are_refused(answer: Any, complaint: st
         measure_smoothness(answer, make_states())
 
 
-def test_without_onnxruntime_the_remedy_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_onnxruntime_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = foreign.write_onnx(foreign.make_module(), tmp_path / "policy.onnx")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(ConfigError, match=r"pip install 'spacil\[export\]'"):

@@ -54,14 +54,12 @@ def names_in(folder: Path) -> list[str]:
 
 def newest(folder: Path) -> checkpoint.Checkpoint:
     found = checkpoint.newest(folder)
-    assert found is not None
     assert found.content_hash == expected_hash(found.iteration)
     return found
 
 
 def best(folder: Path) -> checkpoint.Checkpoint:
     found = checkpoint.best(folder)
-    assert found is not None
     assert found.content_hash == expected_hash(found.iteration)
     return found
 
@@ -79,7 +77,7 @@ def test_a_checkpoint_is_one_file_that_reads_back_bit_for_bit(tmp_path: Path) ->
     assert safetensors.torch.load_file(path).keys() == found.tensors.keys()
 
 
-def test_equal_states_have_equal_hashes_whenever_and_wherever_they_are_written(
+def test_equal_states_have_equal_hashes_whenever_and_wherever_written(
     tmp_path: Path,
 ) -> None:
     one = checkpoint.write(tmp_path / "a", 3, state_at(3, host="x"))

@@ -35,7 +35,6 @@ def row(iteration: int, average_return: float | None, **more: Any) -> dict[str, 
 def test_best_is_the_highest_return_and_last_the_newest_evaluation() -> None:
     metrics = [row(0, 5.0), row(1, -3.0), row(2, -1.0), row(3, -2.0), row(4, None)]
     best, last = best_and_last(metrics)
-    assert best is not None and last is not None
     assert (best["iteration"], last["iteration"]) == (2, 3)
     assert best["warn_saturated"] is False
     assert "seconds_fit" not in best
@@ -46,7 +45,6 @@ def test_best_is_the_newest_one_kept_where_something_else_selects() -> None:
     kept = [True, True, False]
     metrics = [row(i + 1, 3.0 - i, is_best=is_best) for i, is_best in enumerate(kept)]
     best, last = best_and_last(metrics)
-    assert best is not None and last is not None
     assert (best["iteration"], last["iteration"]) == (2, 3)
 
 
@@ -90,9 +88,7 @@ def test_the_file_names_its_format_and_its_code(tmp_path: Path) -> None:
         ({"fresh": {"seed": 1}}, "fresh should be the values"),
     ],
 )
-def test_a_file_that_is_no_record_is_refused(
-    tmp_path: Path, change: dict[str, Any], message: str
-) -> None:
+def test_what_is_no_record_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     write_run(new_facts(tmp_path, CONFIG))
     document = json.loads((tmp_path / RUN_FILE).read_text())
     (tmp_path / RUN_FILE).write_text(json.dumps(document | change))

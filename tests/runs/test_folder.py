@@ -87,9 +87,7 @@ def test_a_folder_that_cannot_be_is_refused_with_the_reason_within_a_second(
 # --- an existing folder
 
 
-def test_overwriting_deletes_the_run_and_nothing_else(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_overwriting_deletes_the_run_only(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path, elsewhere = finish(tmp_path / "run"), tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "precious").write_bytes(b"")
@@ -109,6 +107,7 @@ def test_overwriting_deletes_the_run_and_nothing_else(
     "files",
     [
         {"thesis.tex": b"mine"},
+        {".tmp-thesis": b"mine"},
         {"run.json": b'{"algorithm": "spacil", "task": "Hopper-v4", "seed": 1}'},
         {"run.json": b"not json", "metrics.jsonl": b""},
         {"run.lock": b"", "metrics.jsonl": b""},
@@ -220,7 +219,7 @@ def test_a_resumed_run_keeps_its_files_and_records_what_was_free_to_change(tmp_p
         assert (path / "metrics.jsonl").read_bytes() == b'{"iteration": 1}\n'
 
 
-def test_resuming_without_a_folder_takes_the_newest_unfinished_run_of_these_settings(
+def test_resuming_without_a_folder_takes_the_newest_unfinished_run(
     tmp_path: Path,
 ) -> None:
     def resumed(**settings: Any) -> Path:

@@ -107,27 +107,21 @@ def test_the_user_is_told_what_happens(outcome: subprocess.CompletedProcess[str]
     assert "SIGUSR1 again: stopping immediately; the iteration under way is not" in outcome.stderr
 
 
-def test_former_handlers_are_called_and_put_back() -> None:
+def test_former_handlers_are_called_and_put_back_after_an_error_too() -> None:
     calls: list[int] = []
     before = {number: signal.getsignal(number) for number in EXIT_CODES}
     signal.signal(signal.SIGUSR1, lambda number, frame: calls.append(number))
     try:
-        with Interruption() as interruption:
+        with pytest.raises(ZeroDivisionError, match="division"), Interruption() as interruption:
             os.kill(os.getpid(), signal.SIGUSR1)
             assert interruption.requested == signal.SIGUSR1
             assert interruption.exit_code == 75
+            _ = 1 / 0
         assert calls == [signal.SIGUSR1]
         os.kill(os.getpid(), signal.SIGUSR1)
         assert calls == [signal.SIGUSR1] * 2
     finally:
         signal.signal(signal.SIGUSR1, before[signal.SIGUSR1])
-    assert {number: signal.getsignal(number) for number in EXIT_CODES} == before
-
-
-def test_handlers_are_put_back_when_training_fails() -> None:
-    before = {number: signal.getsignal(number) for number in EXIT_CODES}
-    with pytest.raises(ZeroDivisionError, match="division by zero"), Interruption():
-        _ = 1 / 0
     assert {number: signal.getsignal(number) for number in EXIT_CODES} == before
 
 

@@ -37,22 +37,6 @@ def test_a_folder_is_held_once_and_names_its_holder(tmp_path: Path) -> None:
     assert owner_of(tmp_path) == "another process"
 
 
-def test_a_forked_child_lets_go_of_the_folder(tmp_path: Path) -> None:
-    lock = FolderLock(tmp_path)
-    child = os.fork()
-    if child == 0:
-        time.sleep(60)
-    lock.release()
-    try:
-        deadline = time.monotonic() + 30
-        while is_held(tmp_path):
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-    finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-
-
 def test_a_checkpoint_of_a_stale_process_never_gets_its_name(tmp_path: Path) -> None:
     lock, checkpoints = FolderLock(tmp_path), tmp_path / "checkpoints"
     checkpoint.write(checkpoints, 1, state_at(1), confirm=lock.require_in_place)
@@ -102,7 +86,7 @@ def content_of(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_a_process_that_wakes_up_after_its_run_was_taken_over_writes_nothing(
+def test_a_process_that_wakes_up_after_a_take_over_writes_nothing(
     tmp_path: Path,
 ) -> None:
     run_dir = tmp_path / "run"

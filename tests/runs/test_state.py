@@ -133,9 +133,7 @@ def test_registered_parts_go_on_where_they_were_saved() -> None:
         ({}, {"counters": None}),
     ],
 )
-def test_nothing_changes_before_all_of_a_checkpoint_fits(
-    tensors: dict[str, Any], document: dict[str, Any]
-) -> None:
+def test_a_checkpoint_fits_as_a_whole(tensors: dict[str, Any], document: dict[str, Any]) -> None:
     saved, other = Run(1), Run(2)
     before = other.state.tensors()
     with pytest.raises(StorageError):

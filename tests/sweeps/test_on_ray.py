@@ -99,7 +99,6 @@ def results(sweep: SweepFolder) -> dict[str, Any]:
         run_dir = sweep.run_dir(run)
         last = checkpoint.newest(run_dir / "checkpoints")
         fresh = read_run(run_dir).fresh
-        assert last is not None
         found[run.name] = (last.iteration, last.content_hash, fresh)
     return found
 
@@ -130,8 +129,6 @@ def test_a_run_on_a_node_of_a_cluster_equals_one_of_this_process(
     (run,) = sweep.runs()
     assert sweep.state(run).state == "finished"
     last = checkpoint.newest(sweep.run_dir(run) / "checkpoints")
-    assert last is not None
-    assert local is not None
     assert (last.iteration, last.content_hash) == (2, local.content_hash)
     names = {path.name for path in (tmp_path / "ray").iterdir()}
     assert names == {"sweep.json", "logs", "bc"}
@@ -172,9 +169,7 @@ def test_without_ray_the_extra_is_named_and_nothing_is_written(
 
 
 @pytest.mark.slow
-def test_eight_runs_survive_a_removed_killed_and_stopped_node(
-    spacil: Spacil, start: Start, tmp_path: Path
-) -> None:
+def test_eight_runs_survive_three_lost_nodes(spacil: Spacil, start: Start, tmp_path: Path) -> None:
     iterations = 150
     folder = tmp_path / "ray"
     with ray_nodes(4) as nodes:
@@ -251,7 +246,6 @@ def test_a_sweep_that_is_interrupted_lets_its_runs_save(
     assert {sweep.state(run).state for run in sweep.runs()} == {"interrupted"}
     for run in sweep.runs():
         last = checkpoint.newest(sweep.run_dir(run) / "checkpoints")
-        assert last is not None
         assert last.iteration == sweep.state(run).iteration
 
 
