@@ -52,9 +52,6 @@ def names_in(folder: Path) -> list[str]:
     return sorted(entry.name for entry in folder.iterdir())
 
 
-# --- JSON
-
-
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(json_values)
 def test_a_document_reads_back_as_it_was_written(document: Any) -> None:
@@ -103,9 +100,6 @@ def test_json_is_read_as_utf8(tmp_path: Path) -> None:
     path = tmp_path / "document.json"
     path.write_bytes('{"tâche": "Läufer"}'.encode())
     assert storage.read_json(path) == {"tâche": "Läufer"}
-
-
-# --- whole files
 
 
 @pytest.mark.timeout(10)
@@ -203,8 +197,6 @@ def record_syncs_and_renames(monkeypatch: pytest.MonkeyPatch, events: list[str])
     monkeypatch.setattr(os, "rename", recording_rename)
     monkeypatch.setattr(os, "replace", recording_replace)
 
-
-# --- sealed files
 
 FORM, VERSION = "spacil-thing", 1
 

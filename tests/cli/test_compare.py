@@ -3,18 +3,15 @@
 import json
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from fixture_types import Spacil
 from generated_runs import write_run
 from pictures import assert_drawn
 
 from spacil.comparison.figures import COLOURS
 from spacil.errors import RunDirError, StorageError
-
-Spacil = Callable[..., Any]
 
 
 @pytest.fixture

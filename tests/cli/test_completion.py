@@ -2,12 +2,9 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
-from typing import Any
 
 import pytest
-
-Spacil = Callable[..., Any]
+from fixture_types import Spacil
 
 
 @pytest.fixture(scope="module")

@@ -1,16 +1,13 @@
 """`spacil train --config FILE`: a run's settings once more, or a few written by hand."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_types import Spacil, Tiny, Train
 
 import spacil as library
-
-Spacil = Callable[..., Any]
-Train = Callable[..., Any]
 
 
 def config_in(run: Path) -> dict[str, Any]:
@@ -62,7 +59,7 @@ def test_the_config_of_a_run_brings_its_demonstrations_and_flags_win(
 
 
 def test_demonstrations_that_are_not_found_again_are_asked_for(
-    train: Train, spacil: Spacil, tiny: Callable[..., dict[str, Any]], own_demos: Path
+    train: Train, spacil: Spacil, tiny: Tiny, own_demos: Path
 ) -> None:
     folder = own_demos.parent
     assert train("gail", "--run-dir", folder / "a", "--demos", own_demos, iterations=1).code == 0

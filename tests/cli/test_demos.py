@@ -2,13 +2,13 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from fixture_types import Spacil, Train
 from pictures import assert_drawn
 from policies_of_others import make_module, write_onnx
 
@@ -16,12 +16,10 @@ from spacil.demos.file import load_demos
 from spacil.errors import DataError
 from spacil.measuring import evaluate as measuring
 
-Spacil = Callable[..., Any]
-
 
 @pytest.mark.parametrize("suffix", [".demos.safetensors", ".npz"])
 def test_what_is_collected_can_be_checked_and_trained_on(
-    spacil: Spacil, train: Callable[..., Any], finished_run: Path, tmp_path: Path, suffix: str
+    spacil: Spacil, train: Train, finished_run: Path, tmp_path: Path, suffix: str
 ) -> None:
     file = tmp_path / f"my{suffix}"
     collected = spacil("demos", "collect", finished_run, "--num", 4, "--out", file)
@@ -171,7 +169,7 @@ def test_another_mistake_is_refused_in_words(
 )
 def test_an_export_is_imported_checked_and_trained_on(
     spacil: Spacil,
-    train: Callable[..., Any],
+    train: Train,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     target: str,
@@ -236,7 +234,7 @@ def test_demonstrations_are_shown_in_text_and_as_a_picture(spacil: Spacil, tmp_p
 
 
 def test_several_files_subsampled_and_noisy_are_what_a_run_learns_from(
-    spacil: Spacil, train: Callable[..., Any], tmp_path: Path
+    spacil: Spacil, train: Train, tmp_path: Path
 ) -> None:
     spacil("demos", "collect", "Reacher-v4", "--num", 2, "--out", tmp_path / "my.npz")
     files = ("--demos", "Reacher-v4", tmp_path / "my.npz")

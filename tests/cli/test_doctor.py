@@ -4,9 +4,9 @@ import importlib.util
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from fixture_types import Spacil
 
 from spacil.cli import doctor
 from spacil.film import draw
@@ -15,7 +15,7 @@ CHECKS = ["step-exactness", "determinism", "checkpoint round trip"]
 
 
 def test_this_machine_is_fit_and_the_whole_takes_seconds(
-    spacil: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spacil: Spacil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     seen = spacil("doctor", "--json")
@@ -42,9 +42,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return replace
 
 
-def test_a_check_that_fails_or_breaks_makes_it_unfit_in_one_line(
-    spacil: Callable[..., Any], quick: Callable[..., None]
-) -> None:
+def test_a_check_that_fails_makes_it_unfit(spacil: Spacil, quick: Callable[..., None]) -> None:
     def missing() -> str:
         raise ImportError("No module named 'mujoco'")
 
@@ -57,7 +55,7 @@ def test_a_check_that_fails_or_breaks_makes_it_unfit_in_one_line(
 
 
 def test_without_imageio_what_needs_it_is_not_checked_and_the_rest_is(
-    spacil: Callable[..., Any], quick: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    spacil: Spacil, quick: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quick(steps_equal_gymnasium=doctor.steps_equal_gymnasium)
     find_spec = importlib.util.find_spec
@@ -73,9 +71,7 @@ def test_without_imageio_what_needs_it_is_not_checked_and_the_rest_is(
 
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder nobody may write to")
 def test_a_folder_that_cannot_be_written_to_is_found(
-    spacil: Callable[..., Any],
-    quick: Callable[..., None],
-    monkeypatch: pytest.MonkeyPatch,
+    spacil: Spacil, quick: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quick(a_saved_run_resumes=doctor.a_saved_run_resumes)
     monkeypatch.chdir("/proc/self")
@@ -95,9 +91,7 @@ def test_a_simulator_that_is_another_is_found(monkeypatch: pytest.MonkeyPatch) -
         doctor.steps_equal_gymnasium()
 
 
-def test_rendering_that_does_not_work_is_told_and_allowed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_rendering_that_does_not_work_is_told_and_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MUJOCO_GL", "no-such-backend")
     monkeypatch.setattr(draw, "BACKENDS", ())
     told = doctor.rendering()

@@ -1,18 +1,15 @@
 """`spacil evaluate`: numbers with stable keys, the same for the same seed."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
+from fixture_types import Spacil, Tiny
 
 import spacil as library
 from spacil.demos.demonstrations import Demonstrations
 from spacil.measuring.evaluate import Evaluation
-
-Spacil = Callable[..., Any]
 
 
 def test_json_has_stable_keys_and_repeats_for_a_seed(spacil: Spacil, finished_run: Path) -> None:
@@ -49,7 +46,7 @@ def without_rewards(demos: Demonstrations) -> Demonstrations:
 
 
 def test_the_bundled_demonstrator_stands_beside_a_run_on_its_own_episodes_only(
-    spacil: Spacil, tiny: Callable[..., dict[str, Any]], tmp_path: Path
+    spacil: Spacil, tiny: Tiny, tmp_path: Path
 ) -> None:
     bundled = library.load_demos("Reacher-v4")
     for name, demos in (("few", bundled.first(3)), ("all", bundled)):
@@ -90,7 +87,7 @@ def test_demonstrations_of_another_task_are_refused_by_size_or_told(
 
 
 def test_without_demonstrations_there_is_no_common_frame_and_it_says_so(
-    spacil: Spacil, tiny: Callable[..., dict[str, Any]], tmp_path: Path
+    spacil: Spacil, tiny: Tiny, tmp_path: Path
 ) -> None:
     agent = library.TRPO("Pendulum-v1", **tiny("trpo"))
     agent.save(tmp_path / "agent")
@@ -125,9 +122,7 @@ def test_a_mistake_is_refused_in_words(
 
 
 @pytest.mark.parametrize("name", ["missing", ".", "run/metrics.jsonl", "run/run.json"])
-def test_what_is_no_policy_is_refused(
-    spacil: Spacil, finished_run: Path, tmp_path: Path, name: str
-) -> None:
+def test_no_policy_fails(spacil: Spacil, finished_run: Path, tmp_path: Path, name: str) -> None:
     refusal = spacil("evaluate", tmp_path / name)
     assert refusal.code == 65
     assert f"{tmp_path / name}: " in refusal.err

@@ -1,18 +1,15 @@
 """`spacil export` at the command line."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from fixture_types import Spacil
 
 import spacil as library
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
-
-Spacil = Callable[..., Any]
 
 
 def test_a_run_is_exported_and_measured(finished_run: Path, tmp_path: Path, spacil: Spacil) -> None:

@@ -2,17 +2,14 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
 from importlib.metadata import entry_points, version
 from pathlib import Path
-from typing import Any
 
 import pytest
+from fixture_types import Spacil
 
 import spacil as library
 from spacil.cli.main import VERBS, main
-
-Spacil = Callable[..., Any]
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])

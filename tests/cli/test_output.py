@@ -1,18 +1,16 @@
 """`--json [FILE]` is the same in every verb, and every document says what it is about."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_types import Spacil, TinyFlags
 
 import spacil as library
 from spacil.cli import doctor
 from spacil.cli.main import VERBS
 from spacil.cli.output import show, with_json_target
-
-Spacil = Callable[..., Any]
 
 
 @pytest.mark.parametrize(
@@ -112,11 +110,7 @@ def test_every_verb_is_tried_here_or_elsewhere() -> None:
 @pytest.mark.usefixtures("_quick")
 @pytest.mark.parametrize("verb", COMMANDS)
 def test_a_verb_prints_json_or_writes_it_beside_its_table(
-    verb: str,
-    spacil: Spacil,
-    finished_run: Path,
-    tiny_flags: Callable[..., list[str]],
-    tmp_path: Path,
+    verb: str, spacil: Spacil, finished_run: Path, tiny_flags: TinyFlags, tmp_path: Path
 ) -> None:
     text, expected, in_table = COMMANDS[verb]
 

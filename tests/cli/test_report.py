@@ -3,18 +3,15 @@
 import base64
 import re
 import sys
-from collections.abc import Callable
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 import drawing
 import pytest
+from fixture_types import Spacil
 from generated_runs import write_run
 
 from spacil.cli import report
-
-Spacil = Callable[..., Any]
 
 
 def test_a_page_holds_the_tables_the_paper_and_every_run(spacil: Spacil, tmp_path: Path) -> None:

@@ -2,19 +2,16 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 import pytest
+from fixture_types import Spacil, Tiny, Train
 from own_env import write_own_demos, write_own_env
 
 import spacil as library
-
-Spacil = Callable[..., Any]
-Train = Callable[..., Any]
-Tiny = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
@@ -35,9 +32,6 @@ def forget_own_env() -> None:
 def rows_of(run: Path) -> list[dict[str, Any]]:
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     return [{k: v for k, v in row.items() if not k.startswith("seconds_")} for row in rows]
-
-
-# --- an env of one's own
 
 
 def test_an_own_env_trains_evaluates_and_resumes_where_its_name_is_typed_again(
@@ -92,9 +86,6 @@ def test_an_own_env_may_not_be_found(train: Train, own_task: str, task: str, mes
     assert message in refused.err
 
 
-# --- from Python
-
-
 def test_a_run_on_an_env_object_says_so(spacil: Spacil, tiny: Tiny, tmp_path: Path) -> None:
     def make_pendulum() -> Any:
         return gymnasium.make("Pendulum-v1")
@@ -125,9 +116,6 @@ def test_demonstrations_in_memory_are_asked_for(spacil: Spacil, tiny: Tiny, tmp_
     assert "cannot resume with other demonstrations" in other.err
     library.save_demos(demos, tmp_path / "same.demos.safetensors")
     assert spacil(*command, "--demos", tmp_path / "same.demos.safetensors").code == 0
-
-
-# --- any run
 
 
 def test_a_resumed_run_is_the_run_as_planned(train: Train, spacil: Spacil, tmp_path: Path) -> None:
@@ -196,9 +184,6 @@ def test_a_damaged_record_is_an_error(spacil: Spacil, finished_run: Path, text: 
     refused = spacil("resume", finished_run)
     assert refused.code == 74
     assert "run.json" in refused.err
-
-
-# --- run.log
 
 
 def test_warnings_and_progress_are_in_the_log(train: Train, spacil: Spacil, tmp_path: Path) -> None:

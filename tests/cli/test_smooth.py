@@ -2,16 +2,13 @@
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import drawing
 import pytest
+from fixture_types import Spacil
 
 from spacil.cli import smooth
-
-Spacil = Callable[..., Any]
 
 TINY = (
     *("--iterations", "2", "--steps-per-iteration", "400", "--fit-steps", "10"),

@@ -1,17 +1,16 @@
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import policies_of_others as foreign
 import pytest
+from fixture_types import Spacil
 from pictures import assert_drawn
 
 from spacil.engine.device import one_torch_thread
 from spacil.errors import ConfigError, DataError
 
-Spacil = Callable[..., Any]
 REACHER = Path("src/spacil/demos/assets/Reacher-v4.policy.safetensors").absolute()
 
 
@@ -92,9 +91,7 @@ def test_a_module_that_calls_a_sequential_is_certified_by_that_part(
     assert "layer product" in part.out
 
 
-def test_a_dead_policy_is_called_inactive(
-    spacil: Spacil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dead_is_inactive(spacil: Spacil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "dead_for_cli.py").write_text(
         "import numpy as np\ndef act(states):\n    return np.zeros((len(states), 2))\n"

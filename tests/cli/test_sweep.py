@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_types import Spacil
 from generated_runs import write_run
 from tiny_runs import tiny
 
@@ -17,8 +18,6 @@ from spacil.runs.facts import read_run
 from spacil.runs.lock import FolderLock
 from spacil.sweeps.folder import SweepFolder, open_sweep, read_sweep
 from spacil.sweeps.plan import Grid, assignment
-
-Spacil = Callable[..., Any]
 
 EPISODES = 4
 BC = ("--algorithms", "bc", "--tasks", "Reacher-v4")
@@ -157,9 +156,7 @@ def test_a_sweep_that_is_interrupted_says_so_and_keeps_its_runs(tmp_path: Path) 
     assert states_of(found) == ["interrupted"]
 
 
-def test_the_list_of_a_shard_is_its_share_and_writes_nothing(
-    spacil: Spacil, tmp_path: Path
-) -> None:
+def test_the_list_of_a_shard_is_its_share_not_written(spacil: Spacil, tmp_path: Path) -> None:
     folder = tmp_path / "sweep"
     flags = ("--algorithms", "gail", "bc", "--tasks", "Reacher-v4", "--seeds", "0-2", "-o", folder)
 

@@ -1,11 +1,8 @@
 """`spacil tasks`: what is built in."""
 
-from collections.abc import Callable
-from typing import Any
+from fixture_types import Spacil
 
 from spacil.envs.registry import TASKS
-
-Spacil = Callable[..., Any]
 
 
 def test_json_has_one_row_per_task_with_stable_keys(spacil: Spacil) -> None:

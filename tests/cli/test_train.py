@@ -2,15 +2,11 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from fixture_types import Spacil, TinyFlags, Train
 from pictures import assert_drawn
-
-Spacil = Callable[..., Any]
-Train = Callable[..., Any]
 
 
 def words_of(text: str) -> str:
@@ -61,10 +57,7 @@ def test_help_with_a_task_shows_that_tasks_defaults(
         (["gail", "--task", "Reacher-v4", "--bogus", "1"], "--bogus"),
         (["gail", "--task", "Reacher-v4", "--max-kl", "little"], "--max-kl"),
         (["gail", "--task", "Reacher-v4", "--init", "zeros"], "zeros"),
-        (
-            ["gail", "--task", "Reacher-v4", "--preset", "mean"],
-            "gail has no such preset",
-        ),
+        (["gail", "--task", "Reacher-v4", "--preset", "mean"], "gail has no such preset"),
         (
             ["trpo", "--task", "Reacher-v4", "--preset", "paper-mean"],
             "trpo has no such preset; it has none, fast",
@@ -139,7 +132,7 @@ def test_the_result_has_stable_keys_and_is_kept_in_the_folder(train: Train, tmp_
 
 
 def test_a_run_prints_plain_lines_and_a_summary_where_there_is_no_terminal(
-    spacil: Spacil, tiny_flags: Callable[..., list[str]], tmp_path: Path
+    spacil: Spacil, tiny_flags: TinyFlags, tmp_path: Path
 ) -> None:
     command = ("train", "gail", "--task", "Reacher-v4", "--run-dir", tmp_path / "run")
     trained = spacil(*command, *tiny_flags())

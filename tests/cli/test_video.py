@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +9,13 @@ import drawing
 import mujoco.viewer
 import numpy as np
 import pytest
+from fixture_types import Spacil
 from matplotlib import image
 
 from spacil.film import watch
 
-Spacil = Callable[..., Any]
 
-
-def test_a_run_is_filmed_beside_its_demonstrator(
-    spacil: Spacil, finished_run: Path, tmp_path: Path
-) -> None:
+def test_a_run_is_filmed_beside_another(spacil: Spacil, finished_run: Path, tmp_path: Path) -> None:
     drawing.require_gl()
     out, still = tmp_path / "clip.mp4", tmp_path / "still.png"
     out.write_text("an earlier one")
@@ -45,9 +41,7 @@ def test_a_run_is_filmed_beside_its_demonstrator(
         (("-o", "clip.avi"), "ends in .mp4 or .gif"),
     ],
 )
-def test_flags_that_make_no_sense_are_refused(
-    spacil: Spacil, flags: tuple[str, ...], words: str
-) -> None:
+def test_flags_of_no_sense_are_refused(spacil: Spacil, flags: tuple[str, ...], words: str) -> None:
     refused = spacil("video", "Reacher-v4", *flags)
     assert refused.code == 2 and words in refused.err
 
@@ -61,12 +55,7 @@ def test_a_file_that_cannot_be_written_is_refused_first(spacil: Spacil, tmp_path
     assert (tmp_path / "clip.gif").read_text() == "mine"
 
 
-# --- watch
-
-
-def test_without_a_display_watch_points_to_video(
-    spacil: Spacil, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_display_there_is_video(spacil: Spacil, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     for display in ("", ":987"):  # nobody there
         monkeypatch.setenv("DISPLAY", display)

@@ -29,9 +29,7 @@ def plain(text: str) -> str:
     return re.sub(" +", " ", text)
 
 
-def test_rows_are_settings_and_numbers_those_of_fresh_episodes(
-    two_methods: Comparison,
-) -> None:
+def test_rows_are_settings_and_numbers_those_of_fresh_episodes(two_methods: Comparison) -> None:
     assert [(row.task, row.label, row.seeds) for row in two_methods.rows] == [
         (HOPPER, "gail", [0, 1, 2]),
         (HOPPER, "spacil", [0, 1, 2]),
@@ -45,9 +43,7 @@ def test_rows_are_settings_and_numbers_those_of_fresh_episodes(
     assert (two_methods.problems, two_methods.notes) == ((), ())
 
 
-def test_the_frame_has_a_row_per_run_and_curves_per_evaluation(
-    two_methods: Comparison,
-) -> None:
+def test_the_frame_has_a_row_per_run_and_curves_per_evaluation(two_methods: Comparison) -> None:
     frame, curves = two_methods.frame, two_methods.curves
     by_label = frame.groupby("label").average_return.median()
     assert by_label.to_dict() == {"gail": 3000.0, "spacil": 3150.0}
@@ -69,9 +65,7 @@ def test_improvement_is_over_the_baseline_of_the_task(two_methods: Comparison) -
     assert ours.smoother.probability == 1.0
 
 
-def test_the_baseline_is_named_by_task_and_must_be_there_if_asked_for(
-    tmp_path: Path,
-) -> None:
+def test_the_baseline_is_named_by_task_and_must_be_there_if_asked_for(tmp_path: Path) -> None:
     write_run(tmp_path / "a", task=HOPPER)
     write_run(tmp_path / "b", task=WALKER, max_kl=0.5)
     write_run(tmp_path / "c", task=WALKER, max_kl=0.6)
@@ -97,9 +91,6 @@ def test_the_last_policy_can_be_compared_instead(tmp_path: Path) -> None:
         compare(tmp_path, which="first")  # type: ignore[arg-type]
 
 
-# --- notes: what makes two numbers mean different things
-
-
 def test_missing_fresh_episodes_are_flagged(tmp_path: Path) -> None:
     write_run(tmp_path / "a", fresh=None, final_return=1234.0)
     write_run(tmp_path / "b", "spacil")
@@ -113,9 +104,7 @@ def test_missing_fresh_episodes_are_flagged(tmp_path: Path) -> None:
     assert told.endswith("95 % of the demonstrator's return counts from 0")
 
 
-def test_rows_with_other_demonstrations_than_those_shown_are_named(
-    tmp_path: Path,
-) -> None:
+def test_rows_with_other_demonstrations_than_those_shown_are_named(tmp_path: Path) -> None:
     known = demonstrator_of(HOPPER)
     write_run(tmp_path / "a")
     write_run(tmp_path / "b", "spacil", frame="b" * 64)
@@ -133,9 +122,6 @@ def test_rows_with_other_demonstrations_than_those_shown_are_named(
     assert "demonstrator |" not in only_others.to_markdown()
 
 
-# --- labels
-
-
 def test_labels_name_what_sets_rows_apart_settings_or_demonstrations(tmp_path: Path) -> None:
     for i, weight in enumerate((0.01, 0.2)):
         write_run(tmp_path / "a" / f"{i}", "spacil", lambda_policy=weight, max_kl=0.5)
@@ -148,9 +134,6 @@ def test_labels_name_what_sets_rows_apart_settings_or_demonstrations(tmp_path: P
     rows = compare(tmp_path / "b").rows
     assert [row.label for row in rows] == ["gail", "gail demos=aaaaaaaa"]
     assert [row.seeds for row in rows] == [[0, 1], [0, 1]]
-
-
-# --- forms
 
 
 def test_every_form_holds_every_row_and_names_the_baseline(two_methods: Comparison) -> None:
@@ -204,9 +187,6 @@ def test_text_from_files_stays_one_cell_and_one_line(tmp_path: Path) -> None:
     assert r"\input" not in "\n".join(latex)
 
 
-# --- several tasks
-
-
 def test_settings_on_several_tasks_are_pooled(tmp_path: Path) -> None:
     for task in (HOPPER, WALKER):
         known = demonstrator_of(task)
@@ -228,9 +208,7 @@ def test_settings_on_several_tasks_are_pooled(tmp_path: Path) -> None:
     assert "| gail | 2 tasks | 1 | 0.9 to 1.1 | 1 | - |" in text  # its own baseline
 
 
-def test_one_run_leaves_no_interval_and_what_is_unknown_is_not_pooled(
-    tmp_path: Path,
-) -> None:
+def test_one_run_leaves_no_interval_and_what_is_unknown_is_not_pooled(tmp_path: Path) -> None:
     for task in (HOPPER, WALKER):
         for seed in (0, 1):
             write_run(tmp_path / f"{task}-gail{seed}", "gail", task, seed, fresh=(seed, 2.0))

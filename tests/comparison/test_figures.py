@@ -35,9 +35,6 @@ def values(charts: list[Chart]) -> list[dict[str, list[float]]]:
     ]
 
 
-# --- drawing
-
-
 BAND = Series([0, 1, 2], [1.0, 4.0, 9.0], low=[0.5, 3.0, 8.0], high=[2.0, 5.0, 9.5])
 
 
@@ -77,9 +74,6 @@ def test_three_dozen_rows_look_different() -> None:
     assert looks[12][0] == looks[0][0]
     assert len({(colour, mark) for colour, mark, _ in looks}) == 36
     assert len({(colour, line) for colour, _, line in looks}) == 36
-
-
-# --- a comparison
 
 
 def comparison(**parts: Any) -> Any:
@@ -122,9 +116,6 @@ def test_settings_over_several_tasks_are_dots_with_their_intervals() -> None:
     (chart,) = aggregates_of(comparison(aggregates=arms))
     assert values([chart]) == [{"gail": [0.9], "spacil": [0.5]}]
     assert (chart.series["gail"].low, chart.series["spacil"].low) == ([0.8], None)
-
-
-# --- pictures of one thing
 
 
 @pytest.fixture

@@ -93,9 +93,6 @@ def test_the_page_is_whole_and_carries_the_licence(tmp_path: Path) -> None:
     assert len(page) < 100_000
 
 
-# --- in a browser
-
-
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """The page with a film of a second and a half: a bar that grows."""
@@ -162,9 +159,7 @@ def test_a_name_hides_and_shows_its_line_and_band(opened: Browser) -> None:
 
 
 @pytest.mark.parametrize("size", [PHONE, DESK])
-def test_the_page_fits_phone_and_desk(
-    opened: Browser, size: tuple[int, int], tmp_path: Path
-) -> None:
+def test_the_page_fits_both_sizes(opened: Browser, size: tuple[int, int], tmp_path: Path) -> None:
     opened.resize(*size)
     frames(opened)
     widths = opened.ask("[document.documentElement.scrollWidth, innerWidth, plots[0].width]")
@@ -175,9 +170,6 @@ def test_the_page_fits_phone_and_desk(
     pixels = image.imread(tmp_path / "page.png")[..., :3]
     assert size[0] - 20 <= pixels.shape[1] <= size[0]  # a scroll bar is left out
     assert (abs(pixels - to_rgb(COLOURS[0])).max(axis=-1) < 0.02).sum() > 100
-
-
-# --- films
 
 
 BAR = """() => {

@@ -29,9 +29,6 @@ def seeds_of(comparison: Comparison) -> dict[str, list[int]]:
     return {row.label: row.seeds for row in comparison.rows}
 
 
-# --- which runs are found
-
-
 @pytest.mark.parametrize("name", ["run.json", "metrics.jsonl"])
 def test_a_damaged_folder_is_named_and_the_others_are_compared(tmp_path: Path, name: str) -> None:
     write_run(tmp_path / "good")
@@ -55,9 +52,7 @@ def test_a_damaged_folder_is_named_and_the_others_are_compared(tmp_path: Path, n
         ("metrics.jsonl", "smoothness_j"),
     ],
 )
-def test_a_damaged_value_names_its_run_and_the_others_stand(
-    tmp_path: Path, file: str, name: str, value: object
-) -> None:
+def test_a_damaged_value_names_its_run(tmp_path: Path, file: str, name: str, value: object) -> None:
     write_run(tmp_path / "good", seed=0)
     path = write_run(tmp_path / "damaged", seed=1) / file
     path.write_text(
@@ -106,9 +101,6 @@ def test_a_missing_seed_is_named_and_a_run_that_is_there_twice_counts_once(tmp_p
     assert missing == "Hopper-v4, spacil: no run of seed 0, 2"
 
 
-# --- sweeps
-
-
 def a_sweep(path: Path, *seeds: int) -> SweepFolder:
     grid = Grid(("gail",), (TASK,), seeds, (assignment("iterations=20"),))
     return open_sweep(path, [grid], 150)
@@ -136,9 +128,7 @@ def test_runs_that_a_sweep_did_not_plan_are_compared_with_those_it_did(tmp_path:
     )
 
 
-def test_a_sweep_may_plan_fewer_seeds_for_some_rows_or_be_damaged(
-    tmp_path: Path,
-) -> None:
+def test_a_sweep_may_plan_fewer_seeds_for_some_rows_or_be_damaged(tmp_path: Path) -> None:
     many, few = (Grid((a,), (TASK,), s) for a, s in (("gail", (0, 1)), ("spacil", (0,))))
     sweep = open_sweep(tmp_path / "sweep", [many, few], 150)
     for run in sweep.runs():
@@ -151,9 +141,6 @@ def test_a_sweep_may_plan_fewer_seeds_for_some_rows_or_be_damaged(
     assert seeds_of(comparison) == {"gail": [0, 1], "spacil": [0]}  # without it
     problem, missing = comparison.problems
     assert "sweep.json" in problem and "no run of seed 1" in missing
-
-
-# --- the demonstrator
 
 
 @pytest.fixture
@@ -200,14 +187,8 @@ def test_95_percent_of_a_negative_return_lies_below_it() -> None:
     assert known.threshold(-43.0) == pytest.approx(-43 + 0.95 * (known.average_return + 43))
 
 
-# --- settings and commands of runs that no sweep planned
-
-
 def given(
-    run_dir: Path,
-    sources: tuple[str, ...] | None = (),
-    content_hash: str = "a" * 64,
-    **choice: Any,
+    run_dir: Path, sources: tuple[str, ...] | None = (), content_hash: str = "a" * 64, **choice: Any
 ) -> Path:
     """The run with a record of the demonstrations it was given."""
     demos = DemoInputs(sources, DemoChoice(**choice), content_hash)
@@ -270,9 +251,6 @@ def test_demonstrations_tell_rows_apart_by_content_and_choice(tmp_path: Path) ->
         "gail demo_noise=0.1": [0, 1],
         "gail demo_every=20": [0, 1],
     }
-
-
-# --- what is one setting on several tasks
 
 
 def pooled(comparison: Comparison) -> dict[str, tuple[str, ...]]:

@@ -61,9 +61,7 @@ def test_the_interquartile_mean_drops_two_quarters(values: list[float], expected
         interquartile_mean_over_tasks([[0.5, 0.5], [0.5, 0.5]]),
     ],
 )
-def test_one_seed_and_seeds_all_alike_have_no_interval(
-    found: Summary | Improvement,
-) -> None:
+def test_one_seed_and_seeds_all_alike_have_no_interval(found: Summary | Improvement) -> None:
     assert (found.low, found.high) == (None, None)
 
 
@@ -111,9 +109,6 @@ def test_the_probability_of_improvement_is_rliables_its_interval_brunner_and_mun
     )  # fmt: skip
     half = stats.t.ppf(0.975, freedom) * error
     assert found.low == pytest.approx(found.probability - half, abs=1e-3)
-
-
-# --- several tasks
 
 
 @pytest.mark.parametrize("num_runs", [1, 2, 3, 5, 6])

@@ -2,13 +2,13 @@
 
 import dataclasses
 import json
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from demo_edits import with_tensors, with_value
+from fixture_types import MakeDemos
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,8 +22,6 @@ from spacil.demos.metadata import DemoMetadata
 from spacil.envs.vector_env import EnvSpec, FloatArray
 from spacil.errors import DataError
 from spacil.learning.intake import checked_demonstrations
-
-MakeDemos = Callable[..., Demonstrations]
 
 
 @pytest.fixture
@@ -66,9 +64,6 @@ def test_the_summary_is_worked_out_by_hand() -> None:
     assert report.fraction_out_of_bounds is None
 
 
-# --- the scale of states ------------------------------------------------------------------------
-
-
 def _with_state_std(*std: float) -> Demonstrations:
     signs = np.tile([[1.0], [-1.0]], (60, 1))
     return Demonstrations.from_arrays([signs * std + 3.0] * 3, [signs[:, :1]] * 3)
@@ -85,9 +80,6 @@ def test_state_dims_in_small_units_are_named_and_refused_where_no_other_is_seen(
     assert _only(unseen, "no_live_state").severity == "error"
     assert "up to 0.005" in _only(unseen, "no_live_state").message
     assert not unseen.is_usable
-
-
-# --- row 1: non-finite values -------------------------------------------------------------------
 
 
 @settings(deadline=None, derandomize=True, max_examples=60)
@@ -123,12 +115,7 @@ def test_non_finite_rewards_only_warn_since_imitation_does_not_read_them(
     assert report.average_return is None
 
 
-# --- row 2: sizes -------------------------------------------------------------------------------
-
-
-def test_demonstrations_of_other_sizes_are_refused(
-    make_demos: MakeDemos, wide_spec: EnvSpec, toy_spec: EnvSpec
-) -> None:
+def test_other_sizes_refused(make_demos: MakeDemos, wide_spec: EnvSpec, toy_spec: EnvSpec) -> None:
     for choice in (DemoChoice(), DemoChoice(allow_env_mismatch=True)):
         message = r"3 state dims, Wide-v0 has 11: wrong file or --task\?"
         with pytest.raises(DataError, match=message):
@@ -145,12 +132,7 @@ def test_an_episode_beyond_the_time_limit_warns(make_demos: MakeDemos, toy_spec:
     assert "has 41 steps, Toy-v0 ends after 40" in finding.message
 
 
-# --- row 4: another env -------------------------------------------------------------------------
-
-
-def test_demonstrations_of_another_env_of_the_same_sizes_are_refused(
-    make_demos: MakeDemos, other_spec: EnvSpec
-) -> None:
+def test_another_env_of_equal_sizes_is_refused(make_demos: MakeDemos, other_spec: EnvSpec) -> None:
     message = "another env .*gymnasium_id 'Toy-v0' there, 'Other-v0' here.*--allow-env-mismatch"
     with pytest.raises(DataError, match=message):
         demos_for_training(make_demos(), other_spec)
@@ -213,9 +195,6 @@ def test_cut_starts_of_half_the_episodes_do_not_warn(
     for index in (0, 1):
         demos.episodes[index].observations[0] += 50.0
     assert _checks(check_demonstrations(demos, toy_spec, resets)) == []
-
-
-# --- row 5: bounds, normalised states -----------------------------------------------------------
 
 
 def _demos_with_actions(scale: float) -> Demonstrations:
@@ -284,9 +263,6 @@ def test_a_task_of_unit_sizes_by_nature_is_fine(make_demos: MakeDemos, toy_spec:
     demos = _normalised(make_demos((30, 30, 30)))
     unit_resets = np.random.default_rng(2).normal(size=(100, 3))
     assert _checks(check_demonstrations(demos, toy_spec, unit_resets)) == []
-
-
-# --- few, repeated and odd episodes -------------------------------------------------------------
 
 
 def test_an_empty_episode_is_refused(make_demos: MakeDemos, toy_spec: EnvSpec) -> None:
@@ -396,9 +372,6 @@ def test_one_demonstrator_of_six_who_fails_is_named() -> None:
     assert "a failed demonstration? Imitation copies it too" in finding.message
 
 
-# --- what clones and discriminators have to go by -------------------------------------------------
-
-
 @pytest.mark.parametrize(("last_length", "is_warned"), [(30, True), (31, False)])
 def test_a_hundred_pairs_may_warn(make_demos: MakeDemos, last_length: int, is_warned: bool) -> None:
     report = check_demonstrations(make_demos((35, 35, last_length)), None)
@@ -426,9 +399,6 @@ def test_clipped_actions_warn_where_many_lie_on_a_bound(toy_spec: EnvSpec) -> No
             assert ("clipped_actions" in checks) == is_warned
         raw = with_tensors(demos, actions=2 * demos.executed_actions)
         assert "clipped_actions" not in _checks(check_demonstrations(raw, toy_spec))
-
-
-# --- the report itself --------------------------------------------------------------------------
 
 
 def test_all_errors_are_named_at_once(make_demos: MakeDemos, wide_spec: EnvSpec) -> None:

@@ -1,11 +1,11 @@
 """The common frame: what defines it, what keeps it, and whose J may stand beside it."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 import torch
 from demo_edits import with_tensors
+from fixture_types import MakeDemos
 from torch import Tensor
 
 from spacil.demos.common_frame import (
@@ -17,11 +17,8 @@ from spacil.demos.common_frame import (
     recorded_evaluation,
     without_frame,
 )
-from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.metadata import DemoMetadata
 from spacil.errors import DataError
-
-MakeDemos = Callable[..., Demonstrations]
 
 
 def doubles(*values: float) -> Tensor:
@@ -78,30 +75,18 @@ def test_only_tasks_with_bundled_demonstrations_have_a_bundled_frame() -> None:
     assert bundled_frame(None) is None
 
 
-# --- the demonstrator's own J
-
-
-def test_a_recorded_j_holds_for_a_whole_file_in_its_own_frame(
-    make_demos: MakeDemos,
-) -> None:
+def test_a_recorded_j_holds_for_a_whole_file_in_its_own_frame(make_demos: MakeDemos) -> None:
     evaluation = {"smoothness_j": 0.4}
     demos = make_demos(metadata=DemoMetadata("Toy-v0", None, {"evaluation": evaluation}))
     own = CommonFrame.of(demos)
     assert recorded_evaluation(demos, own) == evaluation
     assert recorded_evaluation(demos, CommonFrame.of(make_demos(seed=1))) == {}
-    for edited in (
-        demos.first(2),
-        demos.subsample(2),
-        demos.with_observation_noise(0.1, seed=0),
-    ):
+    for edited in (demos.first(2), demos.subsample(2), demos.with_observation_noise(0.1, seed=0)):
         for frame in (own, CommonFrame.of(edited)):
             assert recorded_evaluation(edited, frame) == {}
     for provenance in ({}, {"evaluation": "good"}, {"evaluation": None}):
         other = make_demos(metadata=DemoMetadata("Toy-v0", None, provenance))
         assert recorded_evaluation(other, CommonFrame.of(other)) == {}
-
-
-# --- in files
 
 
 def test_a_frame_survives_a_file() -> None:

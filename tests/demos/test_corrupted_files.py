@@ -6,15 +6,14 @@ their numbers: a flip in there loads as other numbers. `docs/demonstrations.md` 
 
 import os
 import random
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from corrupted_files import BYTE_DAMAGE, TRACE, copy_of
+from fixture_types import MakeDemos
 from formats_of_others import WRITERS, episodes_of
 
-from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import load_demos, save_demos
 from spacil.errors import DataError
 
@@ -29,16 +28,11 @@ SOURCES = {
 }
 """What is loaded, and the file in it that is damaged."""
 WITHOUT_CHECKSUM = ("d4rl", "minari", "imitation")
-REFUSED = (
-    *("cut short", "nothing", "text instead"),
-    *("a pickle instead", "torch.save instead"),
-)
+REFUSED = (*("cut short", "nothing", "text instead"), *("a pickle instead", "torch.save instead"))
 
 
 @pytest.fixture
-def good(
-    make_demos: Callable[..., Demonstrations], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Path:
+def good(make_demos: MakeDemos, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Good files: a native one, and one of each format as its own library writes it."""
     folder = tmp_path / "good"
     folder.mkdir()

@@ -1,20 +1,18 @@
 """The record: what it refuses at birth, what it derives, and what its methods write down."""
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from demo_edits import with_tensors, with_value
+from fixture_types import MakeDemos
 
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import load_demos
 from spacil.demos.metadata import DemoMetadata
 from spacil.errors import ConfigError, DataError
-
-MakeDemos = Callable[..., Demonstrations]
 
 
 def _changes(demos: Demonstrations) -> list[dict[str, Any]]:
@@ -205,9 +203,7 @@ def test_demonstrations_of_two_envs_are_not_put_together(make_demos: MakeDemos) 
         Demonstrations.concatenate([make_demos(), other])
 
 
-def test_episodes_with_nan_can_be_dropped_and_that_is_recorded(
-    make_demos: MakeDemos,
-) -> None:
+def test_episodes_with_nan_can_be_dropped_and_that_is_recorded(make_demos: MakeDemos) -> None:
     demos = with_value(make_demos(), "observations", (9, 2), torch.nan)  # of episode 1
     clean = demos.without_nonfinite_episodes()
     assert clean.episode_lengths.tolist() == [7, 5]
@@ -216,9 +212,7 @@ def test_episodes_with_nan_can_be_dropped_and_that_is_recorded(
     assert clean.without_nonfinite_episodes() is clean
 
 
-def test_the_content_hash_depends_on_all_tensors_and_metadata(
-    make_demos: MakeDemos,
-) -> None:
+def test_the_content_hash_depends_on_all_tensors_and_metadata(make_demos: MakeDemos) -> None:
     original = make_demos()
     assert make_demos().content_hash == original.content_hash
     for name in original.tensors():

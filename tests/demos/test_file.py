@@ -1,6 +1,5 @@
 """The native file: bit for bit there and back, and no damage that goes unnoticed."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +7,13 @@ import pytest
 import safetensors.torch
 import torch
 from demo_edits import with_value
+from fixture_types import MakeDemos
 
 from spacil import storage
 from spacil.demos import file as demo_file
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import load_demos, save_demos
 from spacil.errors import ConfigError, DataError
-
-MakeDemos = Callable[..., Demonstrations]
 
 
 def test_a_round_trip_keeps_every_bit(make_demos: MakeDemos, tmp_path: Path) -> None:

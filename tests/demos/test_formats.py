@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from fixture_types import MakeDemos
 from formats_of_others import (
     LENGTHS,
     READERS,
@@ -28,8 +29,6 @@ from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import FORMATS, left_out, load_demos, save_demos
 from spacil.errors import ConfigError, DataError, StorageError
 
-MakeDemos = Callable[..., Demonstrations]
-
 
 @pytest.fixture(autouse=True)
 def minari_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -42,9 +41,6 @@ def minari_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def _target(name: str, folder: Path) -> str:
     target = {**TARGETS, "csv": "ours.csv"}[name]
     return target if target.startswith("minari:") else str(folder / target)
-
-
-# --- there and back
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -145,9 +141,6 @@ def test_a_missing_library_is_named_with_its_remedy(
             save_demos(make_demos(), _target(name, tmp_path), name)
 
 
-# --- flat arrays: npz and D4RL
-
-
 def _npz(path: Path, **changes: Any) -> Path:
     """Two episodes of 2 and 3 steps, as many observations as actions."""
     arrays = {
@@ -188,9 +181,7 @@ def test_episodes_are_cut_by_their_flags(tmp_path: Path, flag: str) -> None:
         assert (demos.episodes[1].is_terminated or demos.episodes[1].is_truncated) == bool(last)
 
 
-def test_one_more_observation_than_actions_is_one_episode(
-    tmp_path: Path,
-) -> None:
+def test_one_more_observation_than_actions_is_one_episode(tmp_path: Path) -> None:
     for observations, actions in (("obs", "acts"), ("states", "actions")):
         arrays = {observations: np.ones((5, 2)), actions: np.ones((4, 1))}
         np.savez(tmp_path / "a.npz", **arrays, note=np.ones(3))
@@ -211,9 +202,7 @@ def test_stacked_episodes_in_any_order_of_bytes_are_understood(tmp_path: Path) -
     assert demos.returns is not None and demos.returns.tolist() == [3.0, 3.0]
 
 
-def test_both_forms_of_actions_and_next_observations_are_understood(
-    tmp_path: Path,
-) -> None:
+def test_both_forms_of_actions_and_next_observations_are_understood(tmp_path: Path) -> None:
     observations = np.arange(10, dtype=np.float32).reshape(5, 2)
     following = observations + 2
     following[[1, 4]] = 99
@@ -309,9 +298,7 @@ def _endless(path: Path, kind: str) -> None:
         (lambda path: path.write_bytes(pickle.dumps([1])), "damaged, or of another kind"),
     ],
 )
-def test_hostile_hdf5_is_refused(
-    tmp_path: Path, spoil: Callable[[Path], None], message: str
-) -> None:
+def test_hostile_hdf5_is_fatal(tmp_path: Path, spoil: Callable[[Path], None], message: str) -> None:
     path = _d4rl(tmp_path / "a.hdf5")
     spoil(path)
     with pytest.raises(DataError, match=message) as caught:
@@ -323,9 +310,6 @@ def test_links_in_hdf5_are_not_followed(tmp_path: Path) -> None:
     path = _d4rl(tmp_path / "a.hdf5")
     _elsewhere(path, "link")
     assert load_demos(path).rewards is None
-
-
-# --- Minari
 
 
 def test_an_export_is_a_dataset_that_minari_finds_and_can_make_the_env_of() -> None:
@@ -372,9 +356,6 @@ def test_metadata_that_does_not_fit_the_data_is_refused(
         load_demos(source)
 
 
-# --- imitation
-
-
 def test_jsonpickle_in_infos_is_never_decoded_and_shards_are_one_set(tmp_path: Path) -> None:
     source = write_imitation(episodes_of("float64"), tmp_path)
     payload = json.dumps({"py/reduce": [{"py/function": "os.mkdir"}, {"py/tuple": ["ran"]}]})
@@ -403,8 +384,6 @@ def test_other_columns_are_refused(tmp_path: Path, columns: dict[str, Any], mess
     with pytest.raises(DataError, match=message):
         load_demos(tmp_path / "theirs")
 
-
-# --- CSV
 
 PEOPLES = """\
 episode,obs_0,obs_1,action_0,reward,terminated,truncated,note

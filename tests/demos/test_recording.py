@@ -76,9 +76,6 @@ def test_endless_episodes_are_refused(toy_env: MakeEnv) -> None:
         record_demonstrations(env, _expert, 1, {})
 
 
-# --- the real simulator -------------------------------------------------------------------------
-
-
 def _record(task: str, num_episodes: int, num_threads: int = 1) -> Demonstrations:
     """A linear policy that leaves the action bounds often; bits do not depend on the batch."""
     env = make_vector_env(task, 3, ResetSeeds(0, "demos"), num_threads)

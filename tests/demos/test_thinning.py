@@ -1,18 +1,16 @@
 """Thinned demonstrations: which steps stay, and what is still known about them."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from demo_edits import with_tensors, with_value
+from fixture_types import MakeDemos
 
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import load_demos, save_demos
 from spacil.errors import ConfigError, DataError
-
-MakeDemos = Callable[..., Demonstrations]
 
 
 def _last_change(demos: Demonstrations) -> dict[str, Any]:
@@ -116,9 +114,7 @@ def test_episodes_with_a_nan_successor_are_dropped(make_demos: MakeDemos) -> Non
         ({"next_observations": torch.zeros(5, 3)}, r"shape \(5, 3\), expected 6 rows"),
     ],
 )
-def test_successors_that_do_not_fit_are_refused(
-    make_demos: MakeDemos, changes: dict[str, Any], message: str
-) -> None:
+def test_misfits_are_refused(make_demos: MakeDemos, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=message):
         with_tensors(make_demos().subsample(5), **changes)
 

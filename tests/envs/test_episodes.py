@@ -46,9 +46,6 @@ def stand_still(states: Tensor) -> Tensor:
     return torch.zeros(len(states), 1)
 
 
-# --- one wave
-
-
 def test_an_env_whose_episode_is_over_waits_and_is_still_shown_to_the_actor() -> None:
     env = countdown(3, longest=9)
     first_states = env.reset(0)
@@ -82,9 +79,6 @@ def test_an_episode_that_never_ends_is_cut_at_the_limit() -> None:
     assert DEFAULT_EPISODE_LIMIT == 1_000
     assert episodes.lengths.tolist() == episodes.returns.tolist() == [1_000, 1_000]
     assert not episodes.is_terminated.any()
-
-
-# --- totals
 
 
 def test_every_env_plays_one_whole_episode_per_wave() -> None:
@@ -150,9 +144,6 @@ def test_the_action_change_of_an_episode_counts_its_own_steps_alone() -> None:
 def test_action_changes_are_those_of_the_executed_actions() -> None:
     totals = play_for_totals(countdown(2, longest=0), lambda states: 5 + states.abs(), 0, 2)
     assert totals.action_changes.tolist() == [0.0, 0.0]  # always at the upper bound
-
-
-# --- trajectories
 
 
 def test_episodes_come_whole_in_order_and_add_up(reacher: VectorEnv) -> None:

@@ -66,10 +66,7 @@ FAULTS = {
     "nan reward": (lambda s, r, *rest: (s, np.nan, *rest), "the reward is nan"),
     "text reward": (lambda s, r, *rest: (s, "good", *rest), "TypeError"),
     "four values": (lambda s, r, te, tr, i: (s, r, te, i), "ValueError"),
-    "two flags": (
-        lambda s, r, te, tr, i: (s, r, te, np.array([True, False]), i),
-        "ValueError",
-    ),
+    "two flags": (lambda s, r, te, tr, i: (s, r, te, np.array([True, False]), i), "ValueError"),
 }
 
 
@@ -110,23 +107,14 @@ def test_an_error_in_reset_names_env_and_seed(seeds):
     assert str(seeds(0, 0)) in str(caught.value)
 
 
-# --- spaces
-
-
 UNSUPPORTED = {
     "Discrete actions": ({"action_space": spaces.Discrete(2)}, "actions are Discrete"),
     "Dict observations": (
         {"observation_space": spaces.Dict({"a": box(2)})},
         r"observations are Dict.*; supported are gymnasium\.spaces\.Box",
     ),
-    "Tuple observations": (
-        {"observation_space": spaces.Tuple([box(2)])},
-        "observations are Tuple",
-    ),
-    "image observations": (
-        {"observation_space": box(4, 4)},
-        r"\(4, 4\).*FlattenObservation",
-    ),
+    "Tuple observations": ({"observation_space": spaces.Tuple([box(2)])}, "observations are Tuple"),
+    "image observations": ({"observation_space": box(4, 4)}, r"\(4, 4\).*FlattenObservation"),
     "scalar observations": ({"observation_space": box()}, r"observations are Box.*\(\)"),
     "integer actions": (
         {"action_space": spaces.Box(0, 3, (1,), np.int64)},

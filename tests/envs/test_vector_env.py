@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from spacil.envs.registry import make_vector_env
-from spacil.envs.vector_env import (
-    EnvSpec,
-    ResetSeeds,
-    dims_misfits,
-    require_dims,
-)
+from spacil.envs.vector_env import EnvSpec, ResetSeeds, dims_misfits, require_dims
 from spacil.errors import DataError
 
 

@@ -10,14 +10,12 @@ from typing import Any
 
 import gymnasium
 import pytest
+from fixture_types import Spacil, Tiny
 from own_env import SOURCE, write_own_env
 
 import spacil as library
 from spacil.errors import ConfigError, DataError
 from spacil.policies.open import load_policy, save_policy
-
-Spacil = Callable[..., Any]
-Train = Callable[..., Any]
 
 CALLABLES = ["os:abort", "signal:pause", "evilmod:Evil-v0"]
 """Two of modules that are loaded in every process, one of a file in the working folder"""
@@ -85,9 +83,7 @@ def test_a_policy_file_names_code_in_vain(spacil: Spacil, task: str, command: st
     ],
     ids=["diagnose", "measure_smoothness", "smooth", "export"],
 )
-def test_a_loaded_policy_keeps_that_a_file_named_its_task(
-    use: Callable[[object], object],
-) -> None:
+def test_a_loaded_policy_keeps_that_a_file_named_its_task(use: Callable[[object], object]) -> None:
     with pytest.raises(DataError, match="names the task 'os:abort', which is code"):
         use(load_policy(policy_file("os:abort")))
 
@@ -154,14 +150,11 @@ def test_a_typed_task_is_handed_on_to_the_processes_of_a_sweep(
     assert states == {"finished": 1}
 
 
-def test_a_saved_agent_asks_for_its_env(own_task: str, tiny: Callable[..., dict[str, Any]]) -> None:
+def test_a_saved_agent_asks_for_its_env(own_task: str, tiny: Tiny) -> None:
     library.TRPO(own_task, **tiny("trpo")).learn(1).save("kept")
     with pytest.raises(DataError, match=f"type it: env={own_task}$"):
         library.TRPO.load("kept")
     assert library.TRPO.load("kept", env=own_task).evaluate(1).num_episodes == 1
-
-
-# --- what is typed
 
 
 @pytest.mark.parametrize(
@@ -175,9 +168,7 @@ def test_a_saved_agent_asks_for_its_env(own_task: str, tiny: Callable[..., dict[
         ("my_cart:cart", "Cart of my_cart"),
     ],
 )
-def test_a_typed_name_is_called_only_if_it_makes_an_env(
-    own_task: str, tmp_path: Path, name: str, what: str
-) -> None:
+def test_a_typed_name_must_make_an_env(own_task: str, tmp_path: Path, name: str, what: str) -> None:
     more = "from json import dumps\nfrom time import time\nANumber = 3\ncart = Cart()\n"
     (tmp_path / "my_cart.py").write_text(SOURCE + more)
     with pytest.raises(ConfigError, match=f"{name}: is a {what}.*expected .* a subclass of gymnas"):

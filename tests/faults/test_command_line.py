@@ -14,11 +14,9 @@ from typing import Any
 
 import pytest
 import torch
+from fixture_types import Spacil, TinyFlags, Train
 
 RUN = "from spacil.cli.main import main; main()"
-
-
-# --- rows 31 and 32: locale and device
 
 
 def test_a_terminal_that_knows_ascii_only_gets_no_traceback(tmp_path: Path) -> None:
@@ -34,9 +32,7 @@ def test_a_terminal_that_knows_ascii_only_gets_no_traceback(tmp_path: Path) -> N
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
-def test_a_device_that_is_not_there_is_refused_and_auto_tells_what_it_took(
-    train: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_missing_device_is_refused_and_auto_tells_its_own(train: Train, tmp_path: Path) -> None:
     for device in ("cuda", "cuda:1"):
         refusal = train("trpo", "--run-dir", tmp_path / "run", device=device)
         assert refusal.code == 2
@@ -49,9 +45,6 @@ def test_a_device_that_is_not_there_is_refused_and_auto_tells_what_it_took(
     trained = train("trpo", "--run-dir", tmp_path / "run", iterations=1, device="auto")
     assert trained.code == 0
     assert "no CUDA device here: --device auto is the CPU" in trained.err
-
-
-# --- numbers that are none
 
 
 @pytest.mark.parametrize(
@@ -69,7 +62,7 @@ def test_a_device_that_is_not_there_is_refused_and_auto_tells_what_it_took(
     ],
 )
 def test_numbers_out_of_range_are_refused_with_the_flag_and_the_range(
-    spacil: Callable[..., Any], flag: str, value: str, expectation: str
+    spacil: Spacil, flag: str, value: str, expectation: str
 ) -> None:
     refusal = spacil("train", "trpo", "--task", "Reacher-v4", flag, value)
     assert refusal.code == 2
@@ -77,16 +70,11 @@ def test_numbers_out_of_range_are_refused_with_the_flag_and_the_range(
     assert f"expected {expectation}" in refusal.err
 
 
-def test_steps_that_do_not_divide_are_refused_with_others(
-    spacil: Callable[..., Any],
-) -> None:
+def test_steps_that_do_not_divide_are_refused_with_others(spacil: Spacil) -> None:
     flags = ("--steps-per-iteration", 205, "--num-envs", 10)
     refusal = spacil("train", "trpo", "--task", "Reacher-v4", *flags)
     assert refusal.code == 2
     assert "is 205, expected a multiple of --num-envs 10, e.g. 210" in refusal.err
-
-
-# --- interruptions around the training
 
 
 def test_control_c_outside_of_training_has_no_traceback(processes: Any, finished_run: Path) -> None:
@@ -98,7 +86,7 @@ def test_control_c_outside_of_training_has_no_traceback(processes: Any, finished
 
 
 def test_a_signal_within_the_last_iteration_does_not_make_a_finished_run_unfinished(
-    train: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    train: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from spacil.learning import run
 
@@ -116,11 +104,8 @@ def test_a_signal_within_the_last_iteration_does_not_make_a_finished_run_unfinis
     assert '"finished"' in (tmp_path / "run" / "run.json").read_text()
 
 
-# --- who reads the output
-
-
 def test_a_reader_of_the_progress_who_goes_away_does_not_end_the_run(
-    processes: Any, tmp_path: Path, tiny_flags: Callable[..., list[str]]
+    processes: Any, tmp_path: Path, tiny_flags: TinyFlags
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
     reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
@@ -172,9 +157,7 @@ def on_a_terminal(processes: Any) -> Callable[..., tuple[int, bytes]]:
 
 
 def test_a_terminal_shows_a_live_table_and_is_given_back_as_it_was(
-    on_a_terminal: Callable[..., tuple[int, bytes]],
-    finished_run: Path,
-    tiny_flags: Callable[..., list[str]],
+    on_a_terminal: Callable[..., tuple[int, bytes]], finished_run: Path, tiny_flags: TinyFlags
 ) -> None:
     command = ["train", "gail", "--task", "Reacher-v4", "--run-dir", finished_run]
     code, shown = on_a_terminal(*command, *tiny_flags())

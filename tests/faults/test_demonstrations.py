@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from demo_edits import with_value
+from fixture_types import Spacil, Train
 
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import load_demos, save_demos
@@ -70,7 +71,7 @@ def squeezed(text: str) -> str:
 
 
 @pytest.fixture
-def both(spacil: Callable[..., Any], train: Callable[..., Any], tmp_path: Path) -> Any:
+def both(spacil: Spacil, train: Train, tmp_path: Path) -> Any:
     """Train on a file, and check it; they agree on whether it can be used."""
 
     def use(file: object, *flags: object, task: str = "Reacher-v4") -> tuple[Any, Any]:
@@ -186,7 +187,7 @@ def test_what_is_doubtful_is_told_and_used(
 
 
 def test_nan_is_refused_where_demonstrations_are_measured_against(
-    good_demos: Demonstrations, tmp_path: Path, spacil: Callable[..., Any], finished_run: Path
+    good_demos: Demonstrations, tmp_path: Path, spacil: Spacil, finished_run: Path
 ) -> None:
     file = with_nan(good_demos, tmp_path)
     message = f"{file}: 1 non-finite value in observations, first nan at episode 2, step 17"
@@ -197,7 +198,7 @@ def test_nan_is_refused_where_demonstrations_are_measured_against(
 
 
 def test_episodes_with_nan_are_dropped_on_request_and_that_is_recorded(
-    good_demos: Demonstrations, train: Callable[..., Any], tmp_path: Path
+    good_demos: Demonstrations, train: Train, tmp_path: Path
 ) -> None:
     file, run_dir = with_nan(good_demos, tmp_path), tmp_path / "run"
     assert train("gail", "--demos", file, "--drop-nonfinite", "--run-dir", run_dir).code == 0

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_types import Train
 
 from spacil.runs import checkpoint
 
-Train = Callable[..., Any]
 OddTask = Callable[[str], str]
 
 

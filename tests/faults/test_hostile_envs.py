@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_types import Spacil, Train
 from kill_campaign import num_records, wait_for_records
 from tiny_runs import as_flags, tiny
 
-Train = Callable[..., Any]
 OddTask = Callable[[str], str]
 
 
@@ -29,7 +29,7 @@ def start(processes: Any, odd_task: OddTask, tmp_path: Path) -> Callable[..., An
 
 
 def test_code_that_exits_while_it_is_imported_is_no_success(
-    spacil: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spacil: Spacil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("leaves.py").write_text("import sys\nsys.exit(0)\n")
@@ -37,9 +37,6 @@ def test_code_that_exits_while_it_is_imported_is_no_success(
     assert ended.code == 69
     assert "code that spacil called ended with sys.exit(0): nothing is done" in ended.err
     assert spacil("tasks", "--help").code == 0
-
-
-# --- row 10: hangs where nobody looked
 
 
 @pytest.mark.parametrize(
@@ -56,9 +53,6 @@ def test_an_env_that_hangs_is_ended_with_its_place_and_the_stacks(
     assert name != "Hangs" or num_records(tmp_path / "run") == 1
 
 
-# --- row 12: what close does comes too late
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [("RaisesClose", "RuntimeError: the port is gone"), ("ExitsClose", "SystemExit: 3")],
@@ -71,9 +65,6 @@ def test_an_env_that_cannot_be_closed_does_not_undo_a_finished_run(
     assert trained.result["last"]["iteration"] == 1
     assert "is closed: " in trained.err and message in trained.err
     assert '"finished"' in (tmp_path / "run" / "run.json").read_text()
-
-
-# --- row 5: a child that an env forked
 
 
 def test_a_child_of_an_env_lets_the_folder_go(start: Callable[..., Any], tmp_path: Path) -> None:
@@ -91,9 +82,6 @@ def test_a_child_of_an_env_lets_the_folder_go(start: Callable[..., Any], tmp_pat
         os.kill(child, signal.SIGKILL)
 
 
-# --- row 24: an env that moves away, a folder that goes away
-
-
 def test_an_env_that_moves_leaves_the_run(start: Callable[..., Any], tmp_path: Path) -> None:
     finished = start("ChangesFolder", "--json", "result.json").wait()
     assert finished.code == 0
@@ -105,9 +93,7 @@ def test_an_env_that_moves_leaves_the_run(start: Callable[..., Any], tmp_path: P
 
 
 @pytest.mark.parametrize("is_moved", [False, True])
-def test_a_run_whose_folder_is_deleted_or_moved_ends_at_once(
-    processes: Any, tmp_path: Path, is_moved: bool
-) -> None:
+def test_a_run_ends_without_its_folder(processes: Any, tmp_path: Path, is_moved: bool) -> None:
     settings = as_flags(tiny("trpo", iterations=10_000))
     command = ["train", "trpo", "--task", "Reacher-v4", "--run-dir", tmp_path / "run", "--quiet"]
     run = processes.start(*command, *settings)

@@ -5,10 +5,10 @@ import pickle
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from corrupted_files import TRACE, TouchesAFile
+from fixture_types import Spacil, Train
 
 
 def plain() -> bytes:
@@ -67,9 +67,7 @@ def test_the_payload_would_leave_its_trace() -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("name", NAMES)
-def test_no_command_opens_a_pickle_under_any_name(
-    spacil: Callable[..., Any], tmp_path: Path, name: str, verb: str
-) -> None:
+def test_no_command_opens_any_pickle(spacil: Spacil, tmp_path: Path, name: str, verb: str) -> None:
     for form in FORMS:
         (tmp_path / name).write_bytes(form())
         refusal = spacil(*VERBS[verb](tmp_path / name))
@@ -77,7 +75,7 @@ def test_no_command_opens_a_pickle_under_any_name(
         assert refusal.err.startswith("spacil: ")
 
 
-def test_no_run_goes_on_from_a_pickle(train: Callable[..., Any], finished_run: Path) -> None:
+def test_no_run_goes_on_from_a_pickle(train: Train, finished_run: Path) -> None:
     for path in (finished_run / "checkpoints").glob("*.safetensors"):
         path.write_bytes(plain())
     refusal = train("gail", "--run-dir", finished_run, "--resume", iterations=4)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_types import Spacil, Train
 
 import spacil as spacil_library
 from spacil import storage
@@ -15,11 +16,6 @@ from spacil.errors import SpacilError
 from spacil.plain_text import printable, shown
 from spacil.runs import checkpoint
 from spacil.runs.facts import read_run, write_run
-
-Train = Callable[..., Any]
-
-
-# --- row 1: links
 
 
 @pytest.mark.parametrize(
@@ -50,9 +46,6 @@ def test_no_part_of_a_run_folder_is_followed_through_a_link(
     assert before == {p: p.read_bytes() for p in [outside, *outside.rglob("*")] if p.is_file()}
 
 
-# --- row 23: a damaged run.json, a lost run.lock
-
-
 @pytest.mark.parametrize("loss", ["record damaged", "record lost", "lock lost"])
 def test_a_run_with_checkpoints_is_recovered(train: Train, finished_run: Path, loss: str) -> None:
     if loss == "record damaged":
@@ -67,9 +60,6 @@ def test_a_run_with_checkpoints_is_recovered(train: Train, finished_run: Path, l
     is_told = "the settings are those of the newest checkpoint" in resumed.err
     assert is_told == (loss != "lock lost")
     assert json.loads((finished_run / "run.json").read_text())["config"]["iterations"] == 4
-
-
-# --- row 15 and 16: checkpoints whose every hash is right
 
 
 def forge(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
@@ -97,7 +87,7 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], None]] = {
 
 @pytest.mark.parametrize("forgery", FORGERIES)
 def test_a_forged_checkpoint_is_never_resumed_and_never_a_traceback(
-    train: Train, spacil: Callable[..., Any], finished_run: Path, forgery: str
+    train: Train, spacil: Spacil, finished_run: Path, forgery: str
 ) -> None:
     for path in (finished_run / "checkpoints").glob("iter-*"):
         forge(path, FORGERIES[forgery])
@@ -108,9 +98,7 @@ def test_a_forged_checkpoint_is_never_resumed_and_never_a_traceback(
 
 
 @pytest.mark.parametrize("name", ["discriminator_hidden", "policy_hidden", "value_hidden"])
-def test_forged_widths_are_refused_before_memory_is_taken(
-    spacil: Callable[..., Any], finished_run: Path, name: str
-) -> None:
+def test_forged_widths_do_not_take_memory(spacil: Spacil, finished_run: Path, name: str) -> None:
     forge(
         finished_run / "checkpoints" / checkpoint.BEST,
         lambda document: document["config"].update({name: [40_000, 40_000]}),
@@ -125,10 +113,7 @@ def test_forged_widths_are_refused_before_memory_is_taken(
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000  # kB
 
 
-# --- row 9: files of holes
-
-
-def test_a_policy_file_of_holes_takes_no_memory(spacil: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_policy_file_of_holes_takes_no_memory(spacil: Spacil, tmp_path: Path) -> None:
     num_bytes = 7 * 2**30
     header = json.dumps(
         {"w": {"dtype": "U8", "shape": [num_bytes], "data_offsets": [0, num_bytes]}}
@@ -144,11 +129,8 @@ def test_a_policy_file_of_holes_takes_no_memory(spacil: Callable[..., Any], tmp_
         assert "not a policy file" in refusal.err or "mostly holes" in refusal.err
 
 
-# --- row 17: what a terminal obeys
-
-
 def test_escapes_in_files_reach_no_terminal(
-    train: Train, spacil: Callable[..., Any], finished_run: Path, tmp_path: Path
+    train: Train, spacil: Spacil, finished_run: Path, tmp_path: Path
 ) -> None:
     evil = "\x1b]0;owned\x07\x1b[31m\nspacil: all is well\u202e" + "A" * 5_000
     (finished_run / "run.lock").write_text(evil)
@@ -183,9 +165,6 @@ def test_one_function_escapes_and_shortens() -> None:
     assert len(shown("x" * 10_000)) < 210
     assert printable("two\nlines\x07") == "two\n  lines\\x07"
     assert len(printable("y" * 100_000)) < 9_000
-
-
-# --- row 20: metrics that lack keys
 
 
 def test_rows_of_metrics_without_keys_do_not_cost_the_run(train: Train, finished_run: Path) -> None:

@@ -1,13 +1,10 @@
 """Files that took hours to make are not overwritten by a slip (row 27, and `--json FILE`)."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-Command = Callable[..., Any]
+from fixture_types import Spacil
 
 
 @pytest.mark.parametrize(
@@ -20,7 +17,7 @@ Command = Callable[..., Any]
     ids=lambda words: words[0],
 )
 def test_demonstrations_are_overwritten_only_when_asked_for(
-    spacil: Command, tmp_path: Path, words: tuple[str, ...]
+    spacil: Spacil, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     precious = tmp_path / "mine.demos.safetensors"
     precious.write_text("hours of work")
@@ -32,7 +29,7 @@ def test_demonstrations_are_overwritten_only_when_asked_for(
     assert spacil("demos", "check", precious).code == 0
 
 
-def test_a_bare_json_flag_overwrites_no_file_after_it(spacil: Command, tmp_path: Path) -> None:
+def test_a_bare_json_flag_overwrites_no_file_after_it(spacil: Spacil, tmp_path: Path) -> None:
     for name in ("a.npz", "b.npz"):
         assert spacil("demos", "export", "Reacher-v4", tmp_path / name).code == 0
     before = (tmp_path / "a.npz").read_bytes()
@@ -42,7 +39,7 @@ def test_a_bare_json_flag_overwrites_no_file_after_it(spacil: Command, tmp_path:
     assert (tmp_path / "a.npz").read_bytes() == before
 
 
-def test_a_result_may_be_written_again_other_json_not(spacil: Command, tmp_path: Path) -> None:
+def test_a_result_may_be_written_again_other_json_not(spacil: Spacil, tmp_path: Path) -> None:
     result = tmp_path / "result.json"
     for _ in range(2):
         assert spacil("tasks", "--json", result).code == 0

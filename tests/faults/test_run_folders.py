@@ -4,17 +4,15 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_types import Spacil, TinyFlags, Train
 from pictures import assert_drawn
 
 from spacil.demos.file import load_demos, save_demos
 from spacil.runs import checkpoint
-
-Train = Callable[..., Any]
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
@@ -26,16 +24,9 @@ def files_in(folder: Path) -> dict[str, bytes]:
     }
 
 
-# --- row 26: resuming with something else
-
-
 @pytest.mark.parametrize(
     ("name", "saved", "now"),
-    [
-        ("seed", 0, 1),
-        ("policy_hidden", "[16, 8]", (16, 16)),
-        ("cost_penalty_form", "r1", "gp"),
-    ],
+    [("seed", 0, 1), ("policy_hidden", "[16, 8]", (16, 16)), ("cost_penalty_form", "r1", "gp")],
 )
 def test_a_changed_setting_is_refused_with_what_it_was(
     train: Train, finished_run: Path, name: str, saved: Any, now: Any
@@ -67,11 +58,8 @@ def test_other_demonstrations_another_task_and_another_algorithm_are_refused(
     assert files_in(finished_run) == before
 
 
-# --- rows 28 and 29: a folder that is taken
-
-
 def test_a_second_process_is_refused_at_once_and_takes_over_after_a_kill(
-    train: Train, processes: Any, tiny_flags: Callable[..., list[str]], tmp_path: Path
+    train: Train, processes: Any, tiny_flags: TinyFlags, tmp_path: Path
 ) -> None:
     run_dir = tmp_path / "run"
     arguments = ["train", "gail", "--task", "Reacher-v4", *tiny_flags(iterations=10_000)]
@@ -91,9 +79,7 @@ def test_a_second_process_is_refused_at_once_and_takes_over_after_a_kill(
     assert "exited without recording a status; resuming its run" in resumed.err
 
 
-def test_an_existing_run_is_refused_then_resumed_or_overwritten_on_request(
-    train: Train, finished_run: Path
-) -> None:
+def test_an_existing_run_is_refused_or_goes_on_by_request(train: Train, finished_run: Path) -> None:
     before = files_in(finished_run)
     refusal = train("gail", "--run-dir", finished_run)
     assert refusal.code == 73
@@ -133,9 +119,6 @@ def test_the_same_command_with_resume_starts_goes_on_and_is_done(
     assert resumed.result["last"]["iteration"] == 4
 
 
-# --- row 31: odd names
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -147,9 +130,7 @@ def test_the_same_command_with_resume_starts_goes_on_and_is_done(
         os.fsdecode(b"not-utf8-\xff"),
     ],
 )
-def test_odd_names_work_from_training_to_collecting(
-    train: Train, spacil: Callable[..., Any], tmp_path: Path, name: str
-) -> None:
+def test_odd_names_work_everywhere(train: Train, spacil: Spacil, tmp_path: Path, name: str) -> None:
     folder = tmp_path / name
     trained = train("trpo", "--run-dir", folder, iterations=1)
     assert trained.code == 0

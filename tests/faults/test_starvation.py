@@ -52,14 +52,8 @@ def names_in(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-# --- row 11: a disk that takes no more
-
-
 def test_a_full_disk_costs_nothing_that_was_saved_and_the_run_goes_on_with_more_room(
-    processes: Any,
-    disk: Callable[[str], Path],
-    state_of: Callable[[Path], Any],
-    tmp_path: Path,
+    processes: Any, disk: Callable[[str], Path], state_of: Callable[[Path], Any], tmp_path: Path
 ) -> None:
     run_dir = disk("size=224k") / "run"
     full = processes.run(*train_command("gail", run_dir), "--resume")
@@ -87,9 +81,6 @@ def test_a_limit_on_the_size_of_files_ends_the_run_and_lifting_it_lets_it_go_on(
     assert state_of(tmp_path / "run") == state_of(tmp_path / "calm")
 
 
-# --- row 19: memory
-
-
 def test_running_out_of_memory_names_the_batch_and_is_75(processes: Any, tmp_path: Path) -> None:
     command = train_command("trpo", tmp_path / "run", steps_per_iteration=500_000_000)
     starved = processes.run(*command, limits={"RLIMIT_AS": 2**29})
@@ -98,9 +89,6 @@ def test_running_out_of_memory_names_the_batch_and_is_75(processes: Any, tmp_pat
     assert "batches of 500,000,000 steps in 10 envs on cpu" in starved.err
     status = json.loads((tmp_path / "run" / "run.json").read_text())
     assert status["status"] == "failed" and "out of memory" in status["reason"]
-
-
-# --- row 30: permission
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
@@ -126,9 +114,6 @@ def test_a_read_only_disk_is_refused_and_what_is_on_it_can_be_read(
         assert refusal.code == 73
         assert "Read-only file system; check the path" in refusal.err
     assert processes.run("evaluate", place / "run", "--episodes", 1).code == 0
-
-
-# --- row 18: what never comes back, and what takes the process with it
 
 
 def test_an_env_that_aborts_the_process_costs_one_iteration_at_most(

@@ -11,12 +11,12 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from fixture_types import Train
 from kill_campaign import num_records, wait_for_records
 from tiny_runs import as_flags, tiny
 
@@ -25,16 +25,12 @@ from spacil.errors import EnvError, StorageError
 from spacil.runs import checkpoint
 
 RUN = "from spacil.cli.main import main; main()"
-Train = Callable[..., Any]
 
 
 def command(run_dir: Path, *flags: object, **changes: Any) -> list[str]:
     settings = as_flags(tiny("trpo", **changes))
     words = ["train", "trpo", "--task", "Reacher-v4", "--run-dir", run_dir, "--quiet", *settings]
     return [sys.executable, "-c", RUN, *map(str, [*words, *flags])]
-
-
-# --- row 3: whatever matplotlib is told, the run is done
 
 
 @pytest.mark.parametrize(
@@ -65,9 +61,6 @@ def test_a_picture_that_cannot_be_drawn_does_not_undo_a_finished_run(
     assert "spacil: no learning curve: " in trained.err
 
 
-# --- row 4: closed streams
-
-
 def test_a_command_without_streams_writes_its_messages_into_no_file(tmp_path: Path) -> None:
     words = command(tmp_path / "run", iterations=10_000)
     # As `spacil train ... <&- >&- 2>&-` in a shell.
@@ -82,9 +75,6 @@ def test_a_command_without_streams_writes_its_messages_into_no_file(tmp_path: Pa
         command(tmp_path / "run", "--resume", iterations=done + 1), capture_output=True, timeout=120
     )
     assert resumed.returncode == 0, resumed.stderr
-
-
-# --- row 20: output that nobody takes, descriptors that nobody gives
 
 
 @pytest.mark.parametrize("is_buffered", [True, False])
@@ -116,9 +106,6 @@ def test_too_few_descriptors_are_one_line_and_a_fixed_code(tmp_path: Path, num_f
     assert finished.returncode in (0, 69, 73, 74)
     if finished.returncode:
         assert finished.stderr.startswith("spacil: ")
-
-
-# --- row 6: Ctrl-C in Python
 
 
 def test_control_c_ends_the_iteration_before_it_leaves_learn(tmp_path: Path) -> None:
@@ -161,9 +148,6 @@ def test_half_an_iteration_is_not_saved_as_a_whole_one(tmp_path: Path) -> None:
     again.close()
 
 
-# --- row 26: fork, copy, pickle
-
-
 def test_an_agent_says_that_it_cannot_be_copied_or_pickled() -> None:
     with contextlib.closing(GAIL("Reacher-v4", **tiny())) as agent:
         for attempt in (copy.deepcopy, copy.copy, pickle.dumps):
@@ -178,10 +162,7 @@ def test_an_agent_in_a_forked_child_is_a_clear_error_and_no_hang() -> None:
         said, answers = multiprocessing.Pipe(duplex=False)
         child = os.fork()
         if child == 0:
-            for attempt in (
-                lambda: agent.learn(iterations=1),
-                lambda: agent.evaluate(episodes=1),
-            ):
+            for attempt in (lambda: agent.learn(iterations=1), lambda: agent.evaluate(episodes=1)):
                 try:
                     attempt()
                     answers.send("nothing")
@@ -192,9 +173,6 @@ def test_an_agent_in_a_forked_child_is_a_clear_error_and_no_hang() -> None:
             assert said.poll(30)
             assert f"were made in process {os.getpid()}, and this is process {child}" in said.recv()
         os.waitpid(child, 0)
-
-
-# --- row 8: another instruction set
 
 
 def test_a_resume_under_another_instruction_set_is_told(finished_run: Path) -> None:

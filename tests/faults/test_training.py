@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 import torch
 from demo_edits import with_tensors
+from fixture_types import Spacil, Tiny, TinyFlags, Train
 
 import spacil as library
 from spacil.demos.demonstrations import Demonstrations
 from spacil.errors import DivergedError
 from spacil.runs import checkpoint
-
-Train = Callable[..., Any]
 
 
 def metrics_of(run_dir: Path) -> list[dict[str, Any]]:
@@ -29,17 +28,12 @@ def last_checkpoint(run_dir: Path) -> checkpoint.Checkpoint:
     return found
 
 
-# --- row 17: a policy that answers NaN
-
-
 def poison(agent: Any, metrics: dict[str, Any]) -> None:
     with torch.no_grad():
         agent.policy.mean_net.layers[0].weight[3, 1] = torch.nan
 
 
-def test_a_poisoned_policy_stops_before_the_env_is(
-    tiny: Callable[..., dict[str, Any]],
-) -> None:
+def test_a_poisoned_policy_stops_before_the_env_is(tiny: Tiny) -> None:
     agent = library.TRPO("Reacher-v4", **tiny("trpo"))
     env_state: dict[str, Any] = {}
 
@@ -53,9 +47,7 @@ def test_a_poisoned_policy_stops_before_the_env_is(
         assert (value == env_state[name]).all()
 
 
-def test_a_poisoned_policy_is_not_saved_and_the_last_checkpoint_is_intact(
-    tiny: Callable[..., dict[str, Any]], tmp_path: Path
-) -> None:
+def test_a_poisoned_policy_is_not_saved_over_the_last_one(tiny: Tiny, tmp_path: Path) -> None:
     agent = library.TRPO("Reacher-v4", **tiny("trpo"))
     agent.learn(1, run_dir=tmp_path / "run")
     before = last_checkpoint(tmp_path / "run").content_hash
@@ -69,9 +61,6 @@ def test_a_poisoned_policy_is_not_saved_and_the_last_checkpoint_is_intact(
     assert json.loads((tmp_path / "run" / "run.json").read_text())["status"] == "failed"
     library.TRPO("Reacher-v4", **tiny("trpo")).learn(2, run_dir=tmp_path / "run")
     assert last_checkpoint(tmp_path / "run").iteration == 2
-
-
-# --- row 20: the discriminator
 
 
 def test_a_diverging_discriminator_ends_the_run_saved_before(train: Train, tmp_path: Path) -> None:
@@ -95,10 +84,10 @@ def test_a_diverging_discriminator_ends_the_run_saved_before(train: Train, tmp_p
 
 def test_demonstrations_that_give_themselves_away_are_flagged_and_the_run_goes_on(
     train: Train,
-    spacil: Callable[..., Any],
+    spacil: Spacil,
     good_demos: Demonstrations,
     saved: Callable[..., Path],
-    tiny_flags: Callable[..., list[str]],
+    tiny_flags: TinyFlags,
     tmp_path: Path,
 ) -> None:
     # The agent's actions are never all at the upper bound: every pair can be told apart.
@@ -142,9 +131,6 @@ def test_demonstrations_that_give_themselves_away_are_flagged_and_the_run_goes_o
     assert re.search(r"^warn saturated .* yes$", shown.out, re.MULTILINE)
 
 
-# --- row 21: the line search
-
-
 def test_failing_line_searches_warn_after_20_and_end_the_run_after_100(
     train: Train, odd_task: Callable[[str], str], tmp_path: Path
 ) -> None:
@@ -175,13 +161,8 @@ def test_failing_line_searches_warn_after_20_and_end_the_run_after_100(
         assert torch.equal(tensor, earlier.tensors[name]) or not name.startswith("policy.mean_net")
 
 
-# --- row 24: nothing to smooth
-
-
 @pytest.mark.parametrize("estimator", ["exact", "pgd"])
-def test_a_constant_policy_is_perfectly_smooth_and_goes_on_learning(
-    tiny: Callable[..., dict[str, Any]], estimator: str
-) -> None:
+def test_a_constant_policy_is_perfectly_smooth_and_learns(tiny: Tiny, estimator: str) -> None:
     agent = library.SPaCIL(
         "Reacher-v4",
         preset="plain",
@@ -204,9 +185,6 @@ def test_a_constant_policy_is_perfectly_smooth_and_goes_on_learning(
     assert all(0 <= loss < float("inf") for loss in losses)
     assert all(torch.isfinite(parameter).all() for parameter in agent.policy.parameters())
     assert agent.evaluate(episodes=2).smoothness_j_own > 0
-
-
-# --- rewards and values out of range
 
 
 def test_a_value_fit_that_overflows_names_the_settings_to_try(train: Train, tmp_path: Path) -> None:

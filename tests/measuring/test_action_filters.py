@@ -31,16 +31,10 @@ def response(filtered: Actor, signal: list[float]) -> list[float]:
         # tan(pi / 4) = 1: no memory of its own output is left, the mean of two actions.
         (with_low_pass(identity, 0.5), [2, 0, 6, 6], [2, 1, 3, 6]),
         # An actor that answers into the same memory.
-        (
-            with_low_pass(torch.zeros(1, 1, dtype=torch.float64).copy_, 0.5),
-            [2, 0, 6],
-            [2, 1, 3],
-        ),
+        (with_low_pass(torch.zeros(1, 1, dtype=torch.float64).copy_, 0.5), [2, 0, 6], [2, 1, 3]),
     ],
 )
-def test_filters_are_as_worked_out_by_hand(
-    filtered: Actor, signal: list[float], expected: list[float]
-) -> None:
+def test_filters_done_by_hand(filtered: Actor, signal: list[float], expected: list[float]) -> None:
     assert response(filtered, signal) == pytest.approx(expected)
 
 

@@ -1,12 +1,11 @@
 """A policy is played under the conditions that it was made for, or under others that are named."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from fixture_types import Spacil
 from tiny_runs import as_flags, tiny
 
 import spacil as library
@@ -20,7 +19,6 @@ from spacil.policies.file import FORMAT, FORMAT_VERSION
 from spacil.policies.open import load_policy, save_policy
 from spacil.sweeps.fresh_episodes import add_fresh_episodes
 
-Spacil = Callable[..., Any]
 LATE = {"action_delay": "2", "sensor_noise": 0.1}
 
 
@@ -60,9 +58,7 @@ def test_an_agent_takes_steps_as_a_number_and_evaluates_under_its_own_conditions
         with_number.close()
 
 
-def test_under_other_conditions_the_policy_sees_the_history_that_it_was_made_for(
-    run_dir: Path, spacil: Spacil
-) -> None:
+def test_under_other_conditions_a_policy_sees_its_history(run_dir: Path, spacil: Spacil) -> None:
     def earned(*words: str) -> float:
         result = spacil("evaluate", run_dir, "--episodes", 3, "--json", "-", *words).result
         return float(result["average_return"])

@@ -2,22 +2,18 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import point_mass
 import pytest
 import torch
+from fixture_types import Tiny
 
 import spacil
 from spacil.envs.mujoco_model import state_units
 from spacil.envs.registry import TASKS
 from spacil.errors import ConfigError
-from spacil.measuring.diagnose import (
-    Finding,
-    diagnose,
-    judged,
-)
+from spacil.measuring.diagnose import Finding, diagnose, judged
 from spacil.nets.policy import GaussianPolicy
 
 Act = Callable[[np.ndarray], np.ndarray]
@@ -159,9 +155,7 @@ def test_a_gaussian_whose_mean_does_not_move_is_told_from_no_gaussian() -> None:
     assert "do not move" in still.message
 
 
-def test_a_run_of_an_env_object_says_why_its_env_cannot_be_made_again(
-    tiny: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_run_of_an_env_object_says_why_none_can_be_made(tiny: Tiny, tmp_path: Path) -> None:
     agent = spacil.TRPO(point_mass.make_point_mass, **tiny("trpo", iterations=1))
     agent.learn(run_dir=tmp_path / "run")
     agent.close()

@@ -1,12 +1,11 @@
 """One policy, one frame, one J: whoever measures it."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
+from fixture_types import Spacil, Tiny
 
 import spacil as library
 from spacil.demos.common_frame import CommonFrame, bundled_frame
@@ -18,8 +17,6 @@ from spacil.measuring.measure import measure_smoothness
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.open import load_policy, open_policy, save_policy
 from spacil.runs import checkpoint
-
-Spacil = Callable[..., Any]
 
 
 def make_policy(num_actions: int = 2) -> GaussianPolicy:
@@ -33,9 +30,6 @@ def make_policy(num_actions: int = 2) -> GaussianPolicy:
 
 def make_frame(*std: float) -> CommonFrame:
     return CommonFrame(torch.tensor(std, dtype=torch.float64), "a test")
-
-
-# --- choosing
 
 
 def test_a_named_frame_comes_before_the_kept_one_and_that_before_the_bundled() -> None:
@@ -56,9 +50,6 @@ def test_the_facts_count_dims_that_vary_and_dims_that_are_read() -> None:
     assert frame_facts(None, policy.normalizer.scale) is None
 
 
-# --- J
-
-
 def test_j_is_the_largest_slope_per_standard_deviation_of_the_frame() -> None:
     policy, frame = make_policy(), make_frame(0.5, 3.0, 7.0)
     states = torch.randn(20, 3, generator=torch.Generator().manual_seed(1))
@@ -68,9 +59,6 @@ def test_j_is_the_largest_slope_per_standard_deviation_of_the_frame() -> None:
     common = local_j(policy, states, frame).common
     # The same to the bit, whoever measures it.
     assert found == float(common.mean()) == mean_j(open_policy(policy), states, frame)
-
-
-# --- through files and commands
 
 
 def test_a_run_on_one_demonstration_has_one_j_wherever_it_is_measured(
@@ -109,11 +97,7 @@ BUNDLED_J = load_demos("Reacher-v4").metadata.provenance["evaluation"]["smoothne
 
 
 @pytest.mark.parametrize(
-    "flags",
-    [
-        (),
-        ("--num-demos", 2, "--demo-every", 10, "--demo-offset", 3, "--demo-noise", 0.1),
-    ],
+    "flags", [(), ("--num-demos", 2, "--demo-every", 10, "--demo-offset", 3, "--demo-noise", 0.1)]
 )
 def test_train_evaluate_and_compare_agree_on_the_demonstrators_j(
     spacil: Spacil, train: Spacil, tmp_path: Path, flags: tuple[object, ...]
@@ -179,7 +163,7 @@ def test_a_policy_file_keeps_its_frame(tmp_path: Path) -> None:
     assert load_policy(path).common_frame is None
 
 
-def test_an_agent_is_measured_in_its_own_frame(tiny: Callable[..., dict[str, Any]]) -> None:
+def test_an_agent_is_measured_in_its_own_frame(tiny: Tiny) -> None:
     agent = library.GAIL("Reacher-v4", load_demos("Reacher-v4").first(2), **tiny())
     try:
         report = measure_smoothness(agent, episodes=1)

@@ -32,9 +32,6 @@ def test_the_spread_is_a_root_mean_square_over_dims_in_half_ranges(
     assert action_spread(ALTERNATING, bounds) == pytest.approx(square**0.5)
 
 
-# --- returns
-
-
 def test_the_spread_of_returns_is_that_of_a_sample() -> None:
     found = return_statistics(np.array([1.0, 2.0, 6.0]))
     assert (found.average_return, found.num_episodes) == (3.0, 3)

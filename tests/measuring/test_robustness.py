@@ -42,9 +42,6 @@ def make_policy() -> MLP:
     return MLP([11, 16, 2], generator=torch.Generator().manual_seed(0)).requires_grad_(False)
 
 
-# --- disturbances -----------------------------------------------------------------------------
-
-
 def test_noise_is_uniform_within_its_half_widths() -> None:
     half_width = torch.tensor([0.5, 0.0, 2.0])
     disturbed = with_noise(identity, half_width, torch.Generator().manual_seed(0))
@@ -58,9 +55,7 @@ def test_noise_is_uniform_within_its_half_widths() -> None:
     ("delay", "executed"),
     [(with_observation_delay, [10, 10, 10, 11, 12]), (with_action_delay, [0, 0, 10, 11, 12])],
 )
-def test_a_delay_is_of_so_many_steps(
-    delay: Callable[[Actor, int], Actor], executed: list[float]
-) -> None:
+def test_a_delay_is_of_steps(delay: Callable[[Actor, int], Actor], executed: list[float]) -> None:
     delayed = delay(lambda states: states + 10, 2)
     assert [float(delayed(torch.tensor([[float(t)]]))) for t in range(5)] == executed
 

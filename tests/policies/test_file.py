@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from fixture_types import Tiny
 
 from spacil import TRPO, storage
 from spacil.errors import DataError, StorageError
@@ -56,11 +57,7 @@ def saved(policy: GaussianPolicy, tmp_path: Path) -> Path:
 
 
 def test_a_policy_acts_the_same_in_a_fresh_process(
-    policy: GaussianPolicy,
-    saved: Path,
-    observations: np.ndarray,
-    tiny: Callable[..., dict[str, Any]],
-    tmp_path: Path,
+    policy: GaussianPolicy, saved: Path, observations: np.ndarray, tiny: Tiny, tmp_path: Path
 ) -> None:
     agent = TRPO("Reacher-v4", **tiny("trpo")).learn(1)
     agent.save(tmp_path / "agent")
@@ -94,12 +91,7 @@ def test_saving_again_replaces_the_file(policy: GaussianPolicy, saved: Path) -> 
     assert [path.name for path in saved.parent.iterdir()] == [saved.name]
 
 
-# --- runs and checkpoints
-
-
-def test_a_run_folder_gives_its_best_or_its_last_policy_and_a_checkpoint_its_own(
-    finished_run: Path,
-) -> None:
+def test_a_run_folder_gives_its_best_or_its_last_policy(finished_run: Path) -> None:
     checkpoints = finished_run / "checkpoints"
     last, best = checkpoint.newest(checkpoints), checkpoint.best(checkpoints)
     assert last is not None and best is not None
@@ -129,7 +121,7 @@ def test_a_folder_without_a_policy_says_what_was_expected(tmp_path: Path) -> Non
 
 
 def test_a_run_without_the_wanted_checkpoint_says_which_one_there_is(
-    finished_run: Path, tiny: Callable[..., dict[str, Any]], tmp_path: Path
+    finished_run: Path, tiny: Tiny, tmp_path: Path
 ) -> None:
     TRPO("Reacher-v4", **tiny("trpo")).save(tmp_path / "agent")
     with pytest.raises(DataError, match="has no last checkpoint"):
@@ -157,9 +149,6 @@ def test_a_damaged_checkpoint_falls_back_or_is_refused(
     (checkpoints / checkpoint.BEST).write_bytes(b"damaged")
     with pytest.raises(StorageError, match=r"best\.safetensors: not a checkpoint file"):
         load_policy(finished_run, "best")
-
-
-# --- damaged and forged files
 
 
 def test_a_file_of_another_kind_is_refused(saved: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import policies_of_others as foreign
 import pytest
 import torch
+from fixture_types import Spacil
 from torch import Tensor
 
 from spacil.errors import DataError
@@ -21,7 +22,6 @@ pytest.importorskip("onnxruntime")
 
 NAME, DATA = "model.onnx", "model.onnx.data"
 FLOAT, INT64 = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64
-Spacil = Callable[..., Any]
 
 
 def states(num_rows: int = 20) -> Tensor:
@@ -41,9 +41,6 @@ def two_files(one_file: Path, tmp_path: Path) -> Path:
     model = onnx.load(one_file)
     onnx.save_model(model, path, save_as_external_data=True, location=DATA, size_threshold=0)
     return path
-
-
-# --- files of ours
 
 
 @pytest.fixture(scope="module")
@@ -76,17 +73,12 @@ def test_only_files_of_ours_say_which_task_they_are_for(exported: Path, tmp_path
 
 
 @pytest.mark.parametrize("verb", ["evaluate", "export"])
-def test_verbs_for_our_own_policies_say_who_takes_onnx(
-    verb: str, exported: Path, tmp_path: Path, spacil: Spacil
-) -> None:
+def test_our_verbs_send_onnx_on(verb: str, exported: Path, tmp_path: Path, spacil: Spacil) -> None:
     more = ("-o", tmp_path / "again") if verb == "export" else ()
     refused = spacil(verb, exported, *more)
     assert refused.code == 65
     assert "spacil smoothness measures it, and spacil smooth distils it" in refused.err
     assert not (tmp_path / "again").exists()
-
-
-# --- weights in a second file
 
 
 def test_weights_in_a_second_file_are_read(two_files: Path) -> None:
@@ -125,9 +117,6 @@ def test_a_second_file_that_was_cut_short_is_refused(two_files: Path) -> None:
     data.write_bytes(data.read_bytes()[:-4])
     with pytest.raises(DataError, match=NAME):
         open_policy(two_files)
-
-
-# --- any number of rows
 
 
 @pytest.mark.parametrize("batch", ["batch", 1, 7])
@@ -177,9 +166,6 @@ def test_many_rows_are_computed_in_the_portions_that_were_tried(tmp_path: Path) 
     write_quadratic(tmp_path / "small.onnx", depth=10)
     source = open_policy(tmp_path / "small.onnx")
     assert source.mean(torch.zeros(1_000, 11)).shape == (1_000, 2)
-
-
-# --- files that are no policies
 
 
 def _constant(name: str, values: np.ndarray) -> Any:

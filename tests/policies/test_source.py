@@ -29,9 +29,6 @@ def make_states(num: int = 64, width: int = 11) -> Tensor:
     return torch.randn(num, width, generator=torch.Generator().manual_seed(1))
 
 
-# --- kinds ------------------------------------------------------------------------------------
-
-
 def test_one_network_measures_the_same_in_every_form(tmp_path: Path) -> None:
     module, states = foreign.make_module(), make_states()
     onnx_file = foreign.write_onnx(module, tmp_path / "policy.onnx")
@@ -178,9 +175,7 @@ def typed_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ca
         sys.modules.pop(name, None)
 
 
-def test_a_policy_is_found_by_the_name_that_was_typed(
-    typed_module: Callable[[str], str],
-) -> None:
+def test_a_policy_is_found_by_the_name_that_was_typed(typed_module: Callable[[str], str]) -> None:
     name = typed_module(
         "import torch\nnet = torch.nn.Linear(11, 2)\n"
         "def act(states):\n    return 2.0 * states[:, :2]\n"
@@ -190,9 +185,6 @@ def test_a_policy_is_found_by_the_name_that_was_typed(
     assert source.kind == "callable" and sys.path == path_before
     assert measure_smoothness(source, make_states()).smoothness_j_own == pytest.approx(2, rel=1e-3)
     assert open_policy(f"{name}:net").kind == "module"  # which keeps its gradients
-
-
-# --- what is refused --------------------------------------------------------------------------
 
 
 def test_states_of_another_width_are_refused() -> None:

@@ -64,9 +64,6 @@ def best(folder: Path) -> checkpoint.Checkpoint:
     return found
 
 
-# --- what is written
-
-
 def test_a_checkpoint_is_one_file_that_reads_back_bit_for_bit(tmp_path: Path) -> None:
     path = write_at(tmp_path, 120)
     assert names_in(tmp_path) == [path.name] == ["iter-000120.safetensors"]
@@ -77,14 +74,10 @@ def test_a_checkpoint_is_one_file_that_reads_back_bit_for_bit(tmp_path: Path) ->
     assert safetensors.torch.load_file(path).keys() == found.tensors.keys()
 
 
-def test_equal_states_have_equal_hashes_whenever_and_wherever_written(
-    tmp_path: Path,
-) -> None:
+def test_equal_states_have_equal_hashes_whenever_and_wherever_written(tmp_path: Path) -> None:
     one = checkpoint.write(tmp_path / "a", 3, state_at(3, host="x"))
     write_at(tmp_path / "b", 2)
-    backwards = state_at(3, host="y")._replace(
-        tensors=dict(reversed(state_at(3).tensors.items())),
-    )
+    backwards = state_at(3, host="y")._replace(tensors=dict(reversed(state_at(3).tensors.items())))
     two = checkpoint.write(tmp_path / "b", 3, backwards)
     assert checkpoint.read(one).content_hash == checkpoint.read(two).content_hash
     assert checkpoint.read(two).notes == {"host": "y"}
@@ -108,8 +101,6 @@ def test_the_best_is_one_file_written_after_the_checkpoint(tmp_path: Path) -> No
     moments = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     assert moments[file_name(20)] <= moments[BEST] <= moments[file_name(30)]
 
-
-# --- kills
 
 WRITER = """
 import json, os, signal, sys, time
@@ -248,9 +239,6 @@ def test_a_best_that_is_replaced_while_it_is_read_is_always_found(tmp_path: Path
         os.waitpid(writer, 0)
 
 
-# --- damage
-
-
 def test_a_flip_or_a_cut_anywhere_falls_back_to_the_next_older(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -315,9 +303,6 @@ def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     storage.save_sealed(path, tensors, document, checkpoint.FORMAT, 2, notes)
     with pytest.raises(StorageError, match="format version 2, this spacil reads 1"):
         checkpoint.read(tmp_path / file_name(1))
-
-
-# --- a full disk
 
 
 @contextlib.contextmanager

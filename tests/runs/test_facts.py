@@ -100,9 +100,7 @@ def test_what_is_no_record_is_refused(tmp_path: Path, change: dict[str, Any], me
     ("change", "message"),
     [({"seed": "three"}, "seed is .three."), ({"policy_hidden": 5}, "policy-hidden is 5")],
 )
-def test_settings_of_a_wrong_type_are_a_config_error(
-    tmp_path: Path, change: dict[str, Any], message: str
-) -> None:
+def test_wrong_types_are_told_as_such(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     facts = new_facts(tmp_path, CONFIG)
     write_run(replace(facts, settings=facts.settings | change))
     with pytest.raises(ConfigError, match=message):

@@ -18,8 +18,6 @@ from spacil.runs import folder
 from spacil.runs.facts import read_run
 from spacil.runs.folder import check_resumable, named_runs, safe_folder_name
 
-# --- making a folder
-
 
 def test_a_run_gets_a_folder_of_its_own_with_its_settings(tmp_path: Path) -> None:
     config = some_config()
@@ -84,9 +82,6 @@ def test_a_folder_that_cannot_be_is_refused_with_the_reason_within_a_second(
     assert time.monotonic() - started < 1
 
 
-# --- an existing folder
-
-
 def test_overwriting_deletes_the_run_only(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path, elsewhere = finish(tmp_path / "run"), tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -138,9 +133,6 @@ def test_overwrite_without_a_folder_or_with_resume_is_refused(options: dict[str,
         open_run(some_config(), overwrite=True, **options)
 
 
-# --- two processes
-
-
 def test_a_refused_start_gives_the_lock_back(tmp_path: Path) -> None:
     path = finish(tmp_path / "run")
     for _ in range(2):
@@ -149,9 +141,6 @@ def test_a_refused_start_gives_the_lock_back(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="max_kl"):
         open_run(some_config(max_kl=0.5), run_dir=path, resume=True)
     finish(path, resume=True)
-
-
-# --- status
 
 
 def test_an_error_that_leaves_the_run_is_its_status_and_goes_on_its_way(tmp_path: Path) -> None:
@@ -172,9 +161,6 @@ def test_a_status_given_before_the_error_stays(tmp_path: Path) -> None:
         run.record(status="interrupted", reason="SIGTERM")
         raise SystemExit(143)
     assert read_run(tmp_path / "run").reason == "SIGTERM"
-
-
-# --- resuming
 
 
 def another_value(value: Any) -> Any:
@@ -219,9 +205,7 @@ def test_a_resumed_run_keeps_its_files_and_records_what_was_free_to_change(tmp_p
         assert (path / "metrics.jsonl").read_bytes() == b'{"iteration": 1}\n'
 
 
-def test_resuming_without_a_folder_takes_the_newest_unfinished_run(
-    tmp_path: Path,
-) -> None:
+def test_resuming_without_a_folder_takes_the_newest_unfinished_run(tmp_path: Path) -> None:
     def resumed(**settings: Any) -> Path:
         with open_run(some_config(**settings), root=tmp_path, resume=True) as run:
             return run.path
@@ -243,9 +227,6 @@ def test_resuming_without_a_folder_takes_the_newest_unfinished_run(
         run.record(status="finished")
     with pytest.raises(RunDirError, match="no unfinished run"):
         resumed()
-
-
-# --- where runs lie
 
 
 def test_a_folder_of_runs_is_refused_with_the_names_of_some(tmp_path: Path) -> None:

@@ -71,10 +71,7 @@ def job(run_dir: Path) -> "subprocess.Popen[bytes]":
     module = [sys.executable, "-m", "spacil.cli.job", "0", "1"]
     with (run_dir.parent / "log").open("ab") as log:
         return subprocess.Popen(
-            [*module, *map(str, words), "--resume"],
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
+            [*module, *map(str, words), "--resume"], stdin=subprocess.PIPE, stdout=log, stderr=log
         )
 
 
@@ -86,9 +83,7 @@ def content_of(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_a_process_that_wakes_up_after_a_take_over_writes_nothing(
-    tmp_path: Path,
-) -> None:
+def test_a_process_that_wakes_up_after_a_take_over_writes_nothing(tmp_path: Path) -> None:
     run_dir = tmp_path / "run"
     metrics = run_dir / "metrics.jsonl"
     with job(run_dir) as sleeper:

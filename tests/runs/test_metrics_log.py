@@ -128,9 +128,6 @@ def test_a_path_that_is_no_file_is_an_error_and_does_not_hang(tmp_path: Path) ->
             MetricsLog(path)
 
 
-# --- TensorBoard
-
-
 def scalars_in(folder: Path, name: str) -> list[int]:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -175,9 +172,7 @@ def test_without_tensorboard_one_warning_and_the_records_all_the_same(
     assert len(caplog.messages) == 1 and "no TensorBoard output" in caplog.text
 
 
-def test_a_tensorboard_that_cannot_write_does_not_end_the_run(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_broken_tensorboard_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "tensorboard").write_text("a file where the folder should be")
     path = tmp_path / "metrics.jsonl"
     with MetricsLog(path, tmp_path / "tensorboard") as log:

@@ -12,13 +12,7 @@ from generated_runs import write_run
 from spacil.errors import RunDirError, StorageError
 from spacil.runs.facts import read_run
 from spacil.runs.facts import write_run as write_facts
-from spacil.sweeps.folder import (
-    RunState,
-    SweepFolder,
-    open_sweep,
-    read_sweep,
-    sweep_with,
-)
+from spacil.sweeps.folder import RunState, SweepFolder, open_sweep, read_sweep, sweep_with
 from spacil.sweeps.plan import Grid, assignment, planned_runs
 
 GRID = Grid(("gail",), ("Hopper-v4",), (0, 1), (assignment("iterations=20"),))

@@ -14,16 +14,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
-from ray_cluster import (
-    Nodes,
-    family,
-    is_alive,
-    job_in,
-    parent_of,
-    ray_nodes,
-    raylet_of,
-    send,
-)
+from fixture_types import Spacil
+from ray_cluster import Nodes, family, is_alive, job_in, parent_of, ray_nodes, raylet_of, send
 from tiny_runs import as_flags, tiny
 
 from spacil.runs import checkpoint
@@ -33,8 +25,6 @@ from spacil.sweeps.plan import PlannedRun
 
 pytest.importorskip("ray", reason="ray is not installed: pip install 'spacil[ray]'")
 pytestmark = pytest.mark.timeout(900)
-
-Spacil = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
@@ -113,9 +103,7 @@ def require_computed_once(sweep: SweepFolder, iterations: int) -> None:
         assert log.count("INFO    started:") == 1
 
 
-def test_a_run_on_a_node_of_a_cluster_equals_one_of_this_process(
-    spacil: Spacil, start: Start, tmp_path: Path
-) -> None:
+def test_a_run_on_a_node_equals_one_of_ours(spacil: Spacil, start: Start, tmp_path: Path) -> None:
     settings = ["--task", "Reacher-v4", *tiny_flags("bc", iterations=2), "--seed", "0"]
     assert spacil("train", "bc", *settings, "--run-dir", tmp_path / "local").code == 0
     local = checkpoint.newest(tmp_path / "local" / "checkpoints")
@@ -233,9 +221,7 @@ def test_two_drivers_on_one_folder_share_it(two_nodes: Nodes, start: Start, tmp_
 
 
 @pytest.mark.slow
-def test_a_sweep_that_is_interrupted_lets_its_runs_save(
-    two_nodes: Nodes, start: Start, tmp_path: Path
-) -> None:
+def test_an_interrupted_sweep_saves_runs(two_nodes: Nodes, start: Start, tmp_path: Path) -> None:
     words = flags(tmp_path / "sweep", 2, 100_000, "--engine", "ray")
     process = start(*words, "--ray-address", two_nodes.address, log=tmp_path / "log")
     wait_until(lambda: (tmp_path / "sweep" / "sweep.json").is_file())
