@@ -48,5 +48,5 @@ def test_a_result_may_be_written_again_other_json_not(spacil: Spacil, tmp_path: 
     assert spacil("tasks", "--json", result).code == 74
     assert result.read_text() == '{"thesis": 1}'
     refusal = spacil("tasks", "--json", "/dev/null")
-    assert refusal.code == 74 and "it is no regular file" in refusal.err
+    assert refusal.code == 74 and "it exists and is no result" in refusal.err
     assert not Path("/dev/null").is_file()

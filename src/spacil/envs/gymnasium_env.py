@@ -316,7 +316,7 @@ def _own_factory(name: str) -> EnvFactory:
         raise ConfigError(
             f"{name} is not an id that {module.__name__} registers, a subclass of gymnasium.Env, "
             "or a function of its own that returns an env, and is not called"
-            + _close_to(wanted, [*gymnasium.registry, *vars(module)])
+            + _close_to(wanted, [n for n in (*gymnasium.registry, *vars(module)) if n != wanted])
         )
     found: EnvFactory = maker
     return found

@@ -82,7 +82,9 @@ def draw(
             )
             if done.returncode == 0:
                 # Read when looked at: a long film does not fit in memory.
-                frames: NDArray[np.uint8] = np.load(folder / "frames.npy", mmap_mode="r")
+                frames: NDArray[np.uint8] = np.load(
+                    folder / "frames.npy", mmap_mode="r", allow_pickle=False
+                )
                 return frames
             lines = done.stderr.decode(errors="replace").splitlines()
             errors = [line.strip() for line in lines if "Error" in line.split(":")[0]]
