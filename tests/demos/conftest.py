@@ -5,13 +5,12 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pytest
 import torch
+from fixture_types import MakeDemos
 from torch import Tensor
 
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.metadata import DemoMetadata
 from spacil.envs.vector_env import EnvSpec, FloatArray, Step
-
-MakeDemos = Callable[..., Demonstrations]
 
 
 def _spec(task: str = "Toy-v0", num_states: int = 3, num_actions: int = 2) -> EnvSpec:

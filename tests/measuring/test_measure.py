@@ -1,5 +1,5 @@
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +7,7 @@ import numpy as np
 import policies_of_others as foreign
 import pytest
 import torch
+from fixture_types import Train
 
 from spacil.demos.common_frame import bundled_frame
 from spacil.engine.device import one_torch_thread
@@ -85,11 +86,9 @@ def test_the_bundled_demonstrator_stands_beside_the_policy(report: Any) -> None:
     assert beside.smoothness_j == pytest.approx(report.smoothness_j)
     assert report.references["random"].smoothness_j == 0
     other = measure_smoothness(foreign.make_module(), env="Reacher-v4", episodes=3)
-    assert other.references is not None
     assert other.references["demonstrator"].average_return == beside.average_return
     assert other.smoothness_j != pytest.approx(beside.smoothness_j)
     elsewhere = measure_smoothness(foreign.make_module(3, 1), env="Pendulum-v1", episodes=1)
-    assert elsewhere.references is not None
     assert elsewhere.references.keys() == {"zero_action", "random"}
 
 
@@ -137,7 +136,6 @@ def test_sampled_actions_visit_other_states() -> None:
     sampled = measure_smoothness(REACHER, episodes=2, sampled=True)
     mean = measure_smoothness(REACHER, episodes=2)
     assert sampled.acting == "sampled" and mean.acting == "mean"
-    assert sampled.played is not None and mean.played is not None
     assert sampled.played.average_return != mean.played.average_return
     assert sampled.on_fixed_states == mean.on_fixed_states
     with pytest.raises(ConfigError, match="whose spread is known"):
@@ -153,10 +151,8 @@ def test_a_constant_policy_is_perfectly_smooth_and_flagged_inactive(constant: fl
     report = measure_smoothness(module, env="Reacher-v4", episodes=2)
     assert report.is_inactive
     assert report.smoothness_j == report.smoothness_j_own == 0
-    assert report.played is not None
     signal = report.played.action_signal
     assert signal.action_fluctuation == 0 and signal.spectrum_score == pytest.approx(0, abs=1e-12)
-    assert report.certificate is not None
     assert report.certificate["own_bound"] == 0 and report.certificate["own_looseness"] is None
 
 
@@ -164,19 +160,15 @@ def test_a_policy_that_acts_is_not_flagged(report: Any) -> None:
     assert not report.is_inactive and report.action_spread > 0.01
 
 
-def test_a_run_folder_tells_the_smoothness_of_its_cost(
-    train: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_run_folder_tells_the_smoothness_of_its_cost(train: Train, tmp_path: Path) -> None:
     run = tmp_path / "run"
     assert train("gail", "--run-dir", run, iterations=2).code == 0
     source = open_policy(run)
     assert source.cost is not None and source.task == "Reacher-v4"
     report = measure_smoothness(run, episodes=2)
     cost = report.cost
-    assert cost is not None
     assert cost["in_state"].mean > 0 and cost["in_action"].mean > 0 and cost["response"].mean > 0
     # Along the response the cost can change no faster than in the action times the policy's J.
-    assert report.on_trajectories is not None
     assert cost["response"].max <= cost["in_action"].max * report.on_trajectories.own.max * (
         1 + 1e-4
     )
