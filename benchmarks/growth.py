@@ -23,10 +23,10 @@ from spacil.config.settings import PolicyStepConfig, ValueConfig
 from spacil.engine.mlp_passes import Adam
 from spacil.engine.recorder import Recorder
 from spacil.envs.episodes import collect
-from spacil.functional.policy_gradient import standardize
+from spacil.functional.policy_gradient import log_prob, standardize
 from spacil.learning import policy_step
 from spacil.learning.critic import ValueBatch, fit_value
-from spacil.learning.policy_step import surrogate_loss
+from spacil.learning.policy_step import SurrogateLoss
 from spacil.nets.mlp import ValueNet
 from spacil.nets.policy import GaussianPolicy
 
@@ -94,7 +94,8 @@ class SyntheticUpdate:
         config = PolicyStepConfig()
         old = policy_step.OldPolicy(self.policy, self.states, config)
         actions = old.mean + old.log_std.exp() * self.noise
-        loss = surrogate_loss(actions, self.advantages, old.mean, old.log_std)
+        old_log_probs = log_prob(actions, old.mean, old.log_std)
+        loss = SurrogateLoss(actions, self.advantages, old_log_probs)
         direction = policy_step.find_direction(self.policy, loss, old, config)
         policy_step.follow(self.policy, direction, config, Recorder())
         return actions

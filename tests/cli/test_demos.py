@@ -92,8 +92,8 @@ def test_any_policy_is_evaluated_and_a_recording_outlives_its_evaluation(
     ("arguments", "code", "message"),
     [
         (["--out", "my.txt"], 65, "end the name in .safetensors or .npz"),
-        (["--out", "none/my.npz"], 74, "there is no folder of that name"),
-        (["--out", "run.npz"], 74, "it is a folder"),
+        (["--out", "none/my.npz"], 74, "create its folder first"),
+        (["--out", "run.npz"], 74, "is not written over"),
         (["--out", "my.npz", "--num", "0"], 2, "--num is 0, expected 1 or more"),
         (["--out", "my.npz", "--seed", "-1"], 2, "--seed is -1, expected 0 or more"),
         (["--out", "my.npz", "--noise", "-1"], 2, "--noise is -1.0, expected 0 or more"),

@@ -46,7 +46,8 @@ class Written(Json):
         from spacil.demos.file import require_savable
 
         name = require_savable(out, form)
-        storage.require_free(out, overwrite=self.overwrite)
+        if name != "minari":  # whose name need not be a path
+            storage.require_free(out, overwrite=self.overwrite)
         return name
 
 

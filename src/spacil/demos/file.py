@@ -142,13 +142,10 @@ def require_savable(target: str | Path, form: str | None = None) -> str:
     if suffixes and path.suffix.lower() not in suffixes:
         # Under another suffix it would be taken for another format, or for none.
         raise ConfigError(f"'{path.name}': the name of a {name} file ends in {suffixes[0]}")
-    with storage.os_errors_as(StorageError, "write", path):
-        if not (is_id or path.parent.is_dir()):
-            raise StorageError(f"cannot write {str(path)!r}: there is no folder of that name")
-        if suffixes and path.is_dir():
-            raise StorageError(f"cannot write {str(path)!r}: it is a folder")
-        if not suffixes and os.path.lexists(path):
-            raise StorageError(f"{str(path)!r} exists already and is not written over")
+    if not is_id:
+        storage.require_free(path, overwrite=True)
+    if os.path.lexists(path) and (path.is_dir() or not suffixes):
+        raise StorageError(f"{str(path)!r} exists already and is not written over: name another")
     return name
 
 

@@ -7,7 +7,7 @@ Statistics alone never refuse: they warn, and two independent signs together are
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -115,13 +115,13 @@ def whole_episodes(it: Subject) -> Found:
         message = f"{count(len(episodes), 'episode')} only; {advice}"
         yield Finding("warning", "few_episodes", message)
     if empty := [i for i, e in enumerate(episodes) if len(e) == 0]:
-        message = f"{_listed('episode', empty)} without a single step; remove them"
+        message = f"episodes {empty} without a single step; remove them"
         yield Finding("error", "empty_episode", message, empty[0])
     seen = dict[bytes, int]()
     tables = [(e.observations.numpy(), e.executed_actions.numpy()) for e in episodes]
     contents = [b"".join(table.tobytes() for table in pair) for pair in tables]
     if copies := [i for i, content in enumerate(contents) if seen.setdefault(content, i) != i]:
-        message = f"{_listed('episode', copies)} repeat an earlier one exactly; remove the copies"
+        message = f"episodes {copies} repeat an earlier one exactly; remove the copies"
         yield Finding("warning", "duplicate_episode", message, copies[0])
 
 
@@ -137,15 +137,15 @@ def live_states(it: Subject) -> Found:
     if it.demos.num_steps == 0:
         return
     std = it.demos.state_std
-    is_small = (std <= STD_FLOOR) & (std > 1e-7 * (1 + it.demos.state_mean.abs()))
+    is_small = (std <= STD_FLOOR) & (std > 1e-7 * (1 + it.demos.states.double().mean(0).abs()))
     masked = f"with a standard deviation of at most {STD_FLOOR:g}, and dims like that are masked"
     rescale = "rescale the observations, of demonstrations and env alike"
     if bool((std <= STD_FLOOR).all()):
         message = f"all state dims vary {masked} (up to {float(std.max()):.3g}): {rescale}"
         yield Finding("error", "no_live_state", message)
     elif small := torch.nonzero(is_small).flatten().tolist():
-        dims = _listed("dim", [f"{dim} ({float(std[dim]):.2g})" for dim in small])
-        message = f"state {dims} vary {masked}. If they matter, {rescale}"
+        spreads = [f"{dim} ({float(std[dim]):.2g})" for dim in small]
+        message = f"state dims {', '.join(spreads)} vary {masked}. If they matter, {rescale}"
         yield Finding("warning", "small_scale", message, column=small[0])
 
 
@@ -349,9 +349,3 @@ def require_usable(findings: Iterable[Finding]) -> None:
 def require_finite(demos: Demonstrations) -> None:
     """Refuse observations or actions with NaN or infinity, in the words of training."""
     require_usable(find(Subject(demos), [non_finite]))
-
-
-def _listed(noun: str, items: list[Any]) -> str:
-    """ "episode 4" or "episodes 1, 2, 5, ... (12 in all)"."""
-    more = f", ... ({len(items)} in all)" if len(items) > 6 else ""
-    return f"{noun}{'s' * (len(items) > 1)} {', '.join(map(str, items[:6]))}{more}"

@@ -331,10 +331,9 @@ def _close_to(name: str, known: Iterable[str]) -> str:
 def _factory_like(env: Env, name: str) -> EnvFactory:
     """New envs from the recipe Gymnasium keeps of one, else from a copy of it as it is now."""
     if env.spec is not None:
-        rebuild = partial(gymnasium.make, env.spec)
-        with contextlib.suppress(Exception, SystemExit):  # a wrapper may have left no recipe
-            rebuild().close()
-            return rebuild
+        with contextlib.suppress(Exception):  # a wrapper may have left no recipe
+            gymnasium.make(env.spec).close()
+            return partial(gymnasium.make, env.spec)
     try:
         return partial(copy.deepcopy, copy.deepcopy(env))
     except Exception as error:

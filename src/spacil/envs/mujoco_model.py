@@ -11,7 +11,6 @@ from spacil.envs.mujoco_rules import Physics
 from spacil.envs.mujoco_tasks import CFRC_EXT, XPOS, MujocoTask
 from spacil.envs.native_batch import NativeBatch
 from spacil.envs.vector_env import EnvSpec
-from spacil.errors import ConfigError
 
 POSE = (
     mujoco.mjtState.mjSTATE_QPOS
@@ -24,8 +23,7 @@ POSE = (
 def model_path(task: MujocoTask) -> Path:
     """Gymnasium's own file, found without importing Gymnasium."""
     package = find_spec("gymnasium")
-    if package is None or package.origin is None:
-        raise ConfigError(f"{task.name} needs the model files of gymnasium: pip install gymnasium")
+    assert package is not None and package.origin is not None
     return Path(package.origin).parent / "envs" / "mujoco" / "assets" / task.model_file
 
 

@@ -77,16 +77,10 @@ def route_warnings_to_log() -> None:
 def _library() -> ctypes.CDLL:
     folder = Path(mujoco.__file__).parent
     files = [*folder.glob("libmujoco*"), *folder.glob("mujoco.dll")]
-    try:
-        library = ctypes.CDLL(str(files[0]))
-        for name, (result, arguments) in _PROTOTYPES.items():
-            function = getattr(library, name)
-            function.restype, function.argtypes = result, arguments
-    except (IndexError, OSError, AttributeError) as error:
-        raise ConfigError(
-            f"mujoco {mujoco.__version__} has no batch interface ({error}): "
-            "pip install 'mujoco>=4.0'"
-        ) from None
+    library = ctypes.CDLL(str(files[0]))
+    for name, (result, arguments) in _PROTOTYPES.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
     return library
 
 

@@ -56,7 +56,16 @@ def compute_rewards_and_advantages(
     reward_terms: Sequence[RewardTerm] = (),
 ) -> ScoredBatch:
     """Reward by the adversary, or without one by the env; `reward_terms` are added to either."""
-    added = sum_of_terms(reward_terms, rollout) if reward_terms else None
+    added = None
+    if reward_terms:
+        with torch.no_grad():
+            each = [torch.as_tensor(term(rollout)) for term in reward_terms]
+        if any(term.shape != rollout.env_rewards.shape for term in each):
+            raise ConfigError(
+                f"reward_terms: returned the shapes {[tuple(term.shape) for term in each]}, "
+                f"expected one reward per step and env, {tuple(rollout.env_rewards.shape)}"
+            )
+        added = torch.stack(each).sum(0)
     outside = values_outside(rollout, policy, value)
     next_states = None
     if adversary is not None and adversary.reads_next_states:
@@ -130,21 +139,6 @@ def estimate_advantages(
     next_values.masked_fill_(rollout.terminated, 0)
     is_cut = rollout.terminated | rollout.truncated
     return gae(rewards, values, next_values, is_cut, gamma, gae_lambda)
-
-
-@torch.no_grad()
-def sum_of_terms(terms: Sequence[RewardTerm], rollout: RolloutBatch) -> Tensor:
-    """The rewards of all terms together, [T, N]."""
-    rewards, expected = (
-        [torch.as_tensor(term(rollout)) for term in terms],
-        rollout.env_rewards.shape,
-    )
-    if any(each.shape != expected for each in rewards):
-        raise ConfigError(
-            f"reward_terms: returned the shapes {[tuple(each.shape) for each in rewards]}, "
-            f"expected one reward per step and env, {tuple(expected)}"
-        )
-    return torch.stack(rewards).sum(0)
 
 
 @torch.no_grad()

@@ -107,13 +107,6 @@ class SurrogateLoss:
         return {"surrogate": -gained.mean()}
 
 
-def surrogate_loss(
-    actions: Tensor, advantages: Tensor, old_mean: Tensor, old_log_std: Tensor
-) -> SurrogateLoss:
-    """The surrogate at a policy's own mean actions [B, A] and log std [A]."""
-    return SurrogateLoss(actions, advantages, log_prob(actions, old_mean, old_log_std))
-
-
 @dataclass(frozen=True)
 class PenalizedLoss:
     """loss + sum of weight * R^pi (eq:final_policy_opti)"""
@@ -344,7 +337,8 @@ def _direction(
 ) -> Direction:
     """The natural gradient of the surrogate with the penalties composed onto it."""
     old = OldPolicy(policy, batch.states, config.policy_step, fisher_rows)
-    surrogate = surrogate_loss(batch.actions, batch.advantages, old.mean, old.log_std)
+    old_log_probs = log_prob(batch.actions, old.mean, old.log_std)
+    surrogate = SurrogateLoss(batch.actions, batch.advantages, old_log_probs)
     loss = PenalizedLoss(surrogate, build_terms(policy, drawn, config), drawn.weights)
     return find_direction(policy, loss, old, config.policy_step)
 

@@ -7,7 +7,7 @@ on every few minibatches at a multiple of its weight: the same loss in expectati
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -96,9 +96,12 @@ class Regression:
         num_rows = 0
         # Minibatches are small: a second thread would be waited for longer than it helps.
         with one_torch_thread():
-            for step, chosen in zip(
-                range(1, num_steps + 1), self._minibatches(labelled), strict=False
-            ):
+            rows: list[Tensor] = []
+            for step in range(1, num_steps + 1):
+                if not rows:  # shuffled anew for each pass
+                    order = torch.randperm(len(labelled), generator=self.streams.minibatch)
+                    rows = list(order.to(labelled.lowest.device).split(self._minibatch))
+                chosen = rows.pop(0)
                 height = (1 + math.cos(math.pi * (step - 1) / num_steps)) / 2
                 self.optimizer.learning_rate = self._learning_rate * (
                     last_rate + (1 - last_rate) * height
@@ -111,12 +114,6 @@ class Regression:
                 if on_check and (step % check_interval == 0 or step == num_steps):
                     on_check()
         return self._finite({name: float(value) / num_rows for name, value in sums.items()})
-
-    def _minibatches(self, labelled: LabelledRows) -> Iterator[Tensor]:
-        """Rows, shuffled anew after each pass; never ends."""
-        while True:
-            order = torch.randperm(len(labelled), generator=self.streams.minibatch)
-            yield from order.to(labelled.lowest.device).split(self._minibatch)
 
     def _step(self, labelled: LabelledRows, terms: Terms, scale: int) -> dict[str, Tensor]:
         """One Adam step on the squared error and on penalties at `scale` times their weight."""

@@ -262,8 +262,12 @@ def train_recorded(
         # All that can refuse a new run, before an overwritten one is deleted.
         with memory_named(learner.config), torch_threads(learner.config.run.torch_threads):
             learner.prepare()
-    given = None if inputs is None else completed(inputs, learner)
-    run.begin(given, frame_document(learner.common_frame))
+    demos, frame = learner.demonstrations, learner.common_frame
+    if inputs is not None and inputs.demonstrations is not None and demos is not None:
+        known = replace(inputs.demonstrations, content_hash=demos.content_hash)
+        row = demonstrator_row(demos, frame, learner.config.task)
+        inputs = replace(inputs, demonstrations=known, demonstrator=row)
+    run.begin(inputs, frame_document(frame))
     if found is not None and learner.best is not None and learner.best.iteration == found.iteration:
         # The best is written after the checkpoint, and a kill may have come in between.
         state = RunState(found.tensors, found.document, found.notes)
@@ -313,16 +317,3 @@ def train_recorded(
             earned = "" if last is None else f", last return {last['average_return']:.4g}"
             log.note(f"{ended} after iteration {learner.counters.iteration}{earned}")
     return Outcome(run.path, exit_code, best, last)
-
-
-def completed(inputs: RunInputs, learner: Learner) -> RunInputs:
-    """The inputs with what is known once they are loaded."""
-    demos = learner.demonstrations
-    given = inputs.demonstrations
-    if demos is None or given is None:
-        return inputs
-    return replace(
-        inputs,
-        demonstrations=replace(given, content_hash=demos.content_hash),
-        demonstrator=demonstrator_row(demos, learner.common_frame, learner.config.task),
-    )
