@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, make_dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any, get_type_hints
 
 import tyro
 
@@ -21,6 +21,16 @@ from spacil.config.flat import SHORT_FORM, refuse_unknown, settings_of, with_use
 from spacil.config.settings import DemoChoice
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError, StorageError
+
+
+USED_MOST = frozenset(
+    "penalty penalty_weight keep_return smoothest smoothness_target smoothness_target_reference "
+    "fluctuation_target fluctuation_target_reference cost_penalty_form lambda_cost seed iterations "
+    "device action_delay sensor_noise steps_per_iteration num_envs warm_start_steps select "
+    "anchor_weight discriminator_inputs discriminator_steps policy_step max_kl gamma policy_hidden "
+    "airl_reward evaluation_interval evaluation_steps".split()
+)
+"""Settings that `--help` explains; `--help-all` explains every one, and so does `--help` of bc."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +80,10 @@ def run(arguments: list[str]) -> int:
         for name, row in ALGORITHMS.items():
             if row.verb == "train":
                 print(f"  {name:<8} {row.summary}")
-        print("\n`spacil train ALGORITHM --task NAME --help`: every option, that task's defaults")
+        print(
+            "\n`spacil train ALGORITHM --task NAME --help`: the options used most, with that task's "
+            "defaults;\n--help-all: every option"
+        )
         return 0
     config, parsed = config_of_words(arguments)
     from spacil.cli.session import train_and_show
@@ -95,7 +108,7 @@ def config_of_words(arguments: list[str]) -> tuple[TrainConfig, Any]:
     trained = [name for name, row in ALGORITHMS.items() if row.verb == "train"]
     if algorithm not in trained:
         raise ConfigError(f"train {algorithm!r}: expected one of {', '.join(trained)}")
-    wants_help = {"-h", "--help"} & {*rest}
+    wants_help = {"-h", "--help", "--help-all"} & {*rest}
     preset = value_of("--preset", rest) or preset or "none"
     if (typed_task := value_of("--task", rest)) is not None:
         task = typed_task
@@ -131,10 +144,13 @@ def config_of_words(arguments: list[str]) -> tuple[TrainConfig, Any]:
     if demo_flags and not ALGORITHMS[algorithm].needs_demonstrations:
         flag = sorted(demo_flags)[0].replace("_", "-")
         raise ConfigError(f"{algorithm} learns from the env's reward and takes no --{flag}")
-    default = flags_of(config, tyro.MISSING if task is None else task, inputs)
-    own = {"help", *demo_flags, *(flag.name for flag in fields(default))}
+    is_short = "--help-all" not in rest and bool(wants_help) and algorithm != "bc"
+    default = flags_of(config, tyro.MISSING if task is None else task, inputs, is_short)
+    own = {"help", "help_all", *demo_flags, *(flag.name for flag in fields(default))}
     refuse_unknown(algorithm, sorted(given - own))
-    parsed = parse(type(default), rest, f"spacil train {algorithm}", config.summary, default)
+    words = ["--help" if word == "--help-all" else word for word in rest]
+    summary = f"{config.summary} Settings that are seldom changed: --help-all."
+    parsed = parse(type(default), words, f"spacil train {algorithm}", summary, default)
     groups = settings_of(algorithm)
     settings = {
         name: getattr(getattr(parsed, groups[name]), name) for name in given & groups.keys()
@@ -148,15 +164,30 @@ def flags_of(
     config: TrainConfig,
     task: Any = tyro.MISSING,
     inputs: Mapping[str, Any] = MappingProxyType({}),
+    is_short: bool = False,
 ) -> Any:
-    """The flags of one algorithm, with the defaults of `config`."""
+    """The flags of one algorithm, with the defaults of `config`; short: help shows a few."""
     homes = settings_of(config.algorithm)
     groups = {group: getattr(config, group) for group in homes.values()}
+    if is_short:
+        groups = {name: _with_few_shown(group) for name, group in groups.items()}
     bases: list[type] = [ImitationArguments if config.needs_demonstrations else TrainArguments]
     bases += [ShortForm] if "penalty" in homes else []
     members = [(name, type(group), field(default=group)) for name, group in groups.items()]
     kind = make_dataclass("Flags", members, bases=tuple(bases), frozen=True, kw_only=True)
     return kind(task=task, **inputs)
+
+
+def _with_few_shown(group: Any) -> Any:
+    """The same settings; help explains those used most."""
+    kind: Any = type(group)
+    hints = get_type_hints(kind, include_extras=True)
+    hidden = [each.name for each in fields(kind) if each.name not in USED_MOST]
+    notes = {name: Annotated[hints[name], tyro.conf.Suppress] for name in hidden}
+    # As if written beside it: tyro reads the docstrings of fields from there.
+    about = {"__doc__": kind.__doc__, "__module__": kind.__module__, "__annotations__": notes}
+    made: Any = type(kind.__name__, (kind,), about | {name: vars(group)[name] for name in hidden})
+    return made(**vars(group))
 
 
 # --- the file
