@@ -22,14 +22,14 @@ from spacil.config.settings import DemoChoice
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError, StorageError
 
-
-USED_MOST = frozenset(
-    "penalty penalty_weight keep_return smoothest smoothness_target smoothness_target_reference "
-    "fluctuation_target fluctuation_target_reference cost_penalty_form lambda_cost seed iterations "
-    "device action_delay sensor_noise steps_per_iteration num_envs warm_start_steps select "
-    "anchor_weight discriminator_inputs discriminator_steps policy_step max_kl gamma policy_hidden "
-    "airl_reward evaluation_interval evaluation_steps".split()
-)
+USED_MOST = {
+    "penalty", "penalty_weight", "keep_return", "smoothest", "smoothness_target",
+    "smoothness_target_reference", "fluctuation_target", "fluctuation_target_reference",
+    "cost_penalty_form", "lambda_cost", "seed", "iterations", "device", "action_delay",
+    "sensor_noise", "steps_per_iteration", "num_envs", "warm_start_steps", "select",
+    "anchor_weight", "discriminator_inputs", "discriminator_steps", "policy_step", "max_kl",
+    "gamma", "policy_hidden", "airl_reward", "evaluation_interval", "evaluation_steps",
+}  # fmt: skip
 """Settings that `--help` explains; `--help-all` explains every one, and so does `--help` of bc."""
 
 
@@ -81,8 +81,8 @@ def run(arguments: list[str]) -> int:
             if row.verb == "train":
                 print(f"  {name:<8} {row.summary}")
         print(
-            "\n`spacil train ALGORITHM --task NAME --help`: the options used most, with that task's "
-            "defaults;\n--help-all: every option"
+            "\n`spacil train ALGORITHM --task NAME --help`: the options used most, with the "
+            "defaults of that task;\n--help-all: every option"
         )
         return 0
     config, parsed = config_of_words(arguments)
