@@ -1,0 +1,152 @@
+"""What must have been done between two states: an inverse model, learned from own play.
+
+Demonstrations without actions are labelled with what this model finds, a = f(s, s'), and its labels
+are worth what own play says of them. Two things make a label wrong: no own play near it, and
+physics that hides the action (a joint pushed against its stop does not move). The model cannot
+tell an action that hardly varied, so what it is asked is not how large its errors are, but how
+much of what the actor *added* to its mean action it finds again, on steps it has not learned from:
+
+    trust = 1 - E |a - f(s, s')|^2 / E |a - mu(s)|^2        near the demonstrations, per action dim
+
+1 where the states tell the action, 0 where they tell no more than the actor's mean does.
+"""
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from spacil.engine.device import one_torch_thread
+from spacil.engine.mlp_passes import Adam
+
+NUM_MEMBERS = 3
+"""Networks side by side; each leaves out the steps of a third of the envs."""
+HIDDEN = 256
+MINIBATCH, LEARNING_RATE, LAST_RATE = 256, 1e-3, 0.05
+NEWEST_WEIGHT = 3.0
+"""Of the newest round's steps, relative to the oldest ones': nearer to the demonstrations"""
+LARGEST_INPUT = 10.0
+STD_FLOOR = 1e-6
+NUM_NEAREST = 10
+NUM_ASKED, NUM_ANSWERING = 500, 20_000
+"""Most demonstrated transitions, and most own steps, that trust is measured on."""
+
+
+@dataclass(frozen=True)
+class OwnSteps:
+    """Steps of own play, [B] each."""
+
+    states: Tensor
+    next_states: Tensor
+    """The true successors"""
+    actions: Tensor
+    """As executed"""
+    means: Tensor
+    """What the actor would have executed without its noise"""
+    envs: Tensor
+    """Number of the env of each step"""
+    rounds: Tensor
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def pick(self, rows: Tensor) -> "OwnSteps":
+        return OwnSteps(**{name: tensor[rows] for name, tensor in vars(self).items()})
+
+    @staticmethod
+    def together(parts: "list[OwnSteps]") -> "OwnSteps":
+        names = vars(parts[0])
+        return OwnSteps(**{n: torch.cat([getattr(part, n) for part in parts]) for n in names})
+
+
+class InverseModel(nn.Module):
+    """An ensemble of networks from (s, s') to the executed action."""
+
+    state_mean: Tensor
+    state_std: Tensor
+    change_std: Tensor
+
+    def __init__(
+        self, num_states: int, action_low: Tensor, action_high: Tensor, init: torch.Generator
+    ) -> None:
+        super().__init__()
+        self.action_low, self.action_high = action_low, action_high
+        sizes = [2 * num_states, HIDDEN, HIDDEN, len(action_low)]
+        self.weights, self.biases = nn.ParameterList(), nn.ParameterList()
+        for num_in, num_out in itertools.pairwise(sizes):
+            k = 1 / math.sqrt(num_in)
+            shapes = (NUM_MEMBERS, num_in, num_out), (NUM_MEMBERS, 1, num_out)
+            for kept, shape in zip((self.weights, self.biases), shapes, strict=True):
+                kept.append(nn.Parameter(torch.empty(shape).uniform_(-k, k, generator=init)))
+        for name in ("state_mean", "state_std", "change_std"):
+            self.register_buffer(name, torch.ones(num_states))
+
+    def inputs(self, states: Tensor, next_states: Tensor) -> Tensor:
+        """[B, 2 S]: where it was, and how it changed, in units of own play."""
+        where = (states - self.state_mean) / self.state_std
+        change = (next_states - states) / self.change_std
+        return torch.cat([where, change], dim=-1).clamp(-LARGEST_INPUT, LARGEST_INPUT)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Each member's action [K, B, A], of inputs [B, 2 S] or [K, B, 2 S]."""
+        x = inputs.expand(NUM_MEMBERS, *inputs.shape[-2:])
+        for layer, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            x = torch.baddbmm(bias, torch.relu(x) if layer else x, weight)
+        return x
+
+    @torch.no_grad()
+    def actions(self, states: Tensor, next_states: Tensor) -> Tensor:
+        """f(s, s') within the bounds, [B, A]: the members' mean."""
+        found = self(self.inputs(states, next_states)).clamp(self.action_low, self.action_high)
+        mean: Tensor = found.mean(0)
+        return mean
+
+    @torch.no_grad()
+    def held_out_actions(self, own: OwnSteps) -> Tensor:
+        """What the member that has not learned from a step finds for it, [B, A]."""
+        found = self(self.inputs(own.states, own.next_states))
+        members = (own.envs % NUM_MEMBERS).expand(1, -1).unsqueeze(-1).expand(1, *found.shape[1:])
+        held_out: Tensor = found.gather(0, members)[0].clamp(self.action_low, self.action_high)
+        return held_out
+
+    def fit(self, own: OwnSteps, num_steps: int, generator: torch.Generator) -> None:
+        """So many Adam steps on all own play, the step size falling along a half cosine."""
+        self.state_mean.copy_(own.states.mean(0))
+        self.state_std.copy_(own.states.std(0).clamp_min(STD_FLOOR))
+        self.change_std.copy_((own.next_states - own.states).std(0).clamp_min(STD_FLOOR))
+        inputs, optimizer = self.inputs(own.states, own.next_states), Adam(self, LEARNING_RATE)
+        age = (own.rounds.max() - own.rounds).float()
+        weights = (NEWEST_WEIGHT / (1 + age)).clamp_min(1.0)
+        rows = [torch.nonzero(own.envs % NUM_MEMBERS != k)[:, 0] for k in range(NUM_MEMBERS)]
+        shares = [weights[chosen].cumsum(0) for chosen in rows]
+        with one_torch_thread():
+            for step in range(num_steps):
+                height = (1 + math.cos(math.pi * step / num_steps)) / 2
+                optimizer.learning_rate = LEARNING_RATE * (LAST_RATE + (1 - LAST_RATE) * height)
+                drawn = torch.rand(NUM_MEMBERS, MINIBATCH, generator=generator)
+                picked = torch.stack(
+                    [
+                        chosen[torch.searchsorted(share, u * share[-1]).clamp_max(len(chosen) - 1)]
+                        for chosen, share, u in zip(rows, shares, drawn, strict=True)
+                    ]
+                )
+                optimizer.zero_grad()
+                errors = self(inputs[picked]) - own.actions[picked]
+                errors.square().sum(-1).mean(1).sum().backward()
+                optimizer.step()
+
+    def trust(
+        self, own: OwnSteps, states: Tensor, next_states: Tensor, generator: torch.Generator
+    ) -> Tensor:
+        """Share of the actor's noise that it finds again near demonstrated transitions, [A]."""
+        own = own.pick(torch.randperm(len(own), generator=generator)[:NUM_ANSWERING])
+        stride = -(-len(states) // NUM_ASKED)
+        asked = self.inputs(states[::stride], next_states[::stride])
+        distances = torch.cdist(asked, self.inputs(own.states, own.next_states))
+        nearest = distances.topk(NUM_NEAREST, largest=False).indices.flatten()
+        near = own.pick(nearest)
+        missed = (near.actions - self.held_out_actions(near)).square().mean(0)
+        added = (near.actions - near.means).square().mean(0).clamp_min(STD_FLOOR)
+        return (1 - missed / added).clamp(0, 1)
