@@ -137,7 +137,8 @@ def test_without_flags_an_episode_counts_as_truncated() -> None:
         ("initial_qpos", torch.tensor(0.0), "initial_qpos has 1 episodes, executed_actions 3"),
         ("initial_qvel", None, "only one of initial_qpos and initial_qvel is there"),
         ("extra", torch.zeros(24), "unknown tensors .'extra'."),
-        ("executed_actions", None, "no tensor .'executed_actions'."),
+        ("executed_actions", None, r"actions has shape \(7, 2\), expected \(7, 0\)"),
+        ("observations", None, "no tensor .'observations'."),
     ],
 )
 def test_a_record_that_contradicts_itself_is_never_born(

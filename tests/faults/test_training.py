@@ -92,6 +92,7 @@ def test_demonstrations_that_give_themselves_away_are_flagged_and_the_run_goes_o
 ) -> None:
     # The agent's actions are never all at the upper bound: every pair can be told apart.
     leaking = good_demos.executed_actions.clone().fill_(1.0)
+    leaking[0] = 0.9  # actions that never change are refused
     file = saved(with_tensors(good_demos, executed_actions=leaking))
     settings: dict[str, Any] = {
         "iterations": 30,

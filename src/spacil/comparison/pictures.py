@@ -153,7 +153,7 @@ def draw_demonstrations(demos: "Demonstrations", path: Path) -> None:
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigError(f"{path}: expected a file name that ends in {', '.join(SUFFIXES)}")
     episodes = np.arange(demos.num_episodes)
-    changes = [
+    changes = demos.num_actions and [
         episode.executed_actions.double().diff(dim=0).abs().mean() for episode in demos.episodes
     ]
     charts = [
@@ -161,7 +161,7 @@ def draw_demonstrations(demos: "Demonstrations", path: Path) -> None:
         for label, values in (
             ("return", demos.returns),
             ("steps", demos.episode_lengths),
-            ("mean action change per step", changes),
+            ("mean action change per step", changes or None),
         )
         if values is not None
     ]

@@ -54,11 +54,13 @@ Device = Annotated[
 Steps = Annotated[
     str, Range("steps, as 2, or a range of them, as 0-2", lambda value: _is_range(value))
 ]
+_INPUT_NAMES = {"states", "actions", "changes", "next_states"}
+_BOTH = {"actions", "changes"}
 Inputs = Annotated[
     tuple[str, ...],
     Range(
-        "one or more of states, actions, next_states, each once",
-        lambda value: len(value) == len({*value} & {"states", "actions", "next_states"}) > 0,
+        "one or more of states, actions or changes, next_states, each once",
+        lambda value: len(value) == len({*value} & _INPUT_NAMES) > 0 and not {*value} >= _BOTH,
     ),
 ]
 Widths = Annotated[
@@ -233,6 +235,8 @@ class DemoChoice:
     """The step of each trajectory to begin with, below --demo-every."""
     demo_noise: float = 0.0
     """Add Gaussian noise to the demonstrated states, in units of their standard deviation."""
+    ignore_actions: bool = False
+    """Learn from the demonstrated states alone, as if the file held no actions."""
     drop_nonfinite: bool = False
     """Leave out demonstrated episodes that hold NaN or infinity instead of refusing the file."""
     allow_env_mismatch: bool = False
@@ -330,7 +334,8 @@ class GAILDiscriminatorConfig(DiscriminatorConfig):
     """Which actions it compares, on both sides: as executed (clipped to the bounds), or raw."""
     discriminator_inputs: Inputs = _INPUTS
     """What it reads of states, actions and next_states: `states next_states` or `states` for a
-    demonstrator whose actions mean something else than ours."""
+    demonstrator whose actions mean something else than ours. changes: how the state changes, in the
+    place of the action; implied by demonstrations without actions."""
 
 
 class AIRLRewardConfig(Group):

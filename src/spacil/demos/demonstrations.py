@@ -15,7 +15,14 @@ import torch
 from torch import Tensor
 
 from spacil.config.settings import ActionKind
-from spacil.demos.episode import FIELDS, OPTIONAL, Episode, EpisodeArrays, episodes_from_arrays
+from spacil.demos.episode import (
+    FIELDS,
+    OPTIONAL,
+    Episode,
+    EpisodeArrays,
+    episodes_from_arrays,
+)
+from spacil.demos.formats.npz import STEPWISE
 from spacil.demos.metadata import DemoMetadata
 from spacil.errors import ConfigError, DataError
 from spacil.plain_text import count
@@ -59,7 +66,7 @@ class Demonstrations:
     def from_arrays(
         cls,
         observations: EpisodeArrays,
-        executed_actions: EpisodeArrays,
+        executed_actions: EpisodeArrays | None = None,
         *,
         actions: EpisodeArrays | None = None,
         rewards: EpisodeArrays | None = None,
@@ -76,7 +83,9 @@ class Demonstrations:
 
         `executed_actions` are those the env was given; `actions` the expert's unclipped ones,
         where known; `next_observations` with `next_is_terminal` what followed thinned steps.
-        Without flags every episode counts as truncated. Casts are recorded.
+        Without actions, each observation but the last of an episode is a step, unless other arrays
+        tell the number of steps. Without flags every episode counts as truncated. Casts are
+        recorded.
         """
         given = locals()
         arrays = {name: given[name] for name in FIELDS if given[name] is not None}
@@ -92,19 +101,25 @@ class Demonstrations:
     ) -> "Demonstrations":
         """Make a record of flat arrays or tensors, as `tensors` returns them."""
         unknown = sorted(tensors.keys() - FIELDS.keys() - {"episode_lengths"})
-        missing = sorted({"observations", "executed_actions", "episode_lengths"} - tensors.keys())
+        missing = sorted({"observations", "episode_lengths"} - tensors.keys())
         if unknown or missing:
             wrong = f"unknown tensors {unknown}" if unknown else f"no tensor {missing}"
             raise DataError(f"{source}: {wrong}; demonstrations have {', '.join(FIELDS)}")
         arrays = {name: np.atleast_1d(np.asarray(tensor)) for name, tensor in tensors.items()}
-        given, num_steps = arrays.pop("episode_lengths"), len(arrays["executed_actions"])
+        given = arrays.pop("episode_lengths")
+        stepwise = next((arrays[name] for name in STEPWISE if name in arrays), None)
         # In Python integers: others wrap round on hostile lengths.
         is_plain = given.ndim == 1 and given.dtype.kind in "iu"
         lengths = given.tolist() if is_plain else [-1]
+        if stepwise is None and sum(lengths) == len(arrays["observations"]):
+            lengths = [length - 1 for length in lengths]  # in states, one more than steps
+        num_steps = (
+            len(arrays["observations"]) - len(lengths) if stepwise is None else len(stepwise)
+        )
         if sum(lengths) != num_steps or min(lengths, default=0) < 0:
             raise DataError(
                 f"{source}: episode_lengths add up to {sum(lengths)}, but there are {num_steps} "
-                "actions"
+                f"{'steps' if stepwise is None else 'actions'}"
             )
         has_finals = len(arrays["observations"]) == num_steps + len(lengths)
         split: dict[str, EpisodeArrays] = {}
@@ -158,6 +173,11 @@ class Demonstrations:
         return self.episodes[0].executed_actions.shape[1]
 
     @property
+    def dims(self) -> tuple[int, int | None]:
+        """Of a state and of an action; None where the actions are not known."""
+        return self.num_states, self.num_actions or None
+
+    @property
     def is_thinned(self) -> bool:
         """Whether steps were left out: the row after a step is that of a later one."""
         return self.episodes[0].next_observations is not None
@@ -189,7 +209,7 @@ class Demonstrations:
 
     @cached_property
     def executed_actions(self) -> Tensor:
-        """[M, A]"""
+        """[M, A]; [M, 0] where they are not known."""
         return torch.cat([episode.executed_actions for episode in self.episodes])
 
     @cached_property
@@ -240,11 +260,11 @@ class Demonstrations:
     def action_change(self) -> float | None:
         """E |a_{t+1} - a_t| of the executed actions, mean over episodes.
 
-        None where steps were left out of the record, and where no episode has two.
+        None where steps or actions were left out of the record, and where no episode has two.
         """
         actions, lengths = self.executed_actions.double(), self.episode_lengths
         is_long, is_within = lengths > 1, self.step_in_episode[1:] > 0
-        if self.is_thinned or not bool(is_long.any()):
+        if self.is_thinned or not self.num_actions or not bool(is_long.any()):
             return None
         changes = torch.linalg.vector_norm(actions[1:] - actions[:-1], dim=-1)[is_within]
         episodes = self.episode_of_step[1:][is_within]
@@ -256,6 +276,8 @@ class Demonstrations:
         flat = {name: self._flat(name) for name in ("observations", "executed_actions", *OPTIONAL)}
         flat |= {"terminations": self.terminations, "truncations": self.truncations}
         flat["episode_lengths"] = self.episode_lengths
+        if not self.num_actions:
+            del flat["executed_actions"]
         return {name: tensor for name, tensor in flat.items() if tensor is not None}
 
     def expert_batch(self, which: ActionKind) -> ExpertBatch:
@@ -304,6 +326,26 @@ class Demonstrations:
         metadata = self.metadata.with_change("subsample", **details)
         thinned = tuple(episode.thinned(every, offset) for episode in self.episodes)
         return replace(self, episodes=thinned, metadata=metadata)
+
+    def without_actions(self) -> "Demonstrations":
+        """Keep the states alone."""
+        if not self.num_actions:
+            return self
+        episodes = tuple(
+            episode.with_tensors(executed_actions=episode.executed_actions[:, :0], actions=None)
+            for episode in self.episodes
+        )
+        metadata = self.metadata.with_change("leave_out_actions")
+        return replace(self, episodes=episodes, metadata=metadata)
+
+    def with_actions(self, actions: Tensor) -> "Demonstrations":
+        """Give every step an executed action, [M, A] in all."""
+        parts = actions.split(self.episode_lengths.tolist())
+        episodes = tuple(
+            episode.with_tensors(executed_actions=part, actions=None)
+            for episode, part in zip(self.episodes, parts, strict=True)
+        )
+        return replace(self, episodes=episodes)
 
     def without_nonfinite_episodes(self) -> "Demonstrations":
         """Keep the episodes whose observations and actions are all finite; record the others."""

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from spacil.demos.formats.npz import STEPWISE
 from spacil.errors import DataError
 
 EpisodeArrays = Sequence[ArrayLike]
@@ -42,7 +43,7 @@ class Episode:
     observations: Tensor
     """[T+1, S] float32 or float64; the last one is where the episode ended."""
     executed_actions: Tensor
-    """[T, A] float32 or float64, what the env was given."""
+    """[T, A] float32 or float64, what the env was given; [T, 0] where that is not known."""
     is_terminated: bool
     """True if the task ended it."""
     is_truncated: bool
@@ -142,6 +143,12 @@ def episodes_from_arrays(
     Without flags every episode counts as truncated; sources without a final observation (as many
     observations as actions) get the last one repeated, which no state-action pair contains.
     """
+    if "executed_actions" not in arrays:
+        stepwise = next((arrays[name] for name in STEPWISE if name in arrays), None)
+        lengths = [len(np.asarray(part)) for part in stepwise or arrays["observations"]]
+        num_final = int(stepwise is None)
+        none = [np.empty((length - num_final, 0), np.float32) for length in lengths]
+        arrays = {"observations": arrays["observations"], "executed_actions": none, **arrays}
     num_episodes = len(arrays["executed_actions"])
     columns: dict[str, list[NDArray[Any]]] = {}
     casts: dict[str, str] = {}
@@ -192,7 +199,8 @@ def _cast(name: str, values: ArrayLike, where: str, casts: dict[str, str]) -> ND
     if array.dtype.kind not in ("fiub" if dtypes == FLAGS else "fiu"):
         remedy = "make them with np.asarray(values, dtype=np.float32)"
         raise DataError(f"{where} is {array.dtype}, expected real numbers: {remedy}")
-    if array.ndim != num_axes or 0 in array.shape[1:]:
+    is_left_out = name == "executed_actions" and array.shape[1:] == (0,)
+    if array.ndim != num_axes or (0 in array.shape[1:] and not is_left_out):
         expected = "[steps, columns]" if num_axes == 2 else "[steps]"
         hint = "; actions must be continuous vectors (a Box space)" if "actions" in name else ""
         raise DataError(f"{where} has shape {array.shape}, expected {expected}{hint}")

@@ -94,7 +94,8 @@ def require_name(source: object) -> None:
         raise ConfigError(
             f"demonstrations cannot be loaded from a {type(source).__name__}: pass a file, a "
             "task's name, or for arrays the record that spacil.Demonstrations.from_arrays("
-            "observations, executed_actions) makes of one array per episode each"
+            "observations, executed_actions), or of observations alone, makes of one array per "
+            "episode each"
         )
 
 
@@ -111,6 +112,8 @@ def save_demos(demos: Demonstrations, target: str | Path, form: str | None = Non
         return
     if not all(map(len, demos.episodes)):
         raise DataError(f"{demos.source}: an episode is empty, which {name} cannot hold: remove it")
+    if not demos.num_actions and name in ("minari", "imitation"):
+        raise DataError(f"{demos.source}: holds no actions, and {name} needs them: choose npz")
     try:
         FORMATS[name].write(demos, path)
     except ImportError as error:

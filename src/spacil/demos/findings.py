@@ -82,7 +82,7 @@ class Subject:
         None where it is not defined, as in a thinned record: its steps do not follow each other.
         """
         is_within = self.demos.step_in_episode[1:] > 0
-        if self.demos.is_thinned or not is_within.any():
+        if self.demos.is_thinned or not self.demos.num_actions or not is_within.any():
             return None
         changes = self.demos.executed_actions.double().diff(dim=0).abs()
         return float(changes[is_within].mean())
@@ -221,11 +221,29 @@ def jerky_actions(it: Subject) -> Found:
         yield Finding("warning", "jerky_actions", message)
 
 
+def actions_that_say_nothing(it: Subject) -> Found:
+    """States alone, and actions that stand in for ones not known."""
+    executed = it.demos.executed_actions
+    if not it.demos.num_actions:
+        message = (
+            "holds no actions, and is read as pairs of a state and its successor: spacil, gail and "
+            "bc find the actions by own play in the env"
+        )
+        yield Finding("warning", "no_actions", message)
+    elif len(executed) >= STATISTICAL_STEPS and bool((executed == executed[0]).all()):
+        values = "0" if not executed.any() else "the same"
+        message = (
+            f"all {len(executed)} actions are {values}, so they say nothing: were they not "
+            "recorded? --ignore-actions learns from the states alone"
+        )
+        yield Finding("error", "constant_actions", message)
+
+
 def sizes(it: Subject) -> Found:
     if it.spec is None:
         return
-    ours, theirs = (it.demos.num_states, it.demos.num_actions), it.spec
-    misfits = dims_misfits(ours, (theirs.num_states, theirs.num_actions), theirs.task)
+    theirs = it.spec
+    misfits = dims_misfits(it.demos.dims, (theirs.num_states, theirs.num_actions), theirs.task)
     for noun, misfit in misfits.items():
         yield Finding("error", f"{noun}_dims", misfit)
     longest = int(it.demos.episode_lengths.argmax())
@@ -327,8 +345,15 @@ def normalised_states(it: Subject) -> Found:
 
 
 CHECKS: tuple[Callable[[Subject], Found], ...] = (
-    *(whole_episodes, few_pairs, live_states, non_finite, odd_episode, jerky_actions, sizes),
-    *(other_env, actions_at_bounds, strange_starts, normalised_states),
+    *(whole_episodes, few_pairs, live_states, non_finite, odd_episode, jerky_actions),
+    *(
+        actions_that_say_nothing,
+        sizes,
+        other_env,
+        actions_at_bounds,
+        strange_starts,
+        normalised_states,
+    ),
 )
 """All checks, in the order of the report"""
 

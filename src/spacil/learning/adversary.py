@@ -88,10 +88,11 @@ class Adversary:
         settings = config.discriminator
         self.config, self.policy, self.expert = config, policy, expert
         self.network = self.make_network(config, policy, init).to(policy.log_std.device)
-        if settings.discriminator_actions == "executed":
-            self.network.read_actions_clipped(policy.action_low, policy.action_high)
-        if settings.standardize_actions:
-            self.network.read_actions_standardized(expert.actions)
+        if "changes" not in settings.discriminator_inputs and expert.actions.shape[1]:
+            if settings.discriminator_actions == "executed":
+                self.network.read_actions_clipped(policy.action_low, policy.action_high)
+            if settings.standardize_actions:
+                self.network.read_actions_standardized(expert.actions)
         self.optimizer = Adam(self.network, settings.discriminator_learning_rate)
 
     @staticmethod
@@ -246,7 +247,14 @@ class GailAdversary(Adversary):
     ) -> None:
         super().__init__(config, policy, expert, init)
         self.cost_weight = cost_weight(config.cost_penalty, len(expert.states))
-        self.reads_next_states = "next_states" in self.network.reads
+        self.reads_next_states = "next_states" in self.network.reads or self.network.reads_changes
+        if self.network.reads_changes:
+            self.read_changes_in((expert.next_states - expert.states).std(0, correction=0))
+
+    @torch.no_grad()
+    def read_changes_in(self, std: Tensor) -> None:
+        """Measure changes of state in these units of raw states [S]; dims that rest in none."""
+        self.network.change_scale.copy_(torch.where(std > 0, 1 / std, 0.0))
 
     @staticmethod
     def make_network(
@@ -283,7 +291,7 @@ class GailAdversary(Adversary):
     def draw(self, agent: AgentBatch, expert: AgentBatch, streams: Streams) -> DrawnPairs | None:
         if self.cost_weight == 0:
             return None
-        ours, theirs = ((side.states, side.actions) for side in (agent, expert))
+        ours, theirs = ((side.states, self._compared(side)) for side in (agent, expert))
         return draw_pairs(self.network, self.policy, ours, theirs, self.config, streams)
 
     def penalty(self, drawn: DrawnPairs) -> Tensor:
@@ -294,12 +302,24 @@ class GailAdversary(Adversary):
 
         After a termination nothing follows: the state counts as its own successor.
         """
-        inputs = [batch.states, batch.actions]
-        if self.reads_next_states:
-            assert batch.next_states is not None
-            is_end = batch.terminated.unsqueeze(-1)
-            inputs.append(torch.where(is_end, batch.states, batch.next_states))
+        inputs = [batch.states, self._compared(batch)]
+        if "next_states" in self.network.reads:
+            inputs.append(self._successors(batch))
         return inputs
+
+    def _successors(self, batch: AgentBatch) -> Tensor:
+        assert batch.next_states is not None
+        return torch.where(batch.terminated.unsqueeze(-1), batch.states, batch.next_states)
+
+    def _compared(self, batch: AgentBatch) -> Tensor:
+        """The actions, or what stands in their place: how the state changed."""
+        if not self.network.reads_changes:
+            return batch.actions
+        # Normalised states are in units that may still move with the batches.
+        in_raw_units = (self.policy.normalizer.mask / self.policy.normalizer.scale).nan_to_num()
+        change = self._successors(batch) - batch.states
+        low, high = self.network.action_low, self.network.action_high
+        return (change * in_raw_units * self.network.change_scale).clamp(low, high)
 
 
 class AirlAdversary(Adversary):

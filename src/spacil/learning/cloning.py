@@ -75,8 +75,12 @@ class Cloner(Learner):
     def __init__(self, config: TrainConfig, spec: EnvSpec, demonstrations: Demonstrations) -> None:
         if demonstrations.num_steps == 0:
             raise DataError(f"{demonstrations.source}: no steps to clone")
-        sizes = (demonstrations.num_states, demonstrations.num_actions)
-        require_dims(demonstrations.source, sizes, (spec.num_states, spec.num_actions), spec.task)
+        require_dims(
+            demonstrations.source,
+            demonstrations.dims,
+            (spec.num_states, spec.num_actions),
+            spec.task,
+        )
         super().__init__(config, CloneCounters(), demonstrations)
         self.student = make_policy(spec, config.nets, self.streams.init)
         self.student.normalizer.merge(demonstrations.states)

@@ -17,7 +17,7 @@ from spacil.demos.file import bundled_demos, load_demos
 from spacil.demos.findings import Subject, few_pairs, find
 from spacil.envs.registry import TASKS, make_vector_env
 from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, require_dims
-from spacil.errors import ConfigError
+from spacil.errors import ConfigError, DataError
 
 _logger = logging.getLogger(__name__)
 
@@ -45,17 +45,21 @@ def demonstrations_for(
     choice: DemoChoice = DemoChoice(),
 ) -> tuple[Intake, TrainConfig]:
     """Find and check the demonstrations of a run, and fit the config to what they hold."""
-    demos, config = found_demonstrations(config, env_source, source)
+    demos, config = found_demonstrations(config, env_source, source, choice)
     return checked_demonstrations(demos, config, env_source, choice), config
 
 
 def found_demonstrations(
-    config: TrainConfig, env_source: Any, source: DemoSource | Sequence[DemoSource] | None = None
+    config: TrainConfig,
+    env_source: Any,
+    source: DemoSource | Sequence[DemoSource] | None = None,
+    choice: DemoChoice = DemoChoice(),
 ) -> tuple[Demonstrations, TrainConfig]:
     """Find them without making an env, and fit the config to what they hold.
 
     Without a source, the ones bundled with the task; several are put together. A file with
-    executed actions only makes the discriminator read executed actions on both sides.
+    executed actions only makes the discriminator read executed actions on both sides, one without
+    actions the change of state in their place.
     """
     sources = [source] if isinstance(source, DemoSource) else list(source or ())
     if not sources:
@@ -70,9 +74,12 @@ def found_demonstrations(
     parts = [part if isinstance(part, Demonstrations) else load_demos(part) for part in sources]
     if (task := TASKS.get(config.task)) is not None:  # sizes known before any env is made
         for part in parts:
-            sizes = (part.num_states, part.num_actions)
-            require_dims(part.source, sizes, (task.num_states, task.num_actions), task.name)
+            require_dims(part.source, part.dims, (task.num_states, task.num_actions), task.name)
     demos = parts[0] if len(parts) == 1 else _together(parts)
+    if choice.ignore_actions:
+        demos = demos.without_actions()
+    if not demos.num_actions:
+        return demos, _without_actions(demos, config)
     if demos.actions is None and config.discriminator.discriminator_actions == "raw":
         _logger.warning(
             "the demonstrations hold executed actions only: the discriminator reads executed "
@@ -80,6 +87,26 @@ def found_demonstrations(
         )
         config = with_settings(config, {"discriminator_actions": "executed"})
     return demos, config
+
+
+def _without_actions(demos: Demonstrations, config: TrainConfig) -> TrainConfig:
+    """The config as states alone can fill it."""
+    refusals = {
+        "airl compares the policy's likelihood of actions: train spacil or gail instead": (
+            config.algorithm == "airl"
+        ),
+        "under a delay, the actions that are on their way are part of the state: record them": (
+            config.conditions.is_on
+        ),
+    }
+    for words, is_refused in refusals.items():
+        if is_refused:
+            raise DataError(f"{demos.source}: holds no actions, and {words}")
+    inputs = config.discriminator.discriminator_inputs
+    if "actions" not in inputs or config.algorithm == "bc":
+        return config
+    read = tuple("changes" if name == "actions" else name for name in inputs)
+    return with_settings(config, {"discriminator_inputs": read})
 
 
 def checked_demonstrations(

@@ -9,6 +9,9 @@ from torch.nn import functional as F
 from spacil.nets.mlp import MLP, Activation, Init
 from spacil.nets.policy import STD_FLOOR
 
+LARGEST_CHANGE = 5.0
+"""Largest change of a state dim that is told apart, in its standard deviations"""
+
 
 class CostNet(nn.Module):
     """A network with a learned cost, which reads actions clipped and standardised, or as they are.
@@ -56,7 +59,12 @@ class CostNet(nn.Module):
 
 
 class Discriminator(CostNet):
-    """x on what it reads of (s, a, s'), states normalised; high where it sees the agent."""
+    """x on what it reads of (s, a, s'), states normalised; high where it sees the agent.
+
+    Where it reads changes, (s' - s) / std of raw states stands in the place of the action.
+    """
+
+    change_scale: Tensor
 
     def __init__(
         self,
@@ -68,9 +76,15 @@ class Discriminator(CostNet):
         generator: torch.Generator | None = None,
         reads: Sequence[str] = ("states", "actions"),
     ) -> None:
-        super().__init__(num_actions)
-        self.reads = tuple(reads)
-        self.has_cost = "next_states" not in reads
+        self.reads_changes = "changes" in reads
+        super().__init__(num_states if self.reads_changes else num_actions)
+        self.reads = tuple("actions" if name == "changes" else name for name in reads)
+        self.has_cost = not {"next_states", "changes"} & {*reads}
+        if self.reads_changes:
+            num_actions = num_states
+            self.register_buffer("change_scale", torch.ones(num_states))
+            self.action_low.fill_(-LARGEST_CHANGE)
+            self.action_high.fill_(LARGEST_CHANGE)
         sizes = {"states": num_states, "actions": num_actions, "next_states": num_states}
         num_inputs = sum(sizes[name] for name in reads)
         self.net = MLP([num_inputs, *hidden, 1], activation, init, generator)

@@ -1,6 +1,6 @@
 """CSV files: one row per step, as spreadsheets and data frames write them.
 
-Columns `episode`, `obs_0`, `obs_1`, ..., `action_0`, ..., and where known `reward`, `terminated`,
+Columns `episode`, `obs_0`, `obs_1`, ..., and where known `action_0`, ..., `reward`, `terminated`,
 `truncated`. The actions are those that were executed. The rows of an episode stand together; a last
 one with an observation and nothing else is where the episode ended. Numbers are written with all
 their digits and read as float64.
@@ -32,10 +32,10 @@ def read(path: Path) -> tuple[Arrays, dict[str, Any]]:
         for prefix in ("obs_", "action_")
     ]
     used = {"episode", *runs[0], *runs[1]}
-    if not (rows and all(runs) and used <= set(names)) or len(set(names)) < len(names):
+    if not (rows and runs[0] and used <= set(names)) or len(set(names)) < len(names):
         raise DataError(
-            f"{path}: expected columns episode, obs_0, ... and action_0, ... with no gap, no name "
-            f"twice, and rows below; its first line is {','.join(names)[:80]!r}"
+            f"{path}: expected columns episode, obs_0, ..., and where known action_0, ..., with no "
+            f"gap, no name twice, and rows below; its first line is {','.join(names)[:80]!r}"
         )
     for number, row in enumerate(rows, 2):
         if len(row) != len(names):
@@ -44,16 +44,19 @@ def read(path: Path) -> tuple[Arrays, dict[str, Any]]:
     optional = {name: field for name, field in _OPTIONAL.items() if name in cells}
     episodes = cells["episode"]
     is_first = np.append(True, episodes[1:] != episodes[:-1])
-    is_step = np.any([cells[name] != "" for name in (*runs[1], *optional)], axis=0)
+    is_last, told = np.append(is_first[1:], True), (*runs[1], *optional)
+    is_step = np.any([cells[name] != "" for name in told], axis=0) if told else ~is_last
     if len(np.unique(episodes)) != is_first.sum():
         raise DataError(f"{path}: the rows of an episode do not stand together")
-    if not (is_step | np.append(is_first[1:], True)).all():
+    if not (is_step | is_last).all():
         raise DataError(f"{path}: a row without an action before the end of its episode")
     arrays: Arrays = {
         "observations": np.stack([cells[name] for name in runs[0]], axis=1).astype(float),
-        "executed_actions": np.stack([cells[name][is_step] for name in runs[1]], 1).astype(float),
         "episode_lengths": np.bincount(np.cumsum(is_first)[is_step] - 1),
     }
+    if runs[1]:
+        actions = [cells[name][is_step] for name in runs[1]]
+        arrays["executed_actions"] = np.stack(actions, axis=1).astype(float)
     for name, field in optional.items():
         known = [_WORDS.get(cell.lower(), cell) for cell in cells[name][is_step].tolist()]
         arrays[field] = np.array(known).astype(float)

@@ -50,10 +50,11 @@ def write(demos: "Demonstrations", path: Path) -> None:
     is_last = demos.step_in_episode == demos.episode_lengths[demos.episode_of_step] - 1
     arrays: dict[str, Any] = {
         "observations": np.concatenate([episode.observations[:-1] for episode in episodes]),
-        "actions": flat["executed_actions"],
         "terminals": flat["terminations"],
         "timeouts": flat["truncations"] | (is_last & ~flat["terminations"]),
     }
+    if demos.num_actions:
+        arrays["actions"] = flat["executed_actions"]
     if demos.rewards is not None:
         arrays["rewards"] = demos.rewards
     if any(not e.observations[-1].equal(e.observations[-2]) for e in episodes):

@@ -28,6 +28,11 @@ NAMES = {
     **{name: name for name in ("initial_qpos", "initial_qvel")},
 }
 """Array of a file -> what it means."""
+STEPWISE = (
+    *("executed_actions", "actions", "rewards", "terminations", "truncations"),
+    "next_observations",
+)
+"""Arrays with a row per step: where there are none, an episode has one state more than steps."""
 
 
 def read_arrays(path: Path) -> tuple[Arrays, dict[str, Any]]:
@@ -67,21 +72,22 @@ def flat_arrays(found: Mapping[str, NDArray[Any]], others: Iterable[str], path: 
     # Alone, `actions` are those that were executed; beside executed_actions they are the raw ones.
     if "actions" in arrays and "executed_actions" not in arrays:
         arrays["executed_actions"] = arrays.pop("actions")
-    for field, names in (("observations", "obs, states"), ("executed_actions", "actions, acts")):
-        if field not in arrays:
-            held = ", ".join(sorted([*found, *others])) or "no arrays"
-            raise DataError(f"{path}: has no {field} (or {names}); it has {held}")
-    num_steps, has_lengths = len(arrays["executed_actions"]), "episode_lengths" in arrays
+    if "observations" not in arrays:
+        held = ", ".join(sorted([*found, *others])) or "no arrays"
+        raise DataError(f"{path}: has no observations (or obs, states); it has {held}")
+    states, names = arrays["observations"], [name for name in STEPWISE if name in arrays]
+    counted = arrays[names[0]] if names else np.atleast_2d(states)[..., 1:, :]
+    num_steps, has_lengths = len(counted), "episode_lengths" in arrays
     flags = [arrays[name] for name in ("terminations", "truncations") if name in arrays]
-    if arrays["executed_actions"].ndim == 3 and not has_lengths:
-        num_episodes, num_steps = arrays["executed_actions"].shape[:2]
+    if 3 in (states.ndim, counted.ndim) and not has_lengths:
+        num_episodes, num_steps = counted.shape[:2]
         arrays = {
             name: array if name.startswith("initial") else array.reshape(-1, *array.shape[2:])
             for name, array in arrays.items()
         }
         arrays["episode_lengths"] = np.full(num_episodes, num_steps)
     elif not has_lengths:
-        if not flags and len(arrays["observations"]) != num_steps + 1:
+        if not flags and (not names or len(states) != num_steps + 1):
             raise DataError(
                 f"{path}: does not say where episodes end; add episode_lengths, "
                 "or terminations and truncations (terminals and timeouts)"
@@ -97,7 +103,7 @@ def flat_arrays(found: Mapping[str, NDArray[Any]], others: Iterable[str], path: 
 def _complete_observations(arrays: Arrays, ends: NDArray[Any], path: Path) -> None:
     """Take each episode's final observation from `next_observations`, if the steps are in order."""
     states, following = arrays["observations"], arrays.pop("next_observations")
-    if len(states) == len(arrays["executed_actions"]) + len(ends):
+    if len(states) == len(following) + len(ends):
         return  # the final ones are there already
     is_within = np.ones(len(states), bool)
     is_within[ends[ends > 0] - 1] = False
