@@ -100,6 +100,13 @@ class TrainConfig:
                 "--discriminator-inputs with next_states: the cost penalty is on c(s, a), give "
                 "--lambda-cost 0"
             )
+        reads_changes = "changes" in self.discriminator.discriminator_inputs
+        of_actions = self.cost_penalty.form not in ("r1", "gp")
+        if reads_changes and of_actions and self.cost_penalty.lambda_cost > 0:
+            raise ConfigError(
+                f"--cost-penalty-form {self.cost_penalty.form} is on c(s, a), and here a change of "
+                "state stands in the place of the action: give --cost-penalty-form r1"
+            )
         if self.imitation.select == "smoothest" and not wish.wants_smoothest:
             raise ConfigError("--select smoothest: give --smoothest or --keep-return with it")
         for name in ("smoothness_target", "fluctuation_target"):

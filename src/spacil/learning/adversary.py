@@ -6,7 +6,7 @@ and AIRL's are here. D = sigmoid(x) is high on the agent: D -> 1 there, D -> 0 o
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -88,7 +88,10 @@ class Adversary:
         settings = config.discriminator
         self.config, self.policy, self.expert = config, policy, expert
         self.network = self.make_network(config, policy, init).to(policy.log_std.device)
-        if "changes" not in settings.discriminator_inputs and expert.actions.shape[1]:
+        if not expert.actions.shape[1]:  # not known, and not read
+            none = expert.states.new_zeros(len(expert.states), policy.num_actions)
+            self.expert = expert = replace(expert, actions=none)
+        if "changes" not in settings.discriminator_inputs:
             if settings.discriminator_actions == "executed":
                 self.network.read_actions_clipped(policy.action_low, policy.action_high)
             if settings.standardize_actions:

@@ -198,7 +198,15 @@ class CloningLearner(Cloner):
         # The horizon decides how many envs an evaluation takes, and only an env knows it.
         probe = make_run_env(config, env_source, 1, "eval", common_frame)
         probe.close()
-        super().__init__(config, probe.spec, demonstrations)
+        labelled, num_played = demonstrations, 0
+        if not demonstrations.num_actions:
+            from spacil.learning.own_play import Labels  # which clones, too
+
+            labels = Labels(config, probe.spec, demonstrations)
+            num_played = labels.play(env_source, common_frame)
+            labelled = labels.demonstrations
+        super().__init__(config, probe.spec, labelled)
+        self.demonstrations, self.counters.env_steps = demonstrations, num_played
         self.eval_env = make_eval_env(config, env_source, probe.spec, demonstrations, common_frame)
         self.common_frame = common_frame or frame_of_run(
             demonstrations, config.task, probe.spec.num_states

@@ -24,9 +24,7 @@ from spacil.engine.mlp_passes import Adam
 NUM_MEMBERS = 3
 """Networks side by side; each leaves out the steps of a third of the envs."""
 HIDDEN = 256
-MINIBATCH, LEARNING_RATE, LAST_RATE = 256, 1e-3, 0.05
-NEWEST_WEIGHT = 3.0
-"""Of the newest round's steps, relative to the oldest ones': nearer to the demonstrations"""
+MINIBATCH, LAST_RATE = 256, 0.05
 LARGEST_INPUT = 10.0
 STD_FLOOR = 1e-6
 NUM_NEAREST = 10
@@ -54,6 +52,15 @@ class OwnSteps:
 
     def pick(self, rows: Tensor) -> "OwnSteps":
         return OwnSteps(**{name: tensor[rows] for name, tensor in vars(self).items()})
+
+    def newest(self, most: int) -> "OwnSteps":
+        return OwnSteps(**{name: tensor[-most:] for name, tensor in vars(self).items()})
+
+    @staticmethod
+    def none(num_states: int, num_actions: int) -> "OwnSteps":
+        states, actions = torch.empty(0, num_states), torch.empty(0, num_actions)
+        numbers = torch.empty(0, dtype=torch.int64)
+        return OwnSteps(states, states, actions, actions, numbers, numbers)
 
     @staticmethod
     def together(parts: "list[OwnSteps]") -> "OwnSteps":
@@ -111,20 +118,29 @@ class InverseModel(nn.Module):
         held_out: Tensor = found.gather(0, members)[0].clamp(self.action_low, self.action_high)
         return held_out
 
-    def fit(self, own: OwnSteps, num_steps: int, generator: torch.Generator) -> None:
-        """So many Adam steps on all own play, the step size falling along a half cosine."""
+    @torch.no_grad()
+    def standardize(self, own: OwnSteps) -> None:
+        """Read states and their changes in units of own play."""
         self.state_mean.copy_(own.states.mean(0))
         self.state_std.copy_(own.states.std(0).clamp_min(STD_FLOOR))
         self.change_std.copy_((own.next_states - own.states).std(0).clamp_min(STD_FLOOR))
-        inputs, optimizer = self.inputs(own.states, own.next_states), Adam(self, LEARNING_RATE)
-        age = (own.rounds.max() - own.rounds).float()
-        weights = (NEWEST_WEIGHT / (1 + age)).clamp_min(1.0)
+
+    def fit(
+        self,
+        own: OwnSteps,
+        weights: Tensor,
+        num_steps: int,
+        learning_rate: float,
+        generator: torch.Generator,
+    ) -> None:
+        """Take Adam steps on own play, drawn by weight; their size falls along a half cosine."""
+        inputs, optimizer = self.inputs(own.states, own.next_states), Adam(self, learning_rate)
         rows = [torch.nonzero(own.envs % NUM_MEMBERS != k)[:, 0] for k in range(NUM_MEMBERS)]
         shares = [weights[chosen].cumsum(0) for chosen in rows]
-        with one_torch_thread():
+        with one_torch_thread(), torch.enable_grad():
             for step in range(num_steps):
                 height = (1 + math.cos(math.pi * step / num_steps)) / 2
-                optimizer.learning_rate = LEARNING_RATE * (LAST_RATE + (1 - LAST_RATE) * height)
+                optimizer.learning_rate = learning_rate * (LAST_RATE + (1 - LAST_RATE) * height)
                 drawn = torch.rand(NUM_MEMBERS, MINIBATCH, generator=generator)
                 picked = torch.stack(
                     [
@@ -137,10 +153,15 @@ class InverseModel(nn.Module):
                 errors.square().sum(-1).mean(1).sum().backward()
                 optimizer.step()
 
-    def trust(
+    @torch.no_grad()
+    def quality(
         self, own: OwnSteps, states: Tensor, next_states: Tensor, generator: torch.Generator
-    ) -> Tensor:
-        """Share of the actor's noise that it finds again near demonstrated transitions, [A]."""
+    ) -> tuple[Tensor, Tensor]:
+        """Held-out error near demonstrated transitions, a number, and the trust, [A].
+
+        Steps of an actor without noise say nothing about how much of it is found again.
+        """
+        own = own.pick(torch.nonzero((own.actions != own.means).any(-1))[:, 0])
         own = own.pick(torch.randperm(len(own), generator=generator)[:NUM_ANSWERING])
         stride = -(-len(states) // NUM_ASKED)
         asked = self.inputs(states[::stride], next_states[::stride])
@@ -149,4 +170,4 @@ class InverseModel(nn.Module):
         near = own.pick(nearest)
         missed = (near.actions - self.held_out_actions(near)).square().mean(0)
         added = (near.actions - near.means).square().mean(0).clamp_min(STD_FLOOR)
-        return (1 - missed / added).clamp(0, 1)
+        return missed.mean().sqrt(), (1 - missed / added).clamp(0, 1)

@@ -24,7 +24,7 @@ from spacil.engine.mlp_passes import Adam
 from spacil.engine.recorder import Recorder
 from spacil.envs.episodes import EpisodeTotals, collect
 from spacil.envs.vector_env import VectorEnv
-from spacil.learning.adversary import Adversary
+from spacil.learning.adversary import Adversary, GailAdversary
 from spacil.learning.cloning import start_from_clone
 from spacil.learning.critic import (
     RewardTerm,
@@ -43,6 +43,7 @@ from spacil.learning.learner import (
     make_run_env,
     policy_metrics,
 )
+from spacil.learning.own_play import REFRESH_INTERVAL, Labels, reads_labels
 from spacil.learning.policy_step import ClippedStep, PolicyStep, StepReport, TrustRegionStep
 from spacil.learning.searches import WeightSearches
 from spacil.measuring.evaluate import Best, Evaluation
@@ -85,7 +86,7 @@ class OnPolicy(Learner):
         common_frame: CommonFrame | None = None,
     ) -> None:
         super().__init__(config, UpdateCounters(), demonstrations)
-        num_envs = config.sampling.num_envs
+        num_envs, self.env_source = config.sampling.num_envs, env_source
         self.device = resolve_device(config.run.device)
         self.recorder = Recorder(self.device)
         self.env = make_run_env(config, env_source, num_envs, "env", common_frame)
@@ -130,7 +131,11 @@ class OnPolicy(Learner):
         )
         self.adversary: Adversary | None = None
         self.demonstrated: DemonstratedStates | None = None
+        self.labels: Labels | None = None
+        """Actions in the place of those that the demonstrations do not hold"""
         if demonstrations is not None:
+            if reads_labels(config, demonstrations):
+                self.labels = Labels(config, spec, demonstrations)
             self._read_demonstrations(demonstrations)
         self._register_state()
 
@@ -138,7 +143,8 @@ class OnPolicy(Learner):
         """Make what compares with demonstrations: anchor, adversary, imitation score."""
         config = self.config
         if beta := config.imitation.anchor_weight:
-            expert = demonstrations.expert_batch("executed").to(self.device)
+            labelled = demonstrations if self.labels is None else self.labels.demonstrations
+            expert = labelled.expert_batch("executed").to(self.device)
             self.anchor = Anchor(expert, self.policy, beta, config.run.seed)
         if adversary := ALGORITHMS[config.algorithm].adversary:
             kind = config.discriminator.discriminator_actions
@@ -185,6 +191,9 @@ class OnPolicy(Learner):
             state.register("optimizer.discriminator", self.adversary.optimizer.state)
         if self.anchor is not None:
             state.register("stream.anchor", self.anchor.generator)
+        if self.labels is not None:
+            self.labels.register(state)
+            state.after_restore(self._hold_to_labels)
         state.register("episode", vars(self.open_episodes))
 
         def load_env(saved: Mapping[str, Tensor]) -> None:
@@ -233,8 +242,22 @@ class OnPolicy(Learner):
             self.rollout_policy.normalizer.refresh()
 
     def prepare(self) -> None:
-        """Measure what the run's weight searches start from."""
-        self.searches.begin(self.demonstrations, self.common_frame, self.eval_env)
+        """Find labels where no actions were demonstrated, and what weight searches start from."""
+        demonstrations, labels = self.demonstrations, self.labels
+        if labels is not None:
+            if not labels.is_found:
+                self.counters.env_steps += labels.play(self.env_source, self.common_frame)
+                self._hold_to_labels()
+                adversary = self.adversary
+                if isinstance(adversary, GailAdversary) and adversary.network.reads_changes:
+                    adversary.read_changes_in(labels.model.change_std)
+            demonstrations = labels.demonstrations
+        known = (demonstrations, self.common_frame, self.eval_env)
+        self.searches.begin(*known, are_labels=labels is not None)
+
+    def _hold_to_labels(self) -> None:
+        if self.anchor is not None and self.labels is not None:
+            self.anchor.relabel(self.labels.found["actions"], self.labels.found["trust"])
 
     # --- the paper's iteration
 
@@ -246,7 +269,8 @@ class OnPolicy(Learner):
         if config.warm_start.is_on and self.counters.iteration == 0:
             with clock("warm_start"):
                 assert self.demonstrations is not None
-                data, weight = self.demonstrations, self.searches.weights.spatial
+                data = self.demonstrations if self.labels is None else self.labels.demonstrations
+                weight = self.searches.weights.spatial
                 start_from_clone(policy, config, self.env.spec, data, weight)
                 self.sync_rollout_policy()
         with clock("simulation"):
@@ -254,6 +278,10 @@ class OnPolicy(Learner):
             played, self.env_states = collect(
                 self.env, actor, self.env_states, size, streams.action
             )
+        if self.labels is not None and self.counters.iteration % REFRESH_INTERVAL == 1:
+            with clock("labels"):
+                self.labels.refresh(played, actor.mean)
+                self._hold_to_labels()
         with clock("advantages"):  # -log D of eq:cost_opti
             # What decides the shapes and branches of an update. Pairs of successive states come
             # in any number, and a user's own function may do what cannot be replayed.
@@ -302,7 +330,8 @@ class OnPolicy(Learner):
             known = (self.common_frame, streams.target, self.counters.iteration)
             weights |= self.searches.after_batch(policy, played, *known)
         self.sync_rollout_policy()
-        steps_before_batch = self.counters.env_steps // self.env.num_envs
+        num_own = 0 if self.labels is None else self.labels.num_played
+        steps_before_batch = (self.counters.env_steps - num_own) // self.env.num_envs
         self.counters.iteration += 1
         self.counters.env_steps += played.num_steps
         episodes = self.open_episodes.count(played, steps_before_batch)
@@ -315,6 +344,7 @@ class OnPolicy(Learner):
             "reward_mean": reward,
             "policy_std": std,
             **weights,
+            **({} if self.labels is None else self.labels.metrics),
             **policy_metrics(self.counters, step),
             **asdict(fit),
             **cost_metrics(self.counters, cost),

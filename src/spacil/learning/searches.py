@@ -124,8 +124,12 @@ class WeightSearches:
         demos: Demonstrations | None,
         common_frame: CommonFrame | None,
         eval_env: VectorEnv,
+        *,
+        are_labels: bool = False,
     ) -> None:
         """Start the searches that are asked for and not under way.
+
+        `are_labels`: the actions of the demonstrations were not demonstrated, but found.
 
         Whatever can be refused about one is refused here, and a new run asks before its folder
         changes.
@@ -147,7 +151,8 @@ class WeightSearches:
                 self.change_limit = WeightSearch(temporal, temporal, self.fluctuation.highest)
         if penalty.penalty_weight == "auto" and self.score_rule is None:
             assert demos is not None and common_frame is not None
-            self.score_rule = start_score_search(config, demos, common_frame, eval_env.spec)
+            search = start_score_search(config, demos, common_frame, eval_env.spec)
+            self.score_rule = search.by_labels() if are_labels else search
 
     @property
     def weights(self) -> FoundWeights:

@@ -214,6 +214,7 @@ class ScoreSearch(WeightSearch):
     target_j: float
     """J*, in the common frame"""
     config_weight: float
+    """Down to which the score alone lowers the weight: the config's"""
     first_weight: float
 
     @classmethod
@@ -230,13 +231,25 @@ class ScoreSearch(WeightSearch):
             first_weight=first,
         )
 
+    def by_labels(self) -> Self:
+        """The search where labels stand in for demonstrated actions.
+
+        A clone of poor labels is too smooth: its J says too much of the first weight, and too
+        little is asked of J. So the weight begins at the config's, and a bad score may lower it
+        all the way.
+        """
+        first, highest = self.config_weight, HIGHEST * self.config_weight
+        return replace(
+            self, weight=first, first_weight=first, highest=highest, config_weight=self.lowest
+        )
+
     def after_evaluation(self, score: float, j: float) -> Self:
         """Move the weight by the imitation score and the J of mean actions."""
         is_alike = score <= self.threshold
         if j <= self.target_j and is_alike:
             return self.times(EASE, LOWEST * self.first_weight)
         if j <= self.target_j:
-            return self.times(SCORE_FALL, LOWEST * self.config_weight)
+            return self.times(SCORE_FALL)
         if not is_alike:
             return self.times(SCORE_FALL, min(self.weight, self.config_weight))
         room = SCORE_GAIN * (1 - score / self.threshold)

@@ -86,7 +86,7 @@ class Discriminator(CostNet):
             self.action_low.fill_(-LARGEST_CHANGE)
             self.action_high.fill_(LARGEST_CHANGE)
         sizes = {"states": num_states, "actions": num_actions, "next_states": num_states}
-        num_inputs = sum(sizes[name] for name in reads)
+        num_inputs = sum(sizes[name] for name in self.reads)
         self.net = MLP([num_inputs, *hidden, 1], activation, init, generator)
 
     def logits_agent_is_high(

@@ -182,15 +182,20 @@ def squared_slopes(function: BatchFunction, states: Tensor, directions: Tensor) 
     return torch.stack(pulled_back).square().sum(-1)
 
 
-def missed_actions(policy: GaussianPolicy, states: Tensor, actions: Tensor) -> Tensor:
+def missed_actions(
+    policy: GaussianPolicy, states: Tensor, actions: Tensor, dim_weights: Tensor | None = None
+) -> Tensor:
     """E |r|^2, r = mu(s) - a, for actions within bounds (`policy_terms.Anchor`).
+
+    `dim_weights` [A]: what a dim of |r|^2 counts, by default 1.
 
     Where an action is at a bound, a mean beyond the bound misses nothing.
     """
     low, high = policy.action_low, policy.action_high
     mean = policy.mean_of_normalized(states)
     is_beyond = ((actions >= high) & (mean > high)) | ((actions <= low) & (mean < low))
-    return torch.where(is_beyond, 0.0, mean - actions).square().sum(-1).mean()
+    missed = torch.where(is_beyond, 0.0, mean - actions).square()
+    return (missed if dim_weights is None else dim_weights * missed).sum(-1).mean()
 
 
 def rows_with_successor(is_cut: Tensor) -> Tensor:

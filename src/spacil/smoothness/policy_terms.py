@@ -101,6 +101,8 @@ class PenaltyRows:
     """[B, S] normalised, one step later in the same episode; temporal terms read them"""
     noise: Tensor | None = None
     """[B, S], what the term draws at random: where pgd starts, the noise of caps"""
+    dim_weights: Tensor | None = None
+    """[A], what an action dim that is missed counts; the anchor reads it"""
     num_meant: int | None = None
     """How many states these are a random subset of; None: they are all"""
 
@@ -198,7 +200,9 @@ def _build(
     """Call the function of the table on what its row asks for."""
     if name == ANCHOR:
         assert rows.actions is not None
-        return functools.partial(missed_actions, policy, rows.states, rows.actions)
+        return functools.partial(
+            missed_actions, policy, rows.states, rows.actions, rows.dim_weights
+        )
     term = parse_term(name)
     kind, arguments = term.kind, term.arguments
 
@@ -282,7 +286,14 @@ class Anchor:
         """`expert` holds raw states and executed actions, on the policy's device."""
         self.states, self.actions = expert.states, policy.clip(expert.actions)
         self.generator = stream(seed, ANCHOR)
+        self.trust: Tensor | None = None
+        """[A], how far labels that stand in for demonstrated actions count"""
         self.beta = beta * min(1.0, len(self.states) / ENOUGH_PAIRS)
+        self.variance = float(self.actions.var(0, correction=0).sum())
+
+    def relabel(self, actions: Tensor, trust: Tensor) -> None:
+        """Hold to these labels [M, A] from now on, each dim as far as it is trusted [A]."""
+        self.actions, self.trust = actions.to(self.actions, copy=True), trust.to(self.actions)
         self.variance = float(self.actions.var(0, correction=0).sum())
 
     def draw(self, policy: GaussianPolicy) -> DrawnTerms:
@@ -291,5 +302,6 @@ class Anchor:
             return DrawnTerms()
         rows = torch.randperm(len(self.states), generator=self.generator)[:MAX_ROWS]
         rows = rows.to(self.states.device)
-        drawn = PenaltyRows(policy.normalize(self.states[rows]), self.actions[rows])
+        states = policy.normalize(self.states[rows])
+        drawn = PenaltyRows(states, self.actions[rows], dim_weights=self.trust)
         return DrawnTerms((ANCHOR,), (drawn,), (self.beta / self.variance,))

@@ -1,0 +1,216 @@
+"""Learning from states alone: own play, labels, and a discriminator on changes of state."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import gymnasium
+import pytest
+import torch
+from tiny_runs import tiny
+from torch import Tensor
+
+from spacil.config.defaults import default_config
+from spacil.config.flat import with_settings
+from spacil.config.settings import DemoChoice
+from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.file import load_demos
+from spacil.errors import ConfigError
+from spacil.learning import own_play
+from spacil.learning.adversary import AgentBatch, GailAdversary
+from spacil.learning.intake import demonstrations_for
+from spacil.learning.inverse_model import InverseModel, OwnSteps
+from spacil.learning.learner import Learner, make_learner
+from spacil.learning.on_policy import OnPolicy
+from spacil.learning.weight_search import ScoreSearch
+from spacil.nets.discriminator import Discriminator
+
+NUM_OWN = 2 * 20 * 30
+ANY_ENV = DemoChoice(allow_env_mismatch=True)
+
+
+@pytest.fixture(autouse=True)
+def short_own_play(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "NUM_ROUNDS": 2,
+        "STEPS_PER_ENV": 30,
+        "FIT_STEPS": 20,
+        "CLONE_STEPS": 20,
+        "REFRESH_STEPS": 5,
+        "MOST_KEPT": 1_500,
+    }.items():
+        monkeypatch.setattr(own_play, name, value)
+
+
+def states_alone(task: str = "Hopper-v4") -> Demonstrations:
+    return load_demos(task).first(4).subsample(20).without_actions()
+
+
+@pytest.fixture
+def new_learner() -> Iterator[Callable[..., Any]]:
+    made: list[Learner] = []
+
+    def make(algorithm: str = "spacil", env: Any = "Hopper-v4", **settings: Any) -> Learner:
+        config = default_config(algorithm, "Hopper-v4")
+        quick = {"warm_start_steps": 20} if algorithm == "spacil" else {}
+        config = with_settings(config, tiny(algorithm) | quick | settings)
+        intake, config = demonstrations_for(config, env, states_alone(), ANY_ENV)
+        made.append(make_learner(config, env, intake.used))
+        return made[-1]
+
+    yield make
+    for learner in made:
+        learner.close()
+
+
+def same(first: Learner, second: Learner) -> bool:
+    ours, theirs = first.state.tensors(), second.state.tensors()
+    return ours.keys() == theirs.keys() and all(torch.equal(ours[n], theirs[n]) for n in ours)
+
+
+def test_own_play_counts_and_says_how_good_its_labels_are(new_learner: Any) -> None:
+    learner = new_learner()
+    metrics = learner.iterate()
+    assert metrics["env_steps"] == NUM_OWN + 200
+    assert 0 < metrics["label_error_held_out"] < 2
+    assert 0 <= metrics["label_trust"] <= 1
+
+
+def test_a_resumed_run_goes_on_bit_for_bit(new_learner: Any) -> None:
+    whole, first, second = new_learner(), new_learner(), new_learner()
+    for learner in (whole, whole, whole, first, first):
+        learner.iterate()
+    second.state.restore(first.state.tensors(), first.state.document())
+    assert second.labels.is_found
+    second.iterate()
+    assert same(second, whole)
+    assert second.counters.env_steps == whole.counters.env_steps
+
+
+def test_batches_of_the_run_refresh_labels_and_anchor(new_learner: Any) -> None:
+    learner: OnPolicy = new_learner()
+    learner.prepare()
+    assert learner.labels is not None
+    assert learner.anchor is not None
+    before = learner.labels.found["actions"].clone()
+    learner.iterate()
+    assert torch.equal(before, learner.labels.found["actions"])
+    learner.iterate()
+    assert not torch.equal(before, learner.labels.found["actions"])
+    assert torch.equal(learner.anchor.actions, learner.labels.found["actions"])
+    assert len(learner.labels.own) <= 1_500
+
+
+def hopper(scale: float) -> Callable[[], gymnasium.Env[Any, Any]]:
+    def make() -> gymnasium.Env[Any, Any]:
+        env = gymnasium.make("Hopper-v5")
+        return gymnasium.wrappers.TransformReward(env, lambda reward: scale * float(reward))
+
+    return make
+
+
+def test_no_reward_is_read(new_learner: Any) -> None:
+    paid, unpaid = (new_learner(env=hopper(scale)) for scale in (1.0, 0.0))
+    for learner in (paid, unpaid):
+        for _ in range(3):
+            metrics = learner.iterate()
+    assert metrics["episodes_finished"] > 0
+    ours, theirs = paid.state.tensors(), unpaid.state.tensors()
+    differing = {name for name in ours if not torch.equal(ours[name], theirs[name])}
+    assert differing <= {"episode.returns"}
+
+
+def test_gail_needs_no_labels(new_learner: Any) -> None:
+    learner = new_learner("gail")
+    assert learner.labels is None
+    metrics = learner.iterate()
+    assert metrics["env_steps"] == 200
+    assert "label_trust" not in metrics
+    assert learner.adversary.network.reads_changes
+
+
+@pytest.mark.parametrize("inputs", [("states",), ("states", "next_states")])
+def test_a_discriminator_may_read_states_alone(new_learner: Any, inputs: tuple[str, ...]) -> None:
+    learner = new_learner("gail", discriminator_inputs=inputs)
+    assert learner.config.discriminator.discriminator_inputs == inputs
+    assert learner.iterate()["env_steps"] == 200
+
+
+def test_a_penalty_on_the_cost_of_actions_is_refused_with_its_remedy(new_learner: Any) -> None:
+    with pytest.raises(ConfigError, match="give --cost-penalty-form r1"):
+        new_learner("spacil", cost_penalty_form="response")
+
+
+def test_a_clone_is_that_of_the_labels(new_learner: Any) -> None:
+    learner = new_learner("bc")
+    metrics = learner.iterate()
+    assert metrics["env_steps"] == NUM_OWN
+    assert len(learner.taught) + len(learner.heldout) == states_alone().num_steps
+    assert learner.demonstrations.content_hash == states_alone().content_hash
+
+
+# --- the parts
+
+
+def test_changes_stand_in_the_place_of_actions_in_raw_units(new_learner: Any) -> None:
+    adversary: GailAdversary = new_learner("gail").adversary
+    policy, network = adversary.policy, adversary.network
+    policy.normalizer.merge(3 * torch.randn(50, 11, generator=torch.Generator().manual_seed(0)))
+    adversary.read_changes_in(torch.full((11,), 0.5))
+    states = torch.zeros(3, 11)
+    following = states.clone()
+    following[:, 0] = torch.tensor([1.0, 4.0, 1.0])
+    batch = AgentBatch(
+        policy.normalize(states),
+        torch.empty(3, 3),
+        policy.normalize(following),
+        torch.tensor([False, False, True]),
+    )
+    compared = adversary._compared(batch)
+    # 1 / 0.5, then 4 / 0.5 clipped, then the end of an episode
+    assert compared[:, 0].tolist() == pytest.approx([2.0, 5.0, 0.0], abs=1e-5)
+    assert not compared[:, 1:].any()
+    assert network.as_read(compared).shape == (3, 11)
+
+
+def test_a_discriminator_of_changes_has_no_cost_of_actions() -> None:
+    assert not Discriminator(4, 2, reads=("states", "changes")).has_cost
+
+
+def own_steps(hidden: bool) -> OwnSteps:
+    """A unit mass per dim: the change of state is the action, or in dim 1 nothing."""
+    generator = torch.Generator().manual_seed(0)
+    states = torch.randn(3_000, 2, generator=generator)
+    actions = 0.5 * torch.randn(3_000, 2, generator=generator)
+    moved: Tensor = actions * torch.tensor([1.0, 0.0 if hidden else 1.0])
+    envs = torch.arange(3_000) % 6
+    zeros = torch.zeros_like(actions)
+    return OwnSteps(states, states + moved, actions, zeros, envs, torch.zeros_like(envs))
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_trust_is_the_share_of_the_noise_that_states_tell(hidden: bool) -> None:
+    generator = torch.Generator().manual_seed(1)
+    model = InverseModel(2, torch.full((2,), -2.0), torch.full((2,), 2.0), generator)
+    own = own_steps(hidden)
+    model.standardize(own)
+    model.fit(own, torch.ones(len(own)), 300, 1e-3, generator)
+    error, trust = model.quality(own, own.states[:200], own.next_states[:200], generator)
+    assert trust[0] > 0.95
+    if hidden:
+        assert trust[1] < 0.1
+        assert 0.3 < float(error) < 0.45  # 0.5 in one of two dims
+    else:
+        assert trust[1] > 0.95
+        assert float(error) < 0.1
+
+
+def test_of_labels_the_weight_begins_at_the_configs_and_may_fall_to_a_fifth() -> None:
+    search = ScoreSearch.starting(threshold=1.0, target_j=1.0, config_weight=0.1, first=0.5)
+    labelled = search.by_labels()
+    assert labelled.weight == 0.1
+    assert labelled.highest == pytest.approx(0.5)
+    for _ in range(30):
+        labelled = labelled.after_evaluation(score=2.0, j=3.0)
+        search = search.after_evaluation(score=2.0, j=3.0)
+    assert labelled.weight == pytest.approx(0.02)
+    assert search.weight == pytest.approx(0.1)
