@@ -19,7 +19,7 @@ from spacil.config.flat import with_settings
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
-from spacil.envs.rollout import collect_around
+from spacil.envs.episodes import collect_around
 from spacil.envs.vector_env import EnvSpec
 from spacil.learning.cloning import Cloner, cloning_config
 from spacil.learning.critic import true_next_states
