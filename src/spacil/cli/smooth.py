@@ -44,8 +44,9 @@ class Arguments(PolicySource, UnderConditions, Output):
     """Rounds of playing, labelling and fitting."""
     steps_per_iteration: int = _DEFAULT.sampling.steps_per_iteration
     """Env steps per round."""
-    fit_steps: int = _DEFAULT.distil.fit_steps
-    """Adam steps of the first round; later ones take more, by the root of their number."""
+    fit_steps: int | None = None
+    """Adam steps of the first round; later ones take more, by the root of their number. By default
+    500, and 1,500 where commands are late."""
     policy_hidden: tuple[int, ...] = _DEFAULT.nets.policy_hidden
     """Hidden widths of the smooth policy."""
     seed: int = _DEFAULT.run.seed

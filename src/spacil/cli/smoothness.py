@@ -5,6 +5,7 @@ from pathlib import Path
 
 from spacil.cli.arguments import Json, PolicySource
 from spacil.cli.output import identity, print_record, print_records, show
+from spacil.measuring.margins import Margin
 from spacil.measuring.measure import SmoothnessOptions, SmoothnessReport, load_states, measure
 from spacil.plain_text import shown
 from spacil.policies.open import open_policy
@@ -106,7 +107,19 @@ def _print(report: SmoothnessReport, drawn: list[Path]) -> None:
             f"noise and attack: in std of {found['feature_std_from']}; delay: in steps. "
             "The attack maximises the action's change; Robust Sarsa attacks are stronger"
         )
+        if (margins := found["margins"]) is not None:
+            later = _words(margins.delay_steps, "steps", margins.step_seconds)
+            noise = _words(margins.noise, "std")
+            print(f"a tenth of the return is lost {later} later, and at sensor noise of {noise}")
         if attack is None:
             print("no attack: no usual radius for this task; pass --attack-radius")
     for picture in drawn:
         print(f"picture: {picture}")
+
+
+def _words(margin: Margin, unit: str, seconds: float | None = None) -> str:
+    """1.5 steps (12 ms; 1.3 to 1.7)"""
+    ends = (margin.level, margin.low, margin.high)
+    level, low, high = (f"over {margin.most:g}" if x is None else f"{x:.2g}" for x in ends)
+    time = f"{1000 * margin.level * seconds:.3g} ms; " if margin.level and seconds else ""
+    return f"{level} {unit} ({time}{low} to {high})"

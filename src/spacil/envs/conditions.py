@@ -195,8 +195,15 @@ def under(
     return EnvUnderConditions(env, conditions, seeds, noise_std, inputs)
 
 
-def later(env: VectorEnv, steps: float) -> VectorEnv:
-    """The same env, whose commands are executed so many steps later still."""
+def disturbed(
+    env: VectorEnv, later: float = 0.0, noise: float | None = None, unit: Tensor | None = None
+) -> VectorEnv:
+    """The same env, whose commands come `later` still, or with another sensor noise.
+
+    `unit` [S, ...] is that of the noise where the env has none of its own.
+    """
     if not isinstance(env, EnvUnderConditions):
-        return EnvUnderConditions(env, ConditionsConfig(), ResetSeeds(0, ""), extra_delay=steps)
-    return EnvUnderConditions(env.env, env.conditions, env.seeds, env.unit, env.inputs, steps)
+        env = EnvUnderConditions(env, ConditionsConfig(), ResetSeeds(0, "disturbed"))
+    own = env.conditions if noise is None else replace(env.conditions, sensor_noise=noise)
+    unit = unit[: env.env.spec.num_states] if env.unit is None and unit is not None else env.unit
+    return EnvUnderConditions(env.env, own, env.seeds, unit, env.inputs, later)

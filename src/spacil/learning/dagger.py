@@ -68,6 +68,9 @@ LAST_RATE = 0.02
 """Size of a fit's last step over that of its first: the student that acts next has settled."""
 SPREAD_CEILING = 0.3
 """Largest fitted spread, in half ranges: a bad fit's noise would show nothing but falls."""
+LATE_SPREAD_CEILING, LATE_WEIGHTS = 0.1, 0.1
+"""The same ceiling and a factor on the first weights, where commands are late: what noise does then
+is seen too late, and following the teacher through a delay needs slopes that it has not."""
 NUM_COMPARED = 64
 """Labels by which a resumed run recognises its teacher."""
 TERMS = {"exact": "linear", "cats": "cats"}
@@ -164,7 +167,9 @@ class SmoothingLearner(Learner):
         if config.policy_penalty.penalty_weight == "auto" and config.wish.fluctuation_target == 0:
             # A user names no weights or targets: they follow from the states visited.
             self.goal = ScoreGoal(self.profile)
-            self.first_weights = first_weights(self.profile, float(unit.mean()))
+            factor = LATE_WEIGHTS if self.is_late else 1.0
+            for name, weight in first_weights(self.profile, float(unit.mean())).items():
+                self.first_weights[name] = factor * weight
         self.searches = PenaltySearches.starting(self.goal.highest)
         self.chosen: StudentEvaluation | None = None
         """The evaluation of `policy`, the student handed out"""
@@ -250,7 +255,8 @@ class SmoothingLearner(Learner):
             )
         # The student explores as far as it errs: noise shows it the states its errors lead to.
         newest = torch.arange(len(labelled) - len(new.labels), len(labelled))
-        self.regression.fit_spread(labelled.pick(newest), SPREAD_CEILING)
+        ceiling = LATE_SPREAD_CEILING if self.is_late else SPREAD_CEILING
+        self.regression.fit_spread(labelled.pick(newest), ceiling)
         self.ema.update(self.student, max(1, self.counters.iteration + 1 - FIRST_OF_MEAN))
         self.counters.env_steps += self.config.sampling.steps_per_iteration
         return {

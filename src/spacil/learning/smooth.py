@@ -36,6 +36,8 @@ from spacil.runs.progress import Progress
 POLICY_FILE = "policy.safetensors"
 RESULT_FILE = "smoothing.json"
 DEFAULT_EPISODES = 20
+LATE_FIT_STEPS = 1_500
+"""Default of --fit-steps where commands are late: there is the env's own motion to learn as well"""
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,10 @@ def smooth(
 def config_for(teacher: Policy, task: str, settings: Mapping[str, Any]) -> TrainConfig:
     """Defaults and a user's settings; without any others the conditions stay the teacher's."""
     config = replace(default_config("smooth", task), conditions=teacher.conditions)
-    return with_user_settings(config, settings)
+    changed = with_user_settings(config, settings)
+    if changed.conditions == teacher.conditions:
+        return changed
+    return with_user_settings(config, {"fit_steps": LATE_FIT_STEPS, **settings})
 
 
 def smooth_in_folder(

@@ -22,11 +22,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from spacil.envs.conditions import EnvUnderConditions, later
+from spacil.envs.conditions import EnvUnderConditions, disturbed
 from spacil.envs.episodes import Actor, MakeActor, Trajectory, play
 from spacil.envs.vector_env import VectorEnv
 from spacil.errors import ConfigError
 from spacil.functional.sensitivity import BatchFunction
+from spacil.measuring.margins import measure_margins
 from spacil.measuring.played import played_episodes
 from spacil.seeding import stream
 
@@ -80,7 +81,12 @@ def measure_robustness(
         names = ("level", "average_return", "return_std", "spectrum_score")
         points.setdefault(name, []).append({key: known[key] for key in names})
     (attack,) = points.pop("action_difference_attack", [None])
-    return {"num_episodes": num_episodes, **points, "action_difference_attack": attack}
+    return {
+        "num_episodes": num_episodes,
+        **points,
+        "action_difference_attack": attack,
+        "margins": measure_margins(env, act, feature_std, num_episodes, seed),
+    }
 
 
 def play_delayed(
@@ -91,7 +97,7 @@ def play_delayed(
     A policy that sees its commands sees those that it gave, not those that came through.
     """
     if isinstance(env, EnvUnderConditions):
-        return play(later(env, steps), make_actor, num_episodes)
+        return play(disturbed(env, later=steps), make_actor, num_episodes)
     return play(env, lambda: with_action_delay(make_actor(), steps), num_episodes)
 
 
