@@ -4,7 +4,7 @@ from torch.func import functional_call, vjp
 
 from spacil.engine import mlp_passes
 from spacil.engine.mlp_passes import ParameterJacobian, forward
-from spacil.functional.natural_gradient import flatten
+from spacil.functional.policy_gradient import flatten
 from spacil.nets.mlp import MLP
 
 ROWS = 11

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from spacil.functional.natural_gradient import conjugate_gradient
+from spacil.functional.policy_gradient import conjugate_gradient
 
 
 @pytest.mark.parametrize("size", [1, 3, 20])

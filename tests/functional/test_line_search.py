@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 
-from spacil.functional.natural_gradient import SearchResult, search
+from spacil.functional.policy_gradient import SearchResult, search
 
 
 def _search(

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from spacil.config.settings import PolicyStepConfig
 from spacil.engine.recorder import Recorder
-from spacil.functional import natural_gradient
+from spacil.functional import policy_gradient
 from spacil.functional.policy_gradient import kl_old_new, log_prob
 from spacil.learning import policy_step
 from spacil.learning.policy_step import PolicyLoss, SurrogateLoss
@@ -100,7 +100,7 @@ def test_ten_thousand_updates_keep_the_bound_revert_bitwise_and_stay_finite(
     advantages = draw(advantages_of(size, generator), label="advantages")
     loss = SurrogateLoss(actions, advantages, log_prob(actions, old_mean, old_log_std))
     is_walled = draw(st.booleans(), label="never improves")
-    before = natural_gradient.flatten(policy.update_parameters()).detach().clone()
+    before = policy_gradient.flatten(policy.update_parameters()).detach().clone()
 
     fisher_rows = random_subset(size, config.fisher_state_fraction, generator)
     old = policy_step.OldPolicy(policy, states, config, fisher_rows)
@@ -108,7 +108,7 @@ def test_ten_thousand_updates_keep_the_bound_revert_bitwise_and_stay_finite(
     direction = policy_step.find_direction(policy, tried, old, config)
     report = policy_step.follow(policy, direction, config, Recorder())
 
-    after = natural_gradient.flatten(policy.update_parameters()).detach()
+    after = policy_gradient.flatten(policy.update_parameters()).detach()
     reasons[report.line_search_reason] += 1
     assert torch.isfinite(after).all()
     with torch.no_grad():

@@ -15,7 +15,7 @@ from spacil.config.settings import PolicyStepConfig
 from spacil.engine.mlp_passes import ParameterJacobian
 from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
-from spacil.functional import natural_gradient
+from spacil.functional import policy_gradient
 from spacil.functional.policy_gradient import kl_old_new, log_prob
 from spacil.learning import policy_step
 from spacil.learning.policy_step import PenalizedLoss, PolicyLoss, SurrogateLoss, total
@@ -85,12 +85,12 @@ def test_the_fisher_product_equals_the_double_backward_hessian_of_the_kl(
     old_mean, old_log_std = policy.mean_of_normalized(states).detach(), policy.log_std.detach()
 
     def kl(vector: Tensor) -> Tensor:
-        named = dict(zip(order, natural_gradient.unflatten(vector, ordered), strict=True))
+        named = dict(zip(order, policy_gradient.unflatten(vector, ordered), strict=True))
         net = {n.removeprefix("mean_net."): t for n, t in named.items() if n != "log_std"}
         mean = functional_call(policy.mean_net, net, (states,))
         return kl_old_new(old_mean, old_log_std, mean, named["log_std"]).mean()
 
-    theta = natural_gradient.flatten(ordered).detach()
+    theta = policy_gradient.flatten(ordered).detach()
     hessian = torch.autograd.functional.hessian(kl, theta)
     product = old_policy(policy, states).fisher_product
     generator = torch.Generator().manual_seed(2)
@@ -126,15 +126,15 @@ def test_the_step_is_along_the_natural_gradient() -> None:
     states, actions, advantages = make_problem(policy, 5, 400)
     loss = surrogate(policy, states, actions, advantages)
     parameters = policy.update_parameters()
-    old = natural_gradient.flatten(parameters).detach().clone()
+    old = policy_gradient.flatten(parameters).detach().clone()
     mean = policy.mean_of_normalized(states)
     gradient = torch.autograd.grad(total(loss(mean, policy.log_std)), parameters)
-    g = natural_gradient.flatten(gradient).double()
+    g = policy_gradient.flatten(gradient).double()
     product = old_policy(policy, states).fisher_product
     fisher = torch.stack([(product(e) + CONFIG.cg_damping * e).double() for e in torch.eye(len(g))])
     config = replace(CONFIG, cg_steps=300)
     step(policy, loss, states, config)
-    moved = (natural_gradient.flatten(parameters).detach() - old).double()
+    moved = (policy_gradient.flatten(parameters).detach() - old).double()
     natural = torch.linalg.solve(fisher, -g)
     cosine = moved.dot(natural) / (moved.norm() * natural.norm())
     assert float(cosine) > 0.999
@@ -213,10 +213,10 @@ def test_a_thousand_random_updates_keep_the_bound_and_the_parameters_finite(
     states, actions, advantages = make_problem(policy, seed, size, state_scale)
     with torch.no_grad():
         old_mean, old_log_std = policy.mean_of_normalized(states), policy.log_std.clone()
-    before = natural_gradient.flatten(policy.update_parameters()).detach().clone()
+    before = policy_gradient.flatten(policy.update_parameters()).detach().clone()
     loss = surrogate(policy, states, actions, advantages * advantage_scale)
     report = step(policy, loss, states, replace(CONFIG, max_kl=max_kl))
-    after = natural_gradient.flatten(policy.update_parameters()).detach()
+    after = policy_gradient.flatten(policy.update_parameters()).detach()
     assert torch.isfinite(after).all()
     with torch.no_grad():
         mean = policy.mean_of_normalized(states)

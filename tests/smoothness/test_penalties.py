@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from spacil.functional import natural_gradient
+from spacil.functional import policy_gradient
 from spacil.functional.sensitivity import batch_jacobian, random_offset, top_singular
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.mlp import MLP
@@ -57,21 +57,21 @@ def assert_gradient_is_the_slope_of(
     gradient: Tensor, value: Callable[[], float], parameters: list[Tensor]
 ) -> None:
     """Along random directions, against central differences of `value()`."""
-    theta = natural_gradient.flatten(parameters).detach().clone()
+    theta = policy_gradient.flatten(parameters).detach().clone()
     generator = torch.Generator().manual_seed(1)
     for _ in range(5):
         direction = torch.randn(theta.numel(), generator=generator, dtype=torch.float64)
         step, ends = 1e-6, []
         for sign in (1, -1):
-            natural_gradient.assign(parameters, theta + sign * step * direction)
+            policy_gradient.assign(parameters, theta + sign * step * direction)
             ends.append(value())
-        natural_gradient.assign(parameters, theta)
+        policy_gradient.assign(parameters, theta)
         difference = (ends[0] - ends[1]) / (2 * step)
         assert float(gradient @ direction) == pytest.approx(difference, rel=1e-5)
 
 
 def flat_gradient(value: Tensor, parameters: list[Tensor]) -> Tensor:
-    return natural_gradient.flatten(torch.autograd.grad(value, parameters, materialize_grads=True))
+    return policy_gradient.flatten(torch.autograd.grad(value, parameters, materialize_grads=True))
 
 
 # --- the policy's penalty

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from spacil.engine.device import in_threads, portions
-from spacil.functional.natural_gradient import flatten, unflatten
+from spacil.functional.policy_gradient import flatten, unflatten
 
 Layer = tuple[Tensor, Tensor]
 """weight [out, in], bias [out]"""

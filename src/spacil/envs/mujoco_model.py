@@ -7,8 +7,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from spacil.envs.mujoco_rules import Physics
-from spacil.envs.mujoco_tasks import CFRC_EXT, XPOS, MujocoTask
+from spacil.envs.mujoco_tasks import CFRC_EXT, XPOS, MujocoTask, Physics
 from spacil.envs.native_batch import NativeBatch
 from spacil.envs.vector_env import EnvSpec
 

@@ -105,17 +105,6 @@ def built_in_task(spec: EnvSpec) -> MujocoTask | None:
     return task
 
 
-def gymnasium_spec(task: str) -> str:
-    """What Gymnasium needs to make a built-in task's env, as its JSON."""
-    import copy
-
-    import gymnasium
-
-    spec = copy.deepcopy(gymnasium.spec(TASKS[task].gymnasium_id))
-    spec.kwargs.update(TASKS[task].kwargs)
-    return spec.to_json()
-
-
 def task_name(task: EnvSource) -> str:
     """What a run of this env is called."""
     if isinstance(task, str):

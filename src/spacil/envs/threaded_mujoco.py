@@ -1,7 +1,7 @@
 """The built-in tasks, simulated by worker threads and step-exact with `gymnasium.make`.
 
 All envs are stepped by one native call per step; observations, rewards and ends are array functions
-over the batch (`mujoco_rules.py`). It steps the actions it is given, as Gymnasium would: clipping
+over the batch (`mujoco_tasks.py`). It steps the actions it is given, as Gymnasium would: clipping
 is the caller's. A simulation that leaves the valid range is an error, never data.
 """
 

@@ -19,9 +19,15 @@ from spacil.engine.device import one_torch_thread, read_together
 from spacil.engine.mlp_passes import Adam, ParameterJacobian, forward
 from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
-from spacil.functional import natural_gradient
-from spacil.functional.natural_gradient import SearchResult, Solution, conjugate_gradient, search
-from spacil.functional.policy_gradient import kl_old_new, log_prob
+from spacil.functional import policy_gradient
+from spacil.functional.policy_gradient import (
+    SearchResult,
+    Solution,
+    conjugate_gradient,
+    kl_old_new,
+    log_prob,
+    search,
+)
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
 from spacil.smoothness.policy_penalty import Penalty
@@ -223,7 +229,7 @@ def find_direction(
     d_mean, *direct = torch.autograd.grad(
         total(summands), [mean, *parameters], materialize_grads=True
     )
-    g = natural_gradient.flatten(direct)
+    g = policy_gradient.flatten(direct)
     g[: -policy.num_actions] += old.jacobian.pull_back(d_mean)
 
     # The products bring their own threads; what is between them is small.
@@ -233,7 +239,7 @@ def find_direction(
         )
     # x^T A x from the residual the solver tracks: A x = b - r.
     squared_length = solution.x.dot(-g - solution.residual_vector)
-    theta = natural_gradient.flatten(parameters).detach()
+    theta = policy_gradient.flatten(parameters).detach()
     full_step = solution.x * (2 * config.max_kl / squared_length.double()).sqrt()
     named = {name: value.detach() for name, value in summands.items()}
     return Direction(old, loss, named, g, solution, squared_length, theta, full_step)
@@ -275,7 +281,7 @@ def follow(
         tries, shrink = config.line_search_tries, config.line_search_shrink
         result = search(move, loss_here, loss, config.max_kl, tries, shrink)
         if not result.is_accepted:
-            natural_gradient.assign(policy.update_parameters(), direction.theta)
+            policy_gradient.assign(policy.update_parameters(), direction.theta)
     return TrustRegionReport(
         kl=result.kl,
         improvement=loss - result.loss,
@@ -297,7 +303,7 @@ def _move_to(
     """Move the policy so far along the step: its mean actions [B, A] and mean KL(old, new)."""
     old = direction.old
     theta = torch.addcmul(direction.theta, direction.full_step, fraction)
-    natural_gradient.assign(policy.update_parameters(), theta)
+    policy_gradient.assign(policy.update_parameters(), theta)
     mean = forward(policy.mean_net.weights_and_biases, old.inputs)
     return mean, kl_old_new(old.mean, old.log_std, mean, policy.log_std).mean()
 

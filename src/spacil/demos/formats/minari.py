@@ -4,6 +4,7 @@ An env specification in a dataset names code that Gymnasium would import: here i
 nothing is built.
 """
 
+import copy
 import json
 import os
 from pathlib import Path
@@ -61,15 +62,15 @@ def read(folder: Path) -> tuple[Arrays, dict[str, Any]]:
 
 def write(demos: "Demonstrations", folder: Path) -> None:
     """Minari knows no episodes without rewards, so unknown ones are written as zeros."""
+    import gymnasium
     import minari
-    from gymnasium.envs.registration import EnvSpec as GymnasiumSpec
     from gymnasium.spaces import Box
     from minari.data_collector import EpisodeBuffer
     from minari.dataset.minari_dataset import parse_dataset_id
     from minari.dataset.minari_storage import MinariStorage
 
     from spacil import storage
-    from spacil.envs.registry import TASKS, gymnasium_spec
+    from spacil.envs.registry import TASKS
 
     root, folder = dataset_folder("").absolute(), folder.absolute()
     name = folder.relative_to(root) if folder.is_relative_to(root) else folder.name
@@ -80,7 +81,10 @@ def write(demos: "Demonstrations", folder: Path) -> None:
         raise DataError(f"{folder}: {wrong}; expected one like hopper/expert-v0") from None
     states, actions = (x.numpy() for x in (demos.observations, demos.executed_actions))
     task, fingerprint = demos.metadata.task, demos.metadata.env_fingerprint or {}
-    spec = GymnasiumSpec.from_json(gymnasium_spec(task)) if task and task in TASKS else None
+    spec = None
+    if task and task in TASKS:
+        spec = copy.deepcopy(gymnasium.spec(TASKS[task].gymnasium_id))
+        spec.kwargs.update(TASKS[task].kwargs)
     unbounded = [None] * demos.num_actions
     low, high = (
         np.nan_to_num(np.array(fingerprint.get(name, unbounded), actions.dtype), nan=limit)
