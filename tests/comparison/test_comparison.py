@@ -77,7 +77,9 @@ def test_the_baseline_is_named_by_task_and_must_be_there_if_asked_for(tmp_path: 
     line = "Baseline: Hopper-v4 gail; Walker2d-v4 gail max_kl=0.5; Reacher-v4 none."
     assert line in str(comparison)
     alone = tmp_path / "d"
-    assert "Baseline: none." in str(compare(alone))  # GAIL is not there, and nobody asked
+    assert "Baseline: Reacher-v4 none." in str(
+        compare(alone)
+    )  # GAIL is not there, and nobody asked
     rows = compare(alone, baseline="spacil penalty=exact=0.5 penalty_weight=fixed").rows
     assert [row.better_return is None for row in rows] == [True, False]
     with pytest.raises(ConfigError, match="baseline 'gial' is no row: expected one of spacil"):
@@ -144,9 +146,9 @@ def test_every_form_holds_every_row_and_names_the_baseline(two_methods: Comparis
         "gail",  # of returns
         "gail",  # of smoothness
     ]
-    assert "\n\nBaseline: gail.\n" in markdown
+    assert "\n\nBaseline: Hopper-v4 gail.\n" in markdown
     assert r"Hopper-v4 & spacil & 3 & 3150 $\pm$ 100 & 2902 to 3398 &" in latex
-    assert latex.count(r"\bottomrule") == 3 and "% Baseline: gail.\n" in latex
+    assert latex.count(r"\bottomrule") == 3 and "% Baseline: Hopper-v4 gail.\n" in latex
     assert "Hopper-v4  spacil" in str(two_methods) and "2902 to 3398" in str(two_methods)
     lines = list(csv.DictReader(io.StringIO(two_methods.to_csv())))
     assert [(line["label"], line["baseline"]) for line in lines] == [

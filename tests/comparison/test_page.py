@@ -4,7 +4,6 @@ import json
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import browser
@@ -18,7 +17,7 @@ from matplotlib import image
 from matplotlib.colors import to_rgb
 
 from spacil.comparison.figures import COLOURS, Chart, Series
-from spacil.comparison.page import Clip, Page, Section, Table, chart_data, write_page
+from spacil.comparison.page import Clip, Section, chart_data, write_page
 
 DESK, PHONE = (1280, 900), (390, 844)
 
@@ -34,12 +33,12 @@ def some_charts() -> list[Chart]:
     ]
 
 
-def some_page(label: str = "gail") -> Page:
+def some_sections(label: str = "gail") -> list[Section]:
     frame = pd.DataFrame([[label, *["3542 ± 12.3"] * 11]], columns=[f"c {i}" for i in range(12)])
-    section = Section("Hopper-v4", [Table(frame)], some_charts())
+    section = Section("Hopper-v4", [(frame, 1)], some_charts())
     folders = pd.DataFrame({"run": ["runs/" + "long" * 60]})
-    runs = Section("Runs", [Table(folders)], is_folded=True)
-    return Page("Compared", ["2 runs"], ["missing: seed 3"], [section, runs])
+    runs = Section("Runs", [(folders, 1)], is_folded=True)
+    return [section, runs]
 
 
 def test_lines_share_one_axis_with_gaps() -> None:
@@ -65,23 +64,23 @@ def test_dots_of_one_x_keep_their_own_places_and_one_colour_is_numbered() -> Non
     assert [shown[i]["colour"] for i in (0, 12)] == [COLOURS[0]] * 2
 
 
-def written(page: Page, folder: Path) -> str:
-    write_page(page, folder / "page.html")
-    return (folder / "page.html").read_text()
+def written(file: Path, sections: list[Section], text: str = "2 runs") -> str:
+    write_page(file, text, [text], [text], sections)
+    return file.read_text()
 
 
 def test_text_from_runs_is_never_markup(tmp_path: Path) -> None:
     evil = "</script><img src=x onerror=alert(1)>"
     chart = Chart(evil, "x", "y", {evil: Series([0], [1.0])})
-    table = Table(pd.DataFrame({evil: [evil]}))
+    table = (pd.DataFrame({evil: [evil]}), 1)
     section = Section(evil, [table], [chart], [Clip(b"", evil, 2, 2)], evil)
-    page = written(Page(evil, [evil], [evil], [section, section]), tmp_path)
+    page = written(tmp_path / "page.html", [section, section], evil)
     assert "<img" not in page
     assert page.count("</script>") == 3  # the page's own
 
 
 def test_the_page_is_whole_and_carries_the_licence(tmp_path: Path) -> None:
-    page = written(some_page(), tmp_path)
+    page = written(tmp_path / "page.html", some_sections())
     assert not re.search(r"""(src|href)=["']?(http|//)""", page)
     assert "default-src 'none'" in page
     assert "The MIT License (MIT)" in page
@@ -108,8 +107,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         writer.send(frame)
     writer.close()
     film = Section("Films", clips=[Clip(clip.read_bytes(), "Left to right: a, b", 800, 240)])
-    page = some_page()
-    write_page(replace(page, sections=[*page.sections, film]), folder / "report.html")
+    written(folder / "report.html", [*some_sections(), film])
     with Browser(folder / "profile", *DESK) as window:
         window.open(folder / "report.html")
         yield window

@@ -1,7 +1,7 @@
 """`spacil diagnose MODEL --task T`: why does my robot shake?"""
 
 import textwrap
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from spacil.cli.arguments import Episodes, Json, PolicySource
@@ -31,7 +31,7 @@ def run(parsed: Arguments) -> int:
         episodes=parsed.episodes,
         seed=parsed.seed,
     )
-    document = identity(task=found.task, seed=parsed.seed) | found.as_document()
+    document = identity(task=found.task, seed=parsed.seed) | asdict(found)
     show(document, parsed.json, lambda: _print(found))
     return 0
 

@@ -56,13 +56,12 @@ def run(parsed: Arguments) -> int:
     }
 
     def show_table() -> None:
-        noun = "episode" if result.num_episodes == 1 else "episodes"
-        print(f"{shown(task)}: {result.num_episodes} {noun}, seed {parsed.seed}")
+        print(f"{shown(task)}: {result.num_episodes} episodes, seed {parsed.seed}")
+        # One episode says nothing about others.
         spread = ("return_std", "return_low", "return_high") if result.num_episodes == 1 else ()
-        columns = {"policy": document | dict.fromkeys(spread)}  # one says nothing about others
-        if beside is not None:
-            columns["demonstrator"] = dict(beside)
-        print_records(columns, is_across=True)
+        own = document | dict.fromkeys(spread)
+        columns = {"policy": own, "demonstrator": document["demonstrator"]}
+        print_records({k: v for k, v in columns.items() if v is not None}, is_across=True)
         without = "no common frame: pass --demos to compare policies of this task"
         print(without if facts is None else f"common frame: {facts}")
 

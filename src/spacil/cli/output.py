@@ -43,25 +43,19 @@ def with_json_target(arguments: list[str]) -> list[str]:
     return words
 
 
-def check_target(target: Path | None) -> None:
+def check_target(target: Path) -> None:
     """Refuse a file that cannot be written, before the work and not after it."""
-    if target is None or target == STDOUT:
-        return
     from spacil import storage
 
     fault = None
     if not target.parent.is_dir():
         fault = f"there is no folder {str(target.parent)!r}, create it first"
     elif os.path.lexists(target):
-        try:
-            document = storage.read_json(target) if target.is_file() else None
-        except StorageError:
-            document = None
-        if not isinstance(document, dict) or "spacil_version" not in document:
-            fault = (
-                "it exists and is no result of spacil, so it is not overwritten; choose another "
-                "name (a bare --json before a name takes that name: write --json -)"
-            )
+        with contextlib.suppress(StorageError):
+            document = storage.read_json(target)
+            if isinstance(document, dict) and "spacil_version" in document:
+                return
+        fault = "it exists and is no result of spacil, choose another name (or write --json -)"
     if fault is not None:
         raise StorageError(f"cannot write --json {str(target)!r}: {fault}")
 

@@ -13,7 +13,7 @@ from spacil.errors import ConfigError, SpacilError
 
 if TYPE_CHECKING:
     from spacil.comparison.comparison import Comparison
-    from spacil.comparison.page import Clip, Page, Section
+    from spacil.comparison.page import Clip, Section
 
 SECONDS = 5.0
 _PANEL_SIZE = (256, 192)
@@ -43,15 +43,13 @@ def run(parsed: Arguments) -> int:
         raise ConfigError(f"-o {parsed.out}: expected a file name that ends in .html")
     storage.require_free(parsed.out, overwrite=parsed.overwrite)
     comparison = parsed.compare()
-    from spacil.comparison.page import write_page
-
-    write_page(_page(comparison, parsed.title, parsed.videos), parsed.out)
+    _write(comparison, parsed)
     print("\n".join([*(f"missing: {p}" for p in comparison.problems), f"report: {parsed.out}"]))
     return EXIT_INCOMPLETE if comparison.problems else 0
 
 
-def _page(comparison: "Comparison", title: str, has_videos: bool) -> "Page":
-    from spacil.comparison.page import Page, Section, Table
+def _write(comparison: "Comparison", parsed: Arguments) -> None:
+    from spacil.comparison.page import Section, write_page
     from spacil.comparison.tables import LEGEND, NUM_TEXT_COLUMNS, aggregate_table, number
     from spacil.version import __version__
 
@@ -63,10 +61,10 @@ def _page(comparison: "Comparison", title: str, has_videos: bool) -> "Page":
         LEGEND,
     ]
     sections = [
-        Section("Over all tasks", [Table(table, NUM_TEXT_COLUMNS)])
+        Section("Over all tasks", [(table, NUM_TEXT_COLUMNS)])
         for table in aggregate_table(comparison)
     ]
-    sections += [_task_section(comparison, task, has_videos) for task in comparison.tasks]
+    sections += [_task_section(comparison, task, parsed.videos) for task in comparison.tasks]
     columns = {
         "task": "task", "label": "setting", "commit": "commit", "run_dir": "folder",
         "command": "command", "seed": "seed", "average_return": "G",
@@ -76,21 +74,21 @@ def _page(comparison: "Comparison", title: str, has_videos: bool) -> "Page":
     numbers = ["average_return", "smoothness_j_common"]
     shown = shown.assign(**{name: runs[name].map(number) for name in numbers}).astype(str)
     text = "Every number above is a summary of these runs."
-    everything = Table(shown.rename(columns=columns), num_text=5)
+    everything = (shown.rename(columns=columns), 5)
     heading = "Runs, commands, commits"
     sections.append(Section(heading, [everything], text=text, is_folded=True))
-    return Page(title, facts, comparison.remarks, sections)
+    write_page(parsed.out, parsed.title, facts, comparison.remarks, sections)
 
 
 def _task_section(comparison: "Comparison", task: str, has_videos: bool) -> "Section":
     from spacil.comparison.figures import curves_of, front_of
-    from spacil.comparison.page import Section, Table
+    from spacil.comparison.page import Section
     from spacil.comparison.tables import tables_of
 
     tables = [table[table.task == task].drop(columns="task") for table in tables_of(comparison)]
     text, clips = _film(comparison, task) if has_videos else ("", [])
     charts = [*curves_of(comparison, task), *front_of(comparison, task)]
-    return Section(task, [Table(table) for table in tables], charts, clips, text)
+    return Section(task, [(table, 1) for table in tables], charts, clips, text)
 
 
 def _film(comparison: "Comparison", task: str) -> "tuple[str, list[Clip]]":

@@ -202,7 +202,6 @@ def compare(
     references = {task: members[task, label] for task, label in baselines.items()}
     rows = [_row(own, references.get(task)) for (task, _), own in members.items()]
     missing, notes = _remarks(frame)
-    aggregates, notes_over_tasks = _over_tasks(firsts, members, references)
     return Comparison(
         frame,
         curves,
@@ -214,9 +213,9 @@ def compare(
             if row.runs.demonstrator_return.notna().all() and (found := demonstrator_of(row.task))
         },
         baselines,
-        tuple(aggregates),
+        tuple(_over_tasks(firsts, members, references)),
         (*problems, *twice, *missing),
-        tuple(shown(note, 2_000) for note in notes + notes_over_tasks),
+        tuple(shown(note, 2_000) for note in notes),
     )
 
 
@@ -292,8 +291,8 @@ def _over_tasks(
     firsts: pd.DataFrame,
     members: Mapping[tuple[str, str], pd.DataFrame],
     references: Mapping[str, pd.DataFrame],
-) -> tuple[list[Aggregate], list[str]]:
-    """Pool the rows of several tasks that are one setting; note where their budgets differ.
+) -> list[Aggregate]:
+    """Pool the rows of several tasks that are one setting.
 
     They are one if they differ alike from a preset of their tasks. Budgets count where a task has
     several. Files of demonstrations count by their names without the task's.
@@ -309,7 +308,7 @@ def _over_tasks(
     whole = pd.Series([words(first) for first in firsts.itertuples()], firsts.index)
     has_several = short.groupby([firsts.task, short]).transform("size") > 1
     settings = whole.where(has_several.groupby(short).transform("any"), short)
-    aggregates, notes = [], []
+    aggregates = []
     for setting, rows in firsts.groupby(settings, sort=False):
         if len(rows) < 2:
             continue
@@ -332,10 +331,7 @@ def _over_tasks(
                 # Its own baseline: its runs are not two samples.
                 ratio = replace(ratio, low=None, high=None)
         aggregates.append(Aggregate(label, (*tasks,), (*rows.label,), share, ratio))
-        if len({tuple(map(choices.get, BUDGETS)) for choices in rows.choices}) > 1:
-            told = "; ".join(map("{} {}".format, tasks, rows.iterations))
-            notes.append(f"over tasks, {label} has iterations for each: {told}")
-    return aggregates, notes
+    return aggregates
 
 
 def _remarks(frame: pd.DataFrame) -> tuple[list[str], list[str]]:

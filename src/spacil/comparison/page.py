@@ -20,13 +20,8 @@ from markupsafe import Markup
 from spacil import storage
 from spacil.comparison.figures import LINES, Chart, looks_of
 
-
-@dataclass(frozen=True)
-class Table:
-    frame: pd.DataFrame
-    """Cells as they are shown"""
-    num_text: int = 1
-    """Number of columns, from the left, that hold words"""
+Table = tuple[pd.DataFrame, int]
+"""Cells as they are shown, and how many columns, from the left, hold words"""
 
 
 @dataclass(frozen=True)
@@ -54,18 +49,17 @@ class Section:
     """Whether a reader opens it first, as a list of runs"""
 
 
-@dataclass(frozen=True)
-class Page:
-    title: str
-    facts: Sequence[str]
-    """Lines about what it was made from"""
-    warnings: Sequence[str]
-    """Lines about what is missing or cannot be compared"""
-    sections: Sequence[Section]
+def write_page(
+    path: Path,
+    title: str,
+    facts: Sequence[str],
+    warnings: Sequence[str],
+    sections: Sequence[Section],
+) -> None:
+    """Write the file, whole or not at all.
 
-
-def write_page(page: Page, path: Path) -> None:
-    """Write the file, whole or not at all."""
+    `facts`: lines about what it was made from; `warnings`: what is missing or not comparable.
+    """
 
     def asset(name: str) -> str:
         return (files("spacil.comparison") / "assets" / name).read_text(encoding="utf-8")
@@ -74,8 +68,11 @@ def write_page(page: Page, path: Path) -> None:
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
     )
     text = environment.from_string(asset("report.html")).render(
-        page=page,
-        charts=[chart_data(chart) for section in page.sections for chart in section.charts],
+        title=title,
+        facts=facts,
+        warnings=warnings,
+        sections=sections,
+        charts=[chart_data(chart) for section in sections for chart in section.charts],
         licence=asset("uPlot.LICENSE").strip(),
         styles=Markup(asset("uPlot.min.css") + asset("report.css")),
         library=Markup(asset("uPlot.iife.min.js")),

@@ -2,8 +2,7 @@
 
 import html
 import re
-from dataclasses import fields
-from typing import Any
+from dataclasses import asdict
 
 import pandas as pd
 
@@ -14,11 +13,10 @@ from spacil.comparison.statistics import Improvement, Summary
 from spacil.plain_text import shown
 
 LEGEND = (
-    "Mean ± standard deviation over seeds; 95 % interval of the mean over seeds by Student's t; "
-    "IQM: interquartile mean. P: probability that a run beats one of the row marked as the "
-    "baseline. J: mean local Lipschitz constant of the mean action, lower is smoother; the paper's "
-    "J is in units it does not state. Over several tasks, a return counts from 0, random actions, "
-    "to 1, the demonstrator, and the interval is a stratified bootstrap of the IQM."
+    "Mean ± standard deviation over seeds; 95 % interval of the mean (Student's t); IQM: "
+    "interquartile mean; P: probability that a run beats one of the baseline. J: lower is "
+    "smoother; the paper's is in units it does not state. Over tasks, return is 0 for random "
+    "actions and 1 for the demonstrator, and the interval is a stratified bootstrap of the IQM."
 )
 TABLE_FORMATS = {"table": "simple", "markdown": "pipe", "latex": "latex_booktabs"}
 """Their names in the tabulate package"""
@@ -100,8 +98,9 @@ def number(value: float | None) -> str:
 
 
 def interval(summary: Summary | None) -> str:
-    known = summary is not None and summary.low is not None
-    return f"{number(summary.low)} to {number(summary.high)}" if summary and known else "-"
+    if summary is None or summary.low is None:
+        return "-"
+    return f"{number(summary.low)} to {number(summary.high)}"
 
 
 def _spread(summary: Summary | Printed | None) -> str:
@@ -113,8 +112,8 @@ def _spread(summary: Summary | Printed | None) -> str:
 def _probability(found: Improvement | None) -> str:
     if found is None:
         return "-"
-    known = found.low is not None and found.high is not None
-    return f"{found.probability:.2f}" + (f" ({found.low:.2f} to {found.high:.2f})" if known else "")
+    ends = "" if found.low is None else f" ({found.low:.2f} to {found.high:.2f})"
+    return f"{found.probability:.2f}{ends}"
 
 
 # --- forms
@@ -138,10 +137,8 @@ def rendered(comparison: Comparison, form: str) -> str:
         for table in [*tables_of(comparison), *aggregate_table(comparison)]
     ]  # fmt: skip
     # Whom probabilities, and ratios over tasks, compare with.
-    of_task = {task: comparison.baselines.get(task, "none") for task in comparison.tasks}
-    shared = {*of_task.values()}
-    named = shared if len(shared) == 1 else map(" ".join, of_task.items())
-    baseline = f"Baseline: {'; '.join(named)}."
+    named = (f"{task} {comparison.baselines.get(task, 'none')}" for task in comparison.tasks)
+    baseline = f"Baseline: {'; '.join(map(shown, named))}."
     if form == "latex":
         texts = [text.replace("±", r"$\pm$") for text in texts]
         texts.append("\n".join(f"% {line}" for line in (LEGEND, baseline, *comparison.remarks)))
@@ -153,20 +150,23 @@ def rendered(comparison: Comparison, form: str) -> str:
 
 
 def as_csv(comparison: Comparison) -> str:
-    """One line per row, every number in a column of its own."""
-    kinds: dict[str, Any] = dict.fromkeys(MEASURES, Summary) | {"better_return": Improvement}
-    kinds |= {"smoother": Improvement, "paper_return": Printed, "paper_j": Printed}
+    """One line per row, every number that is known in a column of its own."""
     lines = []
     for row in comparison.rows:
-        beside: dict[str, object] = {"better_return": row.better_return, "smoother": row.smoother}
-        beside |= {"paper_return": row.published_return, "paper_j": row.published_smoothness}
-        found = {**row.summaries, **beside}
-        line: dict[str, object] = {"task": row.task, "label": row.label, "algorithm": row.algorithm}
-        line |= {"seeds": " ".join(map(str, row.seeds)), "is_fresh": row.is_fresh}
-        line |= {
-            f"{name}_{field.name}": getattr(found[name], field.name, None)
-            for name, kind in kinds.items()
-            for field in fields(kind)
+        found = {
+            **row.summaries,
+            "better_return": row.better_return,
+            "smoother": row.smoother,
+            "paper_return": row.published_return,
+            "paper_j": row.published_smoothness,
         }
-        lines.append(line | {"baseline": comparison.baselines.get(row.task)})
-    return str(pd.DataFrame(lines, dtype=object).to_csv(index=False, lineterminator="\n"))
+        about: dict[str, object] = {
+            "task": row.task,
+            "label": row.label,
+            "algorithm": row.algorithm,
+        }
+        about |= {"seeds": " ".join(map(str, row.seeds)), "is_fresh": row.is_fresh}
+        about |= {"baseline": comparison.baselines.get(row.task)}
+        lines.append(about | {name: asdict(one) for name, one in found.items() if one})
+    frame = pd.json_normalize(lines, sep="_").astype(object)
+    return str(frame.to_csv(index=False, lineterminator="\n"))

@@ -5,7 +5,7 @@ for finding in spacil.diagnose(model, "Hopper-v5").findings:
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import torch
@@ -58,24 +58,22 @@ class Check:
     message: str
     """Template for the evidence"""
     remedy: str
-    reason: str = ""
-    """End of the message of a warning"""
 
 
 CHECKS = {
     "saturation": Check(
         0.2,
-        "{share_at_bound:.0%} of the executed actions lie on a bound",
+        "{share_at_bound:.0%} of the executed actions lie on a bound, and {share_switching:.0%} of "
+        "all steps jump from one bound to the other",
         "The policy works as a switch. Charge for squared actions in training, or smooth it: "
         f"{_SMOOTH}. A filter here costs return, because the policy needs the full range",
-        ", and {share_switching:.0%} of all steps jump from one bound to the other",
     ),
     "sampled_actions": Check(
         1.2,
-        "samples of its Gaussian move the actions {number:.1f} times as much as its mean",
+        "samples of its Gaussian move the actions {number:.1f} times as much as its mean "
+        "(return {return_sampled:.0f} against {return_mean:.0f})",
         "Act with the mean action: deterministic=True in `predict`, here and in "
         "Stable-Baselines3; `act_inference` in rsl_rl",
-        " (return {return_sampled:.0f} against {return_mean:.0f})",
     ),
     "sensor_noise": Check(
         1.5,
@@ -99,17 +97,16 @@ CHECKS = {
     ),
     "inputs": Check(
         0.01,
-        f"{{far_share:.1%}} of the inputs lie beyond {FAR_STDS:g} standard deviations",
+        f"{{far_share:.1%}} of the inputs lie beyond {FAR_STDS:g} standard deviations of what the "
+        "policy's normaliser has seen, most often: {worst_input}",
         "The statistics are those of another env or of too short a run. Load the normaliser "
         "that was saved with this policy (VecNormalize.load), or train on",
-        " of what the policy's normaliser has seen, most often: {worst_input}",
     ),
     "raw inputs": Check(
         10.0,
-        "no normaliser was found; inputs are up to {number:.3g} in size",
+        "no normaliser was found; inputs are up to {number:.3g} in size ({worst_input})",
         "If it was trained behind a normaliser, that is missing here: pass the whole model, or a "
         "function that normalises first. If not, large inputs make steep and saturated networks",
-        " ({worst_input})",
     ),
 }
 """What is fine up to its limit, and a warning beyond"""
@@ -145,10 +142,6 @@ class Diagnosis:
     @property
     def warnings(self) -> list[Finding]:
         return [finding for finding in self.findings if finding.severity == "warning"]
-
-    def as_document(self) -> dict[str, Any]:
-        """JSON-able."""
-        return asdict(self)
 
 
 def diagnose(
@@ -287,7 +280,7 @@ def judged(
     message = row.message.format(**known)
     if number <= row.limit:
         return Finding(name, "fine", message, evidence=evidence)
-    return Finding(name, "warning", message + row.reason.format(**known), row.remedy, evidence)
+    return Finding(name, "warning", message, row.remedy, evidence)
 
 
 def _about_inputs(
