@@ -21,6 +21,13 @@ def one_thread_of_matrix_products() -> None:
     torch.set_num_threads(1)
 
 
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A temporary folder that is the working one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 @pytest.fixture(scope="session")
 def tiny() -> Callable[..., dict[str, Any]]:
     """The settings of a tiny run of an algorithm (gail) by keyword, with changes."""

@@ -83,12 +83,9 @@ def test_what_is_there_is_replaced_only_if_asked_for(
 
 
 @pytest.mark.parametrize("verb", ["compare", "report"])
-def test_a_file_and_an_empty_folder_are_no_runs(
-    spacil: Spacil, tmp_path: Path, verb: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "metrics.jsonl").write_text("{}")
-    (tmp_path / "empty").mkdir()
+def test_a_file_and_an_empty_folder_are_no_runs(spacil: Spacil, here: Path, verb: str) -> None:
+    (here / "metrics.jsonl").write_text("{}")
+    (here / "empty").mkdir()
     for source, told in (("metrics.jsonl", "is a file, expected a run"), ("empty", "holds no run")):
         refused = spacil(verb, source)
         assert (refused.code, refused.out) == (RunDirError.exit_code, "")
@@ -125,9 +122,7 @@ def test_missing_runs_end_with_code_3_and_are_named_beside_csv(spacil: Spacil, r
 
 
 @pytest.mark.parametrize("verb", ["compare", "report"])
-def test_what_folders_are_called_does_not_reach_the_terminal(
-    spacil: Spacil, runs: Path, tmp_path: Path, verb: str
-) -> None:
+def test_folders_names_are_escaped(spacil: Spacil, runs: Path, tmp_path: Path, verb: str) -> None:
     hostile = runs / "red \x1b[31m\nmissing: nothing"
     (runs / "spacil1").rename(hostile)
     (hostile / "run.json").write_text("not json")

@@ -59,14 +59,13 @@ def test_a_seed_repeats_its_episodes(spacil: Spacil, finished_run: Path, tmp_pat
 
 
 def test_any_policy_is_evaluated_and_a_recording_outlives_its_evaluation(
-    spacil: Spacil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spacil: Spacil, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("onnxruntime", reason="ONNX files are computed by onnxruntime")
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "their_module.py").write_text(
+    (here / "their_module.py").write_text(
         "from policies_of_others import make_module\nmodule = make_module(11, 2)\n"
     )
-    write_onnx(make_module(11, 2), tmp_path / "policy.onnx")
+    write_onnx(make_module(11, 2), here / "policy.onnx")
     evaluations = []
     for source in ("their_module:module", "policy.onnx"):
         collect = ("demos", "collect", source, "--task", "Reacher-v4", "--num", 2)
@@ -102,24 +101,16 @@ def test_any_policy_is_evaluated_and_a_recording_outlives_its_evaluation(
         (["--out", "my.npz", "--task", "Hopper-v4"], 65, "2 action dims"),
         ([], 2, "--out"),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_mistake_is_refused_before_anything_is_recorded(
-    spacil: Spacil,
-    finished_run: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: list[str],
-    code: int,
-    message: str,
+    spacil: Spacil, finished_run: Path, here: Path, arguments: list[str], code: int, message: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "run.npz").mkdir()
+    (here / "run.npz").mkdir()
     refusal = spacil("demos", "collect", finished_run, *arguments)
     assert (refusal.code, refusal.out) == (code, "")
     assert message in refusal.err
     assert "recorded" not in refusal.err
-    assert not (tmp_path / "my.npz").exists()
+    assert not (here / "my.npz").exists()
 
 
 def test_bundled_demonstrations_are_good(spacil: Spacil) -> None:
@@ -148,7 +139,6 @@ def test_a_report_of_unusable_demonstrations_is_json_too(spacil: Spacil, tmp_pat
         (["check", "missing"], 65, "no such file; bundled tasks: "),
         (["check", "Reacher-v4", "--task", "Reacher-v44"], 2, "did you mean Reacher-v4"),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_another_mistake_is_refused_in_words(
     spacil: Spacil, arguments: list[str], code: int, message: str
@@ -170,15 +160,14 @@ def test_another_mistake_is_refused_in_words(
 def test_an_export_is_imported_checked_and_trained_on(
     spacil: Spacil,
     train: Train,
-    tmp_path: Path,
+    here: Path,
     monkeypatch: pytest.MonkeyPatch,
     target: str,
     flags: list[str],
 ) -> None:
     pytest.importorskip("h5py", reason="HDF5 and Minari need h5py")
     pytest.importorskip("datasets", reason="imitation's trajectories need datasets")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(here / "minari"))
     exported = spacil("demos", "export", "Reacher-v4", target, *flags)
     assert exported.code == 0
     assert exported.out.startswith(f"{target}: 50 episodes, 2500 steps, format ")
@@ -188,7 +177,7 @@ def test_an_export_is_imported_checked_and_trained_on(
     assert imported.out.endswith("written: my.demos.safetensors\n")
     bundled = load_demos("Reacher-v4")
     assert torch.equal(load_demos("my.demos.safetensors").observations, bundled.observations)
-    trained = train("gail", "--demos", target, "--run-dir", tmp_path / "run", iterations=1)
+    trained = train("gail", "--demos", target, "--run-dir", here / "run", iterations=1)
     assert trained.code == 0
 
 
@@ -253,23 +242,3 @@ def test_several_files_subsampled_and_noisy_are_what_a_run_learns_from(
         assert message in refused.err
     refused = train("trpo", "--demo-every", 2, "--run-dir", tmp_path / "none")
     assert refused.code == 2 and "takes no --demo-every" in refused.err
-
-
-def test_a_stable_baselines_model_in_a_module_can_demonstrate(
-    spacil: Spacil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("stable_baselines3", reason="its own model is what demonstrates")
-    (tmp_path / "their_model.py").write_text(
-        "from stable_baselines3 import PPO\n"
-        "model = PPO('MlpPolicy', 'Reacher-v5', seed=0, device='cpu')\n"
-    )
-    monkeypatch.chdir(tmp_path)
-    collect = ("demos", "collect", "their_model:model", "--task", "Reacher-v5")
-    done = spacil(*collect, "--num", 2, "--out", "my.safetensors")
-    assert done.code == 0, done.err
-    demos = load_demos("my.safetensors")
-    assert (demos.num_episodes, demos.num_steps) == (2, 100)
-    assert demos.metadata.provenance["policy"]["kind"] == "stable-baselines3"
-    (tmp_path / "theirs.zip").write_bytes(b"PK\x03\x04")
-    refused = spacil("demos", "collect", "theirs.zip", "--task", "Reacher-v5", "--out", "a.npz")
-    assert refused.code == 65 and "hold pickles" in refused.err

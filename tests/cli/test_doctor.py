@@ -14,10 +14,7 @@ from spacil.film import draw
 CHECKS = ["step-exactness", "determinism", "checkpoint round trip"]
 
 
-def test_this_machine_is_fit_and_the_whole_takes_seconds(
-    spacil: Spacil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_this_machine_is_fit_and_the_whole_takes_seconds(spacil: Spacil, here: Path) -> None:
     seen = spacil("doctor", "--json")
     assert seen.code == 0, seen.out
     result = seen.result
@@ -27,7 +24,7 @@ def test_this_machine_is_fit_and_the_whole_takes_seconds(
     assert [check["name"] for check in result["checks"]] == CHECKS
     assert result["facts"]["versions"].keys() >= {"python", "spacil", "torch", "mujoco"}
     assert result["facts"]["cores"] == len(os.sched_getaffinity(0))
-    assert list(tmp_path.iterdir()) == []
+    assert list(here.iterdir()) == []
 
 
 @pytest.fixture

@@ -86,9 +86,7 @@ def test_demonstrations_of_another_task_are_refused_by_size_or_told(
     assert "demonstrations of Reacher-v5, and the policy plays Reacher-v4: J is per" in shown.err
 
 
-def test_without_demonstrations_there_is_no_common_frame_and_it_says_so(
-    spacil: Spacil, tiny: Tiny, tmp_path: Path
-) -> None:
+def test_no_common_frame_without_demonstrations(spacil: Spacil, tiny: Tiny, tmp_path: Path) -> None:
     agent = library.TRPO("Pendulum-v1", **tiny("trpo"))
     agent.save(tmp_path / "agent")
     shown = spacil("evaluate", tmp_path / "agent", "--episodes", 1)
@@ -110,7 +108,6 @@ def test_without_demonstrations_there_is_no_common_frame_and_it_says_so(
         (["--json", "/proc/none/x.json", "--episodes", "1"], 74, "cannot write"),
         (["--which", "worst"], 2, "worst"),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_mistake_is_refused_in_words(
     spacil: Spacil, finished_run: Path, arguments: list[str], code: int, message: str

@@ -99,13 +99,10 @@ def test_mistakes_are_named_before_anything_is_trained(
     assert not folder.exists()
 
 
-def test_diagnose_does_not_count_what_it_could_not_measure(
-    spacil: Spacil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "still.py").write_text(
+def test_diagnose_does_not_count_what_it_could_not_measure(spacil: Spacil, here: Path) -> None:
+    (here / "still.py").write_text(
         "import numpy as np\ndef worst(states):\n    return np.ones((len(states), 2), np.float32)\n"
     )
-    monkeypatch.chdir(tmp_path)
     done = spacil("diagnose", "still:worst", "--task", "Reacher-v4", "--episodes", "2")
     assert done.code == 0, done.err
     assert "note  delay: not known" in done.out

@@ -43,23 +43,6 @@ def test_the_tables_tell_everything_once(spacil: Spacil, tmp_path: Path) -> None
         assert_drawn(tmp_path / "pictures" / name)
 
 
-def test_every_kind_prints_the_same_json_keys(
-    spacil: Spacil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    module = foreign.make_module()
-    foreign.write_onnx(module, tmp_path / "policy.onnx")
-    (tmp_path / "typed_for_cli.py").write_text("def act(states):\n    return 0.1 * states[:, :2]\n")
-    documents = [
-        spacil("smoothness", source, "--task", "Reacher-v4", "--episodes", 1, "--json", "-").result
-        for source in (REACHER, "policy.onnx", "typed_for_cli:act")
-    ]
-    assert [document["kind"] for document in documents] == ["spacil", "onnx", "callable"]
-    assert documents[0].keys() == documents[1].keys() == documents[2].keys()
-    assert documents[2]["smoothness_j_raw"] == pytest.approx(0.1, rel=0.01)
-    assert documents[1]["derivative"] == "finite differences"
-
-
 def test_fixed_states_alone_need_no_task(spacil: Spacil, tmp_path: Path) -> None:
     foreign.write_onnx(foreign.make_module(), tmp_path / "policy.onnx")
     np.savez(tmp_path / "states.npz", states=np.random.default_rng(0).normal(size=(50, 11)))
@@ -71,10 +54,9 @@ def test_fixed_states_alone_need_no_task(spacil: Spacil, tmp_path: Path) -> None
 
 
 def test_a_module_that_calls_a_sequential_is_certified_by_that_part(
-    spacil: Spacil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spacil: Spacil, here: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "wrapped_for_cli.py").write_text(
+    (here / "wrapped_for_cli.py").write_text(
         "from torch import nn\n"
         "class Model(nn.Module):\n"
         "    def __init__(self):\n"
@@ -91,9 +73,8 @@ def test_a_module_that_calls_a_sequential_is_certified_by_that_part(
     assert "layer product" in part.out
 
 
-def test_dead_is_inactive(spacil: Spacil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "dead_for_cli.py").write_text(
+def test_dead_is_inactive(spacil: Spacil, here: Path) -> None:
+    (here / "dead_for_cli.py").write_text(
         "import numpy as np\ndef act(states):\n    return np.zeros((len(states), 2))\n"
     )
     done = spacil("smoothness", "dead_for_cli:act", "--task", "Reacher-v4", "--episodes", 1)

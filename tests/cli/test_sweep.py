@@ -5,14 +5,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from fixture_types import Spacil
 from generated_runs import write_run
-from tiny_runs import tiny
+from tiny_runs import as_choices, tiny, wait_until
 
 from spacil.runs.facts import read_run
 from spacil.runs.lock import FolderLock
@@ -25,27 +23,9 @@ BC = ("--algorithms", "bc", "--tasks", "Reacher-v4")
 pytestmark = pytest.mark.timeout(900)  # real processes, each with a start of its own
 
 
-def settings(algorithm: str = "gail", **changes: Any) -> list[str]:
-    """Flags of a sweep whose runs take a second each."""
-    left_to_the_sweep = ("torch_threads", "simulation_threads")
-    words = []
-    for name, value in (tiny(algorithm) | changes).items():
-        if name not in left_to_the_sweep:
-            text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-            words += ["--set", f"{name}={text}"]
-    return words
-
-
 def start(*arguments: object) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-m", "spacil", "sweep", *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
-def wait_until(is_so: Callable[[], bool], seconds: float = 300) -> None:
-    deadline = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
 
 
 def states_of(sweep: SweepFolder) -> list[str]:
@@ -56,7 +36,7 @@ def test_a_killed_sweep_goes_on_and_computes_nothing_twice(spacil: Spacil, tmp_p
     folder = tmp_path / "sweep"
     flags = [
         *("--algorithms", "gail", "spacil", "--tasks", "Reacher-v4", "--seeds", "0-1"),
-        *settings(iterations=20, checkpoint_interval=2),
+        *as_choices(tiny(iterations=20, checkpoint_interval=2)),
         *("--jobs", 2, "--fresh-episodes", EPISODES, "-o", folder),
     ]
     first = start(*flags)
@@ -146,7 +126,7 @@ def test_two_sweeps_of_one_folder_share_it(tmp_path: Path) -> None:
 def test_a_sweep_that_is_interrupted_says_so_and_keeps_its_runs(tmp_path: Path) -> None:
     folder = tmp_path / "sweep"
     flags = ("--algorithms", "gail", "--tasks", "Reacher-v4", "--jobs", 1, "-o", folder)
-    sweep = start(*flags, *settings(iterations=100_000, evaluation_interval=100_000))
+    sweep = start(*flags, *as_choices(tiny(iterations=100_000, evaluation_interval=100_000)))
     wait_until(lambda: (folder / "sweep.json").is_file())
     found = read_sweep(folder)
     wait_until(lambda: found.state(found.runs()[0]).iteration > 0)
@@ -193,17 +173,12 @@ def test_the_list_of_a_shard_is_its_share_not_written(spacil: Spacil, tmp_path: 
     ],
 )
 def test_a_sweep_that_cannot_start_says_why(
-    spacil: Spacil,
-    flags: tuple[str, ...],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    spacil: Spacil, flags: tuple[str, ...], message: str, here: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     refusal = spacil("sweep", *flags)
     assert refusal.code in (2, 65, 73, 74)
     assert message in refusal.err
-    assert list(tmp_path.iterdir()) == []
+    assert list(here.iterdir()) == []
 
 
 def test_a_finished_run_needs_its_demonstrations_no_more(spacil: Spacil, tmp_path: Path) -> None:

@@ -71,20 +71,14 @@ def test_help_with_a_task_shows_that_tasks_defaults(
         (["trpo", "--task", "Reacher-v4", "--demos", "Reacher-v4"], "takes no --demos"),
         (["gail", "--task", "Reacher-v4", "--overwrite"], "--overwrite needs --run-dir"),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_mistake_is_refused_in_words_and_leaves_nothing_behind(
-    spacil: Spacil,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: list[str],
-    message: str,
+    spacil: Spacil, here: Path, arguments: list[str], message: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     refusal = spacil("train", *arguments)
     assert (refusal.code, refusal.out) == (2, "")
     assert message in words_of(refusal.err)
-    assert not list(tmp_path.rglob("run.json"))
+    assert not list(here.rglob("run.json"))
 
 
 def test_a_preset_sets_its_fields_and_flags_win(train: Train, tmp_path: Path) -> None:

@@ -64,9 +64,7 @@ def test_without_a_display_there_is_video(spacil: Spacil, monkeypatch: pytest.Mo
         assert "no display" in refused.err and "spacil video" in refused.err
 
 
-def test_watch_shows_every_step_until_the_window_is_closed(
-    spacil: Spacil, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_watch_shows_steps_until_closed(spacil: Spacil, monkeypatch: pytest.MonkeyPatch) -> None:
     """The window is a stand-in: there is no display in tests."""
     seen: list[Any] = []
 

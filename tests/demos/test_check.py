@@ -104,9 +104,7 @@ def test_non_finite_values_are_found(field: str, value: float, place: tuple[int,
     assert f"demonstrations: {expected}column {column}: " in finding.message
 
 
-def test_non_finite_rewards_only_warn_since_imitation_does_not_read_them(
-    make_demos: MakeDemos, toy_spec: EnvSpec
-) -> None:
+def test_non_finite_rewards_are_not_read_and_warn(make_demos: MakeDemos, toy_spec: EnvSpec) -> None:
     demos = with_value(make_demos(), "rewards", 8, torch.nan)
     report = check_demonstrations(demos, toy_spec)
     finding = _only(report, "non_finite")

@@ -249,9 +249,7 @@ def test_d4rl_without_next_observations_stays_without_them(tmp_path: Path) -> No
         ({"next_observations": np.zeros((5, 3))}, "out of order, or damage"),
     ],
 )
-def test_arrays_that_do_not_fit_are_refused_in_words(
-    tmp_path: Path, changes: dict[str, Any], message: str
-) -> None:
+def test_other_arrays_are_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     path = _npz(tmp_path / "a.npz", **changes)
     with pytest.raises(DataError, match=message) as caught:
         load_demos(path)

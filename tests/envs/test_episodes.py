@@ -12,7 +12,6 @@ from torch import Tensor
 from spacil.engine.device import one_torch_thread
 from spacil.envs.episodes import (
     DEFAULT_EPISODE_LIMIT,
-    Actor,
     all_states,
     play,
     play_for_totals,
@@ -155,18 +154,6 @@ def test_episodes_come_whole_in_order_and_add_up(reacher: VectorEnv) -> None:
     assert played[0].total_return == pytest.approx(float(played[0].rewards.sum()))
     # episode 1 of env 0 is the third; it differs from episode 0
     assert not torch.equal(played[2].states[0], played[0].states[0])
-
-
-def test_an_actor_is_made_anew_for_every_wave(reacher: VectorEnv) -> None:
-    made = 0
-
-    def make_actor() -> Actor:
-        nonlocal made
-        made += 1
-        return make_policy()
-
-    play(reacher, make_actor, 5)
-    assert made == 3
 
 
 def test_actions_are_kept_as_the_env_executed_them(reacher: VectorEnv) -> None:

@@ -221,12 +221,6 @@ def test_closing_closes_every_env_once(seeds):
         env.reset()
 
 
-def test_stepping_before_the_first_reset_is_refused(seeds):
-    env = GymnasiumVectorEnv(Drift, "Drift", 1, seeds)
-    with pytest.raises(EnvError, match="before reset"):
-        env.step(actions(0))
-
-
 def test_a_factory_that_returns_one_env_twice_is_refused(seeds):
     env = Drift()
     with pytest.raises(ConfigError, match=r"returned a Drift, .* a new one each time"):

@@ -12,7 +12,7 @@ import pytest
 from spacil.envs.gymnasium_env import GymnasiumVectorEnv
 from spacil.envs.mujoco_model import model_path
 from spacil.envs.mujoco_tasks import MUJOCO_TASKS
-from spacil.envs.registry import TASKS, built_in_task, make_vector_env, task_name
+from spacil.envs.registry import TASKS, built_in_task, make_vector_env
 from spacil.envs.threaded_mujoco import ThreadedMujocoEnv
 
 
@@ -85,11 +85,6 @@ def test_anything_else_gets_the_adapter(source, seeds):
     with make_vector_env(source, 2, seeds) as env:
         assert isinstance(env, GymnasiumVectorEnv)
         assert env.reset().shape == (2, 3)
-
-
-def test_a_task_has_a_name_whatever_it_comes_from():
-    assert task_name("Hopper-v4") == "Hopper-v4"
-    assert task_name(gymnasium.make("Pendulum-v1")) == "Pendulum-v1"
 
 
 def test_importing_the_registry_imports_no_simulator():

@@ -82,9 +82,7 @@ def test_actions_are_the_raw_gaussian_ones(env: VectorEnv, policy: GaussianPolic
     assert not batch.actions.requires_grad
 
 
-def test_the_action_stream_alone_decides_and_no_other_is_drawn(
-    task: str, env: VectorEnv, policy: GaussianPolicy
-) -> None:
+def test_the_action_stream_alone_decides(task: str, env: VectorEnv, policy: GaussianPolicy) -> None:
     global_states = (torch.get_rng_state(), np.random.get_state()[1].copy())
     stream = torch.Generator().manual_seed(1)
     before = stream.get_state()

@@ -66,14 +66,7 @@ def test_a_state_of_another_size_is_refused_and_nothing_changes(name, num_envs, 
         before = env.save_state()
         with pytest.raises(ConfigError, match=r"saved state has .* this env needs"):
             env.load_state(saved)
+        with pytest.raises(ConfigError, match="nothing for physics"):
+            env.load_state({key: array for key, array in before.items() if key != "physics"})
         after = env.save_state()
         assert all(np.array_equal(before[key], after[key]) for key in before)
-
-
-def test_an_incomplete_state_is_refused(seeds):
-    with ThreadedMujocoEnv(TASKS["Ant-v4"], 2, seeds, 1) as env:
-        env.reset()
-        saved = env.save_state()
-        del saved["xpos"]
-        with pytest.raises(ConfigError, match="nothing for xpos"):
-            env.load_state(saved)

@@ -82,26 +82,17 @@ def test_the_replay_line_of_an_error_works(seeds, reference_env):
     assert np.array_equal(state, states[0])
 
 
-def test_an_error_inside_a_worker_thread_reaches_the_caller_and_closes(hopper, monkeypatch):
+@pytest.mark.parametrize("name", ["step", "forward"])
+def test_an_error_inside_a_worker_thread_reaches_the_caller_and_closes(hopper, monkeypatch, name):
     def fail(*_):
         raise SimulationError(2, "stack overflow")
 
-    monkeypatch.setattr(hopper._batch, "step", fail)
-    with pytest.raises(EnvError, match="env 2 failed in MuJoCo: stack overflow at step 1"):
-        hopper.step(zeros(4, 3))
+    monkeypatch.setattr(hopper._batch, name, fail)
+    place = "at step 1" if name == "step" else "at step 0 of episode 9"
+    with pytest.raises(EnvError, match=f"env 2 failed in MuJoCo: stack overflow {place}"):
+        hopper.step(zeros(4, 3)) if name == "step" else hopper.reset(first_episode=9)
     with pytest.raises(EnvError, match="closed"):
         hopper.reset()
-
-
-def test_an_error_at_the_start_of_an_episode_reaches_the_caller_too(hopper, monkeypatch):
-    def fail(*_):
-        raise SimulationError(1, "stack overflow")
-
-    monkeypatch.setattr(hopper._batch, "forward", fail)
-    with pytest.raises(
-        EnvError, match="env 1 failed in MuJoCo: stack overflow at step 0 of episode 9"
-    ):
-        hopper.reset(first_episode=9)
 
 
 def test_mujoco_writes_no_log_file(tmp_path, monkeypatch, seeds):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.file import load_demos, save_demos
+from spacil.demos.file import load_demos
 
 
 @pytest.fixture
@@ -20,14 +20,3 @@ def odd_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str],
 def good_demos() -> Demonstrations:
     """Five real demonstrations of Reacher-v4: 50 steps each, 11 states, 2 actions."""
     return load_demos("Reacher-v4").first(5)
-
-
-@pytest.fixture
-def saved(tmp_path: Path) -> Callable[..., Path]:
-    """Write demonstrations to a file, native unless the name says otherwise."""
-
-    def save(demos: Demonstrations, name: str = "my.demos.safetensors") -> Path:
-        save_demos(demos, tmp_path / name)
-        return tmp_path / name
-
-    return save

@@ -137,9 +137,7 @@ def test_one_typed_name_is_not_leave_for_another(spacil: Spacil, tmp_path: Path)
 
 
 @pytest.mark.timeout(900)
-def test_a_typed_task_is_handed_on_to_the_processes_of_a_sweep(
-    spacil: Spacil, own_task: str, tmp_path: Path
-) -> None:
+def test_a_typed_task_is_handed_on_by_sweeps(spacil: Spacil, own_task: str, tmp_path: Path) -> None:
     tiny = {"iterations": 1, "num_envs": 2, "steps_per_iteration": 40, "evaluation_steps": 40}
     (tmp_path / "plan.json").write_text(json.dumps(grids(own_task, **tiny)))
     command = ("sweep", "plan.json", "-o", "sweep", "--fresh-episodes", 2)

@@ -28,10 +28,7 @@ def start(processes: Any, odd_task: OddTask, tmp_path: Path) -> Callable[..., An
     return begin
 
 
-def test_code_that_exits_while_it_is_imported_is_no_success(
-    spacil: Spacil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_code_that_exits_while_it_is_imported_is_no_success(spacil: Spacil, here: Path) -> None:
     Path("leaves.py").write_text("import sys\nsys.exit(0)\n")
     ended = spacil("smoothness", "leaves:policy", "--task", "Reacher-v4")
     assert ended.code == 69

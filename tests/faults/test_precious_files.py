@@ -16,9 +16,7 @@ from fixture_types import Spacil
     ],
     ids=lambda words: words[0],
 )
-def test_demonstrations_are_overwritten_only_when_asked_for(
-    spacil: Spacil, tmp_path: Path, words: tuple[str, ...]
-) -> None:
+def test_overwriting_is_asked_for(spacil: Spacil, tmp_path: Path, words: tuple[str, ...]) -> None:
     precious = tmp_path / "mine.demos.safetensors"
     precious.write_text("hours of work")
     refusal = spacil("demos", *words, precious)

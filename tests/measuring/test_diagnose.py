@@ -138,13 +138,6 @@ def test_what_cannot_be_diagnosed_is_refused() -> None:
         spacil.diagnose(gentle, point_mass.make_point_mass, episodes=0)
 
 
-def test_a_number_in_standard_deviations_says_whose_they_are() -> None:
-    findings = found(gentle)
-    for finding in (findings["sensor_noise"], findings["inputs_that_drive"]):
-        assert "of the states it visited" in finding.message
-        assert finding.evidence["frame"] == "the states it visited"
-
-
 def test_a_gaussian_whose_mean_does_not_move_is_told_from_no_gaussian() -> None:
     assert "no Gaussian of a known spread" in found(gentle)["sampled_actions"].message
     policy = GaussianPolicy(2, [-1.0], [1.0], [8])

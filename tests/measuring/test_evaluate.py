@@ -88,9 +88,7 @@ def test_demonstrations_of_other_sizes_define_no_frame(policy: GaussianPolicy) -
         evaluate(policy, countdown(1, longest=3), 0, 1, frame)
 
 
-def test_fresh_envs_are_closed_also_when_they_are_refused(
-    policy: GaussianPolicy, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fresh_envs_are_all_closed(policy: GaussianPolicy, monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[str] = []
 
     def make(*arguments: object) -> VectorEnv:

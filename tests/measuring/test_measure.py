@@ -192,9 +192,7 @@ def test_states_come_from_npz_files_and_demonstrations(tmp_path: Path) -> None:
         ({"obs": np.array([[1.0], [np.nan]])}, "1 of 2 states are not finite, first in row 1"),
     ],
 )
-def test_files_without_usable_states_are_refused(
-    arrays: dict[str, Any], complaint: str, tmp_path: Path
-) -> None:
+def test_files_without_states_fail(arrays: dict[str, Any], complaint: str, tmp_path: Path) -> None:
     np.savez(tmp_path / "s.npz", **arrays)
     with pytest.raises(DataError, match=complaint):
         load_states(tmp_path / "s.npz")
@@ -216,16 +214,12 @@ def test_files_without_usable_states_are_refused(
         ({"which": "first"}, "which is 'first', expected best or last"),
     ],
 )
-def test_nowhere_to_measure_and_impossible_settings_are_refused(
-    settings: dict[str, Any], message: str
-) -> None:
+def test_impossible_measurements_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises((ConfigError, DataError), match=message):
         measure_smoothness(foreign.make_module(), **settings)
 
 
-def test_a_policy_file_cannot_bring_code_along(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_policy_file_brings_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It names its task; a module is imported because somebody typed it, never a file."""
     (tmp_path / "brought_along.py").write_text("raise SystemExit('imported')")
     monkeypatch.syspath_prepend(tmp_path)

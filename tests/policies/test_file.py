@@ -137,9 +137,7 @@ def test_a_run_without_the_wanted_checkpoint_says_which_one_there_is(
             load_policy(finished_run, which)  # type: ignore[arg-type]
 
 
-def test_a_damaged_checkpoint_falls_back_or_is_refused(
-    finished_run: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_damage_falls_back_or_is_told(finished_run: Path, caplog: pytest.LogCaptureFixture) -> None:
     checkpoints = finished_run / "checkpoints"
     (checkpoints / "iter-000003.safetensors").write_bytes(b"damaged")
     with pytest.raises(StorageError, match="damaged, or of another kind"):

@@ -239,9 +239,7 @@ def test_a_best_that_is_replaced_while_it_is_read_is_always_found(tmp_path: Path
         os.waitpid(writer, 0)
 
 
-def test_a_flip_or_a_cut_anywhere_falls_back_to_the_next_older(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_any_flip_or_cut_falls_back(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     chance = random.Random(SEED)
     caplog.set_level(logging.CRITICAL)
     for iteration in (1, 2):
@@ -260,9 +258,7 @@ def test_a_flip_or_a_cut_anywhere_falls_back_to_the_next_older(
     assert newest(tmp_path).iteration == 2
 
 
-def test_a_folder_and_a_wrong_name_are_damage_and_are_left_alone(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_folders_and_others_are_damage(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     write_at(tmp_path, 1)
     (tmp_path / file_name(3)).mkdir()
     (tmp_path / file_name(4)).write_bytes(b"")

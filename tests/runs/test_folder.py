@@ -71,9 +71,7 @@ def test_a_linked_folder_works_and_is_held_under_both_names(tmp_path: Path) -> N
         ("/proc/spacil-run", "No such file"),
     ],
 )
-def test_a_folder_that_cannot_be_is_refused_with_the_reason_within_a_second(
-    tmp_path: Path, name: str, reason: str
-) -> None:
+def test_a_folder_that_cannot_be_is_refused_at_once(tmp_path: Path, name: str, reason: str) -> None:
     (tmp_path / "file").write_bytes(b"")
     (tmp_path / "dangling").symlink_to("nowhere")
     started = time.monotonic()

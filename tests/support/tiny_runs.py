@@ -1,5 +1,7 @@
 """Runs that take a second and still do everything a long one does."""
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,23 @@ def as_flags(settings: dict[str, Any]) -> list[str]:
         words.append(f"--{name.replace('_', '-')}")
         words += [str(item) for item in value] if isinstance(value, tuple) else [str(value)]
     return words
+
+
+def as_choices(settings: dict[str, Any]) -> list[str]:
+    """Settings as flags of a sweep, which decides about threads itself."""
+    words: list[str] = []
+    for name, value in settings.items():
+        if name not in ("torch_threads", "simulation_threads"):
+            text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            words += ["--set", f"{name}={text}"]
+    return words
+
+
+def wait_until(is_so: Callable[[], bool], seconds: float = 400) -> None:
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)
 
 
 def train_command(algorithm: str, run_dir: Path, **changes: Any) -> list[object]:

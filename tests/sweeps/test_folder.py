@@ -53,22 +53,19 @@ def test_a_run_without_enough_fresh_episodes_is_only_trained(sweep: SweepFolder)
     assert more.state(more.runs()[1]).state == "trained"
 
 
-def test_a_run_of_a_living_process_is_running(sweep: SweepFolder) -> None:
-    state = owned_by(sweep, os.getpid(), socket.gethostname())
-    assert (state.state, state.reason) == (
-        "running",
-        f"process {os.getpid()} on {socket.gethostname()}",
-    )
-
-
-def test_a_run_of_a_dead_process_is_interrupted(sweep: SweepFolder) -> None:
-    assert owned_by(sweep, 2**22 + 1, socket.gethostname()).state == "interrupted"
-
-
-def test_a_run_of_another_machine_says_when_it_was_last_heard_of(sweep: SweepFolder) -> None:
-    state = owned_by(sweep, 1, "elsewhere")
-    assert state.state == "running"
-    assert "process 1 on elsewhere, last heard of" in state.reason
+@pytest.mark.parametrize(
+    ("pid", "host", "state", "told"),
+    [
+        (os.getpid(), socket.gethostname(), "running", f"process {os.getpid()} on "),
+        (2**22 + 1, socket.gethostname(), "interrupted", ""),
+        (1, "elsewhere", "running", "process 1 on elsewhere, last heard of"),
+    ],
+)
+def test_a_run_is_running_while_its_process_may_live(
+    sweep: SweepFolder, pid: int, host: str, state: str, told: str
+) -> None:
+    found = owned_by(sweep, pid, host)
+    assert (found.state, told in found.reason) == (state, True)
 
 
 def test_a_failure_stays_listed_until_it_is_tried_again(sweep: SweepFolder) -> None:

@@ -8,15 +8,14 @@ import json
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
 from fixture_types import Spacil
 from ray_cluster import Nodes, family, is_alive, job_in, parent_of, ray_nodes, raylet_of, send
-from tiny_runs import as_flags, tiny
+from tiny_runs import as_choices, as_flags, tiny, wait_until
 
 from spacil.runs import checkpoint
 from spacil.runs.facts import read_run
@@ -38,20 +37,7 @@ def flags(folder: Path, num_seeds: int, iterations: int, *more: object) -> list[
     words: list[object] = ["--algorithms", "gail", "--tasks", "Reacher-v4"]
     words += ["--seeds", f"0-{num_seeds - 1}", "--fresh-episodes", 4, "-o", folder]
     settings = tiny("gail", iterations=iterations, evaluation_interval=iterations)
-    words += [word for name, value in settings.items() for word in as_choice(name, value)]
-    return [str(word) for word in [*words, *more]]
-
-
-def as_choice(name: str, value: Any) -> list[str]:
-    """A setting as a flag of the sweep, which decides about threads itself."""
-    if name in ("torch_threads", "simulation_threads"):
-        return []
-    text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-    return ["--set", f"{name}={text}"]
-
-
-def tiny_flags(algorithm: str, **changes: Any) -> list[str]:
-    return as_flags(tiny(algorithm, **changes))
+    return [str(word) for word in [*words, *as_choices(settings), *more]]
 
 
 class Start(Protocol):
@@ -73,13 +59,6 @@ def start() -> Iterator[Start]:
     for process in begun:
         process.kill()
         process.wait()
-
-
-def wait_until(is_so: Callable[[], bool], seconds: float = 400) -> None:
-    deadline = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
 
 
 def results(sweep: SweepFolder) -> dict[str, Any]:
@@ -104,11 +83,11 @@ def require_computed_once(sweep: SweepFolder, iterations: int) -> None:
 
 
 def test_a_run_on_a_node_equals_one_of_ours(spacil: Spacil, start: Start, tmp_path: Path) -> None:
-    settings = ["--task", "Reacher-v4", *tiny_flags("bc", iterations=2), "--seed", "0"]
+    settings = ["--task", "Reacher-v4", *as_flags(tiny("bc", iterations=2)), "--seed", "0"]
     assert spacil("train", "bc", *settings, "--run-dir", tmp_path / "local").code == 0
     local = checkpoint.newest(tmp_path / "local" / "checkpoints")
     grid = ["--algorithms", "bc", "--tasks", "Reacher-v4", "--fresh-episodes", 0]
-    grid += [w for n, v in tiny("bc", iterations=2).items() for w in as_choice(n, v)]
+    grid += as_choices(tiny("bc", iterations=2))
     with ray_nodes(1) as nodes:
         address = ("--engine", "ray", "--ray-address", nodes.address)
         words = [str(word) for word in (*grid, "-o", tmp_path / "ray", *address)]

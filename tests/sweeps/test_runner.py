@@ -69,9 +69,7 @@ def test_a_run_that_is_lost_every_time_fails_and_the_others_finish(sweep: SweepF
 
 
 @pytest.mark.parametrize(("code", "num_starts"), [(65, 1), (70, 1), (75, 3), (-9, 3)])
-def test_only_what_may_end_otherwise_is_tried_again(
-    sweep: SweepFolder, code: int, num_starts: int
-) -> None:
+def test_what_may_end_well_is_tried_again(sweep: SweepFolder, code: int, num_starts: int) -> None:
     engine = OneByOne(sweep, lambda run, count: Ending(code))
     outcome, _ = swept(sweep, engine)
     assert [engine.starts.count(run) for run in sweep.runs()] == [num_starts] * 2
@@ -79,9 +77,7 @@ def test_only_what_may_end_otherwise_is_tried_again(
 
 
 @pytest.mark.parametrize("code", [129, 130, 143, 152])
-def test_a_run_that_was_saved_and_stopped_is_interrupted_and_no_failure(
-    sweep: SweepFolder, code: int
-) -> None:
+def test_a_run_that_was_saved_and_stopped_is_interrupted(sweep: SweepFolder, code: int) -> None:
     stopped, other = sweep.runs()
 
     def attempt(run: PlannedRun, count: int) -> Ending:
