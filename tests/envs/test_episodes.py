@@ -10,13 +10,7 @@ from countdown import Countdown, countdown
 from torch import Tensor
 
 from spacil.engine.device import one_torch_thread
-from spacil.envs.episodes import (
-    DEFAULT_EPISODE_LIMIT,
-    all_states,
-    play,
-    play_for_totals,
-    play_wave,
-)
+from spacil.envs.episodes import DEFAULT_EPISODE_LIMIT, all_states, play, play_for_totals, play_wave
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds, VectorEnv
 from spacil.errors import DivergedError
