@@ -10,7 +10,6 @@ This module never unpickles, never opens a path that it found inside a file, and
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import json
 import math
@@ -159,15 +158,6 @@ def require_free_space(folder: Path, num_bytes: int) -> None:
             f"not enough disk space for {str(folder)!r}: {num_bytes:,} bytes needed, {free:,} "
             "free; free some space and run the command again"
         )
-
-
-def try_lock(descriptor: int) -> bool:
-    """Lock an open file until it is closed or the process dies; False if another holds it."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 # --- JSON

@@ -95,13 +95,8 @@ class AttachedPenalty:
                 slopes = torch.autograd.grad(penalty, parameters, allow_unused=True)
         if all(slope is None for slope in slopes):
             raise ConfigError("mean_action does not depend on any parameter of the optimizer")
-        self._note(squared.detach())
-        for parameter, slope in zip(parameters, slopes, strict=True):
-            if slope is not None:
-                parameter.grad = slope if parameter.grad is None else parameter.grad + slope
-
-    def _note(self, squared: Tensor) -> None:
-        """Remember how smooth the policy is; with a target, move the weight now and then."""
+        # The newest values, and with a target a move of the weight now and then.
+        squared = squared.detach()
         self.value, j = torch.stack([squared.mean(), squared.sqrt().mean()]).tolist()
         if not np.isfinite(self.value):
             raise DivergedError(
@@ -112,6 +107,9 @@ class AttachedPenalty:
         if self._search is not None and self._num_steps % STEPS_PER_MOVE == 0:
             self._search = self._search.after_batch(float(np.mean(self._recent_j)), LAWS["J"])
             self.weight = self._search.applied(LAWS["J"])
+        for parameter, slope in zip(parameters, slopes, strict=True):
+            if slope is not None:
+                parameter.grad = slope if parameter.grad is None else parameter.grad + slope
 
 
 def attach_penalty(

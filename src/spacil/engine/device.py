@@ -91,17 +91,16 @@ def in_threads(work: Callable[[_Portion], _Result], shares: Sequence[_Portion]) 
 @functools.cache
 def _pool(num_threads: int, process: int) -> ThreadPoolExecutor:
     """Threads whose own operations are not split again. A forked process has none of ours."""
+
+    def split_nothing() -> None:
+        torch.set_num_threads(1)
+        torch.get_num_threads()  # a new thread takes the setting over when it is first asked
+
     before = torch.get_num_threads()
-    pool = ThreadPoolExecutor(num_threads, "rows", _split_nothing)
+    pool = ThreadPoolExecutor(num_threads, "rows", split_nothing)
     all_started = threading.Barrier(num_threads)
     for _ in pool.map(lambda _: all_started.wait(), range(num_threads)):
         pass
     # A thread's setting is its own, and also what threads born later begin with: back to ours.
     torch.set_num_threads(before)
     return pool
-
-
-def _split_nothing() -> None:
-    """One thread for the operations of the calling thread."""
-    torch.set_num_threads(1)
-    torch.get_num_threads()  # a new thread takes the setting over when it is first asked

@@ -44,16 +44,9 @@ def forward(layers: Sequence[Layer], x: Tensor) -> Tensor:
     """The MLP's output [B, out], keeping nothing."""
 
     def share(rows: Tensor) -> Tensor:
-        return torch.cat([_forward_block(layers, block) for block in blocks(rows)])
+        return torch.cat([forward_trace(layers, block).output for block in blocks(rows)])
 
     return torch.cat(in_threads(share, portions(x)))
-
-
-def _forward_block(layers: Sequence[Layer], x: Tensor) -> Tensor:
-    for weight, bias in layers[:-1]:
-        x = torch.addmm(bias, x, weight.T).tanh_()
-    weight, bias = layers[-1]
-    return torch.addmm(bias, x, weight.T)
 
 
 def forward_trace(layers: Sequence[Layer], x: Tensor) -> Trace:

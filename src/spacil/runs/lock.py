@@ -1,5 +1,6 @@
 """Who holds a run folder: a lock in the kernel, on a file that names the process."""
 
+import fcntl
 import os
 import socket
 import time
@@ -30,7 +31,10 @@ class FolderLock:
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             self._descriptor = os.open(self._path, flags | os.O_NONBLOCK, 0o666)
             try:
-                is_ours = storage.try_lock(self._descriptor) and self.is_in_place
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                is_ours = self.is_in_place
+            except BlockingIOError:
+                is_ours = False
             except OSError:
                 self.release()
                 raise

@@ -17,7 +17,7 @@ from spacil.config.penalty_terms import PenaltyKind, WeightedTerm, parse_term, p
 from spacil.config.settings import PolicyPenaltyConfig
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError
-from spacil.functional.sensitivity import BatchFunction, random_offset
+from spacil.functional.sensitivity import random_offset
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams, stream
 from spacil.smoothness.policy_penalty import (
@@ -218,8 +218,23 @@ def _build(
             f"--penalty {term.name} reads sampled actions or the states one step later, which "
             f"{config.algorithm} does not have: use exact, pgd or frobenius"
         )
-    if not isinstance(kind.build, str):
-        return functools.partial(own_penalty, kind, mean_in_units, inputs)
+    build = kind.build
+    if not isinstance(build, str):
+
+        def own() -> Tensor:
+            """A user's own function, on tensors of its own.
+
+            Gradients are on also in a line search, so that it may differentiate in the states.
+            """
+            if not len(rows.states):
+                return rows.states.new_zeros(())
+            with torch.enable_grad():
+                value = build(mean_in_units, *(each.detach() for each in inputs.values()))
+            if not isinstance(value, Tensor) or value.numel() != 1:
+                raise ConfigError(f"penalty {term.name!r} returned {value!r}, expected one number")
+            return value.reshape(())
+
+        return own
     if "actions" in inputs:
         # As the policy would have sampled them with a spread of one unit: by the same noise.
         with torch.no_grad():
@@ -228,28 +243,9 @@ def _build(
             inputs["actions"] = mean_in_units(rows.states) + noise
     read_when_drawn = ("start", "noise")
     keywords = {key: arguments[key] for key in kind.arguments if key not in read_when_drawn}
-    function = pkgutil.resolve_name(f"spacil.{kind.build}")
+    function = pkgutil.resolve_name(f"spacil.{build}")
     penalty = function(mean_in_units, *inputs.values(), **keywords)
     return times(share_meant(arguments, rows.num_meant, len(rows.states)), penalty)
-
-
-def own_penalty(
-    kind: PenaltyKind, mean_action: BatchFunction, inputs: Mapping[str, Tensor]
-) -> Tensor:
-    """A user's own function of the policy and the states.
-
-    It gets tensors of its own, and gradients that are on also in a line search, so that it may
-    differentiate in the states.
-    """
-    if not len(inputs["states"]):
-        return inputs["states"].new_zeros(())
-    assert callable(kind.build)
-    with torch.enable_grad():
-        value = kind.build(mean_action, *(each.detach() for each in inputs.values()))
-    if not isinstance(value, Tensor) or value.numel() != 1:
-        name = getattr(kind.build, "__name__", "penalty")
-        raise ConfigError(f"penalty {name!r} returned {value!r}, expected one number")
-    return value.reshape(())
 
 
 def random_subset(size: int, fraction: float, generator: torch.Generator) -> Tensor | None:

@@ -104,14 +104,16 @@ class RayEngine(Engine):
                 nodes = self._ray.nodes()
             except Exception as error:  # of several kinds, by what broke; the connection is gone
                 raise RetryableError(f"the Ray cluster no longer answers: {error}") from error
-            self._slots = {}
-            for node in nodes:
-                has = node["Resources"]
-                slots = int(has.get("CPU", 0)) // self.options.threads_per_job
-                if self._asks["num_gpus"]:
-                    slots = min(slots, int(has.get("GPU", 0)))
-                if node["Alive"]:
-                    self._slots[node["NodeID"]] = slots
+            needs = {"CPU": self.options.threads_per_job, "GPU": self._asks["num_gpus"]}
+            self._slots = {
+                node["NodeID"]: min(
+                    int(node["Resources"].get(name, 0)) // need
+                    for name, need in needs.items()
+                    if need
+                )
+                for node in nodes
+                if node["Alive"]
+            }
             self._next_look = time.monotonic() + _LOOK_SECONDS
         num_slots = sum(self._slots.values())
         return min(num_slots, self.options.jobs or num_slots)
