@@ -28,13 +28,13 @@ def test_power_iteration_is_for_exact_gradients_only(
     """It differentiates twice, which gradients by differences do not survive."""
     monkeypatch.setattr(f"spacil.smoothness.metric.{unused}", None)
     found = local_j(policy_of(is_exact=is_exact), torch.zeros(2, len(SLOPES)), FRAME)
-    assert found.own.tolist() == pytest.approx([5.0, 5.0], rel=1e-3)
+    assert found["own"].tolist() == pytest.approx([5.0, 5.0], rel=1e-3)
 
 
 def test_without_bounds_nothing_is_known_of_what_passes_them() -> None:
     policy, states, ones = policy_of(is_exact=True), torch.zeros(2, len(SLOPES)), SLOPES / SLOPES
-    assert local_j(policy, states, FRAME).effective is None
-    assert local_j(policy, states, FRAME, (-ones, ones)).effective is not None
+    assert local_j(policy, states, FRAME)["effective"] is None
+    assert local_j(policy, states, FRAME, (-ones, ones))["effective"] is not None
 
 
 def test_slopes_of_a_linear_cost_by_hand_in_every_frame() -> None:

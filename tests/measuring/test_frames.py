@@ -56,7 +56,7 @@ def test_j_is_the_largest_slope_per_standard_deviation_of_the_frame() -> None:
     slopes = batch_jacobian(policy.mean, states) * frame.std.float()
     found, expected = mean_j(policy, states, frame), torch.linalg.matrix_norm(slopes, ord=2).mean()
     assert found == pytest.approx(float(expected), rel=1e-4)
-    common = local_j(policy, states, frame).common
+    common = local_j(policy, states, frame)["common"]
     # The same to the bit, whoever measures it.
     assert found == float(common.mean()) == mean_j(open_policy(policy), states, frame)
 

@@ -42,10 +42,10 @@ def test_each_frame_scales_the_columns_of_the_jacobian() -> None:
     common = torch.tensor([0.5, 2.0, 9.0], dtype=torch.float64)
     states = torch.zeros(2, 3, dtype=torch.float64)
     constants = local_constants(lambda s: s @ matrix.T, states, _linear_frames(matrix, common))
-    assert constants.raw.tolist() == pytest.approx([(6**2 + 2**2) ** 0.5] * 2)
-    assert constants.common is not None and constants.effective is not None
-    assert constants.common.tolist() == pytest.approx([(3**2 + 4**2) ** 0.5] * 2)
-    assert torch.equal(constants.effective, constants.common)
+    assert constants["raw"].tolist() == pytest.approx([(6**2 + 2**2) ** 0.5] * 2)
+    assert constants["common"] is not None and constants["effective"] is not None
+    assert constants["common"].tolist() == pytest.approx([(3**2 + 4**2) ** 0.5] * 2)
+    assert torch.equal(constants["effective"], constants["common"])
 
 
 def test_without_demonstrations_there_is_no_common_frame() -> None:
@@ -53,7 +53,7 @@ def test_without_demonstrations_there_is_no_common_frame() -> None:
     constants = local_constants(
         lambda s: s @ matrix.T, torch.zeros(1, 3, dtype=torch.float64), _linear_frames(matrix, None)
     )
-    assert constants.common is None and constants.effective is None
+    assert constants["common"] is None and constants["effective"] is None
 
 
 def test_the_effective_constant_ignores_saturated_actions_and_cut_states() -> None:
@@ -62,9 +62,9 @@ def test_the_effective_constant_ignores_saturated_actions_and_cut_states() -> No
     states = torch.tensor([[0.0, 0.0, 0.0], [5.0, 0.0, 0.0], [0.0, 10.0, 0.0]], dtype=torch.float64)
     frames = _linear_frames(matrix, common)
     constants = local_constants(lambda s: s @ matrix.T, states, frames)
-    assert constants.effective is not None
+    assert constants["effective"] is not None
     # Jacobian in the common frame is diag(2, 0.5): free, first action saturated, second saturated.
-    assert constants.effective.tolist() == pytest.approx([2.0, 0.5, 2.0])
+    assert constants["effective"].tolist() == pytest.approx([2.0, 0.5, 2.0])
 
 
 def test_exact_agrees_with_svdvals_of_the_dense_jacobian_to_1e9() -> None:
@@ -102,13 +102,13 @@ def test_raw_j_scales_as_one_over_std_and_masked_dims_contribute_nothing() -> No
         return Frames(scale, None, -one, one, 10.0)
 
     unit = local_constants(net, states, frames(1.0, [1, 1, 1]))
-    assert torch.allclose(unit.raw, unit.own)
+    assert torch.allclose(unit["raw"], unit["own"])
     quarter = local_constants(net, states, frames(4.0, [1, 1, 1]))
-    assert torch.allclose(quarter.raw, unit.raw / 4)
+    assert torch.allclose(quarter["raw"], unit["raw"] / 4)
     masked = local_constants(net, states, frames(1.0, [1, 1, 0]))
     held = torch.full((8, 1), 0.3, dtype=torch.float64)
     alone = local_lipschitz(lambda s: net(torch.cat([s, held[: len(s)]], -1)), states[:, :2])
-    assert torch.allclose(masked.raw, alone)
+    assert torch.allclose(masked["raw"], alone)
 
 
 def test_many_actions_go_through_power_iteration_and_agree() -> None:
@@ -120,7 +120,7 @@ def test_many_actions_go_through_power_iteration_and_agree() -> None:
     by_power = local_constants(net, states, frames)
     dense = local_constants(net, states, frames, always_dense=True)
     for name in ("own", "raw", "common", "effective"):
-        assert torch.allclose(getattr(by_power, name), getattr(dense, name), rtol=1e-5)
+        assert torch.allclose(by_power[name], dense[name], rtol=1e-5)
 
 
 def test_a_summary_is_mean_median_p95_and_max() -> None:

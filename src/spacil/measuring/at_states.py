@@ -47,7 +47,7 @@ def frame_summaries(
     policy: Policy, states: Tensor, frame: CommonFrame | None, bounds: Bounds
 ) -> FrameSummaries:
     """J in every frame."""
-    found = vars(local_j(policy, states, frame, bounds))
+    found = local_j(policy, states, frame, bounds)
     summaries: dict[str, Any] = {
         name: None if j is None else summarize(j) for name, j in found.items()
     }
@@ -60,7 +60,7 @@ def episode_trace(
     """One episode step by step, for pictures: J by frame [T], actions [T, A], their spectrum."""
     found = local_j(policy, trajectory.states, frame, bounds)
     frequencies, amplitudes = amplitude_spectrum(trajectory.actions)
-    trace = vars(found) | {"actions": trajectory.actions}
+    trace = found | {"actions": trajectory.actions}
     trace |= {"frequencies": frequencies, "amplitudes": amplitudes}
     return {name: values.numpy() for name, values in trace.items() if values is not None}
 

@@ -118,7 +118,7 @@ def evaluation_of(
     policy: GaussianPolicy | Policy, episodes: EpisodeTotals, common_frame: CommonFrame | None
 ) -> Evaluation:
     """G and J of episodes that the policy has played."""
-    found = vars(local_j(policy, episodes.states, common_frame))
+    found = local_j(policy, episodes.states, common_frame)
     j: dict[str, Any] = {
         f"smoothness_j_{frame}": None if each is None else float(each.mean())
         for frame, each in found.items()

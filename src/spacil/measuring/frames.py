@@ -1,7 +1,7 @@
 """J in every frame, and which demonstrations define the common one."""
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -15,7 +15,6 @@ from spacil.plain_text import shown
 from spacil.policies.policy import OwnFrame, Policy
 from spacil.smoothness.metric import (
     Frames,
-    LocalConstants,
     local_constants,
     local_lipschitz,
 )
@@ -86,7 +85,7 @@ def local_j(
     states: Tensor,
     common_frame: CommonFrame | None,
     bounds: tuple[Tensor, Tensor] | None = None,
-) -> LocalConstants:
+) -> dict[str, Tensor | None]:
     """sigma_max of the mean action at raw states [B, S], in every frame.
 
     `bounds` of the actions: by default the policy's own; where none are known there is no
@@ -95,7 +94,7 @@ def local_j(
     own, inputs, always_dense, known = _view(policy, states, common_frame)
     frames = frames_of(own, common_frame, bounds or known)
     found = local_constants(own.mean, inputs, frames, always_dense=always_dense)
-    return found if bounds or known else replace(found, effective=None)
+    return found if bounds or known else found | {"effective": None}
 
 
 def mean_j(policy: GaussianPolicy | Policy, states: Tensor, common_frame: CommonFrame) -> float:

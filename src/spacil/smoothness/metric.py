@@ -51,16 +51,6 @@ class Frames:
 
 
 @dataclass(frozen=True)
-class LocalConstants:
-    """sigma_max at each state, one tensor [B] per frame; None where there is no common frame."""
-
-    own: Tensor
-    raw: Tensor
-    common: Tensor | None
-    effective: Tensor | None
-
-
-@dataclass(frozen=True)
 class Summary:
     """One number per state, summed up in four."""
 
@@ -97,8 +87,8 @@ def local_constants(
     frames: Frames,
     *,
     always_dense: bool = False,
-) -> LocalConstants:
-    """The local Lipschitz constant of the mean action in every frame, from one Jacobian.
+) -> dict[str, Tensor | None]:
+    """sigma_max at each state [B] by frame, from one Jacobian; None without a common frame.
 
     With more than `MAX_DENSE_ACTIONS` actions by power iteration, unless `always_dense`: what
     has no second derivative, or a Jacobian that costs the same for any number of actions.
@@ -116,8 +106,8 @@ def local_constants(
             found["effective"] = (columns * (states.abs() < frames.state_clip), moves_action)
         return found
 
-    sigma = _sigmas(mean_action, normalized_states, views, always_dense)
-    return LocalConstants(sigma["own"], sigma["raw"], sigma.get("common"), sigma.get("effective"))
+    found = _sigmas(mean_action, normalized_states, views, always_dense)
+    return {frame: found.get(frame) for frame in ("own", "raw", "common", "effective")}
 
 
 def summarize(values: Tensor) -> Summary:

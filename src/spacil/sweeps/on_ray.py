@@ -25,7 +25,6 @@ from spacil.sweeps.folder import PLAN, SweepFolder
 from spacil.sweeps.plan import PlannedRun
 from spacil.version import __version__
 
-LOST_AFTER_SECONDS = 60.0
 LOCAL = "local"
 """Address that starts a cluster of this machine alone"""
 
