@@ -63,15 +63,6 @@ def test_an_env_may_be_an_id_an_instance_or_a_function(
     assert loaded.learn(1).policy.predict([1.0, 0.0, 0.0]).shape == (1,)
 
 
-def test_an_env_that_cannot_be_served_is_refused() -> None:
-    with pytest.raises(ConfigError, match="actions are Discrete"):
-        library.TRPO("CartPole-v1")
-    with pytest.raises(ConfigError, match="did you mean Pendulum-v1"):
-        library.TRPO("Pendulum-v11")
-    with pytest.raises(ConfigError, match="cannot make an env from a int"):
-        library.TRPO(5)
-
-
 # --- settings
 
 
@@ -91,10 +82,8 @@ def test_settings_are_those_of_the_command_line() -> None:
     [
         ({"max_kll": 0.02}, r"unknown setting max_kll: did you mean max_kl[,?]"),
         ({"lambda_polcy": 0.02}, "did you mean lambda_policy"),
-        ({"xyzzy": 1}, "unknown setting xyzzy$"),
         ({"max_kl": "0.02"}, "max_kl is '0.02', expected a finite number"),
         ({"max_kl": True}, "max_kl is True"),
-        ({"num_envs": 10.0}, r"num_envs is 10\.0"),
         ({"init": "zeros"}, "init is 'zeros', expected fan-in, paper-numel"),
         ({"policy_hidden": (16, "8")}, "policy_hidden is"),
         ({"gamma": 1.5}, r"^gamma is 1\.5, expected in \(0, 1\]"),
@@ -162,11 +151,7 @@ def test_a_callback_sees_every_iteration_and_may_stop(tiny: Tiny) -> None:
     agent = library.GAIL("Reacher-v4", **tiny(iterations=50))
     agent.learn(callback=watch)
     assert [metrics["iteration"] for metrics in seen] == [1, 2]
-    assert seen[0].keys() >= {
-        *("iteration", "env_steps", "episodes_finished", "train_return", "reward_mean"),
-        *("kl", "improvement", "is_accepted", "line_search_reason", "policy_std"),
-        *("value_loss", "explained_variance", "disc_loss", "disc_acc", "warn_saturated"),
-    }
+    assert seen[0].keys() >= {"env_steps", "train_return", "kl", "value_loss", "disc_acc"}
     assert seen[1].keys() >= {"average_return", "smoothness_j", "is_best"}
     agent.learn(1, callback=watch)
     assert seen[-1]["iteration"] == 3
@@ -196,7 +181,7 @@ def test_a_run_folder_keeps_the_run_and_goes_on_up_to_the_same_total(
 # --- saving and loading
 
 
-@pytest.mark.parametrize("agent_type", [library.TRPO, library.GAIL, library.SPaCIL])
+@pytest.mark.parametrize("agent_type", [library.TRPO, library.GAIL, library.SPaCIL, library.BC])
 def test_a_loaded_agent_goes_on_as_if_there_had_been_no_break(
     tiny: Tiny, tmp_path: Path, agent_type: type[Any]
 ) -> None:
@@ -267,19 +252,6 @@ def test_an_agent_of_a_gpu_is_loaded_without_one_on_request(tiny: Tiny, tmp_path
 # --- acting
 
 
-def test_predictions_are_within_bounds_for_one_observation_and_for_many(tiny: Tiny) -> None:
-    policy = library.TRPO("Reacher-v4", **tiny("trpo")).policy
-    observations = np.random.default_rng(0).normal(size=(7, 11))
-    actions = policy.predict(observations)
-    assert actions.shape == (7, 2) and actions.dtype == np.float32
-    assert (np.abs(actions) <= 1).all()
-    assert np.allclose(policy.predict(observations[3]), actions[3], atol=1e-6)
-    assert policy.predict(list(observations[3])).shape == (2,)
-    assert np.array_equal(policy.predict(observations), actions)
-    sampled = policy.predict(observations, deterministic=False)
-    assert not np.array_equal(sampled, actions)
-
-
 @pytest.mark.parametrize(
     ("observations", "message"),
     [
@@ -326,13 +298,14 @@ def test_agent_policy_and_file_predict_the_same(tiny: Tiny, tmp_path: Path) -> N
     assert np.array_equal(loaded.predict(observation), expected)
 
 
-def test_a_bare_policy_is_saved_with_the_name_of_its_task(tiny: Tiny, tmp_path: Path) -> None:
-    path = tmp_path / "x.policy.safetensors"
-    policy = library.load_expert("Reacher-v4").policy
-    with pytest.raises(ConfigError, match="does not know its task"):
-        library.save_policy(policy, path)
-    with pytest.raises(ConfigError, match="cannot open a dict as a policy"):
-        library.save_policy({}, path)
+def test_a_bare_policy_is_saved_with_the_name_of_its_task(tmp_path: Path) -> None:
+    path, policy = tmp_path / "x.policy.safetensors", library.load_expert("Reacher-v4").policy
+    for given, words in (
+        (policy, "does not know its task"),
+        ({}, "cannot open a dict as a policy"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            library.save_policy(given, path)
     library.save_policy(policy, path, task="Reacher-v5")
     assert library.load_policy(path).task == "Reacher-v5"
 

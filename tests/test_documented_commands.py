@@ -100,7 +100,7 @@ def test_the_page_on_own_envs_works_from_top_to_bottom(
 ) -> None:
     page = [command for command in COMMANDS if command.page == "docs/own_env.md"]
     assert [command.words[0] for command in page] == [
-        *("train", "demos", "train", "evaluate", "resume", "smoothness"),
+        *("train", "demos", "train", "evaluate", "resume", "smoothness")
     ]
     for command in page:
         words = command.words
@@ -132,21 +132,6 @@ def run_python_of_the_page(workplace: Path) -> None:
     assert run["inputs"]["env_is_named"]
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["resume", "runs/mine", "--iterations", "2", "--quiet"],
-        ["evaluate", "runs/mine", "--episodes", "1"],
-        ["tasks"],
-    ],
-    ids=" ".join,
-)
-def test_other_commands_of_the_readme_run(
-    words: list[str], workplace: Path, spacil: Callable[..., Any]
-) -> None:
-    assert spacil(*words).code == 0
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
@@ -165,20 +150,6 @@ def test_the_other_documented_commands_run(
     more = ["--episodes", "1"] if command.words[0] == "smoothness" else []
     done = spacil(*command.words, *more)
     assert done.code == 0, done.err
-
-
-@pytest.mark.parametrize("page", ["README.md", "docs/own_env.md", "docs/stable_baselines3.md"])
-def test_python_on_the_pages_compiles(page: str) -> None:
-    blocks = PYTHON.findall((ROOT / page).read_text())
-    assert blocks
-    for block in blocks:
-        compile(block, page, "exec")
-
-
-def test_links_of_the_readme_lead_somewhere() -> None:
-    targets = re.findall(r"\]\(([^)#]+)", (ROOT / "README.md").read_text())
-    missing = [name for name in targets if "://" not in name and not (ROOT / name).exists()]
-    assert targets and not missing
 
 
 def test_the_image_is_built_from_files_that_exist() -> None:

@@ -131,20 +131,3 @@ def test_a_section_works_as_it_is_written(title: str, tmp_path: Path) -> None:
 def _is_run(block: Block) -> bool:
     """Additions first: a command may come before the last of them."""
     return not block.text.startswith("# src/")
-
-
-def test_additions_keep_the_style_of_the_package(tmp_path: Path) -> None:
-    copy = Copy(tmp_path)
-    for block in (block for blocks in sections().values() for block in blocks):
-        if not _is_run(block):
-            copy.apply(block)
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    for check in (["check"], ["format", "--check", "--diff"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "ruff", *check, "--no-cache", *sorted(copy.touched)],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr

@@ -56,8 +56,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     offline = ["--no-deps", "--no-index"]
     subprocess.run(
-        [*pip, "wheel", *offline, "--no-build-isolation", "-w", folder / "dist", folder],
-        check=True,
+        [*pip, "wheel", *offline, "--no-build-isolation", "-w", folder / "dist", folder], check=True
     )
     venv.create(folder / "env", symlinks=True)
     python = folder / "env" / "bin" / "python"

@@ -22,10 +22,6 @@ def states(num: int = 40) -> Tensor:
     return torch.randn(num, 3, generator=torch.Generator().manual_seed(1))
 
 
-def gradients(module: nn.Module) -> Tensor:
-    return torch.cat([p.grad.flatten() for p in module.parameters() if p.grad is not None])
-
-
 def test_a_linear_policy_gets_the_gradient_of_its_squared_norm() -> None:
     layer = nn.Linear(3, 1, bias=False)
     optimizer = torch.optim.SGD(layer.parameters(), lr=1.0)

@@ -37,32 +37,19 @@ def slope(model: Any) -> float:
 
 
 PPO = {"n_steps": 100, "batch_size": 50, "n_epochs": 5, "learning_rate": 0.003}
-OFF_POLICY = {
-    "learning_starts": 50,
-    "batch_size": 32,
-    "buffer_size": 300,
-    "learning_rate": 0.003,
-}
+OFF_POLICY = {"learning_starts": 50, "batch_size": 32, "buffer_size": 300, "learning_rate": 0.003}
 
 
 @pytest.mark.parametrize(
     ("algorithm", "settings"), [("PPO", PPO), ("SAC", OFF_POLICY), ("TD3", OFF_POLICY)]
 )
-def test_a_stable_baselines_policy_comes_out_smoother(
+def test_a_stable_baselines_policy_comes_out_smoother_and_follows_a_target(
     algorithm: str, settings: dict[str, Any]
 ) -> None:
     plain = trained(algorithm, None, **settings)
     penalised = trained(algorithm, {"weight": 5.0}, **settings)
     assert penalised.penalty.value is not None
     assert slope(penalised) < 0.8 * slope(plain)
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "settings"), [("PPO", PPO), ("SAC", OFF_POLICY), ("TD3", OFF_POLICY)]
-)
-def test_a_stable_baselines_policy_follows_a_target(
-    algorithm: str, settings: dict[str, Any]
-) -> None:
     longer = settings | ({"n_epochs": 20} if algorithm == "PPO" else {})
     easy = trained(algorithm, {"target": 100.0}, **longer)
     hard = trained(algorithm, {"target": 1e-4}, **longer)

@@ -12,7 +12,6 @@ import subprocess
 import time
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -56,13 +55,6 @@ def test_the_papers_whole_sweep_has_the_runs_that_its_costs_are_for() -> None:
     assert f"{costs['core_hours']:.0f} core-hours" in page
 
 
-def test_the_first_command_has_the_number_of_runs_it_says() -> None:
-    grids = {"algorithms": ["gail", "spacil"], "tasks": ["Hopper-v4", "Walker2d-v4"]}
-    grid: dict[str, Any] = grids | {"seeds": "0-4", "set": {"lambda_policy": [0.01, 0.03, 0.1]}}
-    assert len(planned_runs(grids_of(grid, "page"))) == 40
-    assert "5 seeds = 40 runs" in PAGE.read_text()
-
-
 @pytest.mark.parametrize(
     ("sweep", "sent", "code", "is_requeued"),
     [
@@ -98,12 +90,6 @@ def test_a_slurm_task_requeues_itself_after_a_notice_only(
     assert requeued.exists() == is_requeued
     if is_requeued:
         assert requeued.read_text() == "requeue 41_3\n"
-
-
-def test_the_slurm_array_is_asked_for_a_notice_before_its_limit() -> None:
-    options = re.findall(r"^#SBATCH --([a-z-]+)(?:=(\S+))?$", slurm_script(), flags=re.MULTILINE)
-    assert {name for name, _ in options} >= {"array", "requeue", "signal", "open-mode", "time"}
-    assert dict(options)["signal"] == "B:USR1@300"
 
 
 def test_the_kubernetes_job_has_one_index_per_shard() -> None:

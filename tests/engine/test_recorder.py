@@ -10,6 +10,7 @@ from tests.support.tiny_runs import DRAWS_FROM_EVERY_STREAM, tiny
 from tiny_runs import plain_config
 from torch import Tensor
 
+from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.demos.file import load_demos
 from spacil.engine.device import one_torch_thread
@@ -64,33 +65,13 @@ UPDATES: dict[str, tuple[str, dict[str, Any]]] = {
     "gail": ("gail", {}),
     "spacil": ("spacil", {}),
     "every stream": ("spacil", DRAWS_FROM_EVERY_STREAM),
-    "frobenius, gp": (
-        "spacil",
-        {"penalty": ("frobenius=0.03",), "cost_penalty_form": "gp"},
-    ),
+    "frobenius, gp": ("spacil", {"penalty": ("frobenius=0.03",), "cost_penalty_form": "gp"}),
     "lcp, r1": ("spacil", {"penalty": ("lcp=0.03",), "cost_penalty_form": "r1"}),
     "caps, both": ("spacil", {"penalty": ("caps=0.03",), "cost_penalty_form": "both"}),
     "target": ("spacil", {"smoothness_target": 0.05}),
     "warm start": ("spacil", {"warm_start_epochs": 2, "warm_start_iterations": 3}),
-    "rule": (
-        "spacil",
-        {
-            "warm_start_steps": 10,
-            "warm_start_iterations": 2,
-            "value_targets": "standardized",
-            "discriminator_steps": 3,
-            "cost_penalty_form": "r1",
-            "cost_weight": "by-pairs",
-            "penalty_weight": "auto",
-            "anchor_weight": 0.3,
-            "staggered_starts": True,
-            "kept_policy_decay": 0.95,
-        },
-    ),
-    "printed": (
-        "spacil",
-        {"penalty": ("pgd=0.03:scale=paper-sum",), "penalty_ramp_iterations": 3},
-    ),
+    "rule": ("rule", {"warm_start_steps": 10, "warm_start_iterations": 2}),
+    "printed": ("spacil", {"penalty": ("pgd=0.03:scale=paper-sum",), "penalty_ramp_iterations": 3}),
     "several": ("spacil", {"penalty": ("exact=0.03", "pgd=0.1", "lcp=0.01")}),
     "ppo": ("trpo", {"policy_step": "ppo", "ppo_epochs": 3, "ppo_minibatch": 70}),
     "ppo, several": (
@@ -109,9 +90,10 @@ UPDATES: dict[str, tuple[str, dict[str, Any]]] = {
 @pytest.mark.parametrize("name", UPDATES)
 def test_replayed_updates_learn_what_plain_ones_do(name: str, device: str) -> None:
     algorithm, settings = UPDATES[name]
-    config = with_settings(
-        plain_config(algorithm, "Reacher-v4"), tiny(algorithm, device=device) | settings
-    )
+    is_rule, task = algorithm == "rule", "Reacher-v4"
+    start = default_config("spacil", task) if is_rule else plain_config(algorithm, task)
+    small = tiny("spacil" if is_rule else algorithm, device=device)
+    config = with_settings(start, small | settings)
     histories, tensors = [], []
     for recorder in (Recorder(), replaying(device)):
         learner = OnPolicy(config, "Reacher-v4", load_demos("Reacher-v4"))

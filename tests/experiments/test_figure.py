@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from matplotlib import image
 from matplotlib.figure import Figure
 from pictures import assert_drawn
 
@@ -54,17 +53,6 @@ def test_what_lies_below_the_least_value_is_cut_off_and_takes_no_room(
     assert left < 1 and 2 < right < 3
 
 
-def test_a_legend_of_long_names_stays_in_the_figure(figures: list[Figure], tmp_path: Path) -> None:
-    names = [f"imitator {number} of the smooth demonstrator" for number in range(8)]
-    one = {"x": [1.0], "y": [1.0], "low": None, "high": None, "is_joined": False}
-    series = [one | {"label": name} for name in names]
-    figure.draw([panel(series=series)] * 2, tmp_path / "long.png")
-    (drawn,) = figures
-    drawn.canvas.draw()
-    legend, page = drawn.legends[0].get_window_extent(), drawn.bbox
-    assert page.x0 <= legend.x0 and legend.x1 <= page.x1
-
-
 def test_a_figure_draws_its_subject_large_and_a_variant_hollow(
     figures: list[Figure], tmp_path: Path
 ) -> None:
@@ -86,10 +74,3 @@ def test_labels_that_share_a_colour_differ_in_their_mark() -> None:
     looks = looks_in({"label": str(number)} for number in range(20))
     assert len({(look.colour, look.mark) for look in looks.values()}) == 20
     assert looks["0"].colour == looks["12"].colour
-
-
-def test_panels_fill_rows_of_so_many_columns(tmp_path: Path) -> None:
-    figure.draw([panel()] * 3, tmp_path / "wide.png", columns=3)
-    figure.draw([panel()] * 3, tmp_path / "high.png", columns=1)
-    shapes = {name: image.imread(tmp_path / f"{name}.png").shape[:2] for name in ("wide", "high")}
-    assert shapes == {"wide": (342 + 19, 3 * 414), "high": (3 * 342 + 19, 414)}

@@ -40,24 +40,6 @@ def test_a_page_without_a_script_is_made_of_the_tables_of_its_document(name: str
     assert pages.markdown(document_of(name), name) == (pages.RESULTS / f"{name}.md").read_text()
 
 
-def test_a_script_writes_page_and_figure_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import mixing
-
-    (tmp_path / "mixing.json").write_text(json.dumps(document_of("mixing")))
-    monkeypatch.setattr("sys.argv", ["mixing.py", "--results", str(tmp_path)])
-    pages.main("mixing", mixing.page_of, lambda sources: {})
-    assert (tmp_path / "mixing.md").read_text() == (pages.RESULTS / "mixing.md").read_text()
-    assert (tmp_path / "mixing.svg").stat().st_size > 10_000
-
-
-def test_runs_that_are_missing_are_on_the_page() -> None:
-    document = document_of("mixing") | {"problems": ["spacil/Hopper-v4/x/seed0: waiting"]}
-    page = pages.markdown(document, "mixing")
-    assert page.endswith("## Missing\n\n- spacil/Hopper-v4/x/seed0: waiting\n")
-
-
 def test_all_documents_stand_on_one_page_that_loads_nothing(tmp_path: Path) -> None:
     for name in ("mixing", "claims"):
         (tmp_path / f"{name}.json").write_text(json.dumps(document_of(name)))

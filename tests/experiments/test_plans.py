@@ -27,12 +27,6 @@ def test_every_run_of_every_plan_is_one_that_train_accepts(name: str) -> None:
     assert len(rows.plan_named(name)) == PLANS[name]  # planned_runs has checked each
 
 
-def test_plans_share_the_runs_they_both_need() -> None:
-    runs = {name: {run.name for run in rows.plan_named(name)} for name in PLANS}
-    assert len(runs["returns"] & runs["recipe"]) == 42
-    assert len(runs["returns"] & runs["imitators"]) == 12
-
-
 def test_the_ablation_differs_from_the_rule_in_its_two_penalties_only() -> None:
     weights = set()
     for run in rows.plan_named("recipe"):

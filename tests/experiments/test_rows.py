@@ -62,24 +62,6 @@ def test_a_row_per_run_says_task_setting_seed_and_what_was_measured(
     assert document["problems"][0].endswith("seed0: waiting")
 
 
-def test_the_page_has_a_row_per_setting_beside_the_papers(document: dict[str, Any]) -> None:
-    page = returns.page_of(document)
-    by_setting = {row[1]: row for row in page.tables[0].rows}
-    assert list(by_setting) == [
-        "demonstrator", "bc", "gail", "gail paper-mean", "spacil paper-mean", "spacil",
-    ]  # fmt: skip
-    assert by_setting["spacil"][3:5] == ["3210 ± 10", "3200 to 3220"]
-    assert by_setting["gail"][-1] == by_setting["gail paper-mean"][-1] == "3326 ± 872.4"
-    assert by_setting["bc"][-1] == "-"
-    smoothness = {row[1]: row for row in page.tables[1].rows}
-    assert smoothness["spacil"][-2] == "0.25 (0.25 to 0.25)"  # of plain GAIL's
-    assert smoothness["spacil paper-mean"][-2] == "1.25 (1.25 to 1.25)"  # of gail paper-mean's
-    assert smoothness["gail"][-2] == "-"
-    (panel,) = page.panels
-    assert panel.reference == pytest.approx(3692, abs=5)
-    assert panel.y_label == "return G"  # last policies of spacil, best ones of the others
-
-
 def test_curves_are_means_over_seeds_between_the_lowest_and_the_highest(
     sweep: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,33 +89,6 @@ def test_variability_is_the_mean_change_in_the_second_half() -> None:
     assert curves.variability({10: 0.0, 20: 100.0, 30: 104.0, 40: 98.0}) == 5.0
     assert curves.variability({10: 1.0}) is None
     assert curves.variability({}) is None
-
-
-def arm(setting: str, g: list[float | None], j: list[float]) -> rows.Arm:
-    (found,) = rows.arms_of(
-        [
-            {"group": "", "task": TASK, "setting": setting, "seed": seed, "which": "last"}
-            | {"G": g[seed], "J": j[seed], "best": {"G": 1.0}}
-            for seed in range(len(g))
-        ]
-    )
-    return found
-
-
-def test_a_cell_is_a_dash_where_some_run_does_not_have_the_number() -> None:
-    ours = arm("spacil", [3.0, None], [1.0, 3.0])
-    assert rows.spread(ours.values("G")) == "-"
-    assert rows.spread(ours.values("J")) == "2 ± 1.414"
-    assert rows.with_interval(ours.values("J")) == "2 (1 to 3)"
-    assert rows.spread(ours.other("G")) == "1 ± 0"
-    assert rows.spread(ours.values("steps_to_95")) == "-"
-
-
-def test_returns_have_a_ratio_only_where_all_are_positive() -> None:
-    ours, gail = arm("spacil", [4.0, 4.0], [1.0, 1.0]), arm("gail", [2.0, -1.0], [2.0, 2.0])
-    assert rows.ratio_to(ours, gail, "J") == "0.50 (0.50 to 0.50)"
-    assert rows.ratio_to(ours, gail, "G") == "-"
-    assert rows.ratio_to(ours, ours, "J") == rows.ratio_to(ours, None, "J") == "-"
 
 
 def test_a_best_policy_from_the_beginning_of_its_run_is_noted() -> None:

@@ -20,10 +20,6 @@ def test_projection_stays_in_the_ball_and_twice_is_once(
     assert torch.equal(projected[inside], offset[inside])
 
 
-def test_a_zero_offset_stays_zero_under_projection() -> None:
-    assert project_to_ball(torch.zeros(2, 3), 0.01).abs().max() == 0
-
-
 @pytest.mark.parametrize(("start", "low", "high"), [("sphere", 0.99, 1.01), ("ball", 0.0, 1.0)])
 def test_starts_lie_where_they_say(start: str, low: float, high: float) -> None:
     generator = torch.Generator().manual_seed(0)
@@ -48,16 +44,6 @@ def test_the_power_rule_finds_the_top_singular_direction_of_a_linear_map() -> No
     )
     reached = (offset @ matrix.T).norm(dim=-1) / offset.norm(dim=-1)
     assert torch.allclose(reached, torch.linalg.svdvals(matrix)[0].expand(4), atol=1e-9)
-
-
-def test_the_raw_rule_is_the_printed_update() -> None:
-    matrix = torch.tensor([[2.0]])
-    start = torch.tensor([[0.001]])
-    offset = maximize_in_ball(
-        lambda s: (s @ matrix.T).square().sum(-1), torch.zeros(1, 1), start, 1.0, 1, "raw", 0.02
-    )
-    # gradient of (2 d)^2 is 8 d: one step multiplies d by 1 + 0.02 * 8
-    assert abs(float(offset) - 0.001 * 1.16) < 1e-9
 
 
 @pytest.mark.parametrize("rule", ["raw", "normalized", "power"])

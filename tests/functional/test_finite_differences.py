@@ -1,17 +1,8 @@
-from collections.abc import Iterator
-
 import pytest
 import torch
 
-from spacil.engine.device import one_torch_thread
 from spacil.functional.sensitivity import batch_jacobian, difference_jacobian, differentiable
 from spacil.nets.mlp import MLP
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    with one_torch_thread():
-        yield
 
 
 def make_net() -> MLP:

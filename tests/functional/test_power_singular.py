@@ -1,18 +1,9 @@
 import itertools
-from collections.abc import Iterator
 
-import pytest
 import torch
 
-from spacil.engine.device import one_torch_thread
 from spacil.functional.sensitivity import batch_jacobian, power_singular
 from spacil.nets.mlp import MLP
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    with one_torch_thread():
-        yield
 
 
 def make_net(num_actions: int) -> MLP:

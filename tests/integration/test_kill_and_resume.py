@@ -61,12 +61,7 @@ def best_iteration(checkpoints: Path) -> int:
     ],
 )
 def test_two_kills_leave_no_trace(
-    start: Any,
-    finish: Callable[..., Any],
-    uninterrupted: Callable[[str], Any],
-    tmp_path: Path,
-    algorithm: str,
-    failpoint: str,
+    start: Any, finish: Any, uninterrupted: Any, tmp_path: Path, algorithm: str, failpoint: str
 ) -> None:
     assert start(algorithm, failpoint).wait().code == -signal.SIGKILL
     done = num_records(tmp_path / "run")
@@ -84,7 +79,7 @@ def test_kills_at_random_moments_leave_no_trace(tmp_path: Path) -> None:
 
 
 def test_a_run_killed_before_its_first_checkpoint_begins_again(
-    start: Any, finish: Callable[..., Any], uninterrupted: Callable[[str], Any], tmp_path: Path
+    start: Any, finish: Any, uninterrupted: Any, tmp_path: Path
 ) -> None:
     assert start("gail", "checkpoint.before-write").wait().code == -signal.SIGKILL
     assert num_records(tmp_path / "run") == 1
@@ -93,7 +88,7 @@ def test_a_run_killed_before_its_first_checkpoint_begins_again(
 
 
 def test_a_best_that_a_kill_withheld_is_written_by_the_resume(
-    start: Any, finish: Callable[..., Any], tmp_path: Path
+    start: Any, finish: Any, tmp_path: Path
 ) -> None:
     checkpoints = tmp_path / "run" / "checkpoints"
     every = {"evaluation_interval": 1, "select": "last"}  # each one is the best so far
@@ -109,12 +104,7 @@ def test_a_best_that_a_kill_withheld_is_written_by_the_resume(
     [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGUSR1, 75), (signal.SIGHUP, 129)],
 )
 def test_a_signal_saves_and_the_run_goes_on_later(
-    start: Any,
-    finish: Callable[..., Any],
-    uninterrupted: Callable[[str], Any],
-    tmp_path: Path,
-    number: int,
-    code: int,
+    start: Any, finish: Any, uninterrupted: Any, tmp_path: Path, number: int, code: int
 ) -> None:
     # One checkpoint at the end: what the signal saves is all there is.
     process = start("gail", checkpoint_interval=100)
@@ -132,7 +122,7 @@ def test_a_signal_saves_and_the_run_goes_on_later(
 
 
 def test_a_second_signal_ends_the_process_at_once_and_nothing_saved_is_lost(
-    start: Any, finish: Callable[..., Any], uninterrupted: Callable[[str], Any], tmp_path: Path
+    start: Any, finish: Any, uninterrupted: Any, tmp_path: Path
 ) -> None:
     process = start("gail")
     wait_for_records(tmp_path / "run", 2)

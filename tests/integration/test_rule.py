@@ -37,48 +37,6 @@ def tensors(agent: spacil.SPaCIL) -> dict[str, torch.Tensor]:
     return agent._learner.state.tensors()
 
 
-def differing(first: spacil.SPaCIL, second: spacil.SPaCIL) -> list[str]:
-    ours, theirs = tensors(first), tensors(second)
-    assert ours.keys() == theirs.keys()
-    return [name for name in ours if not torch.equal(ours[name], theirs[name])]
-
-
-def without_reward(agent: spacil.SPaCIL) -> None:
-    """Let every env of the agent pay nothing."""
-    learner = agent._learner
-    for env in (learner.env, learner.eval_env):  # type: ignore[attr-defined]
-        step = env.step
-
-        def unpaid(actions: Any, active: Any = None, step: Any = step) -> Any:
-            result = step(actions, active)
-            result.rewards[:] = 0
-            return result
-
-        env.step = unpaid
-
-
-def test_without_rewards_the_policy_is_the_same_bits(new_agent: NewAgent) -> None:
-    paid, unpaid = new_agent(), new_agent()
-    without_reward(unpaid)
-    rows: list[dict[str, Any]] = []
-    paid.learn(6)
-    unpaid.learn(6, callback=lambda agent, row: rows.append(row))
-    assert {row["average_return"] for row in rows if "average_return" in row} == {0}
-    assert differing(paid, unpaid) == ["episode.returns"]
-
-
-def test_a_run_goes_on_bit_for_bit(new_agent: NewAgent, tmp_path: Any) -> None:
-    whole, stopped = new_agent(), new_agent()
-    whole.learn(7)
-    stopped.learn(3).save(tmp_path)
-    resumed = spacil.SPaCIL.load(tmp_path)
-    resumed.learn(4)
-    assert differing(whole, resumed) == []
-    ours, theirs = whole._learner.state.document(), resumed._learner.state.document()
-    assert ours["search.score_rule"] == theirs["search.score_rule"] is not None
-    resumed.close()
-
-
 def test_the_mean_is_handed_out_and_the_newest_policy_acts(new_agent: NewAgent) -> None:
     agent = new_agent().learn(5)
     learner: Any = agent._learner
@@ -111,12 +69,6 @@ def test_the_weight_moves_at_regular_evaluations_after_the_wait(new_agent: NewAg
     weights = [round(row["lambda_policy"], 6) for row in rows]
     assert weights == [0.1, 0.1, 0.1, 0.125]  # evaluated after 2, while it waits, and after 4
     assert rows[-1]["next_lambda_policy"] == pytest.approx(0.125)  # and after 5, which is the end
-
-
-def test_the_last_policy_is_the_best_unless_something_else_selects(new_agent: NewAgent) -> None:
-    rows: list[dict[str, Any]] = []
-    new_agent().learn(4, callback=lambda agent, row: rows.append(row))
-    assert [row["is_best"] for row in rows if "is_best" in row] == [True, True]
 
 
 # --- what a user says, holds

@@ -22,10 +22,7 @@ def _sides() -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
 
 
 def _fit(
-    net: Discriminator,
-    optimizer: Adam,
-    num_steps: int,
-    penalty: Callable[[], Tensor] | None = None,
+    net: Discriminator, optimizer: Adam, num_steps: int, penalty: Callable[[], Tensor] | None = None
 ) -> DiscriminatorReport:
     agent, expert = _sides()
 
@@ -46,20 +43,6 @@ def test_the_loss_is_the_binary_cross_entropy_with_the_agent_labelled_one() -> N
     assert torch.allclose(summands["expert"], bce(expert_logits, torch.zeros(3)))
 
 
-def test_training_it_gives_the_agent_the_higher_cost_and_the_lower_reward() -> None:
-    agent, expert = _sides()
-    net = Discriminator(3, 2, (16,), generator=torch.Generator().manual_seed(0))
-    optimizer = Adam(net, 0.01)
-    first = _fit(net, optimizer, 1)
-    last = _fit(net, optimizer, 200)
-    last = _fit(net, optimizer, 0)
-    assert last.disc_loss < first.disc_loss
-    assert last.disc_acc > 0.9
-    reward_on_agent = -net.cost(*agent).mean()
-    reward_on_expert = -net.cost(*expert).mean()
-    assert 0 < reward_on_agent < reward_on_expert
-
-
 @pytest.mark.parametrize(
     ("agent", "expert", "largest"),
     [([-4.0, 1.0], [2.0, -3.0], 4.0), ([1.0, 2.0], [-5.0, 0.5, 1.0], 5.0)],
@@ -75,13 +58,6 @@ def test_the_largest_logit_of_either_side_and_sign_is_reported(
     assert float(measured["acc_expert"]) == pytest.approx(
         sum(x < 0 for x in expert) / len(expert), rel=1e-6
     )
-
-
-def test_zero_steps_leave_the_parameters_alone() -> None:
-    net = Discriminator(3, 2, (16,), generator=torch.Generator().manual_seed(0))
-    before = [p.detach().clone() for p in net.parameters()]
-    _fit(net, Adam(net, 1e-3), 0)
-    assert all(torch.equal(a, b) for a, b in zip(before, net.parameters(), strict=True))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """AIRL's adversary: the shaped reward f, the logit log pi - f, and what it learns from."""
 
-import math
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,14 +12,12 @@ from spacil.config.flat import with_settings
 from spacil.config.train_config import TrainConfig
 from spacil.engine.recorder import Recorder
 from spacil.functional.policy_gradient import clipped_log_prob
-from spacil.learning.adversary import AgentBatch, AirlAdversary, executed_log_prob, imitation_reward
+from spacil.learning.adversary import AgentBatch, AirlAdversary, imitation_reward
 from spacil.learning.critic import true_next_states
 from spacil.nets.discriminator import ShapedReward
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
 from spacil.types import ExpertBatch, RolloutBatch
-
-NO_END = torch.tensor([False])
 
 
 def config_of(**settings: Any) -> TrainConfig:
@@ -60,23 +56,20 @@ def column(*values: float) -> Tensor:
     return torch.tensor(values).unsqueeze(-1)
 
 
-def test_f_by_hand() -> None:
-    # g = 2 * 1 + 3 * 0.5, h(s') = 5 * 2 + 1, h(s) = 5 * 1 + 1
-    found = linear_f()(column(1.0), column(0.5), column(2.0), NO_END)
-    assert float(found) == pytest.approx(3.5 + 0.9 * 11 - 6)
-
-
-def test_after_a_termination_nothing_follows() -> None:
-    found = linear_f()(column(1.0), column(0.5), column(2.0), ~NO_END)
-    assert float(found) == pytest.approx(3.5 - 6)
-    elsewhere = linear_f()(column(1.0), column(0.5), column(-70.0), ~NO_END)
-    assert torch.equal(found, elsewhere)
-
-
-def test_the_state_only_form_ignores_actions() -> None:
-    network = linear_f(reads_actions=False)
-    found = network(column(1.0, 1.0), column(0.5, -9.0), column(2.0, 2.0), NO_END.expand(2))
-    assert found.tolist() == pytest.approx([2 + 0.9 * 11 - 6] * 2)
+@pytest.mark.parametrize(
+    ("reads_actions", "next_state", "ends", "f"),
+    [
+        # g = 2 * 1 + 3 * 0.5, h(s') = 5 * 2 + 1, h(s) = 5 * 1 + 1
+        (True, 2.0, False, 3.5 + 0.9 * 11 - 6),
+        (True, 2.0, True, 3.5 - 6),  # after a termination nothing follows
+        (True, -70.0, True, 3.5 - 6),
+        (False, 2.0, False, 2 + 0.9 * 11 - 6),
+    ],
+)
+def test_f_by_hand(reads_actions: bool, next_state: float, ends: bool, f: float) -> None:
+    network, terminated = linear_f(reads_actions=reads_actions), torch.tensor([ends])
+    found = network(column(1.0), column(0.5), column(next_state), terminated)
+    assert float(found) == pytest.approx(f)
 
 
 @pytest.mark.parametrize("ends", [False, True])
@@ -112,30 +105,6 @@ def test_the_logit_is_the_policy_s_likelihood_less_f() -> None:
     torch.testing.assert_close(logits, log_pi - f)
     torch.testing.assert_close(imitation_reward("logit", logits), f - log_pi)
     assert not logits.requires_grad
-
-
-def test_the_likelihood_by_hand() -> None:
-    policy = make_policy()
-    with torch.no_grad():
-        for parameter in policy.mean_net.parameters():
-            parameter.zero_()
-    batch = AgentBatch(torch.zeros(3, 2), torch.tensor([[0.0], [1.0], [-8.0]]), None, NO_END)
-    std = math.exp(-0.5)
-    on_bound = math.log(0.5 * math.erfc(1 / std / math.sqrt(2)))
-    inside = -math.log(std * math.sqrt(2 * math.pi))
-    expected = pytest.approx([inside, on_bound, on_bound], rel=1e-5)
-    assert executed_log_prob(policy, batch).tolist() == expected
-
-
-def test_an_executed_action_and_the_raw_one_behind_it_are_alike() -> None:
-    policy = make_policy()
-    adversary = make_adversary(policy, expert_batch(torch.zeros(4, 1)))
-    states = torch.randn(3, 2, generator=torch.Generator().manual_seed(2))
-    raw = AgentBatch(states, torch.tensor([[-5.0], [0.3], [2.0]]), states, NO_END.expand(3))
-    executed = replace(raw, actions=raw.actions.clamp(-1, 1))
-    assert torch.equal(
-        adversary.logits_agent_is_high(raw), adversary.logits_agent_is_high(executed)
-    )
 
 
 @pytest.mark.parametrize("form", ["state-action", "state"])

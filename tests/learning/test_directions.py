@@ -14,12 +14,7 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.engine.recorder import Recorder
 from spacil.errors import ConfigError
-from spacil.learning.adversary import (
-    Adversary,
-    AgentBatch,
-    AirlAdversary,
-    GailAdversary,
-)
+from spacil.learning.adversary import Adversary, AgentBatch, AirlAdversary, GailAdversary
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
 from spacil.smoothness.cost import cost_constants

@@ -31,22 +31,16 @@ def taken(demos: Demonstrations, **choice: Any) -> Intake:
     return checked_demonstrations(demos, config_for(), "Reacher-v4", DemoChoice(**choice))
 
 
-def test_without_a_source_the_bundled_ones_are_taken() -> None:
-    config = config_for()
+def test_a_source_may_be_a_record_a_name_or_a_path_and_else_is_bundled(tmp_path: Any) -> None:
+    config, bundled = config_for(), load_demos("Reacher-v4")
+    three = bundled.first(3)
     intake, fitted = demonstrations_for(config, "Reacher-v4")
-    assert intake.used.content_hash == load_demos("Reacher-v4").content_hash
-    assert intake.given is intake.used
-    assert fitted is config
-
-
-def test_a_source_may_be_a_record_a_name_or_a_path(tmp_path: Any) -> None:
-    three = load_demos("Reacher-v4").first(3)
-    intake, _ = demonstrations_for(config_for(), "Reacher-v4", three)
-    assert intake.used is three
-    intake, _ = demonstrations_for(config_for(), "Reacher-v4", "Reacher-v4")
-    assert intake.used.num_episodes == 50
+    assert intake.used.content_hash == bundled.content_hash
+    assert intake.given is intake.used and fitted is config
+    assert demonstrations_for(config, "Reacher-v4", three)[0].used is three
+    assert demonstrations_for(config, "Reacher-v4", "Reacher-v4")[0].used.num_episodes == 50
     with pytest.raises(DataError, match="no such file"):
-        demonstrations_for(config_for(), "Reacher-v4", tmp_path / "missing")
+        demonstrations_for(config, "Reacher-v4", tmp_path / "missing")
 
 
 @pytest.mark.parametrize(
@@ -110,6 +104,7 @@ def test_several_sources_are_put_together_with_a_warning_for_unknown_ones(
 
 def test_subsampling_and_noise_come_after_the_check_and_are_recorded() -> None:
     demos = load_demos("Reacher-v4")
+    assert taken(demos, num_demos=3, demo_every=5, demo_noise=0.1).given is demos  # whole
     plain = taken(demos, demo_every=5).used
     noisy, again = (taken(demos, demo_every=5, demo_noise=0.1).used for _ in range(2))
     assert plain.episode_lengths.tolist() == [10] * 50
@@ -121,13 +116,6 @@ def test_subsampling_and_noise_come_after_the_check_and_are_recorded() -> None:
     assert torch.equal(noisy.tensors()["initial_qpos"], demos.tensors()["initial_qpos"])
     operations = [change["operation"] for change in noisy.metadata.provenance["changes"]]
     assert operations[-2:] == ["subsample", "add_observation_noise"]
-
-
-def test_what_was_given_stays_whole_whatever_is_used() -> None:
-    demos = load_demos("Reacher-v4")
-    intake = taken(demos, num_demos=3, demo_every=5, demo_noise=0.1)
-    assert intake.used.num_steps == 30
-    assert intake.given is demos
 
 
 def test_episodes_that_are_not_finite_are_no_part_of_what_was_given() -> None:
@@ -154,11 +142,7 @@ def test_offset_and_first_episode_choose_other_data() -> None:
 @pytest.mark.parametrize(
     ("choice", "error", "message"),
     [
-        (
-            {"demo_every": 20, "demo_offset": 20},
-            ConfigError,
-            "every 20-th step from step 20 on",
-        ),
+        ({"demo_every": 20, "demo_offset": 20}, ConfigError, "every 20-th step from step 20 on"),
         ({"demo_offset": 1}, ConfigError, "every 1-th step from step 1 on"),
         ({"first_demo": -1}, ConfigError, "from episode -1 on"),
         ({"first_demo": 50}, DataError, "1 episode asked for, 0 there from episode 50 on"),

@@ -12,30 +12,26 @@ import spacil as library
 from spacil.demos.file import load_demos
 from spacil.policies.open import load_policy
 
-
-@pytest.fixture
-def quick() -> dict[str, Any]:
-    return {"iterations": 4, "lambda_policy": 0.01, "holdout_fraction": 0.1}
+QUICK = {"iterations": 4, "lambda_policy": 0.01, "holdout_fraction": 0.1}
 
 
 def test_one_seed_gives_one_run_and_another_seed_another(
-    train: Callable[..., Any], state_of: Callable[..., Any], tmp_path: Path, quick: dict[str, Any]
+    train: Callable[..., Any], state_of: Callable[..., Any], tmp_path: Path
 ) -> None:
     for name, seed in (("first", 0), ("again", 0), ("other", 1)):
-        assert train("bc", "--run-dir", tmp_path / name, seed=seed, **quick).code == 0
+        assert train("bc", "--run-dir", tmp_path / name, seed=seed, **QUICK).code == 0
     assert state_of(tmp_path / "first") == state_of(tmp_path / "again")
     assert state_of(tmp_path / "first").content_hash != state_of(tmp_path / "other").content_hash
 
 
 def test_a_stopped_run_goes_on_bit_for_bit(
-    tiny: Callable[..., Any], state_of: Callable[..., Any], tmp_path: Path, quick: dict[str, Any]
+    tiny: Callable[..., Any], state_of: Callable[..., Any], tmp_path: Path
 ) -> None:
     for name, stops in (("whole", ()), ("stopped", (1, 3))):
         for stop in (*stops, None):
-            agent = library.BC("Reacher-v4", **tiny("bc", **quick))
+            agent = library.BC("Reacher-v4", **tiny("bc", **QUICK))
             agent.learn(
-                run_dir=tmp_path / name,
-                callback=lambda _, row, stop=stop: row["iteration"] != stop,
+                run_dir=tmp_path / name, callback=lambda _, row, stop=stop: row["iteration"] != stop
             )
             agent.close()
     assert state_of(tmp_path / "whole") == state_of(tmp_path / "stopped")
@@ -54,10 +50,10 @@ def test_a_run_that_stopped_early_is_finished_and_evaluated(
 
 
 def test_a_cloning_run_is_read_like_any_other(
-    train: Callable[..., Any], spacil: Callable[..., Any], tmp_path: Path, quick: dict[str, Any]
+    train: Callable[..., Any], spacil: Callable[..., Any], tmp_path: Path
 ) -> None:
     run_dir = tmp_path / "run"
-    trained = train("bc", "--run-dir", run_dir, **quick).result
+    trained = train("bc", "--run-dir", run_dir, **QUICK).result
     for which in ("best", "last"):
         done = spacil("evaluate", run_dir, "--which", which, "--episodes", 3, "--json", "-")
         assert done.code == 0
@@ -85,15 +81,3 @@ def test_the_best_of_a_run_is_the_policy_of_the_lowest_held_out_loss_whatever_it
     assert [row["is_best"] for row in rows] == is_new
     assert False in is_new
     agent.close()
-
-
-def test_an_agent_is_saved_and_loaded(
-    tiny: Callable[..., Any], tmp_path: Path, quick: dict[str, Any]
-) -> None:
-    agent = library.BC("Reacher-v4", **tiny("bc", **quick)).learn()
-    agent.save(tmp_path / "agent")
-    loaded = library.BC.load(tmp_path / "agent")
-    states = load_demos("Reacher-v4").states[:20].numpy()
-    assert np.array_equal(loaded.policy.predict(states), agent.policy.predict(states))
-    agent.close()
-    loaded.close()

@@ -53,9 +53,7 @@ def test_the_env_of_training_and_the_one_of_evaluation_start_apart(learner: OnPo
     assert not set(map(tuple, starts[0].tolist())) & set(map(tuple, starts[1].tolist()))
 
 
-def test_iterations_count_steps_and_gather_the_returns_of_whole_episodes(
-    learner: OnPolicy,
-) -> None:
+def test_iterations_count_steps_and_gather_the_returns_of_whole_episodes(learner: OnPolicy) -> None:
     # Ten envs of 50-step episodes, 20 steps each: nothing ends, nothing, then everything does.
     rows = [learner.iterate() for _ in range(3)]
     assert [row["env_steps"] for row in rows] == [200, 400, 600]

@@ -7,26 +7,12 @@ import torch
 
 from spacil.errors import DivergedError
 from spacil.learning.adversary import DiscriminatorReport
-from spacil.learning.learner import (
-    OpenEpisodes,
-    UpdateCounters,
-    cost_metrics,
-    policy_metrics,
-)
+from spacil.learning.learner import OpenEpisodes, UpdateCounters, cost_metrics, policy_metrics
 from spacil.learning.policy_step import TrustRegionReport
 from spacil.types import RolloutBatch
 
 REFUSED = TrustRegionReport(
-    kl=0.0,
-    improvement=0.0,
-    step_fraction=0.0,
-    line_search_tries=10,
-    line_search_reason="no improvement",
-    is_accepted=False,
-    cg_steps=10,
-    cg_residual=0.1,
-    has_positive_curvature=True,
-    summands={"surrogate": -0.5},
+    line_search_reason="no improvement", is_accepted=False, summands={"surrogate": -0.5}
 )
 ACCEPTED = replace(REFUSED, is_accepted=True, line_search_reason="accepted")
 SATURATED = DiscriminatorReport(0.1, 1.0, 1.0, 1.0, 3.0, True, None)

@@ -1,6 +1,5 @@
 """The penalties on real batches: what they change, what they leave alone, what they draw."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,18 +11,11 @@ from torch import Tensor
 
 from spacil.config.flat import with_user_settings
 from spacil.demos.file import load_demos
-from spacil.engine.device import one_torch_thread
 from spacil.functional.sensitivity import batch_jacobian, top_singular
 from spacil.learning.on_policy import OnPolicy
 from spacil.seeding import Streams
 
 REACHER_DEMOS = load_demos("Reacher-v4")
-
-
-@pytest.fixture(autouse=True)
-def _one_torch_thread() -> Iterator[None]:
-    with one_torch_thread():
-        yield
 
 
 def run(
@@ -49,10 +41,7 @@ def differing(ours: dict[str, Tensor], theirs: dict[str, Tensor]) -> list[str]:
 def test_without_weights_spacil_is_gail_bit_for_bit_streams_included() -> None:
     _, gail = run(3, "gail")
     _, spacil = run(
-        3,
-        penalty={"caps:noise=0.3": 0.0, "exact": 0.0},
-        lambda_cost=0.0,
-        cost_penalty_form="gp",
+        3, penalty={"caps:noise=0.3": 0.0, "exact": 0.0}, lambda_cost=0.0, cost_penalty_form="gp"
     )
     assert differing(gail, spacil) == []
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tiny_runs import tiny
 
 import spacil
 from spacil.config.defaults import default_config
@@ -19,15 +20,15 @@ from spacil.runs.facts import config_of, read_run
 from spacil.runs.progress import Progress
 from spacil.runs.run_log import RUN_LOG, RunLog
 
+Train = Callable[..., Outcome]
+
+
+CONFIG = with_settings(default_config("trpo", "Reacher-v4"), tiny("trpo", iterations=5))
+
 
 @pytest.fixture
-def config(tiny: Callable[..., dict[str, Any]]) -> TrainConfig:
-    return with_settings(default_config("trpo", "Reacher-v4"), tiny("trpo", iterations=5))
-
-
-@pytest.fixture
-def trained(tmp_path: Path) -> Callable[..., Outcome]:
-    def train(config: TrainConfig, **options: Any) -> Outcome:
+def trained(tmp_path: Path) -> Train:
+    def train(config: TrainConfig = CONFIG, **options: Any) -> Outcome:
         return train_in_folder(
             config,
             lambda: OnPolicy(config, config.task, None),
@@ -47,21 +48,19 @@ def status_of(run_dir: Path) -> tuple[str, str]:
     return status["status"], status["reason"]
 
 
-def test_a_finished_run_holds_everything_about_itself(
-    config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
-) -> None:
-    outcome = trained(config)
+def test_a_finished_run_holds_everything_about_itself(trained: Train, tmp_path: Path) -> None:
+    outcome = trained()
     assert outcome.path == tmp_path / "run"
     assert outcome.exit_code == 0
     assert outcome.best is not None and outcome.last is not None
     assert outcome.last["iteration"] == 5
     assert names_in(tmp_path / "run") == [
-        *("checkpoints", "metrics.jsonl", "run.json", "run.lock", "tensorboard"),
+        *("checkpoints", "metrics.jsonl", "run.json", "run.lock", "tensorboard")
     ]
     assert status_of(tmp_path / "run") == ("finished", "")
     kept = read_run(tmp_path / "run")
     assert (kept.best, kept.last) == (outcome.best, outcome.last)
-    assert kept.config == config
+    assert kept.config == CONFIG
     lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
     evaluated = [row for row in rows if "average_return" in row]
@@ -71,18 +70,16 @@ def test_a_finished_run_holds_everything_about_itself(
     assert best is not None and best.iteration == outcome.best["iteration"]
 
 
-def test_checkpoints_come_at_their_interval_and_at_the_end(
-    config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
-) -> None:
-    trained(with_settings(config, {"checkpoint_interval": 2, "evaluation_interval": 100}))
+def test_checkpoints_come_at_their_interval_and_at_the_end(trained: Train, tmp_path: Path) -> None:
+    trained(with_settings(CONFIG, {"checkpoint_interval": 2, "evaluation_interval": 100}))
     kept = [checkpoint.BEST, *map(checkpoint.file_name, (2, 4, 5))]
     assert names_in(tmp_path / "run" / "checkpoints") == kept
 
 
 def test_a_run_that_is_stopped_saves_where_it_is_and_goes_on_from_there(
-    config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
+    trained: Train, tmp_path: Path
 ) -> None:
-    rare = with_settings(config, {"checkpoint_interval": 100})
+    rare = with_settings(CONFIG, {"checkpoint_interval": 100})
     seen: list[int] = []
 
     def stop_after_three(metrics: dict[str, Any]) -> bool:
@@ -99,7 +96,7 @@ def test_a_run_that_is_stopped_saves_where_it_is_and_goes_on_from_there(
 
 
 def test_an_error_in_training_is_the_status_and_the_checkpoints_stay(
-    config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
+    trained: Train, tmp_path: Path
 ) -> None:
     def fail(metrics: dict[str, Any]) -> bool:
         if metrics["iteration"] == 2:
@@ -107,21 +104,21 @@ def test_an_error_in_training_is_the_status_and_the_checkpoints_stay(
         return True
 
     with pytest.raises(OSError, match="camera"):
-        trained(config, on_iteration=fail)
+        trained(on_iteration=fail)
     assert status_of(tmp_path / "run") == ("failed", "OSError: the camera fell off")
     last = checkpoint.newest(tmp_path / "run" / "checkpoints")
     assert last is not None and last.iteration == 1
 
 
 def test_a_start_that_fails_leaves_no_folder_and_an_old_run_as_it_was(
-    config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
+    trained: Train, tmp_path: Path
 ) -> None:
     def fail() -> OnPolicy:
         raise ConfigError("no such device")
 
     def start(**options: Any) -> None:
         with pytest.raises(ConfigError, match="no such device"):
-            train_in_folder(config, fail, Progress(1, is_shown=False), **options)
+            train_in_folder(CONFIG, fail, Progress(1, is_shown=False), **options)
 
     start(run_dir=tmp_path / "run")
     assert names_in(tmp_path) == []
@@ -130,7 +127,7 @@ def test_a_start_that_fails_leaves_no_folder_and_an_old_run_as_it_was(
     (tmp_path / "mine").mkdir()
     start(run_dir=tmp_path / "mine")
     assert (tmp_path / "mine").is_dir()
-    trained(config)
+    trained()
     (tmp_path / "run" / "run.lock").unlink()
     before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
     start(run_dir=tmp_path / "run", overwrite=True)
@@ -141,7 +138,7 @@ def test_a_start_that_fails_leaves_no_folder_and_an_old_run_as_it_was(
     }
 
 
-def test_progress_is_closed_whatever_happens(config: TrainConfig, tmp_path: Path) -> None:
+def test_progress_is_closed_whatever_happens(tmp_path: Path) -> None:
     class Watched(Progress):
         is_closed = False
 
@@ -152,48 +149,43 @@ def test_progress_is_closed_whatever_happens(config: TrainConfig, tmp_path: Path
     progress = Watched(1)
     with pytest.raises(RunDirError):
         train_in_folder(
-            config, lambda: pytest.fail("made"), progress, run_dir=tmp_path / "file" / "run"
+            CONFIG, lambda: pytest.fail("made"), progress, run_dir=tmp_path / "file" / "run"
         )
     assert progress.is_closed
 
 
 def test_other_versions_of_the_software_are_told_and_the_run_goes_on(
-    config: TrainConfig,
-    trained: Callable[..., Outcome],
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    trained: Train, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     versions = provenance.software_versions()
     packages = {"spacil", "torch", "numpy", "mujoco", "gymnasium"}
     assert versions.keys() == packages | {"machine", "instruction_set"}
     monkeypatch.setattr(provenance, "software_versions", lambda: versions | {"torch": "1.0"})
-    trained(config)
+    trained()
     monkeypatch.undo()
-    outcome = trained(with_settings(config, {"iterations": 6}), resume=True)
+    outcome = trained(with_settings(CONFIG, {"iterations": 6}), resume=True)
     assert outcome.last is not None and outcome.last["iteration"] == 6
     assert f"not bit for bit: torch 1.0 -> {versions['torch']}" in caplog.text
 
 
 def test_a_checkpoint_knows_the_settings_it_was_written_under(
-    config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
+    trained: Train, tmp_path: Path
 ) -> None:
-    trained(config)
+    trained()
     last = checkpoint.newest(tmp_path / "run" / "checkpoints")
     assert last is not None
-    assert config_of(last.settings, last.path) == config
+    assert config_of(last.settings, last.path) == CONFIG
     assert not FREE_TO_CHANGE_ON_RESUME & set(last.document["config"])
     assert last.notes["commit"] == provenance.source_commit()
     assert last.notes["software"]["spacil"] == spacil.__version__
 
 
-def test_the_checkpoint_of_another_run_is_not_gone_on_from(
-    config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
-) -> None:
+def test_the_checkpoint_of_another_run_is_not_gone_on_from(trained: Train, tmp_path: Path) -> None:
     """Same sizes, env and demonstrations, but other settings: somebody copied it here."""
-    trained(config)
+    trained()
     found = checkpoint.newest(tmp_path / "run" / "checkpoints")
     assert found is not None
-    other = OnPolicy(with_settings(config, {"max_kl": 0.5}), config.task, None)
+    other = OnPolicy(with_settings(CONFIG, {"max_kl": 0.5}), CONFIG.task, None)
     try:
         with pytest.raises(ConfigError, match=r"different settings.*\n  max_kl: 0.0"):
             restore(other, found)
@@ -202,12 +194,12 @@ def test_the_checkpoint_of_another_run_is_not_gone_on_from(
 
 
 def test_the_log_tells_a_start_from_a_resumption_and_an_end_from_a_stop(
-    config: TrainConfig, trained: Callable[..., Outcome], tmp_path: Path
+    trained: Train, tmp_path: Path
 ) -> None:
     with RunLog() as log:
-        trained(config, log=log, on_iteration=lambda row: row["iteration"] != 2)
+        trained(log=log, on_iteration=lambda row: row["iteration"] != 2)
     with RunLog() as log:
-        trained(config, log=log, resume=True)
+        trained(log=log, resume=True)
     told = (tmp_path / "run" / RUN_LOG).read_text().splitlines()
     assert "started: trpo on Reacher-v4, seed 0, 5 iterations; " in told[0]
     assert "interrupted, exit code 0 after iteration 2, last return " in told[1]

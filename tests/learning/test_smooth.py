@@ -1,6 +1,5 @@
 """A jerky controller comes out smooth, and a run of it goes on where it was stopped."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -61,18 +60,10 @@ def test_a_student_rougher_than_a_saturated_teacher_is_not_done() -> None:
     assert "NOT done" in found.verdict and "above the teacher's" in found.verdict
 
 
-def with_step(change: Callable[..., Any]) -> Callable[[], gymnasium.Env[Any, Any]]:
-    """The cart with what a step returns changed."""
-
-    class Changed(gymnasium.Wrapper[Any, Any, Any, Any]):
-        def step(self, action: Any) -> Any:
-            return change(*self.env.step(action))
-
-    return lambda: Changed(point_mass.make_point_mass())
-
-
 def test_episodes_of_one_step_are_smoothed() -> None:
-    one_step = with_step(lambda state, reward, *_: (state, reward, True, False, {}))
+    def one_step() -> gymnasium.Env[Any, Any]:
+        return gymnasium.wrappers.TimeLimit(point_mass.PointMass(), 1)
+
     found = smooth(point_mass.jerky_teacher, one_step, episodes=5, **TINY | {"iterations": 2})
     assert found.comparison.smooth.played.mean_length == 1
 

@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch import Tensor
 from torch.func import functional_call
 
@@ -156,23 +154,12 @@ def test_the_line_search_sees_the_penalty() -> None:
     assert report.summands["penalty_exact"] == pytest.approx(0.03 * before, rel=1e-5)
 
 
-def test_equal_advantages_take_no_step_and_change_no_bit() -> None:
-    policy = make_policy(2)
-    states, actions, _ = make_problem(policy, 2, 50)
-    before = [p.detach().clone() for p in policy.update_parameters()]
-    loss = surrogate(policy, states, actions, torch.zeros(50))
-    report = step(policy, loss, states)
-    assert not report.is_accepted and report.line_search_reason == "no direction"
-    assert (report.step_fraction, report.kl, report.improvement) == (0, 0, 0)
-    assert report.line_search_tries == 0
-    after = policy.update_parameters()
-    assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
-
-
-def test_a_loss_that_never_improves_restores_every_bit() -> None:
+@pytest.mark.parametrize("reason", ["no direction", "no improvement"])
+def test_a_step_that_is_not_taken_changes_no_bit(reason: str) -> None:
     policy = make_policy(3)
     states, actions, advantages = make_problem(policy, 3, 80)
-    base = surrogate(policy, states, actions, advantages)
+    is_flat = reason == "no direction"
+    base = surrogate(policy, states, actions, advantages * (not is_flat))
     calls = []
 
     def worse_elsewhere(mean: Tensor, log_std: Tensor) -> dict[str, Tensor]:
@@ -180,11 +167,11 @@ def test_a_loss_that_never_improves_restores_every_bit() -> None:
         return {**base(mean, log_std), "wall": torch.tensor(float(len(calls) > 1) * 1e3)}
 
     before = [p.detach().clone() for p in policy.update_parameters()]
-    report = step(policy, worse_elsewhere, states)
-    assert not report.is_accepted and report.line_search_reason == "no improvement"
-    assert report.kl == 0
-    after = policy.update_parameters()
-    assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
+    report = step(policy, base if is_flat else worse_elsewhere, states)
+    assert not report.is_accepted and report.line_search_reason == reason
+    assert (report.step_fraction, report.kl, report.improvement) == (0, 0, 0)
+    assert (report.line_search_tries == 0) is is_flat
+    assert all(map(torch.equal, before, policy.update_parameters()))
 
 
 def test_a_nan_advantage_is_refused_and_nothing_moves() -> None:
@@ -194,36 +181,7 @@ def test_a_nan_advantage_is_refused_and_nothing_moves() -> None:
     before = [p.detach().clone() for p in policy.update_parameters()]
     with pytest.raises(DivergedError, match="policy step: loss is nan"):
         step(policy, surrogate(policy, states, actions, advantages), states)
-    after = policy.update_parameters()
-    assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
-
-
-@settings(max_examples=1000, deadline=None)
-@given(
-    seed=st.integers(0, 2**31),
-    size=st.sampled_from([1, 2, 37, 200]),
-    state_scale=st.sampled_from([1e-6, 1.0, 10.0, 1e4]),
-    advantage_scale=st.sampled_from([0.0, 1e-12, 1.0, 1e6]),
-    max_kl=st.sampled_from([1e-4, 0.01, 0.5]),
-)
-def test_a_thousand_random_updates_keep_the_bound_and_the_parameters_finite(
-    seed: int, size: int, state_scale: float, advantage_scale: float, max_kl: float
-) -> None:
-    policy = make_policy(seed)
-    states, actions, advantages = make_problem(policy, seed, size, state_scale)
-    with torch.no_grad():
-        old_mean, old_log_std = policy.mean_of_normalized(states), policy.log_std.clone()
-    before = policy_gradient.flatten(policy.update_parameters()).detach().clone()
-    loss = surrogate(policy, states, actions, advantages * advantage_scale)
-    report = step(policy, loss, states, replace(CONFIG, max_kl=max_kl))
-    after = policy_gradient.flatten(policy.update_parameters()).detach()
-    assert torch.isfinite(after).all()
-    with torch.no_grad():
-        mean = policy.mean_of_normalized(states)
-        kl = float(kl_old_new(old_mean, old_log_std, mean, policy.log_std).mean())
-    assert kl <= max_kl * (1 + 1e-6)
-    if not report.is_accepted:
-        assert torch.equal(before, after)
+    assert all(map(torch.equal, before, policy.update_parameters()))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The laws of weight searches: hand-worked moves, bounds, and plants whose answer is known."""
 
-import json
 import math
 import random
 from dataclasses import replace
@@ -206,12 +205,6 @@ def test_the_weight_stays_within_its_bounds(lowest: float) -> None:
     high, low = moved(start, *[1.0] * 60), moved(start, 0.0, *[-1.0] * 60)
     assert (high.weight, low.weight) == (3.0, lowest)
     assert moved(replace(START, lowest=0.0), 0.0, *[-1.0] * 60).pace == SLOWEST
-
-
-def test_a_search_survives_a_trip_through_json() -> None:
-    target, _ = play(1.0, iterations=25)
-    for search in (moved(START, 0.3, -0.2, -0.5), target):
-        assert type(search)(**json.loads(json.dumps(vars(search)))) == search
 
 
 def keep_share(

@@ -25,24 +25,9 @@ def values(policy: GaussianPolicy) -> set[float]:
     ("num_moves", "kept"), [(0, 0), (1, 0), (2, 2 / 3), (3, 3 / 4), (19, 0.95), (400, 0.95)]
 )
 def test_the_mean_keeps_more_of_itself_up_to_its_decay(num_moves: int, kept: float) -> None:
-    ema = EmaPolicy(policy_of(1.0), 0.95)
-    ema.update(policy_of(0.0), num_moves)
-    assert values(ema.policy) == {round(kept, 6)}
-
-
-def test_the_first_move_is_taken_whole_and_the_next_by_a_third() -> None:
-    ema = EmaPolicy(policy_of(9.0), 0.95)
-    ema.update(policy_of(3.0), 1)
-    assert values(ema.policy) == {3}
-    ema.update(policy_of(6.0), 2)
-    assert values(ema.policy) == {4}  # 2/3 of 3 and 1/3 of 6
-
-
-def test_the_spread_is_averaged_too_and_the_policy_is_left_alone() -> None:
-    ema, newest = EmaPolicy(policy_of(0.0), 0.5), policy_of(1.0)
-    ema.update(newest, 7)
-    assert ema.policy.log_std.tolist() == [0.5]
-    assert values(newest) == {1}
+    ema, newest = EmaPolicy(policy_of(1.0), 0.95), policy_of(0.0)
+    ema.update(newest, num_moves)
+    assert values(ema.policy) == {round(kept, 6)} and values(newest) == {0}
 
 
 def test_the_normaliser_is_the_newest_one() -> None:

@@ -30,12 +30,6 @@ def test_the_literal_reading_of_the_papers_start_is_an_option() -> None:
     assert float(net.weights_and_biases[0][0].detach().abs().max()) <= 1 / math.sqrt(100 * 50)
 
 
-def test_building_a_network_leaves_the_global_generator_alone() -> None:
-    before = torch.get_rng_state()
-    MLP([3, 5, 2], generator=torch.Generator().manual_seed(0))
-    assert torch.equal(before, torch.get_rng_state())
-
-
 def test_the_normalizer_is_the_identity_before_the_first_batch() -> None:
     states = torch.tensor([[1.0, -2.0, 3.0]])
     assert torch.equal(RunningNormalizer(3)(states), states)

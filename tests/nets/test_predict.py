@@ -18,16 +18,6 @@ def expert() -> Policy:
     return library.load_expert("Reacher-v4")
 
 
-def test_it_is_a_plain_array_that_an_env_takes(expert: Any) -> None:
-    action = expert.predict(OBSERVATION)
-    assert type(action) is np.ndarray and action.shape == (2,) and action.dtype == np.float32
-    env = gymnasium.make("Reacher-v5")
-    env.reset(seed=0)
-    _, reward, *_ = env.step(action)
-    env.close()
-    assert np.isfinite(reward)
-
-
 def test_on_request_it_is_the_pair(expert: Any) -> None:
     action, state = expert.predict(OBSERVATION, state=None)
     assert state is None

@@ -20,10 +20,25 @@ def states() -> torch.Tensor:
     return torch.randn(20, 3, generator=torch.Generator().manual_seed(1))
 
 
-def test_the_first_targets_set_the_units(value: ValueNet) -> None:
-    value.follow_targets(torch.tensor([90.0, 110.0]))
-    assert (float(value.target_mean), float(value.target_std)) == (100, 10)
-    assert bool(value.has_seen_targets)
+@pytest.mark.parametrize(
+    ("first", "later", "mean", "variance"),
+    [
+        ([90.0, 110.0], [], 100, 100),
+        # a tenth of a mixture: second moment .9 * 1 + .1 * (4 + 100), less the mean's square
+        ([-1.0, 1.0], [8.0, 12.0], 1, 10.3),
+        # .9 * 1 + .1 * 4, and .1 * .9 of the squared way between the means
+        ([99.0, 101.0], [108.0, 112.0], 101, 1.3 + 0.09 * 100),
+        ([7.0, 7.0], [], 7, MIN_TARGET_STD**2),  # a spread that can be divided by
+    ],
+)
+def test_targets_move_the_units(
+    value: ValueNet, first: list[float], later: list[float], mean: float, variance: float
+) -> None:
+    assert TARGET_SHARE == 0.1
+    for targets in filter(None, (first, later)):
+        value.follow_targets(torch.tensor(targets))
+    assert float(value.target_mean) == pytest.approx(mean)
+    assert float(value.target_std) == pytest.approx(variance**0.5)
 
 
 def test_an_untrained_critic_says_the_mean_of_its_first_targets(value: ValueNet) -> None:
@@ -31,31 +46,11 @@ def test_an_untrained_critic_says_the_mean_of_its_first_targets(value: ValueNet)
     assert value(torch.zeros(1, 3)).item() == pytest.approx(500, abs=10)
 
 
-def test_later_targets_move_the_units_by_a_tenth_of_a_mixture(value: ValueNet) -> None:
-    value.follow_targets(torch.tensor([-1.0, 1.0]))  # mean 0, variance 1
-    value.follow_targets(torch.tensor([8.0, 12.0]))  # mean 10, variance 4
-    assert TARGET_SHARE == 0.1
-    assert float(value.target_mean) == pytest.approx(1.0)
-    # second moment .9 * 1 + .1 * (4 + 100) = 11.3, less the mean's square
-    assert float(value.target_std) == pytest.approx(10.3**0.5)
-
-
-def test_first_targets_of_mean_0_and_spread_1_count_as_seen(value: ValueNet) -> None:
-    value.follow_targets(torch.tensor([-1.0, 1.0]))
-    value.follow_targets(torch.tensor([90.0, 110.0]))
-    assert float(value.target_mean) == pytest.approx(10.0)
-
-
 def test_new_units_leave_every_value_as_it_was(value: ValueNet, states: torch.Tensor) -> None:
     value.follow_targets(torch.tensor([5.0, 9.0]))
     before = value(states)
     value.follow_targets(torch.tensor([-300.0, 500.0]))
     torch.testing.assert_close(value(states), before, rtol=1e-4, atol=1e-4)
-
-
-def test_equal_targets_have_a_spread_that_can_be_divided_by(value: ValueNet) -> None:
-    value.follow_targets(torch.full((4,), 7.0))
-    assert float(value.target_std) == pytest.approx(MIN_TARGET_STD)
 
 
 def fit(states: torch.Tensor, learning_rate: float, *, standardizes: bool) -> tuple[float, float]:
@@ -85,11 +80,3 @@ def test_raw_values_keep_no_units() -> None:
     value.follow_targets(torch.tensor([90.0, 110.0]))
     assert [name for name, _ in value.named_buffers()] == []
     assert value.in_network_units(torch.tensor([4.0])).tolist() == [4]
-
-
-def test_the_units_move_from_wherever_they_are(value: ValueNet) -> None:
-    value.follow_targets(torch.tensor([99.0, 101.0]))  # mean 100, variance 1
-    value.follow_targets(torch.tensor([108.0, 112.0]))  # mean 110, variance 4
-    assert float(value.target_mean) == pytest.approx(101)
-    # .9 * 1 + .1 * 4, and .1 * .9 of the squared way between the means
-    assert float(value.target_std) == pytest.approx((1.3 + 0.09 * 100) ** 0.5)

@@ -50,10 +50,7 @@ def test_the_high_frequency_ratio_weighs_by_power_and_ignores_the_mean() -> None
     assert signal.high_frequency_ratio(mixed) == pytest.approx(1 / 10)
 
 
-@given(
-    st.lists(st.floats(-1, 1, width=32), min_size=2, max_size=40),
-    st.integers(1, 3),
-)
+@given(st.lists(st.floats(-1, 1, width=32), min_size=2, max_size=40), st.integers(1, 3))
 def test_the_continuity_cost_lies_between_0_and_100(values: list[float], num_actions: int) -> None:
     actions = torch.tensor(values).unsqueeze(-1).expand(-1, num_actions)
     assert 0 <= signal.continuity_cost(actions, torch.full((num_actions,), 2.0)) <= 100

@@ -1,6 +1,5 @@
 """The cost's penalty as settings ask for it: forms, units, subsets, and how actions are read."""
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -10,38 +9,28 @@ from torch import Tensor
 
 from spacil.config.train_config import TrainConfig
 from spacil.nets.discriminator import Discriminator
-from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
-from spacil.smoothness.cost import StatesAndActions, cost_penalty, draw_pairs
+from spacil.smoothness.cost import cost_penalty, draw_pairs
 
 
-@dataclass(frozen=True)
-class Sides:
-    discriminator: Discriminator
-    policy: GaussianPolicy
-    agent: StatesAndActions
-    expert: StatesAndActions
-
-
-def drawn_cost_penalty(sides: Sides, config: TrainConfig, seed: int = 0) -> Tensor:
-    nets = (sides.discriminator, sides.policy)
-    drawn = draw_pairs(*nets, sides.agent, sides.expert, config, Streams.from_seed(seed))
+def drawn_cost_penalty(sides: dict[str, Any], config: TrainConfig, seed: int = 0) -> Tensor:
+    nets = (sides["discriminator"], sides["policy"])
+    drawn = draw_pairs(*nets, sides["agent"], sides["expert"], config, Streams.from_seed(seed))
     return cost_penalty(*nets, drawn, config).detach()
 
 
-def make_sides() -> Sides:
+def make_sides() -> dict[str, Any]:
     generator = torch.Generator().manual_seed(0)
     discriminator = Discriminator(4, 2, (16,), "tanh", generator=generator).double()
     discriminator.read_actions_clipped(-torch.ones(2), torch.ones(2))
-    rows = make_rows()
+    rows, expert = make_rows(), make_rows(40)
     assert rows.actions is not None
-    expert = make_rows(40)
-    return Sides(
-        discriminator,
-        make_policy(),
-        (rows.states, 2 * rows.actions),
-        (expert.states + 1, make_rows(40).states[:, :2].clamp(-1, 1)),
-    )
+    return {
+        "discriminator": discriminator,
+        "policy": make_policy(),
+        "agent": (rows.states, 2 * rows.actions),
+        "expert": (expert.states + 1, expert.states[:, :2].clamp(-1, 1)),
+    }
 
 
 def cost_values(num_seeds: int, **settings: Any) -> Tensor:
@@ -76,6 +65,6 @@ def test_gradient_penalties_see_actions_as_the_discriminator_reads_them() -> Non
     sides = make_sides()
     config = make_config(cost_penalty_form="gp:mixing=none")
     inside = drawn_cost_penalty(sides, config)
-    clipped = (sides.agent[0], sides.agent[1].clamp(-1, 1))
-    again = drawn_cost_penalty(replace(sides, agent=clipped), config)
+    states, actions = sides["agent"]
+    again = drawn_cost_penalty(sides | {"agent": (states, actions.clamp(-1, 1))}, config)
     assert torch.equal(inside, again)

@@ -93,17 +93,6 @@ def test_each_term_draws_a_subset_and_a_start_of_its_own() -> None:
     assert not torch.equal(drawn.rows[0].states, drawn.rows[2].states)
 
 
-@pytest.mark.parametrize("step", ["trpo", "ppo"])
-def test_a_run_reports_each_penalty_by_its_name(tiny: Tiny, step: str) -> None:
-    agent = library.SPaCIL(
-        "Reacher-v4", preset="plain", **tiny(penalty="exact=0.1 cats=1", policy_step=step)
-    )
-    metrics = learn(agent)
-    assert metrics["loss_penalty_exact"] > 0
-    assert metrics["loss_penalty_cats"] > 0
-    assert metrics["lambda_policy"] == 0.1
-
-
 @pytest.mark.parametrize("function", [magnitude, jerk, slope])
 @pytest.mark.parametrize("algorithm", ["SPaCIL", "BC"])
 def test_a_function_of_one_s_own_trains(tiny: Tiny, function: Any, algorithm: str) -> None:

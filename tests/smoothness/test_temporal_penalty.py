@@ -2,11 +2,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from spacil.smoothness.policy_penalty import (
-    caps_penalty,
-    cats_penalty,
-    rows_with_successor,
-)
+from spacil.smoothness.policy_penalty import caps_penalty, cats_penalty, rows_with_successor
 
 STATES = torch.tensor([[0.0, 0.0], [1.0, 1.0]])
 NEXT = torch.tensor([[1.0, 0.0], [1.0, 3.0]])

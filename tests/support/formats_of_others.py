@@ -20,6 +20,7 @@ datasets = pytest.importorskip("datasets", reason="the imitation library saves w
 Episodes = list[dict[str, NDArray[Any]]]
 
 LENGTHS = (4, 7, 3)
+NAMES = ("observations", "actions", "rewards", "terminations", "truncations")
 
 
 def episodes_of(dtype: str, lengths: Sequence[int] = LENGTHS) -> Episodes:
@@ -42,8 +43,7 @@ def joined(episodes: Episodes, name: str) -> NDArray[Any]:
 
 
 def write_npz(episodes: Episodes, folder: Path) -> str:
-    names = ("observations", "actions", "rewards", "terminations", "truncations")
-    arrays = {name: joined(episodes, name) for name in names}
+    arrays = {name: joined(episodes, name) for name in NAMES}
     lengths = [len(episode["terminations"]) for episode in episodes]
     np.savez(folder / "theirs.npz", **arrays, episode_lengths=lengths)
     return str(folder / "theirs.npz")
@@ -51,14 +51,12 @@ def write_npz(episodes: Episodes, folder: Path) -> str:
 
 def read_npz(source: str) -> Episodes:
     with np.load(source, allow_pickle=False) as file:
-        rows, steps = file["episode_lengths"] + 1, file["episode_lengths"]
-        split = {
-            "observations": np.split(file["observations"], np.cumsum(rows)[:-1]),
-            "actions": np.split(file["executed_actions"], np.cumsum(steps)[:-1]),
-            "rewards": np.split(file["rewards"], np.cumsum(steps)[:-1]),
-            "terminations": np.split(file["terminations"], np.cumsum(steps)[:-1]),
-            "truncations": np.split(file["truncations"], np.cumsum(steps)[:-1]),
-        }
+        arrays, steps = dict(file), file["episode_lengths"]
+    arrays["actions"] = arrays["executed_actions"]
+    split = {
+        name: np.split(arrays[name], np.cumsum(steps + (name == "observations"))[:-1])
+        for name in NAMES
+    }
     return [{name: parts[i] for name, parts in split.items()} for i in range(len(steps))]
 
 
@@ -115,8 +113,7 @@ def write_minari(episodes: Episodes, folder: Path) -> str:
 
 def read_minari(source: str) -> Episodes:
     dataset = minari.load_dataset(source.removeprefix("minari:"))
-    names = ("observations", "actions", "rewards", "terminations", "truncations")
-    return [{name: getattr(e, name) for name in names} for e in dataset.iterate_episodes()]
+    return [{name: getattr(e, name) for name in NAMES} for e in dataset.iterate_episodes()]
 
 
 def write_imitation(episodes: Episodes, folder: Path) -> str:

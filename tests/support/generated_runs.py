@@ -8,16 +8,8 @@ from typing import Any
 from spacil.comparison.demonstrator import demonstrator_of
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_user_settings
-from spacil.runs.facts import (
-    DemoInputs,
-    FreshEvaluations,
-    RunInputs,
-    best_and_last,
-    new_facts,
-)
-from spacil.runs.facts import (
-    write_run as write_facts,
-)
+from spacil.runs.facts import DemoInputs, FreshEvaluations, RunInputs, best_and_last, new_facts
+from spacil.runs.facts import write_run as write_facts
 
 _OTHER_METRICS = {f"metric_{k}_of_an_iteration": 0.012345678901234567 for k in range(30)}
 """As many numbers as a line of metrics.jsonl has"""

@@ -1,206 +1,189 @@
-"""Would a test notice? Mutants of the code, each against the quick tests that call what it changes.
+"""Would a test notice? One small change to the code at a time, against the quick tests.
 
     python tests/support/mutants.py --count 300          # goes on where it was stopped
     python tests/support/mutants.py --again survived     # after new tests
-    python tests/support/mutants.py --again survived --tests tests/nets/test_nets.py
 
-Golden traces and slow runs are left out: what they alone would notice counts as a survivor. Each
-mutant runs in a fork of a process that has imported the libraries, but not spacil: seconds each.
-Which tests call which functions is found out first, by one run of the tests under a profiler, and
-again for a folder whose tests have changed. With --wider, what survives the tests of the rooms
-meets those of commands, agents and faults too.
+A mutant lies in a copy of the package and meets the test files that name its module, then the
+others of its room, up to the first test that fails. Slow runs are left out, and so is what nobody
+could notice in a result: messages, logging, annotations, assertions. The tests must be green.
 """
 
 import argparse
 import ast
-import functools
-import gc
-import importlib.abc
-import importlib.machinery
+import copy
 import json
 import os
 import random
+import re
+import shutil
+import subprocess
 import sys
-import time
-from collections import defaultdict
-from dataclasses import asdict
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from types import CodeType
-from typing import Any
 
-import pytest
-from forked_tests import OPTIONS, ROOT, SOURCE, in_fork, profile_tests, quiet_hypothesis
-from mutations import Mutant, mutants_of, mutated
-
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "spacil"
 ROOMS = ("functional", "smoothness", "learning", "nets", "measuring")
 TESTS = (*ROOMS, "engine", "envs", "attach")
-WIDER_TESTS = (
-    "test_agents.py", "cli/test_evaluate.py", "cli/test_smoothness.py", "cli/test_train.py",
-    "integration/test_airl.py", "faults/test_training.py", "faults/test_meddled_run_folders.py",
-)  # fmt: skip
-SLOW_TEST_SECONDS = 8.0
-LIBRARIES = (
-    "torch", "numpy", "mujoco", "gymnasium", "hypothesis", "safetensors.torch", "tyro", "rich",
-    "matplotlib.figure", "torch._dynamo", "torch.func", "torch.fx.experimental.symbolic_shapes",
-)  # fmt: skip
-FIRST_TESTS = 12
-"""Run before the others: few files to import, and most mutants die here"""
+OPERATORS = {
+    "Add": "Sub", "Sub": "Add", "Mult": "Div", "Div": "Mult", "FloorDiv": "Mult", "Mod": "Mult",
+    "Pow": "Mult", "BitAnd": "BitOr", "BitOr": "BitAnd", "And": "Or", "Or": "And",
+    "Lt": "GtE", "LtE": "Lt", "Gt": "GtE", "GtE": "Lt", "Eq": "NotEq", "NotEq": "Eq",
+    "Is": "IsNot", "IsNot": "Is", "In": "NotIn", "NotIn": "In",
+}  # fmt: skip
+METHODS = {"sum": "mean", "mean": "sum", "max": "min", "min": "max", "maximum": "minimum"}
+MOVES = {"to", "cpu", "detach", "contiguous"}
+"""They change where a tensor lies or who differentiates it, which a CPU's numbers do not show."""
 
 
-class Failed:
-    """A pytest plugin: the first test that failed, written to a file."""
-
-    def __init__(self, file: Path) -> None:
-        self.file = file
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        if report.failed and not self.file.exists():
-            self.file.write_text(report.nodeid, encoding="utf-8")
-
-    def pytest_collectreport(self, report: Any) -> None:
-        if report.failed and not self.file.exists():
-            self.file.write_text(f"{report.nodeid} (import)", encoding="utf-8")
+def places(node: ast.AST) -> Iterator[ast.AST]:
+    """Every node that a change may be made to."""
+    for field, value in ast.iter_fields(node):
+        if field not in ("annotation", "returns", "decorator_list", "type_params"):
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST) and not is_unseen(child):
+                    yield child
+                    yield from places(child)
 
 
-class MutatedImport(importlib.abc.MetaPathFinder):
-    """Imports one module of the package from another syntax tree."""
-
-    def __init__(self, module: str, file: Path, tree: ast.Module) -> None:
-        self.module, self.file, self.tree = module, file, tree
-
-    def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
-        if name != self.module:
-            return None
-        loader = _TreeLoader(name, str(self.file))
-        loader.tree = self.tree
-        return importlib.machinery.ModuleSpec(name, loader, origin=str(self.file))
-
-
-class _TreeLoader(importlib.machinery.SourceFileLoader):
-    tree: ast.Module
-
-    def get_code(self, fullname: str) -> CodeType:
-        return compile(self.tree, self.path, "exec")
+def is_unseen(node: ast.AST) -> bool:
+    match node:
+        case ast.Raise() | ast.Assert() | ast.JoinedStr() | ast.Import() | ast.ImportFrom():
+            return True
+        case ast.Expr(value=ast.Constant()) | ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            return True  # the first is a docstring
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
+            return name in ("_logger", "warnings", "logging")
+        case ast.FunctionDef(name="__repr__"):
+            return True
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            return name == "__all__" or (name[0].isupper() and not name.isupper())  # a type
+    return False
 
 
-def tests_for(mutant: Mutant, calls: dict[str, Any], budget: float) -> list[str]:
-    """Those that call the function, of its own room first, then the quickest, within a budget."""
-    room = f"tests/{mutant.path.split('/')[0]}/"
-    called = []
-    for test, functions in calls["functions"].items():
-        names = {name for path, name in functions if path == mutant.path}
-        if names and (mutant.function in names or not mutant.function):
-            called.append(test)
-    called = [test for test in called if calls["seconds"][test] < SLOW_TEST_SECONDS]
-    called.sort(key=lambda test: (not test.startswith(room), calls["seconds"][test]))
-    chosen, seconds = [], 0.0
-    for test in called:
-        if seconds + calls["seconds"][test] < budget:
-            chosen.append(test)
-            seconds += calls["seconds"][test]
-    return chosen
+def changes_of(node: ast.AST) -> Iterator[ast.AST]:
+    """What may stand in the place of a node."""
+    match node:
+        case ast.BinOp(op=ast.BitOr(), right=ast.Constant(value=None)):
+            pass  # a type
+        case ast.BinOp() | ast.BoolOp() | ast.AugAssign():
+            if swapped := OPERATORS.get(type(node.op).__name__):
+                yield changed(node, op=getattr(ast, swapped)())
+        case ast.Compare(ops=ops):
+            for i, op in enumerate(ops):
+                swap = getattr(ast, OPERATORS[type(op).__name__])()
+                yield changed(node, ops=[*ops[:i], swap, *ops[i + 1 :]])
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int())):
+            yield ast.Constant(0)  # -1 -> 1 would be the same dim of a matrix
+        case ast.UnaryOp(op=ast.USub() | ast.Not() | ast.Invert()):
+            yield node.operand
+        case ast.Constant(value=bool()):
+            yield changed(node, value=not node.value)
+        case ast.Constant(value=int()):
+            yield changed(node, value=node.value + 1)
+        case ast.Constant(value=float()):
+            yield changed(node, value=2 * node.value if node.value else 1.0)
+        case ast.Expr(value=ast.Call()):
+            yield ast.Pass()
+        case ast.If() | ast.IfExp():
+            yield changed(node, test=ast.UnaryOp(ast.Not(), node.test))
+        case ast.Call(func=ast.Attribute(value=value, attr=attr), args=args):
+            if attr in METHODS:
+                yield changed(node, func=ast.Attribute(value, METHODS[attr], ast.Load()))
+            is_of_module = isinstance(value, ast.Name) and value.id in ("torch", "np", "F", "math")
+            if not (is_of_module or attr in MOVES or node.keywords or len(args) > 1):
+                yield value
 
 
-def found_tests(mutant: Mutant, options: argparse.Namespace) -> list[list[str]]:
-    places = (TESTS, WIDER_TESTS) if options.wider else (TESTS,)
-    profiles = [profile_tests(options.folder, each) for each in places]
-    return [tests_for(mutant, profile, options.seconds) for profile in profiles]
+def changed(node: ast.AST, **changes: object) -> ast.AST:
+    twin = copy.copy(node)
+    for name, value in changes.items():
+        setattr(twin, name, value)
+    return twin
 
 
-def try_mutant(
-    mutant: Mutant, suites: list[list[str]], budget: float, folder: Path
-) -> dict[str, Any]:
-    """One suite of tests after the other, until one notices."""
-    began, killer = time.monotonic(), folder / f"killer-{os.getpid()}"
-    killer.unlink(missing_ok=True)
-    outcome, num_tests = "survived", 0
-    for tests in suites:
-        num_tests += len(tests)
-        if tests:
-            work = functools.partial(_run_mutated, mutant, tests, killer)
-            code = in_fork(work, 10 * budget + 120, folder / f"last-{os.getpid()}.log")
-            outcome = "survived" if code == 0 else "timeout" if code is None else "killed"
-        if outcome != "survived":
-            break
-    return {
-        **asdict(mutant),
-        "outcome": outcome,
-        "num_tests": num_tests,
-        "killer": killer.read_text(encoding="utf-8") if killer.exists() else "",
-        "seconds": round(time.monotonic() - began, 1),
-    }
+class Swap(ast.NodeTransformer):
+    def __init__(self, old: ast.AST, new: ast.AST) -> None:
+        self.old, self.new = old, new
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        return self.new if node is self.old else self.generic_visit(node)
 
 
-def _run_mutated(mutant: Mutant, tests: list[str], killer: Path) -> int:
-    """In a fork: the tests on the changed code, up to the first that fails."""
-    quiet_hypothesis()
-    file = SOURCE / mutant.path
-    module = "spacil." + mutant.path.removesuffix(".py").replace("/", ".")
-    sys.meta_path.insert(0, MutatedImport(module, file, mutated(file, mutant)))
-    for group in (tests[:FIRST_TESTS], tests[FIRST_TESTS:]):
-        options = [*OPTIONS, "-x", "--timeout", "60", *group]
-        if group and (code := int(pytest.main(options, plugins=[Failed(killer)]))):
-            return code
-    return 0
+def shown(node: ast.AST) -> str:
+    twin = ast.fix_missing_locations(copy.deepcopy(node))
+    return " ".join(ast.unparse(twin).split())[:120]
 
 
-def chosen_mutants(count: int, seed: int) -> list[Mutant]:
-    """A random sample over the rooms; a larger count goes on with the same sample."""
-    found: list[Mutant] = []
-    for room in ROOMS:
-        for file in sorted((SOURCE / room).rglob("*.py")):
-            found += mutants_of(file, str(file.relative_to(SOURCE)))
-    random.Random(seed).shuffle(found)
-    print(f"{len(found)} mutants in {len(ROOMS)} rooms; {min(count, len(found))} are asked for")
-    return found[:count]
+def mutants_of(file: Path) -> Iterator[tuple[str, ast.AST, ast.AST, ast.Module]]:
+    """Where and what each change is, the node and what takes its place, and the whole tree."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for node in places(tree):
+        for change in changes_of(node):
+            before, after = shown(node), shown(change)
+            if before != after:
+                place = f"{file.relative_to(SOURCE)}:{node.lineno}:{node.col_offset}"
+                yield f"{place}: {before}  ->  {after}", node, change, tree
 
 
-def score(rows: list[dict[str, Any]]) -> str:
-    by_room: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for row in rows:
-        counts = by_room[row["path"].split("/")[0]]
-        counts[0] += row["outcome"] != "survived"
-        counts[1] += 1
-    by_room["all"] = [sum(pair[i] for pair in by_room.values()) for i in (0, 1)]
-    return "\n".join(f"{room:<12}{k:>5} of {n:>4} killed" for room, (k, n) in by_room.items())
+def tests_for(module: str) -> list[str]:
+    """Test files that name the module, then the others of its room."""
+    files = [file for room in TESTS for file in sorted((ROOT / "tests" / room).glob("test_*.py"))]
+    room = module.split(".")[1]
+    called = [file for file in files if module in file.read_text(encoding="utf-8")]
+    called.sort(key=lambda file: file.parent.name != room)
+    return [*dict.fromkeys(map(str, [*called, *(ROOT / "tests" / room).glob("test_*.py")]))]
+
+
+def killer_of(file: Path, source: str, package: Path) -> str:
+    """The first test that fails on changed code; empty for none."""
+    path = file.relative_to(SOURCE.parent)
+    (package / path).write_text(source, encoding="utf-8")
+    hidden = {"PYTHONPATH": str(package), "HYPOTHESIS_STORAGE_DIRECTORY": str(package / "examples")}
+    module = ".".join(path.with_suffix("").parts)
+    command = [sys.executable, "-m", "pytest", "-x", "--tb=no", "-p", "no:cacheprovider"]
+    command += ["--hypothesis-seed=0", "--timeout", "60", *tests_for(module)]
+    environment = os.environ | hidden | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    shutil.copy(file, package / path)
+    failed = re.search(r"^(?:FAILED|ERROR) (.*)", done.stdout, re.MULTILINE)
+    return failed[1] if failed else "" if done.returncode == 0 else f"exit code {done.returncode}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--count", type=int, default=300, help="more go on with the same sample")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--again", choices=["survived", "none"], default="none")
-    parser.add_argument("--tests", nargs="+", default=[], help="these in place of those found")
-    parser.add_argument("--wider", action="store_true", help="more tests for what survives")
-    parser.add_argument("--seconds", type=float, default=30.0, help="of tests for one mutant")
-    parser.add_argument("--part", default="0/1", help="i/n: every n-th mutant from the i-th on")
-    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "mutants")
+    parser.add_argument("--record", type=Path, default=ROOT / "build" / "mutants.jsonl")
     options = parser.parse_args()
-    options.folder.mkdir(parents=True, exist_ok=True)
-    os.environ["OMP_NUM_THREADS"] = "1"
-    for name in LIBRARIES:
-        __import__(name)
-    gc.freeze()  # a collection in a fork would touch, and so copy, every page of what is loaded
-    os.chdir(ROOT)
-    part, parts = map(int, options.part.split("/"))
-    file = options.folder / f"results-{options.seed}-{part}.jsonl"
-    rows = {}
-    if file.exists():
-        rows = {json.loads(line)["name"]: json.loads(line) for line in file.open()}
-    chosen = chosen_mutants(options.count, options.seed)[part::parts]
-    for mutant in chosen:
-        known = rows.get(mutant.name)
-        if known is not None and known["outcome"] != options.again:
-            continue
-        suites = [options.tests] if options.tests else found_tests(mutant, options)
-        tried = try_mutant(mutant, suites, options.seconds, options.folder)
-        row = {"name": mutant.name, **tried}
-        rows[mutant.name] = row
-        with file.open("a", encoding="utf-8") as out:
-            out.write(json.dumps(row) + "\n")
-        if row["outcome"] == "survived":
-            print(f"survived: {mutant.name}: {mutant.before}  ->  {mutant.after}", flush=True)
-    print(score([rows[mutant.name] for mutant in chosen]))
+    files = [file for room in ROOMS for file in sorted((SOURCE / room).rglob("*.py"))]
+    found = [(file, *mutant) for file in files for mutant in mutants_of(file)]
+    random.Random(options.seed).shuffle(found)
+    options.record.parent.mkdir(parents=True, exist_ok=True)
+    options.record.touch()
+    known = dict(map(json.loads, options.record.read_text(encoding="utf-8").splitlines()))
+    counts: Counter[tuple[str, bool]] = Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(SOURCE, Path(folder) / SOURCE.name)
+        for file, name, node, change, tree in found[: options.count]:
+            if name not in known or (options.again == "survived" and not known[name]):
+                Swap(node, ast.copy_location(change, node)).visit(tree)
+                source = ast.unparse(ast.fix_missing_locations(tree))
+                Swap(change, node).visit(tree)
+                known[name] = killer_of(file, source, Path(folder))
+                with options.record.open("a", encoding="utf-8") as record:
+                    record.write(json.dumps([name, known[name]]) + "\n")
+                print(known[name] or "SURVIVED", name, sep="   ", flush=True)
+            counts[name.split("/")[0], bool(known[name])] += 1
+    print(f"of {len(found)} mutants in {len(ROOMS)} rooms:")
+    for room in ROOMS:
+        print(f"{room:<12}{counts[room, True]:>5} of {counts[room, True] + counts[room, False]:>4}")
+    print(
+        f"{sum(n for (_, is_killed), n in counts.items() if is_killed)} of {counts.total()} killed"
+    )
 
 
 if __name__ == "__main__":

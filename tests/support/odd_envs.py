@@ -26,11 +26,11 @@ class Odd(gymnasium.Env[NDArray[Any], NDArray[np.float32]]):
     def __init__(self, oddity: str) -> None:
         self.oddity = oddity
         MADE.touch()
-        if oddity == "exits in init":
+        if oddity == "ExitsInit":
             sys.exit(0)
-        if oddity == "hangs in init":
+        if oddity == "HangsInit":
             time.sleep(3600)
-        if oddity == "changes folder":
+        if oddity == "ChangesFolder":
             Path("elsewhere").mkdir(exist_ok=True)
             os.chdir("elsewhere")
 
@@ -39,9 +39,9 @@ class Odd(gymnasium.Env[NDArray[Any], NDArray[np.float32]]):
     ) -> tuple[NDArray[Any], dict[str, Any]]:
         super().reset(seed=seed)
         self.elapsed = 0
-        if self.oddity == "exits in reset":
+        if self.oddity == "ExitsReset":
             sys.exit(0)
-        if self.oddity == "forks" and not CHILD.exists():
+        if self.oddity == "Forks" and not CHILD.exists():
             child = os.fork()
             if child == 0:
                 time.sleep(20)
@@ -53,93 +53,70 @@ class Odd(gymnasium.Env[NDArray[Any], NDArray[np.float32]]):
         self, action: NDArray[np.float32]
     ) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
         self.elapsed += 1
-        reward = 0.0 if self.oddity == "nothing" else -float(np.square(action).sum())
-        if self.oddity == "nan reward" and self.elapsed == 5:
-            reward = float("nan")
-        if self.oddity == "raises" and self.elapsed == 5:
-            raise ValueError("the motor is unplugged")
-        if self.oddity == "exits in step" and self.elapsed == 5:
-            sys.exit(0)
-        if self.oddity == "a reward of text":
-            return self.observe(), "1.5", False, False, {}  # type: ignore[return-value]
-        if self.oddity == "a complex reward":
-            return self.observe(), 1 + 2j, False, False, {}  # type: ignore[return-value]
-        if self.oddity == "a reward of 400 digits":
-            return self.observe(), 10**400, False, False, {}
+        reward: Any = 0.0 if self.oddity == "Nothing" else -float(np.square(action).sum())
+        match self.oddity:
+            case "NanReward" if self.elapsed == 5:
+                reward = float("nan")
+            case "Raises" if self.elapsed == 5:
+                raise ValueError("the motor is unplugged")
+            case "ExitsStep" if self.elapsed == 5:
+                sys.exit(0)
+            case "TextReward":
+                reward = "1.5"
+            case "ComplexReward":
+                reward = 1 + 2j
+            case "DigitsReward":
+                reward = 10**400
         # Sampled actions are large; the mean ones of an evaluation before training are not.
         is_training = float(np.abs(action).max()) > 0.1
-        if self.oddity == "hangs" and self.elapsed == 15 and is_training:
+        if self.oddity == "Hangs" and self.elapsed == 15 and is_training:
             time.sleep(3600)
-        if self.oddity == "aborts" and self.elapsed == 15 and is_training:
+        if self.oddity == "Aborts" and self.elapsed == 15 and is_training:
             os.abort()  # as an assertion in native code does
         return self.observe(), reward, False, False, {}
 
     def observe(self) -> NDArray[Any]:
         observation = self.np_random.normal(size=4)
         match self.oddity:
-            case "nothing":
+            case "Nothing":
                 observation[:] = 0.0
-            case "constant":
+            case "Constant":
                 observation[1:3] = 7.0
-            case "noise":
+            case "Noise":
                 observation += np.random.default_rng().normal(size=4)
-            case "huge":
+            case "Huge":
                 observation *= 1e30
-            case "beyond float32":
+            case "BeyondFloat32":
                 observation[1] = 1e39
-            case "nan":
-                if self.elapsed == 7:
-                    observation[2] = np.nan
-            case "text":
+            case "Nan" if self.elapsed == 7:
+                observation[2] = np.nan
+            case "Text":
                 return np.array(["1.0", "2.0", "3.0", "4.0"])
-            case "complex":
+            case "Complex":
                 return observation + 1j
-            case "400 digits":
+            case "Digits":
                 return [0, 10**400, 0, 0]  # type: ignore[return-value]
-            case "wrong shape":
-                if self.elapsed == 7:
-                    return observation[:3]
+            case "WrongShape" if self.elapsed == 7:
+                return observation[:3]
+        return observation[:3]
         return observation
 
     def close(self) -> None:
-        if self.oddity == "hangs in close":
+        if self.oddity == "HangsClose":
             time.sleep(3600)
-        if self.oddity == "raises in close":
+        if self.oddity == "RaisesClose":
             raise RuntimeError("the port is gone")
-        if self.oddity == "exits in close":
+        if self.oddity == "ExitsClose":
             sys.exit(3)
 
 
-ODDITIES = {
-    "Plain": "none",
-    "Nothing": "nothing",
-    "Constant": "constant",
-    "Huge": "huge",
-    "BeyondFloat32": "beyond float32",
-    "Nan": "nan",
-    "WrongShape": "wrong shape",
-    "NanReward": "nan reward",
-    "Raises": "raises",
-    "Hangs": "hangs",
-    "Aborts": "aborts",
-    "Noise": "noise",
-    "ExitsInit": "exits in init",
-    "ExitsReset": "exits in reset",
-    "ExitsStep": "exits in step",
-    "HangsInit": "hangs in init",
-    "HangsClose": "hangs in close",
-    "RaisesClose": "raises in close",
-    "ExitsClose": "exits in close",
-    "Forks": "forks",
-    "ChangesFolder": "changes folder",
-    "Text": "text",
-    "Complex": "complex",
-    "Digits": "400 digits",
-    "TextReward": "a reward of text",
-    "ComplexReward": "a complex reward",
-    "DigitsReward": "a reward of 400 digits",
-}
-for name, oddity in ODDITIES.items():
+ODDITIES = (
+    *("Plain", "Nothing", "Constant", "Huge", "BeyondFloat32", "Nan", "WrongShape", "NanReward"),
+    *("Raises", "Hangs", "Aborts", "Noise", "Forks", "ChangesFolder", "Text", "Complex", "Digits"),
+    *("ExitsInit", "ExitsReset", "ExitsStep", "ExitsClose", "HangsInit", "HangsClose"),
+    *("RaisesClose", "TextReward", "ComplexReward", "DigitsReward"),
+)
+for name in ODDITIES:
     gymnasium.register(
-        f"{name}-v0", Odd, max_episode_steps=20, kwargs={"oddity": oddity}, disable_env_checker=True
+        f"{name}-v0", Odd, max_episode_steps=20, kwargs={"oddity": name}, disable_env_checker=True
     )

@@ -28,15 +28,11 @@ def write_onnx(
 ) -> Path:
     """The same network as an ONNX graph; more than one input makes a file to be refused."""
     first, last = (layer for layer in module if isinstance(layer, nn.Linear))
-    constants = {
-        name: numpy_helper.from_array(tensor.detach().numpy(), name)
-        for name, tensor in (
-            ("w1", first.weight),
-            ("b1", first.bias),
-            ("w2", last.weight),
-            ("b2", last.bias),
-        )
-    }
+    tensors = (first.weight, first.bias, last.weight, last.bias)
+    constants = [
+        numpy_helper.from_array(tensor.detach().numpy(), name)
+        for tensor, name in zip(tensors, ("w1", "b1", "w2", "b2"), strict=True)
+    ]
     source = inputs[0]
     nodes = [
         helper.make_node("Gemm", [source, "w1", "b1"], ["h"], transB=1),
@@ -52,7 +48,7 @@ def write_onnx(
         "policy",
         [helper.make_tensor_value_info(n, TensorProto.FLOAT, [batch, width]) for n in inputs],
         [helper.make_tensor_value_info("action", TensorProto.FLOAT, [batch, last.out_features])],
-        list(constants.values()),
+        constants,
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     onnx.checker.check_model(model)

@@ -19,8 +19,7 @@ class Nodes:
 
         head = {"num_cpus": 0, "include_dashboard": False}
         self._cluster = Cluster(
-            initialize_head=True,
-            head_node_args=head | {"object_store_memory": OBJECT_STORE_BYTES},
+            initialize_head=True, head_node_args=head | {"object_store_memory": OBJECT_STORE_BYTES}
         )
         self.address: str = self._cluster.address
         self.nodes = [self.add() for _ in range(num_nodes)]

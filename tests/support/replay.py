@@ -7,7 +7,6 @@ its FMA and AVX2 switched off: HalfCheetah's rewards differ by 1e-11 after 40 st
 over whole episodes.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
@@ -15,53 +14,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.episode import Episode
 from spacil.envs.registry import TASKS
 
 PREDICTABLE_STEPS = 30
 """On every task and processor."""
-REWARD_TOLERANCE = 1e-9
-STATE_TOLERANCE = 1e-6
-"""Stored in float32, which rounds by 6e-8."""
+TOLERANCES = {"reward": 1e-9, "state": 1e-6}
+"""States are stored in float32, which rounds by 6e-8."""
 PREDICTABLE_TASKS = {"Hopper-v4", "Reacher-v4", "Walker2d-v4"}
 """Also over whole episodes, up to"""
 EPISODE_TOLERANCE = 1e-3
 
 
-@dataclass(frozen=True)
-class _Replay:
-    rewards: NDArray[np.float64]
-    states: NDArray[np.float32]
-    is_terminated: bool
-    is_truncated: bool
+def assert_replays(
+    demos: Demonstrations, task: str, episodes: list[int], *, is_exact: bool = False
+) -> None:
+    """From the stored start states: the stored rewards, states and ends.
 
-
-def assert_replays_exactly(demos: Demonstrations, task: str, episodes: list[int]) -> None:
-    """From the stored start states: the stored rewards, states and ends, bit for bit."""
+    Bit for bit, or as on any processor: tightly at first, then as far as the task can be predicted.
+    """
     for index in episodes:
-        episode, replay = demos.episodes[index], _replay(demos, task, index)
-        assert replay.rewards.tolist() == _rewards(episode).tolist()
-        assert np.array_equal(replay.states, episode.observations[1:].numpy())
-        assert replay.is_terminated == episode.is_terminated
-        assert replay.is_truncated == episode.is_truncated
+        episode, (rewards, states, ends) = demos.episodes[index], _replay(demos, task, index)
+        assert episode.rewards is not None
+        expected = (episode.rewards.double().numpy(), episode.observations[1:].numpy())
+        is_predictable = task in PREDICTABLE_TASKS
+        for noun, found, stored in zip(TOLERANCES, (rewards, states), expected, strict=True):
+            if is_exact:
+                assert np.array_equal(found, stored)
+                continue
+            first = slice(PREDICTABLE_STEPS)
+            _require_close(noun, found[first], stored[first], TOLERANCES[noun])
+            if is_predictable:
+                _require_close(noun, found, stored, EPISODE_TOLERANCE)
+        if is_exact or is_predictable:
+            assert ends == (episode.is_terminated, episode.is_truncated)
 
 
-def assert_replays(demos: Demonstrations, task: str, episodes: list[int]) -> None:
-    """The same on any processor: tightly at first, then as far as the task can be predicted."""
-    for index in episodes:
-        episode, replay = demos.episodes[index], _replay(demos, task, index)
-        states = episode.observations[1:].numpy()
-        steps = slice(PREDICTABLE_STEPS)
-        _require_close("reward", replay.rewards[steps], _rewards(episode)[steps], REWARD_TOLERANCE)
-        _require_close("state", replay.states[steps], states[steps], STATE_TOLERANCE)
-        if task in PREDICTABLE_TASKS:
-            _require_close("reward", replay.rewards, _rewards(episode), EPISODE_TOLERANCE)
-            _require_close("state", replay.states, states, EPISODE_TOLERANCE)
-            assert replay.is_terminated == episode.is_terminated
-            assert replay.is_truncated == episode.is_truncated
-
-
-def _replay(demos: Demonstrations, task: str, index: int) -> _Replay:
+def _replay(
+    demos: Demonstrations, task: str, index: int
+) -> tuple[NDArray[np.float64], NDArray[np.float32], tuple[bool, bool]]:
+    """Rewards, states, and whether the episode was terminated and truncated."""
     built_in, episode = TASKS[task], demos.episodes[index]
     assert episode.initial_qpos is not None and episode.initial_qvel is not None
     env = gymnasium.make(built_in.gymnasium_id, **built_in.kwargs)
@@ -75,15 +66,7 @@ def _replay(demos: Demonstrations, task: str, index: int) -> _Replay:
         rewards.append(float(reward))
         states.append(state)
     env.close()
-    return _Replay(
-        np.array(rewards), np.array(states, dtype=np.float32), is_terminated, is_truncated
-    )
-
-
-def _rewards(episode: Episode) -> NDArray[np.float64]:
-    assert episode.rewards is not None
-    rewards: NDArray[np.float64] = episode.rewards.double().numpy()
-    return rewards
+    return np.array(rewards), np.array(states, dtype=np.float32), (is_terminated, is_truncated)
 
 
 def _require_close(

@@ -32,11 +32,7 @@ from figures import record_figure
 from hypothesis import HealthCheck, settings
 from hypothesis import seed as with_seed
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 from run_state import RunState, state_of_run
 from tiny_runs import as_flags, tiny
 
@@ -134,11 +130,7 @@ class Meddling(RuleBasedStateMachine):
         if spoil(self.run_dir / name, kind, random.Random(seed)):
             self.is_meddled_with = True
 
-    @rule(
-        which=st.integers(0, 2),
-        kind=st.sampled_from(EDITS),
-        seed=st.integers(0, 99),
-    )
+    @rule(which=st.integers(0, 2), kind=st.sampled_from(EDITS), seed=st.integers(0, 99))
     def edit_a_checkpoint(self, which: int, kind: str, seed: int) -> None:
         found = checkpoints_in(self.run_dir)
         if found and spoil(found[which % len(found)], kind, random.Random(seed)):
