@@ -199,12 +199,10 @@ def test_a_loaded_agent_goes_on_as_if_there_had_been_no_break(
 
 def test_saving_over_a_former_save_replaces_it(tiny: Tiny, tmp_path: Path) -> None:
     agent = library.GAIL("Reacher-v4", **tiny())
-    iterations = []
-    for _ in range(3):
+    for iteration in (1, 2):
         agent.learn(1).save(tmp_path / "saved")
         agent.save(tmp_path / "saved")  # also when nothing has changed
-        iterations.append(library.GAIL.load(tmp_path / "saved")._learner.counters.iteration)
-    assert iterations == [1, 2, 3]
+        assert library.GAIL.load(tmp_path / "saved")._learner.counters.iteration == iteration
     names = [path.name for path in (tmp_path / "saved" / "checkpoints").iterdir()]
     assert names == [checkpoint.BEST]
 
@@ -279,9 +277,6 @@ def test_an_evaluation_repeats_for_its_seed_and_leaves_the_agent_alone(
     assert result == agent.evaluate(episodes=60)
     assert result != agent.evaluate(episodes=60, seed=1)
     assert saved_state(agent, tmp_path / "after").content_hash == before
-    for arguments in ({"episodes": 0}, {"seed": -1}):
-        with pytest.raises(ConfigError):
-            agent.evaluate(**arguments)
 
 
 def test_agent_policy_and_file_predict_the_same(tiny: Tiny, tmp_path: Path) -> None:

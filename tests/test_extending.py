@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -31,19 +30,11 @@ MOST_FILES = {
 """How many files of the package each addition may touch."""
 
 
-@dataclass(frozen=True)
-class Block:
-    language: str
-    text: str
-
-
-def sections() -> dict[str, list[Block]]:
+def sections() -> dict[str, list[tuple[str, str]]]:
+    """Language and text of the blocks of each section."""
     _, *parts = SECTION.split((ROOT / "docs" / "extending.md").read_text())
     titles, texts = parts[::2], parts[1::2]
-    return {
-        title: [Block(*found) for found in BLOCK.findall(text)]
-        for title, text in zip(titles, texts, strict=True)
-    }
+    return {title: BLOCK.findall(text) for title, text in zip(titles, texts, strict=True)}
 
 
 class Copy:
@@ -55,15 +46,15 @@ class Copy:
         shutil.copytree(ROOT / "src", folder / "src")
         self.touched: set[str] = set()
 
-    def apply(self, block: Block) -> None:
+    def apply(self, language: str, text: str) -> None:
         """Put a block where its first line says, or run it."""
-        if block.language == "sh":
-            lines = [line.removeprefix("spacil ") for line in block.text.splitlines()]
+        if language == "sh":
+            lines = [line.removeprefix("spacil ") for line in text.splitlines()]
             self.run("-c", COMMANDS, "\n".join(lines))
             return
-        place = PLACE.match(block.text)
-        assert place is not None, f"a block that does not say where it goes: {block.text[:60]!r}"
-        path, how, text = place["path"], place["how"], block.text[place.end() :]
+        place = PLACE.match(text)
+        assert place is not None, f"a block that does not say where it goes: {text[:60]!r}"
+        path, how, text = place["path"], place["how"], text[place.end() :]
         if not path.startswith("src/spacil/"):
             (self.work / path).write_text(text)
             self.run(path)
@@ -76,9 +67,14 @@ class Copy:
         elif how == ": one more class":
             target.write_text(f"{target.read_text()}\n\n{text}")
         elif how == ": one more import":
-            _insert_import(target, text)
+            target.write_text(
+                target.read_text().replace("\nfrom spacil", f"\n{text}from spacil", 1)
+            )
         else:
-            _insert_row(target, how.removeprefix(": one more row of "), text)
+            table = how.removeprefix(": one more row of ")
+            begun = rf"^{table}\b.*= [{{(]\n"  # first in it
+            (head,) = re.findall(begun, target.read_text(), re.MULTILINE)
+            target.write_text(target.read_text().replace(head, head + text))
 
     def run(self, *arguments: str) -> None:
         """Python in the folder, on the copy; a warning is an error."""
@@ -95,24 +91,9 @@ class Copy:
         assert done.returncode == 0, f"{arguments}\n{done.stdout}\n{done.stderr}"
 
 
-def _insert_row(target: Path, table: str, row: str) -> None:
-    """First in the table: what stands there begins after an opening bracket."""
-    lines = target.read_text().splitlines(keepends=True)
-    (start,) = [
-        i for i, line in enumerate(lines) if re.match(rf"{table}\b.*= [{{(]$", line.rstrip())
-    ]
-    target.write_text("".join([*lines[: start + 1], row, *lines[start + 1 :]]))
-
-
-def _insert_import(target: Path, text: str) -> None:
-    """Among the sorted imports of the package's own modules."""
-    lines = target.read_text().splitlines(keepends=True)
-    before = next(
-        i for i, line in enumerate(lines) if line.startswith("from spacil") and line > text
-    )
-    target.write_text("".join([*lines[:before], text, *lines[before:]]))
-    sort = [sys.executable, "-m", "ruff", "check", "--no-cache", "--select", "I", "--fix"]
-    subprocess.run([*sort, target], cwd=target.parents[3], check=True, capture_output=True)
+def is_run(block: tuple[str, str]) -> bool:
+    """Additions first: a command may come before the last of them."""
+    return not block[1].startswith("# src/")
 
 
 def test_every_kind_of_addition_has_a_section() -> None:
@@ -122,12 +103,7 @@ def test_every_kind_of_addition_has_a_section() -> None:
 @pytest.mark.parametrize("title", list(MOST_FILES))
 def test_a_section_works_as_it_is_written(title: str, tmp_path: Path) -> None:
     copy, blocks = Copy(tmp_path), sections()[title]
-    for block in sorted(blocks, key=_is_run):
-        copy.apply(block)
+    for block in sorted(blocks, key=is_run):
+        copy.apply(*block)
     assert min(1, MOST_FILES[title]) <= len(copy.touched) <= MOST_FILES[title]
-    assert not copy.touched or any(block.language == "sh" for block in blocks)
-
-
-def _is_run(block: Block) -> bool:
-    """Additions first: a command may come before the last of them."""
-    return not block.text.startswith("# src/")
+    assert not copy.touched or "sh" in dict(blocks)

@@ -1,3 +1,4 @@
+import pytest
 import torch
 
 from spacil.engine.device import in_threads, portions, torch_threads
@@ -23,10 +24,5 @@ def test_an_error_in_a_thread_reaches_the_caller() -> None:
     def fail(share: torch.Tensor) -> None:
         raise ValueError(f"row {share[0]}")
 
-    with torch_threads(2):
-        try:
-            in_threads(fail, portions(torch.arange(1_000)))
-        except ValueError as error:
-            assert str(error) == "row 0"
-        else:
-            raise AssertionError("the error was lost")
+    with torch_threads(2), pytest.raises(ValueError, match=r"^row 0$"):
+        in_threads(fail, portions(torch.arange(1_000)))

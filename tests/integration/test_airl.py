@@ -106,14 +106,3 @@ def test_a_cost_that_does_not_fit_its_settings_is_refused_in_words(
     file = checkpoint.write(tmp_path / "changed", found.iteration, state)
     with pytest.raises(DataError, match=words):
         library.measure_smoothness(file, episodes=1)
-
-
-def test_thinned_demonstrations_keep_their_true_successors(tiny: Tiny) -> None:
-    demos = library.load_demos("Reacher-v4")
-    agent = library.AIRL("Reacher-v4", demos.subsample(20), **tiny())
-    expert = learner_of(agent).adversary.expert
-    whole = demos.expert_batch("executed")
-    rows = [int((whole.states == state).all(-1).nonzero()[0]) for state in expert.states[:4]]
-    assert torch.equal(expert.next_states[:4], whole.next_states[rows])
-    agent.learn(1)
-    agent.close()

@@ -48,11 +48,6 @@ def test_evaluations_come_at_their_interval_and_at_the_end_each_from_its_own_sta
     assert again["average_return"] != rows[1]["average_return"]
 
 
-def test_the_env_of_training_and_the_one_of_evaluation_start_apart(learner: OnPolicy) -> None:
-    starts = learner.env.reset(), learner.eval_env.reset()
-    assert not set(map(tuple, starts[0].tolist())) & set(map(tuple, starts[1].tolist()))
-
-
 def test_iterations_count_steps_and_gather_the_returns_of_whole_episodes(learner: OnPolicy) -> None:
     # Ten envs of 50-step episodes, 20 steps each: nothing ends, nothing, then everything does.
     rows = [learner.iterate() for _ in range(3)]

@@ -57,19 +57,9 @@ FRAME = CommonFrame.of(WHOLE)
 DEMONSTRATOR_J = WHOLE.metadata.provenance["evaluation"]["smoothness_j"]
 START = {"warm_start_steps": 30, "warm_start_iterations": 1}
 
-SMALL = {
-    "num_envs": 10,
-    "steps_per_iteration": 500,
-    "simulation_threads": 1,
-    "torch_threads": 1,
-    "policy_hidden": (16, 8),
-    "value_hidden": (16,),
-    "discriminator_hidden": (16,),
-    "evaluation_steps": 100,
-    "evaluation_interval": 2,
-    "penalty_ramp_iterations": 0,
-    "smoothness_target_states": 50,
-}
+SMALL = tiny(
+    "spacil", steps_per_iteration=500, penalty_ramp_iterations=0, smoothness_target_states=50
+)
 
 
 def make_config(preset: Preset = "none", **settings: Any) -> TrainConfig:

@@ -62,14 +62,6 @@ def test_the_policy_starts_as_a_clone_with_the_spread_of_the_run(new_learner: Ne
     assert learner.policy.log_std.tolist() == [-1.5, -1.5]
 
 
-def test_a_search_that_starts_from_a_larger_weight_clones_with_more_of_it() -> None:
-    config = with_settings(plain_config("spacil", TASK), {"penalty": ("exact=0.3", "cats=0.6")})
-    usual, larger = cloning_config(config), cloning_config(config, first_weight=1.2)
-    assert cloning_config(config, first_weight=0.3) == usual
-    for plain, term in zip(usual.policy_penalty.terms, larger.policy_penalty.terms, strict=True):
-        assert term.weight == pytest.approx(4 * plain.weight)
-
-
 def test_the_normaliser_is_the_demonstrations_and_stays(new_learner: NewLearner) -> None:
     learner = new_learner()
     for _ in range(WAIT + 1):
@@ -143,11 +135,13 @@ def test_cloning_has_a_fraction_of_the_runs_penalties_and_no_target() -> None:
         default_config("spacil", TASK, "plain"),
         {"warm_start_epochs": 7, "penalty": ("exact=0.3", "cats=3.0"), "smoothness_target": 1.0},
     )
-    cloning = cloning_config(spacil)
-    assert [(term.name, term.weight) for term in cloning.policy_penalty.terms] == [
-        ("exact", pytest.approx(0.3 * WARM_START_FRACTION)),
-        ("cats", pytest.approx(3.0 * WARM_START_FRACTION)),
-    ]
+    # A search that starts from a larger weight clones with more of it, in proportion.
+    for first_weight, factor in ((None, 1), (0.3, 1), (1.2, 4)):
+        cloning = cloning_config(spacil, first_weight=first_weight)
+        assert [(term.name, term.weight) for term in cloning.policy_penalty.terms] == [
+            ("exact", pytest.approx(0.3 * factor * WARM_START_FRACTION)),
+            ("cats", pytest.approx(3.0 * factor * WARM_START_FRACTION)),
+        ]
     assert cloning.wish.smoothness_target == 0 and cloning.run.iterations == 7
     assert cloning.nets == spacil.nets and cloning.run.seed != spacil.run.seed
     gail = with_settings(default_config("gail", TASK), {"warm_start_epochs": 7})

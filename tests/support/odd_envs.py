@@ -98,7 +98,6 @@ class Odd(gymnasium.Env[NDArray[Any], NDArray[np.float32]]):
                 return [0, 10**400, 0, 0]  # type: ignore[return-value]
             case "WrongShape" if self.elapsed == 7:
                 return observation[:3]
-        return observation[:3]
         return observation
 
     def close(self) -> None:
