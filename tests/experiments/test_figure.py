@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from pictures import assert_drawn
 
 import figure
-from figure import COLOURS, looks_in
+from figure import COLOURS
 
 
 def panel(**changes: Any) -> dict[str, Any]:
@@ -33,17 +33,11 @@ def test_the_same_panels_give_the_same_file(tmp_path: Path) -> None:
     assert b"<dc:date>" not in first.read_bytes()
 
 
-@pytest.fixture
-def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
-    """Those that were drawn, instead of their files."""
-    kept: list[Figure] = []
-    monkeypatch.setattr(figure, "finish_figure", lambda fig, path, **how: kept.append(fig))
-    return kept
-
-
 def test_what_lies_below_the_least_value_is_cut_off_and_takes_no_room(
-    figures: list[Figure], tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    figures: list[Figure] = []  # drawn, instead of their files
+    monkeypatch.setattr(figure, "finish_figure", lambda fig, path, **how: figures.append(fig))
     far = {"label": "far", "x": [100.0], "y": [0.0], "low": None, "high": None, "is_joined": False}
     here = far | {"label": "here", "x": [1.0, 2.0], "y": [3.0, 4.0]}
     figure.draw([panel(series=[far, here], least_y=2.5)], tmp_path / "cut.png")
@@ -51,26 +45,3 @@ def test_what_lies_below_the_least_value_is_cut_off_and_takes_no_room(
     assert axis.get_ylim()[0] == 2.5
     left, right = axis.get_xlim()
     assert left < 1 and 2 < right < 3
-
-
-def test_a_figure_draws_its_subject_large_and_a_variant_hollow(
-    figures: list[Figure], tmp_path: Path
-) -> None:
-    dots = {"x": [1.0], "y": [1.0], "low": None, "high": None, "is_joined": False}
-    series = [
-        dots | {"label": "rival"},
-        dots | {"label": "rival, held", "variant_of": "rival"},
-        dots | {"label": "ours", "role": "subject"},
-    ]
-    figure.draw([panel(series=series, reference=None)], tmp_path / "roles.png")
-    rival, held, ours = figures[0].axes[0].collections
-    assert rival.get_edgecolor().tolist() == held.get_edgecolor().tolist()  # the very same colour
-    assert len(rival.get_facecolor()) == 1 and len(held.get_facecolor()) == 0
-    assert ours.get_sizes()[0] > 2 * rival.get_sizes()[0]
-    assert ours.get_zorder() > rival.get_zorder()
-
-
-def test_labels_that_share_a_colour_differ_in_their_mark() -> None:
-    looks = looks_in({"label": str(number)} for number in range(20))
-    assert len({(look.colour, look.mark) for look in looks.values()}) == 20
-    assert looks["0"].colour == looks["12"].colour

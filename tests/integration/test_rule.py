@@ -10,7 +10,6 @@ import torch
 import spacil
 from spacil.config.defaults import default_config
 from spacil.config.flat import flat_settings, with_user_settings
-from spacil.errors import ConfigError
 from spacil.learning.weight_search import ScoreSearch
 
 TASK = "Reacher-v4"
@@ -87,14 +86,6 @@ def test_a_cost_weight_of_the_users_own_is_used() -> None:
     config = with_user_settings(default_config("spacil", TASK), {"lambda_cost": 0.5})
     assert (config.cost_penalty.cost_weight, config.cost_penalty.lambda_cost) == ("fixed", 0.5)
     assert config.policy_penalty.penalty_weight == "auto"
-
-
-def test_epochs_take_the_place_of_steps() -> None:
-    config = with_user_settings(default_config("spacil", TASK), {"warm_start_epochs": 3})
-    assert (config.warm_start.warm_start_epochs, config.warm_start.warm_start_steps) == (3, 0)
-    both = {"warm_start_epochs": 3, "warm_start_steps": 10}
-    with pytest.raises(ConfigError, match="count cloning in one"):
-        with_user_settings(default_config("spacil", TASK), both)
 
 
 def test_the_gail_of_ratios_differs_in_penalties_alone() -> None:
