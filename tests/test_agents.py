@@ -1,7 +1,6 @@
 """The Python face: the verbs people know, and what they promise."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
+from tiny_runs import tiny
 
 import spacil as library
 from spacil.demos.demonstrations import Demonstrations
@@ -18,8 +18,6 @@ from spacil.envs.vector_env import ResetSeeds
 from spacil.errors import ConfigError, DataError
 from spacil.runs import checkpoint, metrics_log
 from spacil.runs.facts import read_run
-
-Tiny = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +45,7 @@ def make_pendulum() -> Any:
 
 @pytest.mark.parametrize("kind", ["id", "instance", "factory"])
 def test_an_env_may_be_an_id_an_instance_or_a_function(
-    tiny: Tiny, pendulum_demos: Demonstrations, tmp_path: Path, kind: str
+    pendulum_demos: Demonstrations, tmp_path: Path, kind: str
 ) -> None:
     env = {"id": "Pendulum-v1", "instance": make_pendulum(), "factory": make_pendulum}[kind]
     agent = library.GAIL(env=env, demonstrations=pendulum_demos, **tiny())
@@ -104,7 +102,7 @@ def test_settings_that_do_not_exist_or_fit_are_refused_by_keyword(
 # --- learning
 
 
-def test_learning_twice_is_learning_once_for_as_long(tiny: Tiny, tmp_path: Path) -> None:
+def test_learning_twice_is_learning_once_for_as_long(tmp_path: Path) -> None:
     # Evaluated every time, so that the end of a call is no evaluation more.
     settings = tiny("spacil", evaluation_interval=1)
     twice = library.SPaCIL("Reacher-v4", **settings).learn(2).learn(1)
@@ -116,7 +114,7 @@ def test_learning_twice_is_learning_once_for_as_long(tiny: Tiny, tmp_path: Path)
 
 
 @pytest.mark.parametrize("number", [0, -1, 1.5, True, np.True_, "2", np.float64(2), None])
-def test_only_whole_numbers_are_taken_and_nothing_runs_before(tiny: Tiny, number: Any) -> None:
+def test_only_whole_numbers_are_taken_and_nothing_runs_before(number: Any) -> None:
     agent = library.TRPO("Reacher-v4", **tiny("trpo"))
     refusal = re.escape(f"is {number!r}, expected 1 or more, a whole number")
     if number is not None:  # as many as the config says
@@ -129,9 +127,7 @@ def test_only_whole_numbers_are_taken_and_nothing_runs_before(tiny: Tiny, number
     assert agent.config.run.iterations == tiny("trpo")["iterations"]
 
 
-def test_what_a_numpy_number_of_iterations_keeps_can_be_read_again(
-    tiny: Tiny, tmp_path: Path
-) -> None:
+def test_what_a_numpy_number_of_iterations_keeps_can_be_read_again(tmp_path: Path) -> None:
     run = tmp_path / "run"
     agent = library.TRPO("Reacher-v4", **tiny("trpo")).learn(np.int64(2), run_dir=run)  # type: ignore[arg-type]
     assert read_run(run).config.run.iterations == 2
@@ -140,7 +136,7 @@ def test_what_a_numpy_number_of_iterations_keeps_can_be_read_again(
     assert library.TRPO.load(tmp_path / "saved").learn(1).config.run.iterations == 3
 
 
-def test_a_callback_sees_every_iteration_and_may_stop(tiny: Tiny) -> None:
+def test_a_callback_sees_every_iteration_and_may_stop() -> None:
     seen: list[dict[str, Any]] = []
 
     def watch(agent: Any, metrics: dict[str, Any]) -> bool | None:
@@ -157,9 +153,7 @@ def test_a_callback_sees_every_iteration_and_may_stop(tiny: Tiny) -> None:
     assert seen[-1]["iteration"] == 3
 
 
-def test_a_run_folder_keeps_the_run_and_goes_on_up_to_the_same_total(
-    tiny: Tiny, tmp_path: Path
-) -> None:
+def test_a_run_folder_keeps_the_run_and_goes_on_up_to_the_same_total(tmp_path: Path) -> None:
     def script() -> Any:
         return library.TRPO("Reacher-v4", **tiny("trpo")).learn(4, run_dir=tmp_path / "run")
 
@@ -183,7 +177,7 @@ def test_a_run_folder_keeps_the_run_and_goes_on_up_to_the_same_total(
 
 @pytest.mark.parametrize("agent_type", [library.TRPO, library.GAIL, library.SPaCIL, library.BC])
 def test_a_loaded_agent_goes_on_as_if_there_had_been_no_break(
-    tiny: Tiny, tmp_path: Path, agent_type: type[Any]
+    tmp_path: Path, agent_type: type[Any]
 ) -> None:
     going_on = agent_type("Reacher-v4", **tiny(agent_type.algorithm, seed=4)).learn(2)
     going_on.save(tmp_path / "saved")
@@ -197,7 +191,7 @@ def test_a_loaded_agent_goes_on_as_if_there_had_been_no_break(
     assert first.content_hash == second.content_hash
 
 
-def test_saving_over_a_former_save_replaces_it(tiny: Tiny, tmp_path: Path) -> None:
+def test_saving_over_a_former_save_replaces_it(tmp_path: Path) -> None:
     agent = library.GAIL("Reacher-v4", **tiny())
     for iteration in (1, 2):
         agent.learn(1).save(tmp_path / "saved")
@@ -217,7 +211,7 @@ def test_a_run_folder_can_be_loaded_but_not_saved_over(finished_run: Path) -> No
 
 
 def test_loading_what_is_not_there_or_of_another_kind_is_refused(
-    tiny: Tiny, pendulum_demos: Demonstrations, tmp_path: Path
+    pendulum_demos: Demonstrations, tmp_path: Path
 ) -> None:
     with pytest.raises(DataError, match="no saved agent here"):
         library.GAIL.load(tmp_path)
@@ -234,7 +228,7 @@ def test_loading_what_is_not_there_or_of_another_kind_is_refused(
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
-def test_an_agent_of_a_gpu_is_loaded_without_one_on_request(tiny: Tiny, tmp_path: Path) -> None:
+def test_an_agent_of_a_gpu_is_loaded_without_one_on_request(tmp_path: Path) -> None:
     agent = library.TRPO("Reacher-v4", **tiny("trpo")).learn(1)
     state = saved_state(agent, tmp_path / "cpu")
     free = {"free_settings": state.notes["free_settings"] | {"device": "cuda"}}
@@ -261,15 +255,13 @@ def test_an_agent_of_a_gpu_is_loaded_without_one_on_request(tiny: Tiny, tmp_path
     ],
 )
 def test_observations_of_another_shape_or_that_are_no_numbers_are_refused(
-    tiny: Tiny, observations: Any, message: str
+    observations: Any, message: str
 ) -> None:
     with pytest.raises(DataError, match=message):
         library.TRPO("Reacher-v4", **tiny("trpo")).policy.predict(observations)
 
 
-def test_an_evaluation_repeats_for_its_seed_and_leaves_the_agent_alone(
-    tiny: Tiny, tmp_path: Path
-) -> None:
+def test_an_evaluation_repeats_for_its_seed_and_leaves_the_agent_alone(tmp_path: Path) -> None:
     agent = library.GAIL("Reacher-v4", **tiny()).learn(1)
     before = saved_state(agent, tmp_path / "before").content_hash
     result = agent.evaluate(episodes=60)
@@ -279,7 +271,7 @@ def test_an_evaluation_repeats_for_its_seed_and_leaves_the_agent_alone(
     assert saved_state(agent, tmp_path / "after").content_hash == before
 
 
-def test_agent_policy_and_file_predict_the_same(tiny: Tiny, tmp_path: Path) -> None:
+def test_agent_policy_and_file_predict_the_same(tmp_path: Path) -> None:
     agent = library.GAIL("Reacher-v4", **tiny()).learn(1)
     library.save_policy(agent, tmp_path / "mine.policy.safetensors")
     loaded = library.load_policy(tmp_path / "mine.policy.safetensors")
@@ -317,7 +309,7 @@ def test_missing_demonstrations_are_asked_for_by_keyword() -> None:
     "arrays", [np.zeros((50, 11)), [np.zeros((50, 11))], {"observations": np.zeros((50, 11))}]
 )
 def test_arrays_for_demonstrations_are_refused_with_what_makes_a_record_of_them(
-    tiny: Tiny, arrays: Any
+    arrays: Any,
 ) -> None:
     message = rf"from a {type(arrays).__name__}: .*spacil\.Demonstrations\.from_arrays\(obs"
     with pytest.raises(ConfigError, match=message):
@@ -328,7 +320,7 @@ def test_arrays_for_demonstrations_are_refused_with_what_makes_a_record_of_them(
 
 @pytest.mark.parametrize("agent_type", [library.GAIL, library.SPaCIL, library.BC])
 def test_the_evaluation_of_the_untrained_policy_changes_nothing_that_follows(
-    tiny: Tiny, tmp_path: Path, agent_type: type[Any]
+    tmp_path: Path, agent_type: type[Any]
 ) -> None:
     without = agent_type("Reacher-v4", **tiny(agent_type.algorithm)).learn(2)
     with_it = agent_type("Reacher-v4", **tiny(agent_type.algorithm))
@@ -347,7 +339,7 @@ def policy_of(agent: Any) -> dict[str, torch.Tensor]:
 
 
 def test_a_weight_that_a_callback_writes_is_read_by_the_next_iteration_and_saved(
-    tiny: Tiny, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     plain = {"preset": "plain", "penalty_ramp_iterations": 1, "lambda_cost": 0.0}
     late = library.SPaCIL("Reacher-v4", **plain, **tiny("spacil", penalty="exact=1"))
@@ -380,7 +372,7 @@ def test_a_weight_that_a_callback_writes_is_read_by_the_next_iteration_and_saved
 
 
 @pytest.mark.parametrize("agent_type", [library.TRPO, library.GAIL])
-def test_a_term_of_the_reward_is_added_to_every_step(tiny: Tiny, agent_type: Any) -> None:
+def test_a_term_of_the_reward_is_added_to_every_step(agent_type: Any) -> None:
     means: list[float] = []
     for terms in ([], [lambda batch: torch.full_like(batch.env_rewards, 3.0)] * 2):
         agent = agent_type("Reacher-v4", **tiny(agent_type.algorithm))
@@ -390,7 +382,7 @@ def test_a_term_of_the_reward_is_added_to_every_step(tiny: Tiny, agent_type: Any
     assert means[1] == pytest.approx(means[0] + 6, abs=1e-5)
 
 
-def test_what_cannot_be_a_term_or_has_none_is_refused(tiny: Tiny) -> None:
+def test_what_cannot_be_a_term_or_has_none_is_refused() -> None:
     agent = library.GAIL("Reacher-v4", **tiny())
     agent.reward_terms.append(lambda batch: batch.env_rewards.sum())
     with pytest.raises(

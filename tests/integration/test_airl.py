@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 import torch
+from tiny_runs import tiny
 
 import spacil as library
 from spacil.errors import DataError
 from spacil.policies.open import open_policy
 from spacil.runs import checkpoint
-
-Tiny = Callable[..., dict[str, Any]]
 
 
 def learner_of(agent: Any) -> Any:
@@ -28,9 +27,7 @@ def require_equal(ours: Any, theirs: Any) -> None:
 
 @pytest.mark.parametrize("form", ["state-action", "state"])
 @pytest.mark.parametrize("step", ["trpo", "ppo"])
-def test_it_trains_evaluates_and_goes_on_bit_for_bit(
-    tiny: Tiny, tmp_path: Path, form: str, step: str
-) -> None:
+def test_it_trains_evaluates_and_goes_on_bit_for_bit(tmp_path: Path, form: str, step: str) -> None:
     settings = tiny(airl_reward=form, policy_step=step, penalty={"exact": 0.1, "cats": 0.1})
     agent, rows = library.AIRL("Reacher-v4", **settings), []
     agent.learn(2, callback=lambda agent, metrics: rows.append(metrics))
@@ -64,9 +61,7 @@ def test_the_command_trains_resumes_and_measures(
 
 
 @pytest.mark.parametrize("form", ["state-action", "state"])
-def test_the_measured_cost_is_minus_the_learned_reward(
-    tiny: Tiny, tmp_path: Path, form: str
-) -> None:
+def test_the_measured_cost_is_minus_the_learned_reward(tmp_path: Path, form: str) -> None:
     agent = library.AIRL("Reacher-v4", **tiny(airl_reward=form))
     agent.learn(1)
     agent.save(tmp_path / "saved")
@@ -94,7 +89,7 @@ def test_the_measured_cost_is_minus_the_learned_reward(
     ],
 )
 def test_a_cost_that_does_not_fit_its_settings_is_refused_in_words(
-    tiny: Tiny, tmp_path: Path, changes: dict[str, Any], words: str
+    tmp_path: Path, changes: dict[str, Any], words: str
 ) -> None:
     agent = library.AIRL("Reacher-v4", **tiny())
     agent.save(tmp_path / "saved")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from tiny_runs import tiny
 
 import spacil
 from spacil.runs import checkpoint
@@ -14,7 +15,7 @@ ALGORITHMS = ("trpo", "gail", "spacil")
 
 
 @pytest.fixture
-def state_after(tiny: Callable[..., dict[str, Any]], tmp_path: Path) -> Callable[..., Any]:
+def state_after(tmp_path: Path) -> Callable[..., Any]:
     """The saved state of an agent that learned on Reacher-v4 in this process."""
 
     def learn(agent_type: type[Any], name: str, iterations: int, **changes: Any) -> Any:

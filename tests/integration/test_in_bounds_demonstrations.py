@@ -1,12 +1,12 @@
 """Most people's data holds the actions the env was given, and nothing else: it trains the same."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from demo_edits import with_tensors
+from tiny_runs import tiny
 
 import spacil
 from spacil.runs import checkpoint
@@ -17,7 +17,7 @@ RAW_ONLY_FIELDS = ("actions", "initial_qpos", "initial_qvel")
 @pytest.mark.parametrize("agent_type", [spacil.GAIL, spacil.SPaCIL, spacil.AIRL])
 @pytest.mark.parametrize("suffix", [".demos.safetensors", ".npz"])
 def test_clipped_actions_alone_give_the_bits_of_the_file_with_raw_ones(
-    agent_type: type[Any], suffix: str, tiny: Callable[..., dict[str, Any]], tmp_path: Path
+    agent_type: type[Any], suffix: str, tmp_path: Path
 ) -> None:
     both_kinds = spacil.load_demos("Hopper-v4").first(3)
     assert both_kinds.actions is not None

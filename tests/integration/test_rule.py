@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tiny_runs import tiny
 
 import spacil
 from spacil.config.defaults import default_config
@@ -19,7 +20,7 @@ NewAgent = Callable[..., spacil.SPaCIL]
 
 
 @pytest.fixture
-def new_agent(tiny: Callable[..., dict[str, Any]]) -> Any:
+def new_agent() -> Any:
     made: list[spacil.SPaCIL] = []
 
     def make(**changes: Any) -> spacil.SPaCIL:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tiny_runs import tiny
 
 import spacil as library
 from spacil.demos.file import load_demos
@@ -24,9 +25,7 @@ def test_one_seed_gives_one_run_and_another_seed_another(
     assert state_of(tmp_path / "first").content_hash != state_of(tmp_path / "other").content_hash
 
 
-def test_a_stopped_run_goes_on_bit_for_bit(
-    tiny: Callable[..., Any], state_of: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_stopped_run_goes_on_bit_for_bit(state_of: Callable[..., Any], tmp_path: Path) -> None:
     for name, stops in (("whole", ()), ("stopped", (1, 3))):
         for stop in (*stops, None):
             agent = library.BC("Reacher-v4", **tiny("bc", **QUICK))
@@ -66,7 +65,7 @@ def test_a_cloning_run_is_read_like_any_other(
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_best_of_a_run_is_the_policy_of_the_lowest_held_out_loss_whatever_it_earns(
-    tiny: Callable[..., Any], state_of: Callable[..., Any], tmp_path: Path, seed: int
+    state_of: Callable[..., Any], tmp_path: Path, seed: int
 ) -> None:
     settings = {"iterations": 20, "holdout_fraction": 0.2, "clone_learning_rate": 0.01}
     demos = load_demos("Reacher-v4").first(8)

@@ -1,10 +1,11 @@
 """What an iteration counts, and what it must leave alone."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import torch
+from tiny_runs import tiny
 
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
@@ -15,7 +16,7 @@ from spacil.learning.run import evaluate_if_due, train
 
 
 @pytest.fixture
-def learner(tiny: Callable[..., dict[str, Any]]) -> Iterator[OnPolicy]:
+def learner() -> Iterator[OnPolicy]:
     config = with_settings(default_config("gail", "Reacher-v4"), tiny())
     learner = OnPolicy(config, "Reacher-v4", load_demos("Reacher-v4").first(3))
     with one_torch_thread():

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny_runs import plain_config
+from tiny_runs import plain_config, tiny
 
 from spacil.config.flat import with_settings
 from spacil.config.penalty_terms import POLICY_PENALTIES, PenaltyKind
@@ -20,7 +20,7 @@ NewLearner = Callable[..., OnPolicy]
 
 
 @pytest.fixture
-def make_learner(tiny: Callable[..., dict[str, Any]]) -> Iterator[NewLearner]:
+def make_learner() -> Iterator[NewLearner]:
     made: list[OnPolicy] = []
 
     def make(algorithm: str = "spacil", task: str = "Reacher-v4", **changes: Any) -> OnPolicy:

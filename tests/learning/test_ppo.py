@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 from stream_positions import positions
+from tiny_runs import tiny
 from torch import Tensor
 
 import spacil
@@ -216,9 +217,7 @@ def test_a_step_that_diverges_ends_in_words(spoiled: str) -> None:
         take(policy, batch, config_of(ppo_learning_rate=rate, ppo_target_kl=1e30))
 
 
-def test_a_clone_that_waits_keeps_still_and_then_moves_by_ppo(
-    tiny: Callable[..., dict[str, Any]],
-) -> None:
+def test_a_clone_that_waits_keeps_still_and_then_moves_by_ppo() -> None:
     settings = tiny(**PPO, warm_start_epochs=2, warm_start_iterations=1)
     agent = spacil.GAIL("Reacher-v4", **settings)
     rows: list[dict[str, Any]] = []

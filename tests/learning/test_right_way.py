@@ -4,7 +4,6 @@ Distances, not bits: the same on every processor. Over three seeds these runs en
 from the best policy; with the advantages' sign turned, at 0.30 to 1.42.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -13,12 +12,11 @@ import pytest
 import torch
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
+from tiny_runs import tiny
 
 import spacil
 from spacil.demos.demonstrations import Demonstrations
 from spacil.nets.policy import GaussianPolicy
-
-Tiny = Callable[..., dict[str, Any]]
 
 NEAR = 0.15
 """Half the distance from the best policy of one that does nothing."""
@@ -118,9 +116,7 @@ def learned(kind: Any, iterations: int, settings: dict[str, Any], env: Any = Fol
 
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("step", ["trpo", "ppo"])
-def test_learning_from_the_env_s_reward_finds_what_is_paid(
-    tiny: Tiny, step: str, seed: int
-) -> None:
+def test_learning_from_the_env_s_reward_finds_what_is_paid(step: str, seed: int) -> None:
     settings = tiny("trpo", seed=seed, **ON_POLICY)
     if step == "ppo":
         settings = without(settings, "max_kl") | PPO
@@ -130,7 +126,7 @@ def test_learning_from_the_env_s_reward_finds_what_is_paid(
 @pytest.mark.parametrize("reward", ["positive", "negative", "logit"])
 @pytest.mark.parametrize("algorithm", ["GAIL", "SPaCIL", "AIRL"])
 def test_imitation_comes_closer_to_the_demonstrator_in_every_form_of_reward(
-    tiny: Tiny, algorithm: str, reward: str
+    algorithm: str, reward: str
 ) -> None:
     settings = tiny(algorithm.lower(), imitation_reward=reward, **IMITATING)
     agent = learned(getattr(spacil, algorithm), 15, settings)
@@ -138,13 +134,13 @@ def test_imitation_comes_closer_to_the_demonstrator_in_every_form_of_reward(
 
 
 @pytest.mark.parametrize("algorithm", ["GAIL", "SPaCIL", "AIRL"])
-def test_imitation_by_ppo_comes_closer_to_the_demonstrator(tiny: Tiny, algorithm: str) -> None:
+def test_imitation_by_ppo_comes_closer_to_the_demonstrator(algorithm: str) -> None:
     settings = without(tiny(algorithm.lower(), **IMITATING), "max_kl") | PPO
     agent = learned(getattr(spacil, algorithm), 15, settings)
     assert distance_from_best(agent.policy) < NEAR
 
 
-def test_cloning_ends_on_the_demonstrator(tiny: Tiny) -> None:
+def test_cloning_ends_on_the_demonstrator() -> None:
     settings = tiny("bc", evaluation_interval=100, clone_learning_rate=0.01)
     assert distance_from_best(learned(spacil.BC, 20, settings).policy) < NEAR / 2
 
@@ -156,7 +152,7 @@ def first_and_later_action(policy: GaussianPolicy) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_an_action_is_credited_for_what_it_brings_later(tiny: Tiny, seed: int) -> None:
+def test_an_action_is_credited_for_what_it_brings_later(seed: int) -> None:
     settings = tiny("trpo", seed=seed, **ON_POLICY)
     agent = learned(spacil.TRPO, 10, settings, PaidLater)
     first, later = first_and_later_action(agent.policy)
@@ -171,7 +167,7 @@ def slope_of(policy: GaussianPolicy) -> float:
     return abs(float(ends[1] - ends[0])) / 2
 
 
-def test_a_policy_penalty_costs_slope(tiny: Tiny) -> None:
+def test_a_policy_penalty_costs_slope() -> None:
     slopes = []
     for weight in (0.0, 10.0):
         settings = tiny("trpo", penalty={"exact": weight}, penalty_ramp_iterations=0, **ON_POLICY)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_runs import plain_config
+from tiny_runs import plain_config, tiny
 
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
@@ -22,7 +22,7 @@ NewLearner = Callable[..., OnPolicy]
 
 
 @pytest.fixture
-def new_learner(tiny: Callable[..., dict[str, Any]]) -> Iterator[NewLearner]:
+def new_learner() -> Iterator[NewLearner]:
     made: list[OnPolicy] = []
 
     def make(algorithm: Any = "spacil", **settings: Any) -> OnPolicy:

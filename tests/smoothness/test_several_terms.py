@@ -1,12 +1,13 @@
 """Several policy penalties at once, functions of one's own among them; masked dims in none."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from penalty_cases import make_config, make_policy, make_rows
+from tiny_runs import tiny
 from torch import Tensor
 
 import spacil as library
@@ -20,8 +21,6 @@ from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
 from spacil.smoothness.cost import cost_penalty, draw_pairs
 from spacil.smoothness.policy_terms import build_terms, draw_terms
-
-Tiny = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +94,7 @@ def test_each_term_draws_a_subset_and_a_start_of_its_own() -> None:
 
 @pytest.mark.parametrize("function", [magnitude, jerk, slope])
 @pytest.mark.parametrize("algorithm", ["SPaCIL", "BC"])
-def test_a_function_of_one_s_own_trains(tiny: Tiny, function: Any, algorithm: str) -> None:
+def test_a_function_of_one_s_own_trains(function: Any, algorithm: str) -> None:
     read: dict[str, Any] = {"policy_hidden": (16, 8), "evaluation_steps": 100}
     if algorithm == "SPaCIL":
         read = {"preset": "plain", **tiny()}
@@ -139,7 +138,7 @@ def test_a_function_that_returns_no_number_is_refused(answer: Any) -> None:
         gradient(policy, "mine=1", config)
 
 
-def test_a_process_that_does_not_know_it_says_what_to_do(tiny: Tiny, tmp_path: Path) -> None:
+def test_a_process_that_does_not_know_it_says_what_to_do(tmp_path: Path) -> None:
     folder = tmp_path / "saved"
     agent = library.SPaCIL("Reacher-v4", preset="plain", **tiny(penalty={magnitude: 0.5}))
     agent.save(folder)
@@ -223,7 +222,7 @@ def test_masked_dims_have_no_slope_in_the_cost_penalty(form: str) -> None:
     assert value() == pytest.approx(before, rel=1e-5)
 
 
-def test_masked_dims_have_no_slope_in_the_cost_of_a_saved_run(tiny: Tiny, tmp_path: Path) -> None:
+def test_masked_dims_have_no_slope_in_the_cost_of_a_saved_run(tmp_path: Path) -> None:
     agent = library.GAIL("Reacher-v4", **tiny())
     agent.learn(1)
     learner = agent._learner
