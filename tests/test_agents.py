@@ -36,9 +36,6 @@ def saved_state(agent: Any, folder: Path) -> checkpoint.Checkpoint:
     return found
 
 
-# --- envs
-
-
 def make_pendulum() -> Any:
     return gymnasium.make("Pendulum-v1")
 
@@ -59,9 +56,6 @@ def test_an_env_may_be_an_id_an_instance_or_a_function(
     agent.save(tmp_path / "agent")
     loaded = library.GAIL.load(tmp_path / "agent", env=env, demonstrations=pendulum_demos)
     assert loaded.learn(1).policy.predict([1.0, 0.0, 0.0]).shape == (1,)
-
-
-# --- settings
 
 
 def test_settings_are_those_of_the_command_line() -> None:
@@ -97,9 +91,6 @@ def test_settings_that_do_not_exist_or_fit_are_refused_by_keyword(
     with pytest.raises(ConfigError, match=message) as caught:
         library.SPaCIL("Reacher-v4", **settings)
     assert "--" not in str(caught.value)
-
-
-# --- learning
 
 
 def test_learning_twice_is_learning_once_for_as_long(tmp_path: Path) -> None:
@@ -172,9 +163,6 @@ def test_a_run_folder_keeps_the_run_and_goes_on_up_to_the_same_total(tmp_path: P
         library.TRPO("Reacher-v4", **tiny("trpo", max_kl=0.02)).learn(4, run_dir=tmp_path / "run")
 
 
-# --- saving and loading
-
-
 @pytest.mark.parametrize("agent_type", [library.TRPO, library.GAIL, library.SPaCIL, library.BC])
 def test_a_loaded_agent_goes_on_as_if_there_had_been_no_break(
     tmp_path: Path, agent_type: type[Any]
@@ -241,9 +229,6 @@ def test_an_agent_of_a_gpu_is_loaded_without_one_on_request(tmp_path: Path) -> N
     assert loaded.learn(1).config.run.device == "cpu"
 
 
-# --- acting
-
-
 @pytest.mark.parametrize(
     ("observations", "message"),
     [
@@ -297,9 +282,6 @@ def test_a_bare_policy_is_saved_with_the_name_of_its_task(tmp_path: Path) -> Non
     assert library.load_policy(path).task == "Reacher-v5"
 
 
-# --- errors in Python words
-
-
 def test_missing_demonstrations_are_asked_for_by_keyword() -> None:
     with pytest.raises(ConfigError, match="pass demonstrations=FILE"):
         library.GAIL("Pendulum-v1")
@@ -329,9 +311,6 @@ def test_the_evaluation_of_the_untrained_policy_changes_nothing_that_follows(
     expected = without._learner.state.tensors()
     for name, value in with_it._learner.state.tensors().items():
         assert torch.equal(value, expected[name]), name
-
-
-# --- weights and rewards of a callback
 
 
 def policy_of(agent: Any) -> dict[str, torch.Tensor]:

@@ -6,7 +6,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import policies_of_others as foreign
 import pytest
 import tiny_runs
 import tyro
+from fixture_types import Spacil
 
 import spacil as library
 from spacil.cli import main
@@ -164,16 +165,14 @@ QUICK = [
     ],
 )
 def test_a_documented_training_runs_for_one_iteration(
-    command: Command, workplace: Path, spacil: Callable[..., Any]
+    command: Command, workplace: Path, spacil: Spacil
 ) -> None:
     done = spacil(*shortened(command.words, command.words[1], "documented"))
     assert done.code == 0, done.err
     assert "learned, last" in done.out
 
 
-def test_the_page_on_own_envs_works_from_top_to_bottom(
-    workplace: Path, spacil: Callable[..., Any]
-) -> None:
+def test_the_page_on_own_envs_works_from_top_to_bottom(workplace: Path, spacil: Spacil) -> None:
     page = [command for command in COMMANDS if command.page == "docs/own_env.md"]
     assert [command.words[0] for command in page] == [
         *("train", "demos", "train", "evaluate", "resume", "smoothness")
@@ -219,7 +218,7 @@ def run_python_of_the_page(workplace: Path) -> None:
     ids=str,
 )
 def test_the_other_documented_commands_run(
-    command: Command, workplace: Path, spacil: Callable[..., Any]
+    command: Command, workplace: Path, spacil: Spacil
 ) -> None:
     if "minari:mujoco" in command.line:
         pytest.skip("reads a dataset that has to be downloaded")

@@ -84,9 +84,6 @@ def test_what_cannot_be_penalised_is_refused() -> None:
         optimizer.step(lambda: 0.0)
 
 
-# --- a target instead of a weight
-
-
 def followed(target: float, steps: int, **wish: float) -> tuple[AttachedPenalty, nn.Module]:
     """A network that is fitted to a steep function, with a J asked for."""
     module = network()

@@ -1,12 +1,12 @@
 """`spacil train airl` and `spacil.AIRL`, end to end: train, measure, save, load, resume."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from fixture_types import Spacil, TinyFlags
 from tiny_runs import tiny
 
 import spacil as library
@@ -46,7 +46,7 @@ def test_it_trains_evaluates_and_goes_on_bit_for_bit(tmp_path: Path, form: str, 
 
 
 def test_the_command_trains_resumes_and_measures(
-    spacil: Callable[..., Any], tiny_flags: Callable[..., list[str]], tmp_path: Path
+    spacil: Spacil, tiny_flags: TinyFlags, tmp_path: Path
 ) -> None:
     run_dir = tmp_path / "run"
     command = ["train", "airl", "--task", "Reacher-v4", "--run-dir", run_dir, "--quiet", "--json"]

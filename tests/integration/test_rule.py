@@ -71,9 +71,6 @@ def test_the_weight_moves_at_regular_evaluations_after_the_wait(new_agent: NewAg
     assert rows[-1]["next_lambda_policy"] == pytest.approx(0.125)  # and after 5, which is the end
 
 
-# --- what a user says, holds
-
-
 @pytest.mark.parametrize(
     "settings", [{"lambda_policy": 0.2}, {"penalty": ("cats=1.0",)}, {"smoothness_target": 0.4}]
 )

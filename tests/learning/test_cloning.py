@@ -53,9 +53,6 @@ def heldout_error(cloner: Cloner, policy: Any) -> float:
     return float(residuals.square().sum(-1).mean())
 
 
-# --- what is learned
-
-
 def test_a_linear_expert_is_cloned_with_its_gains() -> None:
     demos = linear_demos()
     policy = clone(demos, SPEC, settings(iterations=25, clone_learning_rate=0.004))
@@ -134,9 +131,6 @@ def test_of_one_episode_nothing_is_held_out(caplog: pytest.LogCaptureFixture) ->
     cloner = Cloner(settings(), SPEC, linear_demos(num_episodes=1))
     assert not len(cloner.heldout)
     assert "nothing is held out" in caplog.text
-
-
-# --- penalties
 
 
 def test_temporal_penalties_read_the_true_next_states_of_thinned_steps() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fixture_types import Spacil, Train
 from tiny_runs import tiny
 
 import spacil as library
@@ -17,7 +18,7 @@ QUICK = {"iterations": 4, "lambda_policy": 0.01, "holdout_fraction": 0.1}
 
 
 def test_one_seed_gives_one_run_and_another_seed_another(
-    train: Callable[..., Any], state_of: Callable[..., Any], tmp_path: Path
+    train: Train, state_of: Callable[..., Any], tmp_path: Path
 ) -> None:
     for name, seed in (("first", 0), ("again", 0), ("other", 1)):
         assert train("bc", "--run-dir", tmp_path / name, seed=seed, **QUICK).code == 0
@@ -38,7 +39,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(state_of: Callable[..., Any], tmp_pat
 
 
 def test_a_run_that_stopped_early_is_finished_and_evaluated(
-    train: Callable[..., Any], state_of: Callable[..., Any], tmp_path: Path
+    train: Train, state_of: Callable[..., Any], tmp_path: Path
 ) -> None:
     flags = {"iterations": 300, "clone_learning_rate": 0.05, "clone_patience": 1}
     result = train("bc", "--run-dir", tmp_path / "run", **flags).result
@@ -48,9 +49,7 @@ def test_a_run_that_stopped_early_is_finished_and_evaluated(
     assert json.loads((tmp_path / "run" / "run.json").read_text())["status"] == "finished"
 
 
-def test_a_cloning_run_is_read_like_any_other(
-    train: Callable[..., Any], spacil: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_cloning_run_is_read_like_any_other(train: Train, spacil: Spacil, tmp_path: Path) -> None:
     run_dir = tmp_path / "run"
     trained = train("bc", "--run-dir", run_dir, **QUICK).result
     for which in ("best", "last"):

@@ -109,9 +109,6 @@ def test_only_episodes_that_terminate_count_as_ended_early(make_learner: NewLear
     assert score(True, False, False, False) == 0.25
 
 
-# --- rounds that a GPU may replay
-
-
 def kinds_of(learner: OnPolicy, num_rounds: int = 1) -> list[Hashable]:
     kinds: list[Hashable] = []
     learner.recorder.begin_round = kinds.append  # type: ignore[method-assign]

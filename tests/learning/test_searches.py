@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from demo_edits import with_tensors
+from fixture_types import Spacil, TinyFlags, Train
 from tiny_runs import tiny
 
 import spacil
@@ -100,9 +101,6 @@ def train_all(learner: OnPolicy) -> list[Metrics]:
 
 def evaluated(rows: list[Metrics]) -> list[Metrics]:
     return [row for row in rows if "average_return" in row]
-
-
-# --- the smoothest policy
 
 
 def test_the_weight_rises_while_the_constraint_holds_and_falls_when_it_does_not(
@@ -268,9 +266,6 @@ def test_the_best_policy_is_handed_out_and_saved_and_the_last_one_can_be_had(
     loaded.close()
 
 
-# --- the action change
-
-
 def test_what_must_be_kept_comes_before_the_action_change_and_that_before_j(
     learners: NewLearner,
 ) -> None:
@@ -351,9 +346,6 @@ def test_a_fluctuation_target_may_be_a_fraction_of_somebodys_change(learners: Ne
     assert 0.2 * change < thinned < 2 * change
 
 
-# --- a target of J
-
-
 def test_a_run_moves_the_weight_the_right_way_and_logs_it(plain_learners: NewLearner) -> None:
     strict = train_all(plain_learners(iterations=8, smoothness_target=1e-3))
     loose = train_all(plain_learners(iterations=8, smoothness_target=100.0))
@@ -394,7 +386,7 @@ def test_the_demonstrators_recorded_j_is_the_reference_and_else_a_clones(
 
 
 def test_a_run_that_ends_in_its_warm_start_tells_of_its_targets_too(
-    train: Callable[..., Any], tmp_path: Path
+    train: Train, tmp_path: Path
 ) -> None:
     """Its only iteration has not moved the policy, nor measured it on the batch."""
     waits = {"warm_start_steps": 20, "warm_start_iterations": 2, "preset": "plain"}
@@ -402,9 +394,6 @@ def test_a_run_that_ends_in_its_warm_start_tells_of_its_targets_too(
     ended = train("spacil", "--run-dir", tmp_path / "run", iterations=1, **waits, **wish)
     assert ended.code == 0, ended.err
     assert ended.result["smoothness_target"] == ended.result["fluctuation_target"] == 0.5
-
-
-# --- weights that are withheld
 
 
 @pytest.mark.parametrize(
@@ -430,9 +419,6 @@ def test_no_search_moves_while_its_weight_is_withheld(
     train(learner, lambda row: found.append(learner.searches.weights))
     assert found[:6] == [start] * 6  # before the sixth iteration, the first with all the weight
     assert found[-1] != start
-
-
-# --- what a user says
 
 
 @pytest.mark.parametrize("wish", [{"smoothest": True}, {"keep_return": 0.98}])
@@ -500,7 +486,7 @@ def test_wishes_that_mean_nothing_are_refused(
 
 
 def test_the_command_line_says_what_became_of_the_wishes(
-    spacil: Callable[..., Any], tiny_flags: Callable[..., list[str]], tmp_path: Path
+    spacil: Spacil, tiny_flags: TinyFlags, tmp_path: Path
 ) -> None:
     flags = tiny_flags("spacil", **START, keep_return=0.5, fluctuation_target=1e-4, iterations=4)
     done = spacil(
@@ -519,9 +505,6 @@ def test_the_command_line_says_what_became_of_the_wishes(
     assert result["smoothest_iteration"] in (2, 4)
     assert result["best"]["iteration"] == result["smoothest_iteration"]
     assert isinstance(result["smoothest"]["return_share"], float)
-
-
-# --- the default
 
 
 @pytest.mark.parametrize(("pairs", "fraction"), [(50, 0.4388), (300, 0.3802), (6_000, 0.2991)])

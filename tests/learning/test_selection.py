@@ -22,9 +22,6 @@ def test_the_slack_of_a_score_reads_no_return() -> None:
     )
 
 
-# --- which policy is handed out
-
-
 @pytest.mark.parametrize(
     ("score", "old_score", "is_it"),
     [

@@ -65,9 +65,6 @@ def about(*numbers: float) -> tuple[float, ...]:
     return tuple(pytest.approx(number) for number in numbers)
 
 
-# --- where the return is read
-
-
 @pytest.mark.parametrize(
     ("old", "new", "is_taken"),
     [
@@ -176,9 +173,6 @@ def test_a_smooth_policy_that_noise_or_delay_hurts_more_is_not_done() -> None:
     assert "--action-delay 1" in sentence
     _, filtered = goal().verdict(0.99, [0.5, 2.0], [0.3, 0.4], worse, ["moving average 0.3"])
     assert "a filter on the teacher is as good here: moving average 0.3" in filtered
-
-
-# --- where the states decide
 
 
 def test_what_is_wanted_is_a_fraction_of_the_teachers() -> None:

@@ -21,8 +21,6 @@ from spacil.measuring.evaluate import Best
 
 TARGETS = ("J", "action change")
 
-# --- a target, on a plant
-
 
 def play(
     target: float,
@@ -139,8 +137,6 @@ def test_a_policy_that_does_not_react_at_all_breaks_nothing() -> None:
     assert math.isfinite(search.applied(law)) and search.log_bias == 0
 
 
-# --- the slack of what must be kept
-
 SLACK = LAWS["slack"]
 START = WeightSearch(0.1, 0.01, 3.0)
 
@@ -239,9 +235,6 @@ def test_the_weight_ends_at_the_edge_of_what_may_be_kept(edge: float, steepness:
     assert kept > 0.9 * edge
 
 
-# --- what is left for an action change, and a weight that waits
-
-
 def test_a_limit_rises_in_steps_twice_as_long_and_does_not_creep() -> None:
     start = WeightSearch(0.03, 0.03, 50.0)
     kept = moved(start, 1.0, law="limit")
@@ -273,8 +266,6 @@ def test_a_share_of_a_rise_is_a_share_of_its_length() -> None:
     assert step(START, START.after(0.25, SLACK, share=0.5)) == pytest.approx(0.05)
     assert START.after(-0.5, SLACK, share=0.5) == START.after(-0.5, SLACK)
 
-
-# --- the default: score and J
 
 RULE = replace(ScoreSearch.starting(0.1, 0.8, config_weight=0.1, first=0.1), weight=0.2)
 

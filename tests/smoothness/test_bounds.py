@@ -96,9 +96,6 @@ def test_the_largest_jeffreys_divergence_tends_to_half_epsilon_squared_sigma_squ
     assert errors[0] < 0.02 and errors[1] < 0.002
 
 
-# --- from above
-
-
 def make_steep(seed: int, activation: Activation = "tanh") -> MLP:
     net = MLP([7, 40, 30, 3], activation, generator=torch.Generator().manual_seed(seed)).double()
     with torch.no_grad():

@@ -74,9 +74,6 @@ def flat_gradient(value: Tensor, parameters: list[Tensor]) -> Tensor:
     return policy_gradient.flatten(torch.autograd.grad(value, parameters, materialize_grads=True))
 
 
-# --- the policy's penalty
-
-
 def test_the_exact_and_the_frobenius_penalty_are_mean_squared_norms_of_the_jacobian() -> None:
     net, states = make_net(), make_rows()
     jacobian = batch_jacobian(net, states)
@@ -165,9 +162,6 @@ def test_lcp_is_the_frobenius_penalty_on_average_over_actions() -> None:
     assert sum(values) / len(points) == pytest.approx(frobenius, rel=1e-9)
 
 
-# --- the cost's penalty
-
-
 def make_cost(seed: int = 0) -> Discriminator:
     generator = torch.Generator().manual_seed(seed)
     net = Discriminator(5, 3, (16, 16), "tanh", generator=generator).double()
@@ -245,9 +239,6 @@ def test_a_logit_that_reads_nothing_has_a_finite_gradient_penalty() -> None:
     assert math.isfinite(float(gradient))
 
 
-# --- mixing agent and demonstrations
-
-
 def mixed(mixing: str, seed: int = 0, size: int = 400) -> list[Tensor]:
     """The agent sits at 0, the demonstrator at 1: what comes out is zeta."""
     agent, expert = (
@@ -278,9 +269,6 @@ def test_zeta_is_uniform(mixing: str) -> None:
     )
     zetas = batches[0] if mixing == "interpolate" else torch.stack([z.mean() for z in batches])
     assert 0.45 < float(zetas.mean()) < 0.55 and 0.26 < float(zetas.std()) < 0.32
-
-
-# --- linear
 
 
 def linear_of(matrix: Tensor, size: int) -> Tensor:

@@ -49,9 +49,6 @@ def policy_value(rows: PenaltyRows | None = None, **settings: Any) -> float:
     return float(policy_values(1, rows, **settings))
 
 
-# --- units
-
-
 @pytest.mark.parametrize("scale", ["paper-mean", "paper-sum"])
 def test_a_preset_equals_lipschitz_units_times_the_radius_squared_to_first_order(
     scale: str,
@@ -67,9 +64,6 @@ def test_a_preset_equals_lipschitz_units_times_the_radius_squared_to_first_order
     assert errors[1] < max(0.2 * errors[0], 1e-3)
 
 
-# --- the state subset
-
-
 @pytest.mark.parametrize("name", POLICY_PENALTIES)
 def test_a_subset_of_the_states_is_an_unbiased_estimate_of_them_all(name: str) -> None:
     rows = make_rows()
@@ -83,9 +77,6 @@ def test_a_subset_of_a_printed_sum_stands_for_the_whole_sum() -> None:
     settings = {"penalty": "pgd:scale=paper-sum"}
     truth = policy_value(**settings)
     assert_unbiased(policy_values(100, penalty_state_fraction=0.25, **settings), truth)
-
-
-# --- spread, time
 
 
 def test_lcp_on_sampled_actions_is_the_frobenius_penalty_under_any_spread() -> None:

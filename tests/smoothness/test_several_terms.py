@@ -156,9 +156,6 @@ def test_a_process_that_does_not_know_it_says_what_to_do(tmp_path: Path) -> None
     assert learn(again, 1)["loss_penalty_magnitude"] > 0
 
 
-# --- masked dims: state dims that never move reach no network
-
-
 def masked_policy() -> GaussianPolicy:
     """The third of four state dims is constant."""
     policy = make_policy()

@@ -34,9 +34,6 @@ class TouchesAFile:
         return (os.system, (f"touch {TRACE}",))
 
 
-# --- the bytes of a file
-
-
 def _flipped(content: bytes, rng: Rng) -> bytes:
     damaged = bytearray(content)
     damaged[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
@@ -66,9 +63,6 @@ BYTE_DAMAGE: dict[str, ByteDamage] = {
     "a pickle instead": lambda content, rng: pickle.dumps(TouchesAFile(), rng.randint(0, 5)),
     "torch.save instead": _torch_saved,
 }
-
-
-# --- the text of a JSON file
 
 
 def _replace_some_value(content: bytes, rng: Rng, text: str) -> bytes:
@@ -103,9 +97,6 @@ JSON_DAMAGE: dict[str, ByteDamage] = {
 }
 
 
-# --- what stands in its place
-
-
 def _replaced_by(make: Callable[[Path], None]) -> PlaceDamage:
     def damage(path: Path, rng: Rng) -> None:
         path.unlink()
@@ -127,9 +118,6 @@ PLACE_DAMAGE: dict[str, PlaceDamage] = {
     "a link to itself": _replaced_by(lambda path: path.symlink_to(path.name)),
     "64 GB of nothing": _replaced_by(_sparse),
 }
-
-
-# --- tensors with another meaning, to be sealed again
 
 
 def _changed(
@@ -159,8 +147,6 @@ TENSOR_FORGERIES: dict[str, TensorForgery] = {
     "infinity": _changed(lambda tensor: tensor.index_fill(0, torch.tensor(0), math.inf)),
 }
 
-
-# --- documents with another meaning, to be sealed again
 
 _VALUES = (None, True, -1, 0.5, 2**70, "x", [], [[]], {}, "../../etc/passwd", -(2**62))
 
