@@ -96,6 +96,7 @@ def test_moves_are_counted_from_the_end_of_the_warm_start(make_learner: NewLearn
 
 def test_only_episodes_that_terminate_count_as_ended_early(make_learner: NewLearner) -> None:
     learner = make_learner("gail", select="imitation")
+    learner.counters.iteration = 1
     assert learner.demonstrations is not None
     states, nothing = learner.demonstrations.states, np.zeros(4)
     evaluation = Evaluation(0.0, 0.0, 0.0, 0.0, 4, 25.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.1)
