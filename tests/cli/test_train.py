@@ -136,9 +136,9 @@ def test_a_run_prints_plain_lines_and_a_summary_where_there_is_no_terminal(
     lines = trained.err.splitlines()
     assert "\x1b" not in trained.err + trained.out
     untrained, *lines = lines
-    assert re.match(r"\[0/3\] return -\d+\.\d\d  J \d", untrained)
+    assert re.match(r"\[0/3\]  return -\d+\.\d\d  J \d", untrained)
     assert all(re.match(r"\[\d/3\] .*KL 0\.\d{4}", line) for line in lines)
-    evaluated = [line for line in lines if "] return -" in line]
+    evaluated = [line for line in lines if "]  return -" in line]
     assert [line[:5] for line in evaluated] == ["[2/3]", "[3/3]"]
     assert re.match(
         r" +demonstrator +learned, best +learned, last\nreturn G( +-\d+\.\d{3}){3}\n", trained.out

@@ -11,6 +11,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Iterator
 from typing import Any
@@ -66,6 +67,7 @@ def main(arguments: list[str] | None = None) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that cannot show a character shows a question mark, not a traceback.
         sys.stdout.reconfigure(errors="replace")
+    threading.excepthook = _quiet_threads_of_tensorboard
     words = sys.argv[1:] if arguments is None else arguments
     try:
         with _log_on_stderr():
@@ -82,6 +84,12 @@ def main(arguments: list[str] | None = None) -> None:
         with contextlib.suppress(OSError):  # nobody there to read it; the exit code says it too
             print(printable(f"spacil: {message}"), file=sys.stderr)
     sys.exit(code)
+
+
+def _quiet_threads_of_tensorboard(report: threading.ExceptHookArgs) -> None:
+    """Its writer fails in a thread of its own; the run has said so, and goes on without it."""
+    if not type(report.thread).__module__.startswith("tensorboard."):
+        threading.__excepthook__(report)
 
 
 def run(arguments: list[str]) -> int:
