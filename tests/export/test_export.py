@@ -12,6 +12,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
+from tiny_runs import tiny as tiny_settings
 from torch import Tensor, nn
 
 import spacil
@@ -19,8 +20,11 @@ from spacil.envs.registry import PAPER_TASKS
 from spacil.errors import ConfigError, DataError, StorageError
 from spacil.export.checks import TOLERANCE, c_compiler
 from spacil.export.export import FILES, export_policy
+from spacil.measuring.evaluate import evaluation_env
 from spacil.nets.policy import GaussianPolicy
-from spacil.policies.open import save_policy
+from spacil.policies.history import InLoop
+from spacil.policies.onnx import OnnxGraph
+from spacil.policies.open import open_policy, save_policy
 from spacil.policies.policy import own_policy
 
 onnx = pytest.importorskip("onnx")
@@ -325,3 +329,70 @@ def test_the_self_test_of_the_header_notices_another_weight(tmp_path: Path) -> N
     start = header.index("spacil_policy_biases_3[2] = {") + len("spacil_policy_biases_3[2] = {")
     (folder / "policy.h").write_text(header[:start] + "0.001f + " + header[start:].lstrip())
     assert float(compiled(folder, PROGRAM, *(c_compiler() or []), "-std=c99").split()[0]) > 5e-4
+
+
+@pytest.fixture(scope="module")
+def late_policy() -> Any:
+    """Cloned for a delay of 0 to 2 steps: it sees commands and observations of before."""
+    agent = spacil.BC("Reacher-v4", action_delay="0-2", **tiny_settings("bc", iterations=1))
+    agent.learn()
+    opened = open_policy(agent)
+    agent.close()
+    return opened
+
+
+def test_a_policy_with_a_history_is_exported_with_a_memory(
+    late_policy: Any, tmp_path: Path
+) -> None:
+    """11 sensors, 2 commands of 2 motors, 2 past observations."""
+    result = export_policy(late_policy, tmp_path / "robot", episodes=2, num_checked=500)
+    assert late_policy.num_states == 11 + 2 * 2 + 2 * 11
+    _, in_onnx, in_c = result.checks
+    assert in_onnx.largest_difference is not None and in_onnx.largest_difference <= TOLERANCE
+    if c_compiler():
+        assert in_c.largest_difference is not None and in_c.largest_difference <= TOLERANCE
+    facts = json.loads((tmp_path / "robot" / "policy.json").read_text())
+    named = ("num_sensors", "history_commands", "history_observations")
+    assert [facts[name] for name in named] == [11, 2, 2]
+    assert facts["conditions"]["action_delay"] == "0-2" and "its last commands" in facts["note"]
+    header = (tmp_path / "robot" / "policy.h").read_text()
+    assert "spacil_policy_reset" in header and "spacil_policy_golden_commands" in header
+
+
+def test_without_a_history_there_is_no_memory(tmp_path: Path) -> None:
+    export_policy("Reacher-v4", tmp_path / "robot", episodes=0, num_checked=100)
+    assert "memory" not in (tmp_path / "robot" / "policy.h").read_text()
+    assert "num_sensors" not in json.loads((tmp_path / "robot" / "policy.json").read_text())
+
+
+def test_over_whole_episodes_the_onnx_file_commands_what_the_policy_does(
+    late_policy: Any, tmp_path: Path
+) -> None:
+    """The file is given its own outputs as its past; the env keeps its own record of them."""
+    export_policy(late_policy, tmp_path / "robot", episodes=0, num_checked=100)
+    graph = OnnxGraph(str(tmp_path / "robot" / "policy.onnx"), tmp_path)
+    with evaluation_env("Reacher-v4", 1, 3, 1, late_policy.conditions) as env:
+        observations = env.reset()
+        loop = InLoop(late_policy)
+        past = loop.at_start(observations[0, :11].numpy())
+        for _ in range(env.spec.horizon or 0):
+            expected = late_policy.predict(observations[0].numpy())
+            found = graph.step({"observation": observations[:, :11].numpy(), **past})
+            np.testing.assert_allclose(found["action"][0], expected, atol=1e-5)
+            np.testing.assert_allclose(loop.step(observations[0, :11].numpy()), expected, atol=1e-5)
+            past = {name: found[f"next_{name}"] for name in past}
+            step = env.step(torch.as_tensor(expected).unsqueeze(0))
+            observations = step.observations
+        assert bool(step.truncated[0])
+
+
+def test_an_exported_history_is_read_back_as_one_function_of_all_its_inputs(
+    late_policy: Any, tmp_path: Path
+) -> None:
+    export_policy(late_policy, tmp_path / "robot", episodes=0, num_checked=100)
+    read = open_policy(tmp_path / "robot" / "policy.onnx")
+    states = torch.randn(5, late_policy.num_states, generator=torch.Generator().manual_seed(0))
+    assert read.num_states == late_policy.num_states
+    expected = torch.as_tensor(late_policy.predict(states.numpy()))
+    torch.testing.assert_close(read.act(states), expected, atol=1e-5, rtol=0)
+    assert read.conditions == late_policy.conditions

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spacil.nets.policy import CLIP, GaussianPolicy
+from spacil.policies.history import Layout
 from spacil.policies.onnx import arrays_of
 from spacil.version import __version__
 
@@ -87,7 +88,7 @@ static inline int spacil_policy(const float *observation, float *action)
     return 0;
 }}
 
-#ifdef SPACIL_POLICY_SELF_TEST
+{loop}#ifdef SPACIL_POLICY_SELF_TEST
 {golden}
 
 /* The largest difference to what Python answered: SPACIL_POLICY_TOLERANCE at most. */
@@ -103,11 +104,65 @@ static inline float spacil_policy_self_test(void)
             if (!(off <= largest)) largest = off;
         }}
     }}
-    return largest;
+{loop_test}    return largest;
 }}
 #endif
 
 #endif
+"""
+
+_LOOP = """\
+/* The past that the policy sees. Reset it when an episode begins: nothing is on its way then, and
+ * what was before is taken to be like the first observation. One for each robot. */
+#define SPACIL_POLICY_NUM_SENSORS {num_sensors}
+typedef struct {{
+    int has_begun;
+    float input[{num_states}]; /* this observation, commands, past observations: newest first */
+}} spacil_policy_memory;
+
+static inline void spacil_policy_reset(spacil_policy_memory *memory)
+{{
+    memory->has_begun = 0;
+    for (int i = 0; i < {num_commands}; ++i)
+        memory->input[{num_sensors} + i] = spacil_policy_clip(
+            0.0f, spacil_policy_low[i % {num_actions}], spacil_policy_high[i % {num_actions}]);
+}}
+
+/* One observation of the sensors in, the command to give now out. Returns 0; or -1, with action and
+ * memory left alone, if a number of the observation is NaN or infinite. */
+static inline int spacil_policy_step(spacil_policy_memory *memory, const float *observation,
+                                     float *action)
+{{
+    float *const commands = memory->input + {num_sensors}, *const past = commands + {num_commands};
+    for (int i = 0; i < {num_sensors}; ++i)
+        if (!isfinite(observation[i])) return -1;
+    for (int i = {num_past} - 1; i >= 0; --i)
+        past[i] = !memory->has_begun     ? observation[i % {num_sensors}]
+                  : i < {num_sensors} ? memory->input[i]
+                                      : past[i - {num_sensors}];
+    for (int i = 0; i < {num_sensors}; ++i) memory->input[i] = observation[i];
+    memory->has_begun = 1;
+    if (spacil_policy(memory->input, action)) return -1;
+    for (int i = {num_commands} - 1; i >= 0; --i)
+        commands[i] = i < {num_actions} ? action[i] : commands[i - {num_actions}];
+    return 0;
+}}
+
+"""
+
+_LOOP_TEST = """\
+    spacil_policy_memory memory;
+    spacil_policy_reset(&memory);
+    for (int row = 0; row < {num_golden}; ++row) {{
+        if (spacil_policy_step(&memory, spacil_policy_golden_observations + row * {num_states},
+                               action))
+            return INFINITY;
+        for (int i = 0; i < {num_actions}; ++i) {{
+            float off = action[i] - spacil_policy_golden_commands[row * {num_actions} + i];
+            if (off < 0.0f) off = -off;
+            if (!(off <= largest)) largest = off;
+        }}
+    }}
 """
 
 
@@ -117,8 +172,14 @@ def c_header(
     actions: NDArray[np.float32],
     facts: Mapping[str, Any],
     tolerance: float,
+    layout: Layout | None = None,
+    commands: NDArray[np.float32] | None = None,
 ) -> str:
-    """The text of the header; `actions` of `predict` for some `observations` are its self-test."""
+    """The text of the header; `actions` of `predict` for some `observations` are its self-test.
+
+    Where the policy sees its past, `commands` are what it gives in a loop, one after the other, for
+    the sensors' part of these observations.
+    """
     # Printable ASCII without trigraphs: whatever a file says a task is called stays in its line.
     name = re.sub(r"[^ -~]|[?\\]", "_", facts.get("task") or "unknown")[:200]
     dt = facts.get("control_dt_seconds")
@@ -139,7 +200,17 @@ def c_header(
                 f"{target}[i] = spacil_policy_tanh({target}[i]);"
             )
     golden = {"golden_observations": observations, "golden_actions": actions}
+    sizes = {"num_states": policy.num_states, "num_actions": policy.num_actions}
+    sizes["num_golden"] = len(observations)
+    loop = loop_test = ""
+    if layout is not None and commands is not None:
+        golden["golden_commands"] = commands
+        parts = ("num_sensors", "num_commands", "num_past")
+        sizes |= dict(zip(parts, layout.widths, strict=True))
+        loop, loop_test = _LOOP.format(**sizes), _LOOP_TEST.format(**sizes)
     return _TEMPLATE.format(
+        loop=loop,
+        loop_test=loop_test,
         # It cannot end the comment it stands in.
         title=f"The policy of {name.replace('*/', '* /')}",
         version=__version__,

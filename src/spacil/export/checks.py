@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from spacil.engine.device import one_torch_thread
 from spacil.errors import DataError
 from spacil.nets.policy import GaussianPolicy
-from spacil.policies.onnx import OnnxGraph
+from spacil.policies.history import InLoop
+from spacil.policies.onnx import INPUT, OUTPUT, OnnxGraph
 
 Floats = NDArray[np.float32]
 
@@ -28,6 +29,7 @@ ROUNDING_FACTOR = 10
 """Or so many times what single precision does to its actions: a steep policy magnifies it"""
 C_FLAGS = ("-std=c99", "-O3", "-march=native")
 
+_NUM_IN_LOOP = 1_000
 _NUM_TIMED, _NUM_WARM_UP, _SECONDS = 2_000, 100, 120
 _DRIVER = r"""
 #define _POSIX_C_SOURCE 199309L
@@ -36,13 +38,22 @@ _DRIVER = r"""
 #include <time.h>
 #include "policy.h"
 
-int main(void)
+int main(int argc, char **argv)
 {
     float observation[SPACIL_POLICY_NUM_OBSERVATIONS], answer[SPACIL_POLICY_NUM_ACTIONS + 1];
     struct timespec start, stop;
+    (void)argc, (void)argv;
     float *const microseconds = answer + SPACIL_POLICY_NUM_ACTIONS;
     answer[0] = spacil_policy_self_test();
     fwrite(answer, sizeof(float), 1, stdout);
+#ifdef SPACIL_POLICY_NUM_SENSORS
+    spacil_policy_memory memory;
+    spacil_policy_reset(&memory);
+    while (argc > 1 && fread(observation, sizeof(float), SPACIL_POLICY_NUM_SENSORS, stdin)) {
+        if (spacil_policy_step(&memory, observation, answer)) return 3;
+        fwrite(answer, sizeof(float), SPACIL_POLICY_NUM_ACTIONS, stdout);
+    }
+#endif
     while (fread(observation, sizeof observation, 1, stdin) == 1) {
         clock_gettime(CLOCK_MONOTONIC, &start);
         if (spacil_policy(observation, answer)) return 3;
@@ -82,22 +93,54 @@ class Checked:
 
 
 def check_files(
-    policy: GaussianPolicy, onnx: bytes, header: str, states: Floats, tolerance: float
+    policy: GaussianPolicy,
+    onnx: bytes,
+    header: str,
+    states: Floats,
+    tolerance: float,
+    loop: InLoop | None = None,
 ) -> tuple[Checked, ...]:
-    """`predict` itself, ONNX Runtime in batches and one by one, and compiled C."""
+    """`predict` itself, ONNX Runtime in batches and one by one, and compiled C.
+
+    `loop`: the policy with its memory, where it has one: then that is compared over many steps too.
+    """
     expected = np.asarray(policy.predict(states))
     with one_torch_thread():
         latency = _timed(policy.predict, states)
     graph = OnnxGraph(onnx, Path("policy.onnx"))
     difference = _agreeing(graph.act(states) - expected, tolerance, "policy.onnx")
+    sensed = commands = None
+    if loop is not None:
+        sensed = states[:_NUM_IN_LOOP, : loop.layout.num_sensors]
+        loop.reset()
+        commands = np.stack([loop.step(row) for row in sensed])
+        answers = onnx_in_loop(graph, loop, sensed)
+        _agreeing(answers - commands, tolerance, "policy.onnx in a loop")
     return (
         Checked("predict", len(states), None, latency),
         Checked("ONNX Runtime", len(states), difference, _timed(graph.act, states[:, None])),
-        _check_c(header, states, expected, tolerance),
+        _check_c(header, states, expected, tolerance, sensed, commands),
     )
 
 
-def _check_c(header: str, states: Floats, expected: Floats, tolerance: float) -> Checked:
+def onnx_in_loop(graph: OnnxGraph, loop: InLoop, sensed: Floats) -> Floats:
+    """The commands of a graph that is given its own outputs as its past, as a robot would."""
+    past, answers = loop.at_start(sensed[0]), []
+    for row in sensed:
+        found = graph.step({INPUT: row[None], **past})
+        answers.append(found[OUTPUT][0])
+        past = {name: found[f"next_{name}"] for name in past}
+    return np.stack(answers)
+
+
+def _check_c(
+    header: str,
+    states: Floats,
+    expected: Floats,
+    tolerance: float,
+    sensed: Floats | None,
+    commands: Floats | None,
+) -> Checked:
     """Compiled by this machine's compiler, where there is one."""
     compiler = c_compiler()
     if compiler is None:
@@ -116,6 +159,9 @@ def _check_c(header: str, states: Floats, expected: Floats, tolerance: float) ->
         try:
             run(*compiler, *C_FLAGS, "driver.c", "-o", "driver")
             answer = run(str(place / "driver"), content=states.tobytes())
+            looped = b""
+            if sensed is not None:
+                looped = run(str(place / "driver"), "loop", content=sensed.tobytes())
         except (OSError, subprocess.SubprocessError) as error:
             said = (getattr(error, "stderr", None) or b"").decode(errors="replace")
             reason = (said.strip().splitlines() or [str(error)])[0]
@@ -124,6 +170,9 @@ def _check_c(header: str, states: Floats, expected: Floats, tolerance: float) ->
     rows = numbers[1:].reshape(len(states), expected.shape[1] + 1)
     _agreeing(numbers[:1], tolerance, "policy.h in its self-test")
     difference = _agreeing(rows[:, :-1] - expected, tolerance, "policy.h")
+    if commands is not None:
+        answers = np.frombuffer(looped, np.float32)[1:].reshape(commands.shape)
+        _agreeing(answers - commands, tolerance, "policy.h in a loop")
     return Checked("C", len(states), difference, Latency.of(rows[:, -1]))
 
 

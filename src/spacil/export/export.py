@@ -26,6 +26,7 @@ from spacil.measuring.evaluate import evaluation_env, evaluation_of, play_mean_a
 from spacil.measuring.frames import choose_frame
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.file import Which, policy_document
+from spacil.policies.history import InLoop, Layout
 from spacil.policies.onnx import INPUT, OPSET, OUTPUT, import_or_explain, onnx_bytes
 from spacil.policies.open import load_policy
 from spacil.policies.policy import Policy, known_task
@@ -40,6 +41,12 @@ NUM_GOLDEN, NUM_GOLDEN_IN_C = 64, 16
 NOTE = (
     "actions are final, in env units: already clipped to action_low..action_high. Feed raw "
     "observations as the env returns them; the normaliser is inside. Add no tanh, scaling or noise."
+)
+
+HISTORY_NOTE = (
+    "It sees its past, the newest first: observation, its last commands as given, observations of "
+    "before. When an episode begins these are commands of 0 and copies of the first observation. "
+    "Call it once per step: what it gives counts as given."
 )
 
 
@@ -89,7 +96,11 @@ def export_policy(
     tolerance = tolerance_for(opened.policy, states)
     golden = states[:NUM_GOLDEN], np.asarray(opened.policy.predict(states[:NUM_GOLDEN]))
     in_c = golden[0][:NUM_GOLDEN_IN_C], golden[1][:NUM_GOLDEN_IN_C]
-    header = c_header(opened.policy, *in_c, facts, tolerance)
+    layout, loop, commands = Layout.of(opened), None, None
+    if layout.has_history:
+        loop = InLoop(opened)
+        commands = np.stack([loop.step(row[: layout.num_sensors]) for row in in_c[0]])
+    header = c_header(opened.policy, *in_c, facts, tolerance, layout, commands)
     # As texts: plain ones as they are, all others as JSON.
     metadata = {k: v if isinstance(v, str) else json.dumps(v) for k, v in facts.items()}
     # Every golden number is a float32, written so that a reader of doubles gets it exactly.
@@ -100,11 +111,11 @@ def export_policy(
         "actions": golden[1].tolist(),
     }
     contents = {
-        ONNX: onnx_bytes(opened.policy, metadata),
+        ONNX: onnx_bytes(opened.policy, metadata, layout.widths),
         HEADER: header.encode("ascii"),
         GOLDEN: storage.canonical_json(golden_document),
     }
-    checks = check_files(opened.policy, contents[ONNX], header, states, tolerance)
+    checks = check_files(opened.policy, contents[ONNX], header, states, tolerance, loop)
     facts |= {
         "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()},
         "checks": [asdict(check) for check in checks],
@@ -159,6 +170,14 @@ def _facts(
         "iteration": provenance.get("iteration"),
         **played,
     }
+    if (layout := Layout.of(opened)).has_history:
+        facts |= {
+            "note": f"{NOTE} {HISTORY_NOTE}",
+            "num_sensors": layout.num_sensors,
+            "history_commands": layout.num_commands,
+            "history_observations": layout.num_past,
+            "conditions": asdict(opened.conditions),
+        }
     known = {key: value for key, value in facts.items() if value is not None}
     return storage.without_non_finite(known), visited
 

@@ -76,7 +76,7 @@ def read_policy_file(path: Path) -> Policy:
         task=document["task"] or None,
         provenance=document.get("provenance", {}),
         common_frame=read_frame(tensors, document, path),
-        conditions=_conditions_in(document.get("conditions", {}), path),
+        conditions=conditions_in(document.get("conditions", {}), path),
         path=str(path),
     )
 
@@ -102,12 +102,12 @@ def policy_in_checkpoint(found: checkpoint.Checkpoint, source: Path, which: Whic
         task=document["task"] or None,
         provenance=provenance,
         common_frame=read_frame(found.tensors, found.document, source),
-        conditions=_conditions_in(found.document.get("config", {}), source),
+        conditions=conditions_in(found.document.get("config", {}), source),
         path=str(source),
     )
 
 
-def _conditions_in(settings: object, source: Path) -> ConditionsConfig:
+def conditions_in(settings: object, source: Path) -> ConditionsConfig:
     """The conditions among settings; none in a file from before there were any."""
     try:
         given = {str(name): value for name, value in dict(settings).items()}  # type: ignore[call-overload]

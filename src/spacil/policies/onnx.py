@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 OPSET = 18
 INPUT, OUTPUT = "observation", "action"
+PAST = ("commands", "past_observations")
+"""Inputs of a policy with a history, beside the observation; the outputs are `next_` of them"""
+_PAST_PORTS = {*PAST, *(f"next_{name}" for name in PAST)}
 _IR_VERSION = 8
 """Version of the ONNX release that brought opset 18: older runtimes read no newer one"""
 _PRODUCER = "spacil"
@@ -52,11 +55,17 @@ class OnnxGraph:
             raise DataError(
                 f"{name}: not a usable ONNX file, damaged or of another kind: {reason}"
             ) from None
-        ports = []
+        about = self._session.get_modelmeta()
+        is_ours = about.producer_name == _PRODUCER
+        ports, parts = [], dict[str, int]()
         for noun, found, letters in (
             ("input", self._session.get_inputs(), "states [B, S]"),
             ("output", self._session.get_outputs(), "actions [B, A]"),
         ):
+            if is_ours and len(found) > 1 and {port.name for port in found[1:]} <= _PAST_PORTS:
+                if noun == "input":
+                    parts = {port.name: port.shape[1] for port in found}
+                found = found[:1]
             if len(found) != 1 or len(found[0].shape) != 2:
                 shapes = ", ".join(f"{port.name!r} {port.shape}" for port in found) or "none"
                 raise DataError(
@@ -70,10 +79,14 @@ class OnnxGraph:
         sizes = [s if isinstance(s, int) else None for port in ports for s in port.shape]
         self._batch, self.num_states, _, self.num_actions = sizes
         """None for a size that the file leaves open"""
-        about = self._session.get_modelmeta()
-        is_ours = about.producer_name == _PRODUCER
+        self._parts = parts or {self._input.name: self.num_states or 0}
+        """Name of each input -> its columns of the states"""
+        if parts:
+            self.num_states = sum(parts.values())
         self.task: str | None = about.custom_metadata_map.get("task") if is_ours else None
         """Task it was trained on; only files of spacil say so"""
+        self.conditions = about.custom_metadata_map.get("conditions", "{}") if is_ours else "{}"
+        """JSON of the conditions it was made for; likewise"""
 
     def act(self, states: NDArray[Any]) -> NDArray[Any]:
         rows, num_rows = states.astype(_DTYPES[self._input.type], copy=False), len(states)
@@ -82,10 +95,19 @@ class OnnxGraph:
         size = self._batch or _MAX_ROWS
         parts = [rows[i : i + size] for i in range(0, len(rows), size)] or [rows]
         actions = [
-            np.atleast_1d(self._session.run([self._output.name], {self._input.name: part})[0])
+            np.atleast_1d(self._session.run([self._output.name], self._split(part))[0])
             for part in parts
         ]
         return np.concatenate(actions)[:num_rows]
+
+    def step(self, inputs: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """Every output by name, for inputs by name."""
+        names = [port.name for port in self._session.get_outputs()]
+        return dict(zip(names, self._session.run(names, inputs), strict=True))
+
+    def _split(self, rows: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        ends = np.cumsum(list(self._parts.values()))[:-1]
+        return dict(zip(self._parts, np.split(rows, ends, axis=1), strict=True))
 
 
 def read_onnx(path: Path, num_threads: int = 1) -> OnnxGraph:
@@ -132,8 +154,16 @@ def arrays_of(policy: "GaussianPolicy") -> tuple[Arrays, list[tuple[Any, Any]]]:
     return {name: array(tensor) for name, tensor in numbers.items()}, layers
 
 
-def onnx_bytes(policy: "GaussianPolicy", metadata: Mapping[str, str]) -> bytes:
-    """An ONNX file: `observation` [batch, S] -> `action` [batch, A], float32."""
+def onnx_bytes(
+    policy: "GaussianPolicy",
+    metadata: Mapping[str, str],
+    widths: tuple[int, int, int] | None = None,
+) -> bytes:
+    """An ONNX file: `observation` [batch, S] -> `action` [batch, A], float32.
+
+    `widths`: those of the observation, of commands and of past observations, where the policy sees
+    them; they are inputs of their own, and what they are in the next step are outputs.
+    """
     from spacil.nets.policy import CLIP  # loads torch
 
     onnx = import_or_explain("onnx")
@@ -142,8 +172,11 @@ def onnx_bytes(policy: "GaussianPolicy", metadata: Mapping[str, str]) -> bytes:
     numbers, layers = arrays_of(policy)
     limit = np.float32(CLIP)
     numbers |= {"lower_limit": np.array(-limit), "upper_limit": np.array(limit)}
-    nodes = [
-        node("Sub", [INPUT, "shift"], ["centred"]),
+    past = {n: w for n, w in zip(PAST, widths[1:], strict=True) if w} if widths else {}
+    whole = "input" if past else INPUT
+    nodes = [node("Concat", [INPUT, *past], [whole], axis=1)] if past else []
+    nodes += [
+        node("Sub", [whole, "shift"], ["centred"]),
         node("Mul", ["centred", "scale"], ["scaled"]),
         node("Clip", ["scaled", "lower_limit", "upper_limit"], ["hidden_0"]),
     ]
@@ -156,12 +189,26 @@ def onnx_bytes(policy: "GaussianPolicy", metadata: Mapping[str, str]) -> bytes:
     # Clip takes one bound for all columns, and each action has its own.
     nodes.append(node("Min", [f"linear_{len(layers)}", "high"], ["not_above"]))
     nodes.append(node("Max", ["not_above", "low"], [OUTPUT]))
-    ports = [
-        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["batch", width])
-        for name, width in ((INPUT, policy.num_states), (OUTPUT, policy.num_actions))
-    ]
+    for name, width in past.items():
+        newest = OUTPUT if name == PAST[0] else INPUT
+        numbers[f"{name}_end"] = np.array([width], np.int64)
+        nodes.append(node("Concat", [newest, name], [f"longer_{name}"], axis=1))
+        ends = ["from", f"{name}_end", "columns"]
+        nodes.append(node("Slice", [f"longer_{name}", *ends], [f"next_{name}"]))
+    if past:
+        numbers |= {"from": np.array([0], np.int64), "columns": np.array([1], np.int64)}
+
+    def values(sizes: Mapping[str, int]) -> list[Any]:
+        return [
+            onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["batch", width])
+            for name, width in sizes.items()
+        ]
+
+    inputs = values({INPUT: widths[0] if widths else policy.num_states, **past})
+    later = {f"next_{name}": width for name, width in past.items()}
+    outputs = values({OUTPUT: policy.num_actions, **later})
     constants = [onnx.numpy_helper.from_array(array, name) for name, array in numbers.items()]
-    graph = onnx.helper.make_graph(nodes, "policy", ports[:1], ports[1:], constants)
+    graph = onnx.helper.make_graph(nodes, "policy", inputs, outputs, constants)
     model = onnx.helper.make_model(
         graph,
         opset_imports=[onnx.helper.make_opsetid("", OPSET)],

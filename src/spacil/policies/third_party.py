@@ -18,8 +18,10 @@ from torch import Tensor, nn
 
 from spacil.errors import ConfigError, DataError
 from spacil.functional.sensitivity import BatchFunction
+from spacil.policies.file import conditions_in
 from spacil.policies.onnx import read_onnx
 from spacil.policies.policy import OwnFrame, Policy, guarded, refuse_nonfinite
+from spacil.storage import parse_json
 
 _logger = logging.getLogger(__name__)
 
@@ -70,6 +72,7 @@ def from_onnx(path: Path) -> Policy:
         num_actions=opened.num_actions,
         has_gradients=False,
         task=opened.task,
+        conditions=conditions_in(parse_json(opened.conditions.encode(), path), path),
         path=str(path),
     )
 
