@@ -58,6 +58,10 @@ def test_a_document_reads_back_as_it_was_written(document: Any) -> None:
     assert storage.parse_json(storage.canonical_json(document), "test") == document
 
 
+def test_the_order_of_keys_does_not_change_the_bytes() -> None:
+    assert storage.canonical_json({"b": 1, "a": [2]}) == storage.canonical_json({"a": [2], "b": 1})
+
+
 def test_what_could_not_be_read_back_is_not_written() -> None:
     for value in (float("nan"), float("inf")):
         with pytest.raises(ValueError, match="not JSON compliant"):
