@@ -21,11 +21,11 @@ from spacil.learning.critic import RewardTerm
 from spacil.learning.intake import demonstrations_for
 from spacil.learning.learner import Metrics, make_learner
 from spacil.learning.on_policy import OnPolicy
-from spacil.learning.run import restore, state_to_save, train, train_recorded
+from spacil.learning.run import restore, saved_config, state_to_save, train, train_recorded
 from spacil.measuring.evaluate import Evaluation, evaluate_afresh
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs import checkpoint
-from spacil.runs.facts import DemoInputs, RunInputs, config_of, full_names, task_to_play
+from spacil.runs.facts import DemoInputs, RunInputs, full_names, task_to_play
 from spacil.runs.folder import is_run_folder, open_run
 from spacil.runs.interruption import Interruption
 from spacil.runs.progress import Progress
@@ -226,7 +226,7 @@ class Agent:
         found = checkpoint.best(Path(folder) / "checkpoints")
         if found is None:
             raise DataError(f"{folder}: no saved agent here")
-        config = config_of(found.settings, found.path)
+        config = saved_config(found)
         if config.algorithm != cls.algorithm:
             raise ConfigError(
                 f"{folder} holds a {config.algorithm} agent, not a {cls.algorithm} one"

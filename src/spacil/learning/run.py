@@ -7,7 +7,9 @@ demonstrations, env and counter are compared first.
 """
 
 import contextlib
+import itertools
 import logging
+import math
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -36,7 +38,7 @@ from spacil.plain_text import shown
 from spacil.policies.file import policy_document
 from spacil.runs import checkpoint, metrics_log
 from spacil.runs.checkpoint import RunState
-from spacil.runs.facts import RunInputs, best_and_last
+from spacil.runs.facts import RunInputs, best_and_last, config_of
 from spacil.runs.folder import DEFAULT_ROOT, RunDir, check_resumable, open_run
 from spacil.runs.interruption import Interruption
 from spacil.runs.metrics_log import BEFORE_THE_START, MetricsLog
@@ -129,6 +131,24 @@ def evaluate_if_due(learner: Learner) -> Metrics:
 
 
 # --- in a folder
+
+
+def saved_config(found: checkpoint.Checkpoint) -> TrainConfig:
+    """Read the settings a checkpoint was written under.
+
+    Sizes beyond what it holds are refused before any network takes memory for them.
+    """
+    num_held = sum(tensor.numel() for tensor in found.tensors.values())
+    for name, value in found.settings.items():
+        sizes = value if name.endswith("_hidden") else [value] if name == "num_envs" else []
+        if not isinstance(sizes, list) or not all(type(size) is int for size in sizes):
+            continue  # whoever reads the settings refuses it
+        if sum(map(math.prod, itertools.pairwise([1, *sizes, 1]))) > 2 * num_held:
+            raise StorageError(
+                f"checkpoint {found.iteration}: {name} {shown(value)} needs more numbers than the "
+                "checkpoint holds"
+            )
+    return config_of(found.settings, found.path)
 
 
 def restore(learner: Learner, found: checkpoint.Checkpoint) -> None:
