@@ -182,3 +182,15 @@ def test_hopper_under_two_steps_of_delay_keeps_the_return_that_its_teacher_loses
     assert table.smooth.return_share > 0.95
     changes = [row.played.action_signal.action_fluctuation for row in (table.smooth, table.teacher)]
     assert changes[0] <= changes[1]
+
+
+def test_done_asks_for_no_more_action_change_than_noise_gives_the_teacher() -> None:
+    result = late_cart(sensor_noise=0.3, iterations=5)
+    table = result.comparison
+    assert table.late_teacher is not None
+    ours, late, undisturbed = (
+        row.played.action_signal.action_fluctuation
+        for row in (table.smooth, table.late_teacher, table.teacher)
+    )
+    assert undisturbed < ours < late  # no worse than what noise does to the teacher
+    assert result.is_done

@@ -39,6 +39,8 @@ from spacil.learning.learner import (
 )
 from spacil.learning.regression import LabelledRows, Regression
 from spacil.learning.smoothing_goal import (
+    LATE_REQUIRED_SHARE,
+    REQUIRED_SHARE,
     PenaltySearches,
     ReturnGoal,
     ScoreGoal,
@@ -162,7 +164,11 @@ class SmoothingLearner(Learner):
         self.regression = Regression(config, self.student, self.streams, rate, size, unit=unit)
         none = torch.empty(0, spec.num_states), torch.empty(0, spec.num_actions)
         self.visited = VisitedStates(*none, torch.empty(0, dtype=torch.int64))
-        self.goal: ReturnGoal | ScoreGoal = ReturnGoal(config.wish)
+        self.wanted = ReturnGoal(
+            config.wish, LATE_REQUIRED_SHARE if self.is_late else REQUIRED_SHARE
+        )
+        """What the verdict goes by"""
+        self.goal: ReturnGoal | ScoreGoal = self.wanted
         self.first_weights = {name: weights.get(name, 0.0) for name in TERMS}
         if config.policy_penalty.penalty_weight == "auto" and config.wish.fluctuation_target == 0:
             # A user names no weights or targets: they follow from the states visited.

@@ -25,7 +25,6 @@ from spacil.learning.dagger import SmoothingLearner
 from spacil.learning.learner import Learner, make_run_env
 from spacil.learning.run import Outcome, memory_named, train, train_in_folder
 from spacil.learning.smoothing_comparison import Comparison, compare
-from spacil.learning.smoothing_goal import ReturnGoal
 from spacil.measuring.evaluate import EVALUATION_ENVS
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.file import Which
@@ -175,11 +174,14 @@ def _result(
             episodes,
             conditions=config.conditions if learner.is_late else None,
         )
-    rows, goal = (table.smooth, table.teacher), ReturnGoal(config.wish)
+    rows, goal = (table.smooth, table.teacher), learner.wanted
+    # Noise shakes anybody; without any, the student has to move as little as without delay.
+    noisy = table.late_teacher if config.conditions.sensor_noise else None
+    moving = table.smooth, noisy or table.teacher
     is_done, sentence = goal.verdict(
         table.smooth.return_share,
         [row.smoothness_j for row in rows],
-        [row.played.action_signal.action_fluctuation for row in rows],
+        [row.played.action_signal.action_fluctuation for row in moving],
         table.worse(),
         [row.name.removeprefix("teacher, ") for row in table.as_good_filters(goal.share)],
     )

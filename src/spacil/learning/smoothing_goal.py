@@ -33,6 +33,8 @@ from spacil.learning.weight_search import LAWS, WeightSearch
 
 REQUIRED_SHARE = 0.98
 """Share of the teacher's return above random actions that must be kept, by default."""
+LATE_REQUIRED_SHARE = 0.95
+"""The same where commands are late, of the return without delay."""
 TARGET_TOLERANCE = 1.02
 """Factor above a target that still meets it: two evaluations differ by as much."""
 FIRST_MATURE_ROUND = 4
@@ -109,11 +111,12 @@ class ReturnGoal:
     """What a user asks of the return, J and the action change."""
 
     wish: WishConfig
+    required: float = REQUIRED_SHARE
 
     @property
     def share(self) -> float:
         """Least share of the return"""
-        return self.wish.keep_return or REQUIRED_SHARE
+        return self.wish.keep_return or self.required
 
     @property
     def highest(self) -> float:
