@@ -60,6 +60,7 @@ def test_a_run_without_enough_fresh_episodes_is_only_trained(sweep: SweepFolder)
         (2**22 + 1, socket.gethostname(), "interrupted", ""),
         (1, "elsewhere", "running", "process 1 on elsewhere, last heard of"),
     ],
+    ids=["alive", "dead", "elsewhere"],
 )
 def test_a_run_is_running_while_its_process_may_live(
     sweep: SweepFolder, pid: int, host: str, state: str, told: str
