@@ -127,3 +127,29 @@ def test_airl_and_delays_refuse_states_alone() -> None:
     choice = DemoChoice(ignore_actions=True)
     with pytest.raises(DataError, match="airl compares the policy's likelihood of actions"):
         found_demonstrations(default_config("airl", "Reacher-v4"), "Reacher-v4", None, choice)
+
+
+@pytest.mark.parametrize("algorithm", ["spacil", "gail"])
+def test_single_states_are_compared_alone(algorithm: str) -> None:
+    config = default_config(algorithm, "Reacher-v4")
+    choice = DemoChoice(single_states=True)
+    demos, fitted = found_demonstrations(config, "Reacher-v4", None, choice)
+    assert not demos.has_successors
+    assert not demos.subsample(20).has_successors
+    assert demos.num_actions == 0
+    assert torch.equal(demos.states, load_demos("Reacher-v4").states)
+    assert fitted.discriminator.discriminator_inputs == ("states",)
+    assert not fitted.warm_start.is_on
+    assert fitted.policy_penalty.penalty == config.policy_penalty.penalty
+    (found,) = check_demonstrations(demos, None).findings
+    assert found.check == "single_states"
+
+
+def test_single_states_stay_so_in_a_file_and_cannot_be_cloned(tmp_path: Path) -> None:
+    clips = load_demos("Reacher-v4").first(2).without_actions()
+    save_demos(clips.as_single_states(), tmp_path / "x.npz")
+    demos = load_demos(tmp_path / "x.npz")
+    assert clips.has_successors
+    assert not demos.has_successors
+    with pytest.raises(DataError, match="nothing to clone: train spacil or gail instead"):
+        found_demonstrations(default_config("bc", "Reacher-v4"), "Reacher-v4", demos)

@@ -86,6 +86,19 @@ def test_a_resumed_run_goes_on_bit_for_bit(new_learner: Any) -> None:
     assert second.counters.env_steps == whole.counters.env_steps
 
 
+@pytest.mark.parametrize("algorithm", ["spacil", "gail"])
+def test_single_states_train_from_an_untrained_start(algorithm: str) -> None:
+    config = with_settings(default_config(algorithm, "Hopper-v4"), tiny(algorithm))
+    demos = states_alone().as_single_states()
+    intake, config = demonstrations_for(config, "Hopper-v4", demos)
+    learner = make_learner(config, "Hopper-v4", intake.used)
+    metrics = learner.iterate()
+    learner.close()
+    assert metrics["env_steps"] == 200
+    assert metrics["disc_loss"] > 0
+    assert "label_trust" not in metrics
+
+
 def test_batches_of_the_run_refresh_labels_and_anchor(new_learner: Any) -> None:
     learner: OnPolicy = new_learner()
     learner.prepare()

@@ -237,6 +237,8 @@ class DemoChoice:
     """Add Gaussian noise to the demonstrated states, in units of their standard deviation."""
     ignore_actions: bool = False
     """Learn from the demonstrated states alone, as if the file held no actions."""
+    single_states: bool = False
+    """The same where rows of the file do not follow each other: no pairs of states are read."""
     drop_nonfinite: bool = False
     """Leave out demonstrated episodes that hold NaN or infinity instead of refusing the file."""
     allow_env_mismatch: bool = False

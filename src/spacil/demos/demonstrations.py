@@ -182,6 +182,12 @@ class Demonstrations:
         """Whether steps were left out: the row after a step is that of a later one."""
         return self.episodes[0].next_observations is not None
 
+    @property
+    def has_successors(self) -> bool:
+        """Whether anything is known to follow a state."""
+        ends = [episode.with_successors().next_is_terminal for episode in self.episodes]
+        return not all(bool(end.all()) for end in ends if end is not None)
+
     @cached_property
     def content_hash(self) -> str:
         """SHA-256 over the metadata and every tensor: equal hash, equal demonstrations."""
@@ -336,6 +342,18 @@ class Demonstrations:
             for episode in self.episodes
         )
         metadata = self.metadata.with_change("leave_out_actions")
+        return replace(self, episodes=episodes, metadata=metadata)
+
+    def as_single_states(self) -> "Demonstrations":
+        """Keep the states alone, and forget what followed each: nothing is known to."""
+        episodes = tuple(
+            episode.with_tensors(
+                next_observations=episode.observations[:-1],
+                next_is_terminal=torch.ones(len(episode), dtype=torch.bool),
+            )
+            for episode in self.without_actions().episodes
+        )
+        metadata = self.metadata.with_change("single_states")
         return replace(self, episodes=episodes, metadata=metadata)
 
     def with_actions(self, actions: Tensor) -> "Demonstrations":

@@ -224,7 +224,14 @@ def jerky_actions(it: Subject) -> Found:
 def actions_that_say_nothing(it: Subject) -> Found:
     """States alone, and actions that stand in for ones not known."""
     executed = it.demos.executed_actions
-    if not it.demos.num_actions:
+    if not it.demos.num_actions and not it.demos.has_successors:
+        message = (
+            "holds single states, no actions and no successors: spacil and gail compare states "
+            "alone, from an untrained start; where rows follow each other, leave out "
+            "--single-states, and much less is needed"
+        )
+        yield Finding("warning", "single_states", message)
+    elif not it.demos.num_actions:
         message = (
             "holds no actions, and is read as pairs of a state and its successor: spacil, gail and "
             "bc find the actions by own play in the env"

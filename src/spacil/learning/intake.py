@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from spacil.config.flat import with_settings
+from spacil.config.flat import settings_of, with_settings
 from spacil.config.settings import DemoChoice
 from spacil.config.train_config import TrainConfig
 from spacil.demos.check import demos_for_training
@@ -76,7 +76,9 @@ def found_demonstrations(
         for part in parts:
             require_dims(part.source, part.dims, (task.num_states, task.num_actions), task.name)
     demos = parts[0] if len(parts) == 1 else _together(parts)
-    if choice.ignore_actions:
+    if choice.single_states:
+        demos = demos.as_single_states()
+    elif choice.ignore_actions:
         demos = demos.without_actions()
     if not demos.num_actions:
         return demos, _without_actions(demos, config)
@@ -91,7 +93,14 @@ def found_demonstrations(
 
 def _without_actions(demos: Demonstrations, config: TrainConfig) -> TrainConfig:
     """The config as states alone can fill it."""
+    wish, is_single = config.wish, not demos.has_successors
     refusals = {
+        "no successors, so there is nothing to clone: train spacil or gail instead": (
+            is_single and config.algorithm == "bc"
+        ),
+        "no successors, so there is no clone to take a target from: give --penalty": (
+            is_single and (wish.smoothness_target > 0 or wish.fluctuation_target > 0)
+        ),
         "airl compares the policy's likelihood of actions: train spacil or gail instead": (
             config.algorithm == "airl"
         ),
@@ -102,6 +111,11 @@ def _without_actions(demos: Demonstrations, config: TrainConfig) -> TrainConfig:
     for words, is_refused in refusals.items():
         if is_refused:
             raise DataError(f"{demos.source}: holds no actions, and {words}")
+    if is_single:
+        alone = {"discriminator_inputs": ("states",), "warm_start_steps": 0, "anchor_weight": 0.0}
+        alone |= {"warm_start_epochs": 0, "penalty_weight": "fixed"}
+        names = settings_of(config.algorithm)
+        return with_settings(config, {name: alone[name] for name in alone if name in names})
     inputs = config.discriminator.discriminator_inputs
     if "actions" not in inputs or config.algorithm == "bc":
         return config
