@@ -14,6 +14,7 @@ import pytest
 import tiny_runs
 
 import spacil
+from spacil.learning import own_play
 
 ROOT = Path(__file__).parents[2]
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -32,7 +33,7 @@ RUN_HERE = [
     "README.md",
     *(f"docs/{name}.md" for name in ("attach", "demonstrations", "diagnose", "index", "resume")),
     *(f"docs/{name}.md" for name in ("smooth", "stable_baselines3", "wishes")),
-    *(f"docs/tutorials/{name}.md" for name in ("compare_and_report", "smooth_sb3")),
+    *(f"docs/tutorials/{name}.md" for name in ("compare_and_report", "motion_clip", "smooth_sb3")),
 ]
 SLOW = {"docs/wishes.md"}
 """Minutes, even cut short: the run looks for its weight"""
@@ -84,6 +85,8 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    for name, size in {"STEPS_PER_ENV": 30, "FIT_STEPS": 20, "CLONE_STEPS": 20}.items():
+        monkeypatch.setattr(own_play, name, size)
     names = dict(furnish(page))
     for block in PYTHON.findall((ROOT / page).read_text()):
         exec(compile(shortened(block), page, "exec"), names)
