@@ -41,3 +41,10 @@ def test_gail_imitates_the_bundled_demonstrator(task: str, share: float, iterati
 def test_the_bundled_experts_are_as_good_as_the_papers(task: str) -> None:
     found = evaluate_expert(task, seed=20_261_115)
     assert found.average_return >= RETURNS[task]["trpo"].mean
+
+
+def test_reaching_is_learned_from_states_alone() -> None:
+    """A clone of zeros stands still: about -12. A clone of the labels starts beyond it."""
+    agent = spacil.SPaCIL("Reacher-v4", spacil.load_demos("Reacher-v4").without_actions(), seed=0)
+    agent.learn(2)
+    assert agent.evaluate(episodes=100).average_return > -8
