@@ -36,7 +36,7 @@ FIT_STEPS, CLONE_STEPS = 800, 600
 LEARNING_RATE = 1e-3
 REFRESH_INTERVAL, REFRESH_STEPS, REFRESH_RATE = 2, 300, 5e-4
 """Iterations from one refreshment to the next; its Adam steps and their size"""
-MOST_KEPT = 200_000
+MOST_KEPT = 60_000
 """Newest own steps that are learned from"""
 
 _logger = logging.getLogger(__name__)
