@@ -37,7 +37,7 @@ test-other-cpus-quick:
 # the optional packages: what reads their formats is not tested here.
 MINIMUM = .venv-minimum
 CORE = $(addprefix tests/, functional smoothness nets engine \
-	storage runs learning envs/test_step_exactness.py envs/test_gymnasium_env.py \
+	test_storage.py runs learning envs/test_step_exactness.py envs/test_gymnasium_env.py \
 	demos/test_bundled.py demos/test_file.py integration/test_golden_traces.py)
 
 test-minimum: setup
@@ -66,7 +66,7 @@ test-slow: setup
 # Every fault, kill and repeat campaign; an hour on two cores. `make test` holds the quick half.
 test-faults: setup
 	$(BIN)/python -m pytest tests/faults tests/integration tests/learning tests/runs \
-		tests/storage tests/test_security.py tests/envs \
+		tests/test_storage.py tests/test_security.py tests/envs \
 		-m 'slow or not slow' --deselect tests/integration/test_learning.py --timeout 3600
 	$(BIN)/python tests/support/kill_campaign.py --trials 540
 	$(BIN)/python tests/support/sequences.py --sequences 2000
