@@ -22,7 +22,7 @@ def test_what_is_collected_can_be_checked_and_trained_on(
     spacil: Spacil, train: Train, finished_run: Path, tmp_path: Path, suffix: str
 ) -> None:
     file = tmp_path / f"my{suffix}"
-    collected = spacil("demos", "collect", finished_run, "--num", 4, "--out", file)
+    collected = spacil("demos", "collect", finished_run, "--num", 4, "-o", file)
     assert collected.code == 0
     assert collected.out.startswith(f"{file}: 4 episodes, 200 steps, return -")
     assert collected.err == "recorded 4 of 4 episodes\n"

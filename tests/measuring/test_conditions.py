@@ -82,6 +82,20 @@ def test_a_policy_without_history_sees_the_plain_observation_under_a_delay() -> 
     assert delayed.average_return < 1_500
 
 
+def test_the_table_names_the_conditions_that_are_played(run_dir: Path, spacil: Spacil) -> None:
+    assert spacil("evaluate", run_dir, "--episodes", 1, "--sensor-noise", 0).out.startswith(
+        "Reacher-v4: 1 episode, seed 0, action delay 2\n"
+    )
+
+
+def test_the_past_that_a_policy_reads_has_names(run_dir: Path) -> None:
+    report = library.diagnose(run_dir, episodes=1)
+    found = {finding.check: finding.evidence for finding in report.findings}
+    names = set(found["inputs_that_drive"]["share_by_input"])
+    assert {f"command {i}, {n} back" for i in (0, 1) for n in (1, 2)} < names
+    assert "cosine of joint 0 [0]" in names
+
+
 @pytest.mark.parametrize("verb", ["smoothness", "diagnose"])
 def test_verbs_play_a_run_in_its_own_conditions(run_dir: Path, verb: str, spacil: Spacil) -> None:
     assert spacil(verb, run_dir, "--episodes", 2, "--json", "-").result

@@ -112,8 +112,8 @@ def test_every_walker_has_as_many_names_as_numbers(task: str) -> None:
 
 
 def test_a_number_is_judged_by_the_limit_of_its_check() -> None:
-    assert judged("delay", 0.05, {}, shares="1 steps 95%").severity == "fine"
-    assert judged("delay", 0.2, {}, shares="1 steps 80%").severity == "warning"
+    assert judged("delay", 0.05, {}, shares="1 step 95%").severity == "fine"
+    assert judged("delay", 0.2, {}, shares="1 step 80%").severity == "warning"
     evidence = {"share_above_quarter_nyquist": 0.5}
     fast = judged("frequency", 0.5, evidence, where=" (15.6 Hz)")
     assert (fast.severity, fast.evidence) == ("warning", evidence)

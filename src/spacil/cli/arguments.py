@@ -39,7 +39,7 @@ class PolicySource:
     """Flags that name a policy and where it acts."""
 
     source: Annotated[str, tyro.conf.Positional]
-    """A run folder, a saved agent, a checkpoint folder, a policy file, an .onnx file, a task's name
+    """A run folder, a saved agent, a checkpoint, a policy file, an .onnx file, a task's name
     for its bundled expert, or module:name of a torch module, a Stable-Baselines3 model or a
     function from raw states [B, S] to actions [B, A]."""
     which: Literal["best", "last"] = "best"

@@ -84,7 +84,7 @@ class Checked(Json):
 class Collect(Written, PolicySource):
     """Record a policy's mean actions as demonstrations."""
 
-    out: str
+    out: Annotated[str, tyro.conf.arg(aliases=["-o"])]
     """Where to: a file whose ending names the format, e.g. .safetensors (native), or minari:ID."""
     num: int = 10
     """Number of whole episodes."""

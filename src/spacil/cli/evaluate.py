@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from spacil.cli.arguments import Episodes, Json, PolicySource, UnderConditions
 from spacil.cli.output import identity, print_records, show
-from spacil.plain_text import shown
+from spacil.plain_text import count, shown
 
 if TYPE_CHECKING:
     from spacil.demos.common_frame import CommonFrame
@@ -56,7 +56,10 @@ def run(parsed: Arguments) -> int:
     }
 
     def show_table() -> None:
-        print(f"{shown(task)}: {result.num_episodes} episodes, seed {parsed.seed}")
+        plain = asdict(type(under)())
+        others = [f", {k.replace('_', ' ')} {v}" for k, v in asdict(under).items() if v != plain[k]]
+        played = f"{count(result.num_episodes, 'episode')}, seed {parsed.seed}"
+        print(f"{shown(task)}: {played}{''.join(others)}")
         # One episode says nothing about others.
         spread = ("return_std", "return_low", "return_high") if result.num_episodes == 1 else ()
         own = document | dict.fromkeys(spread)

@@ -233,8 +233,8 @@ def actions_that_say_nothing(it: Subject) -> Found:
         yield Finding("warning", "single_states", message)
     elif not it.demos.num_actions:
         message = (
-            "holds no actions, and is read as pairs of a state and its successor: spacil, gail and "
-            "bc find the actions by own play in the env"
+            "read without actions, as pairs of a state and its successor: spacil, gail and bc "
+            "learn from them, and find by own play in the env the actions that they need"
         )
         yield Finding("warning", "no_actions", message)
     elif len(executed) >= STATISTICAL_STEPS and bool((executed == executed[0]).all()):

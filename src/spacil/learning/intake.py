@@ -110,7 +110,7 @@ def _without_actions(demos: Demonstrations, config: TrainConfig) -> TrainConfig:
     }
     for words, is_refused in refusals.items():
         if is_refused:
-            raise DataError(f"{demos.source}: holds no actions, and {words}")
+            raise DataError(f"{demos.source}, read without actions: {words}")
     if is_single:
         alone = {"discriminator_inputs": ("states",), "warm_start_steps": 0, "anchor_weight": 0.0}
         alone |= {"warm_start_epochs": 0, "penalty_weight": "fixed"}

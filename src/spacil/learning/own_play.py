@@ -128,7 +128,8 @@ class Labels:
                 mean = self._clone()
                 noise = scales * torch.randn(shape, generator=self.generator)
         self._judge()
-        _logger.info("labels of own play: %s", self.metrics)
+        quality = "labels of own play: held-out error %.3f, trust %.2f"
+        _logger.info(quality, *self.metrics.values())
         return self.num_played
 
     def refresh(self, played: RolloutBatch, mean: Actor) -> None:

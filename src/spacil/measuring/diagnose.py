@@ -5,7 +5,7 @@ for finding in spacil.diagnose(model, "Hopper-v5").findings:
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import torch
@@ -28,6 +28,7 @@ from spacil.measuring.played import (
     share_of_return,
 )
 from spacil.measuring.robustness import play_delayed, with_noise
+from spacil.plain_text import count
 from spacil.policies.file import Which
 from spacil.policies.open import open_policy
 from spacil.policies.policy import Policy, task_of
@@ -262,7 +263,9 @@ def _about_disturbances(
         for n in DELAYS
     }
     shares = {n: share_of_return(earned, lowest, g) for n, earned in late.items()}
-    texts = ", ".join(f"{n} steps {share:.0%}" for n, share in shares.items() if share is not None)
+    texts = ", ".join(
+        f"{count(n, 'step')} {share:.0%}" for n, share in shares.items() if share is not None
+    )
     first = shares[min(DELAYS)]
     evidence = {"return": g, "return_by_delay": {str(n): earned for n, earned in late.items()}}
     unknown = "not known: the policy earns no more than random actions, so it has none to lose"
@@ -284,16 +287,26 @@ def judged(
     return Finding(name, "warning", message, row.remedy, evidence)
 
 
-def _about_inputs(
-    policy: Policy, states: Tensor, frame: CommonFrame, spec: EnvSpec
-) -> list[Finding]:
-    """Whether inputs are what the normaliser knows, or small; and which the action follows most."""
-    names = [f"observation {i}" for i in range(spec.num_states)]
-    if (task := built_in_task(spec)) is not None:
+def _input_names(policy: Policy, spec: EnvSpec) -> list[str]:
+    """Names of the numbers that a policy reads: of the state, then of what it sees of the past."""
+    num_past, ago = policy.conditions.num_observations, range(1, policy.conditions.num_commands + 1)
+    commands = [f"command {i}, {n} back" for n in ago for i in range(spec.num_actions)]
+    num_sensors = (spec.num_states - len(commands)) // (1 + num_past)
+    names = [f"observation {i}" for i in range(num_sensors)]
+    if (task := built_in_task(replace(spec, num_states=num_sensors))) is not None:
         from spacil.envs.mujoco_model import state_units  # loads the simulator
 
         if (known := state_units(task)) is not None:
             names = [f"{name} [{i}]" for i, name in enumerate(known)]
+    past = [f"{name}, {n} back" for n in range(1, num_past + 1) for name in names]
+    return names + commands + past
+
+
+def _about_inputs(
+    policy: Policy, states: Tensor, frame: CommonFrame, spec: EnvSpec
+) -> list[Finding]:
+    """Whether inputs are what the normaliser knows, or small; and which the action follows most."""
+    names = _input_names(policy, spec)
     if policy.own is None:
         sizes = states.double().square().mean(0).sqrt()
         check, number = "raw inputs", float(sizes.max())
