@@ -21,10 +21,12 @@ def test_a_run_is_filmed_beside_another(spacil: Spacil, finished_run: Path, tmp_
     out.write_text("an earlier one")
     done = spacil(
         *("video", finished_run, "-o", out, "--still", still, "--seconds", "0.4"),
-        *("--size", "160x120", "--json", "--overwrite"),
+        *("--size", "160x120", "--json", tmp_path / "film.json", "--overwrite"),
     )
-    assert (done.code, done.err) == (0, "")
-    document = json.loads(done.out)
+    assert done.code == 0
+    document = json.loads((tmp_path / "film.json").read_text())
+    seconds = document["num_frames"] / 25
+    assert f"video: {out} ({seconds:.1f} s, 328x254, 25 frames per second)" in done.out
     assert [panel["name"] for panel in document["panels"]] == ["demonstrator", "gail, seed 0"]
     assert document["panels"][0]["smoothness_j"] > 0
     assert document["task"] == "Reacher-v4"

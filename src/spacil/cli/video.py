@@ -98,7 +98,7 @@ def run(parsed: Arguments) -> int:
         print_records(panels, next(iter(panels.values())))
         width, height = film.frame_size.width, film.frame_size.height
         print(
-            f"video: {parsed.out} ({len(film.moments) / film.rate:.1f} s, {width}x{height}, "
+            f"video: {parsed.out} ({float(len(film.moments) / film.rate):.1f} s, {width}x{height}, "
             f"{float(film.rate):.4g} frames per second)"
         )
         if parsed.still is not None:
