@@ -6,6 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tiny_runs import tiny
+
+import spacil
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -19,7 +22,7 @@ def blocks(language: str) -> list[str]:
 
 def test_the_page_works_from_python_to_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (python,), (c,) = blocks("python"), blocks("c")
+    (python,), (c, with_past) = blocks("python"), blocks("c")
     exec(compile(python, "docs/deploy.md", "exec"), {})
     assert (tmp_path / "robot" / "policy.onnx").is_file()
     if shutil.which("cc") is None:
@@ -30,6 +33,11 @@ def test_the_page_works_from_python_to_c(tmp_path: Path, monkeypatch: pytest.Mon
     )
     done = subprocess.run(["./main"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and -1 <= float(done.stdout) <= 1
+    agent = spacil.BC("Reacher-v4", action_delay=2, **tiny("bc", iterations=1)).learn()
+    spacil.export_policy(agent, "late", episodes=0, num_checked=50)
+    agent.close()
+    Path("with_past.c").write_text(with_past)
+    subprocess.run(["cc", "-std=c99", "-I", "late", "-c", "with_past.c"], check=True, timeout=120)
 
 
 def test_every_entry_that_a_file_can_hold_is_explained(

@@ -106,7 +106,7 @@ def test_after_a_termination_the_next_state_is_not_read() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"discriminator_inputs": ()}, "one or more of states, actions, next_states"),
+        ({"discriminator_inputs": ()}, "one or more of states, actions or changes"),
         ({"discriminator_inputs": ("states", "rewards")}, "each once"),
         (
             {"discriminator_inputs": ("states", "next_states"), "lambda_cost": 1.0},

@@ -250,6 +250,11 @@ class Demonstrations:
         return torch.cat([rows for rows in following if rows is not None]).float()
 
     @property
+    def state_mean(self) -> Tensor:
+        """[S] float64"""
+        return self.states.double().mean(dim=0)
+
+    @property
     def state_std(self) -> Tensor:
         """[S] float64, of the population."""
         return self.states.double().std(dim=0, correction=0)
