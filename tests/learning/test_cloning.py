@@ -137,8 +137,7 @@ def test_temporal_penalties_read_the_true_next_states_of_thinned_steps() -> None
     demos = linear_demos(2, length=13)
     policy = Cloner(settings(), SPEC, demos).policy
     whole, thin = (
-        demonstrated_rows(policy, each, settings()).rows.successors
-        for each in (demos, demos.subsample(5))
+        demonstrated_rows(policy, each).rows.successors for each in (demos, demos.subsample(5))
     )
     assert whole is not None and thin is not None
     assert torch.equal(thin, whole[torch.tensor([0, 5, 10, 13, 18, 23])])

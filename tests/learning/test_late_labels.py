@@ -9,6 +9,7 @@ import point_mass
 import pytest
 import torch
 from step_counter import Counter
+from tiny_runs import TINY_SMOOTHING
 from torch import Tensor
 from torch.nn.utils import parameters_to_vector
 
@@ -20,17 +21,6 @@ from spacil.learning.late_labels import Witness, late_rows, teachers_rows
 from spacil.learning.smooth import SmoothingResult, smooth
 from spacil.policies.open import load_policy, open_policy
 
-TINY: dict[str, Any] = {
-    "steps_per_iteration": 400,
-    "num_envs": 10,
-    "fit_steps": 150,
-    "fit_minibatch": 64,
-    "fit_learning_rate": 0.005,
-    "evaluation_steps": 200,
-    "policy_hidden": (32,),
-    "simulation_threads": 1,
-    "torch_threads": 1,
-}
 SEEDS = ResetSeeds(3, "env")
 
 
@@ -126,7 +116,7 @@ def test_students_in_the_delayed_env_and_the_teacher_are_shown_alike() -> None:
 
 def late_cart(**settings: Any) -> SmoothingResult:
     env, teacher = point_mass.make_point_mass, point_mass.jerky_teacher
-    return smooth(teacher, env, episodes=5, **TINY | {"action_delay": 2} | settings)
+    return smooth(teacher, env, episodes=5, **TINY_SMOOTHING | {"action_delay": 2} | settings)
 
 
 def test_a_student_made_for_a_delay_keeps_what_its_teacher_loses_under_it() -> None:
@@ -136,7 +126,12 @@ def test_a_student_made_for_a_delay_keeps_what_its_teacher_loses_under_it() -> N
         return -6 * states[:, :1] - 5 * states[:, 1:]
 
     result = smooth(
-        tight, point_mass.make_point_mass, episodes=5, action_delay=2, iterations=6, **TINY
+        tight,
+        point_mass.make_point_mass,
+        episodes=5,
+        action_delay=2,
+        iterations=6,
+        **TINY_SMOOTHING,
     )
     table = result.comparison
     assert table.late_teacher is not None and table.teacher.return_share == 1.0
@@ -159,17 +154,17 @@ def test_a_late_run_goes_on_bit_for_bit_and_with_its_own_teacher_only(tmp_path: 
         smooth(
             lambda states: -point_mass.jerky_teacher(states),
             point_mass.make_point_mass,
-            **TINY | {"action_delay": 2, "iterations": 3} | short,
+            **TINY_SMOOTHING | {"action_delay": 2, "iterations": 3} | short,
         )
 
 
 def test_a_teacher_made_for_a_delay_is_smoothed_under_it_and_under_no_other() -> None:
     teacher = replace(open_policy(late_cart(iterations=2)), name="late")
     env = point_mass.make_point_mass
-    again = smooth(teacher, env, episodes=2, **TINY | {"iterations": 1})
+    again = smooth(teacher, env, episodes=2, **TINY_SMOOTHING | {"iterations": 1})
     assert again.conditions == teacher.conditions and again.comparison.late_teacher is None
     with pytest.raises(ConfigError, match="was made for conditions of its own"):
-        smooth(teacher, env, episodes=2, action_delay=1, **TINY | {"iterations": 1})
+        smooth(teacher, env, episodes=2, action_delay=1, **TINY_SMOOTHING | {"iterations": 1})
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import point_mass
 import policies_of_others as foreign
 import pytest
 import torch
+from tiny_runs import TINY_SMOOTHING
 from torch.nn.utils import parameters_to_vector
 
 import spacil
@@ -20,18 +21,7 @@ from spacil.learning.run import train
 from spacil.learning.smooth import smooth
 from spacil.policies.open import open_policy
 
-TINY: dict[str, Any] = {
-    "iterations": 4,
-    "steps_per_iteration": 400,
-    "num_envs": 10,
-    "fit_steps": 150,
-    "fit_minibatch": 64,
-    "fit_learning_rate": 0.005,
-    "evaluation_steps": 200,
-    "policy_hidden": (32,),
-    "simulation_threads": 1,
-    "torch_threads": 1,
-}
+TINY: dict[str, Any] = TINY_SMOOTHING | {"iterations": 4}
 
 
 @pytest.fixture(scope="module")

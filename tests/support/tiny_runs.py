@@ -22,6 +22,19 @@ _TINY: dict[str, Any] = {
     "evaluation_interval": 2,
 }
 
+TINY_SMOOTHING: dict[str, Any] = {
+    "steps_per_iteration": 400,
+    "num_envs": 10,
+    "fit_steps": 150,
+    "fit_minibatch": 64,
+    "fit_learning_rate": 0.005,
+    "evaluation_steps": 200,
+    "policy_hidden": (32,),
+    "simulation_threads": 1,
+    "torch_threads": 1,
+}
+"""Of `smooth`, on a point mass."""
+
 # Penalties with weight from the second iteration on, in the forms that draw random numbers.
 DRAWS_FROM_EVERY_STREAM: dict[str, Any] = {
     "penalty_ramp_iterations": 2,

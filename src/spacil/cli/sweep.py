@@ -116,7 +116,7 @@ def run(arguments: list[str]) -> int:
     # Finished runs read nothing any more, so their demonstrations may be gone.
     states = sweep_with(parsed.out, grids, parsed.fresh_episodes).states(planned)
     unfinished = [run for run in planned if states[run].state != "finished"]
-    refuse_missing_inputs(unfinished, parsed.out)
+    refuse_missing_inputs(unfinished)
     if parsed.list:
         sweep = sweep_with(parsed.out, grids or read_sweep(parsed.out).grids, parsed.fresh_episodes)
         return show_states(sweep, share(planned or sweep.runs(), parsed.shard), parsed.json)

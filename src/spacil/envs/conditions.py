@@ -48,10 +48,12 @@ class EnvUnderConditions:
         self.extra_delay = extra_delay
         self.num_envs, self.device = env.num_envs, env.device
         num_states, num_actions = env.spec.num_states, env.spec.num_actions
-        num_commands, num_seen = self.inputs.num_commands, self.inputs.num_observations
+        # Settings are words: they are read once, not in every step.
+        self.num_commands, self.num_past = self.inputs.num_commands, self.inputs.num_observations
         self.spec = replace(
-            env.spec, num_states=(1 + num_seen) * num_states + num_commands * num_actions
+            env.spec, num_states=(1 + self.num_past) * num_states + self.num_commands * num_actions
         )
+        self.rows = torch.arange(self.num_envs, device=self.device)
         if conditions.sensor_noise and noise_std is None:
             raise ConfigError(
                 f"--sensor-noise {conditions.sensor_noise} counts in standard deviations of the "
@@ -67,10 +69,10 @@ class EnvUnderConditions:
         )
         self.generator = torch.Generator(self.device)
         longest = conditions.range_of("action")[1] + math.ceil(extra_delay)
-        num_commands = max(num_commands, longest) + 1
-        num_seen += conditions.range_of("observation")[1] + 1
+        num_kept = max(self.num_commands, longest) + 1
+        num_seen = self.num_past + conditions.range_of("observation")[1] + 1
         self._live = {
-            "commands": self.rest.expand(num_commands, self.num_envs, -1).clone(),
+            "commands": self.rest.expand(num_kept, self.num_envs, -1).clone(),
             "seen": torch.zeros(num_seen, self.num_envs, num_states, device=self.device),
             "delays": torch.zeros(2, self.num_envs, dtype=torch.int64, device=self.device),
             "true": torch.zeros(self.num_envs, num_states, device=self.device),
@@ -102,7 +104,7 @@ class EnvUnderConditions:
 
     def step(self, actions: Tensor, active: Tensor | None = None) -> Step:
         """Execute what arrives now, and take in the new commands."""
-        live, rows = self._live, torch.arange(self.num_envs, device=self.device)
+        live, rows = self._live, self.rows
         live["commands"] = torch.cat([actions.unsqueeze(0), live["commands"][:-1]])
         if self.conditions.delay_jitter:  # nothing that has arrived is forgotten
             live["delays"] = torch.minimum(self._drawn_delays(), live["delays"] + 1)
@@ -168,14 +170,11 @@ class EnvUnderConditions:
 
     def _observations(self) -> Tensor:
         """[o(t), a(t-1) ... a(t-H), o(t-1) ... o(t-P)] of every env."""
-        rows = torch.arange(self.num_envs, device=self.device)
         seen = [
-            self._live["seen"][self._live["delays"][1] + back, rows]
-            for back in range(1 + self.inputs.num_observations)
+            self._live["seen"][self._live["delays"][1] + back, self.rows]
+            for back in range(1 + self.num_past)
         ]
-        return torch.cat(
-            [seen[0], *self._live["commands"][: self.inputs.num_commands], *seen[1:]], dim=1
-        )
+        return torch.cat([seen[0], *self._live["commands"][: self.num_commands], *seen[1:]], dim=1)
 
 
 def under(

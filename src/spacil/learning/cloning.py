@@ -95,7 +95,7 @@ class Cloner(Learner):
             config.penalty_states.penalty_state_fraction,
         )
         self.terms = tuple(term for term in config.policy_penalty.terms if term.weight > 0)
-        labelled = demonstrated_rows(self.student, demonstrations, config)
+        labelled = demonstrated_rows(self.student, demonstrations)
         is_heldout = held_out_episodes(
             demonstrations.num_episodes,
             config.bc.holdout_fraction,
@@ -281,9 +281,7 @@ def held_out_episodes(num_episodes: int, fraction: float, generator: torch.Gener
     return is_heldout
 
 
-def demonstrated_rows(
-    policy: GaussianPolicy, demonstrations: Demonstrations, config: TrainConfig
-) -> LabelledRows:
+def demonstrated_rows(policy: GaussianPolicy, demonstrations: Demonstrations) -> LabelledRows:
     """All pairs on the policy's device, states normalised.
 
     The labels are the expert's raw mean actions where the file has them: beyond the bounds they

@@ -107,7 +107,7 @@ def teachers_rows(
         lag += torch.randint(low, high + 1, lag.shape, generator=generator)
     rows = (torch.arange(len(seen)).unsqueeze(1) + lag).clamp(max=len(seen) - 1)
     later = seen.gather(0, rows.unsqueeze(-1).expand_as(seen))
-    commands = slice(num_states, num_states + env.inputs.num_commands * env.spec.num_actions)
+    commands = slice(num_states, num_states + env.num_commands * env.spec.num_actions)
     inputs = seen.clone()
     inputs[..., commands] = later[..., commands]
     is_over = played.terminated | played.truncated

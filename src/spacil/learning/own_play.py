@@ -9,7 +9,7 @@ run's own batches refresh model and labels, which costs no further steps.
 import contextlib
 import functools
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -19,7 +19,7 @@ from spacil.config.flat import with_settings
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
-from spacil.envs.episodes import collect_around
+from spacil.envs.episodes import Actor, collect_around
 from spacil.envs.vector_env import EnvSpec
 from spacil.learning.cloning import Cloner, cloning_config
 from spacil.learning.critic import true_next_states
@@ -40,9 +40,6 @@ MOST_KEPT = 60_000
 """Newest own steps that are learned from"""
 
 _logger = logging.getLogger(__name__)
-
-Actor = Callable[[Tensor], Tensor]
-"""Raw states [B, S] -> mean actions [B, A]"""
 
 
 def reads_labels(config: TrainConfig, demonstrations: Demonstrations | None) -> bool:

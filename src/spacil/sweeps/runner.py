@@ -160,7 +160,7 @@ def _said(ending: Ending, log: Path | None = None) -> str:
     return f"exit code {ending.code}{words}"
 
 
-def refuse_missing_inputs(runs: Sequence[PlannedRun], sweep_dir: Path) -> None:
+def refuse_missing_inputs(runs: Sequence[PlannedRun]) -> None:
     """Refuse what `spacil train` would: a task or demonstrations that are not there.
 
     A file in the sweep's own folder may come later.
