@@ -47,7 +47,7 @@ from spacil.smoothness.policy_penalty import rows_with_successor
 from spacil.smoothness.policy_terms import FoundWeights, share_at
 from spacil.types import RolloutBatch
 
-MAX_FACTOR = 30.0
+MAX_FACTOR = 1000.0
 """Highest weight of the smoothest policy, in units of the first one."""
 MIN_FACTOR_BY_RETURN, MIN_FACTOR_BY_SCORE = 0.1, 1.0
 """Its lowest weight: a score may ask for too much, and then the policy is as smooth as without."""
