@@ -25,6 +25,7 @@ from spacil.smoothness.policy_penalty import (
     cats_penalty,
     exact_policy_penalty,
     frobenius_policy_penalty,
+    l2c2_penalty,
     lcp_policy_penalty,
     linear_policy_penalty,
     pgd_policy_penalty,
@@ -108,10 +109,15 @@ def frozen_penalties(net: MLP) -> dict[str, Penalty]:
         "lcp": lcp_policy_penalty(net, states, actions),
         "cats": cats_penalty(net, states, later),
         "caps": caps_penalty(net, states, later, noise),
+        "l2c2": l2c2_penalty(net, states, later, noise),
+        "l2c2-noisy": l2c2_penalty(net, states, later, noise, "noisy"),
     }
 
 
-@pytest.mark.parametrize("name", ["pgd", "pgd-sum", "frobenius", "lcp", "cats", "caps"])
+@pytest.mark.parametrize(
+    "name",
+    ["pgd", "pgd-sum", "frobenius", "lcp", "cats", "caps", "l2c2", "l2c2-noisy"],
+)
 def test_every_estimators_gradient_equals_finite_differences(name: str) -> None:
     net = make_net()
     penalty, parameters = frozen_penalties(net)[name], list(net.parameters())

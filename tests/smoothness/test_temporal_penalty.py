@@ -2,7 +2,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from spacil.smoothness.policy_penalty import caps_penalty, cats_penalty, rows_with_successor
+from spacil.smoothness.policy_penalty import (
+    caps_penalty,
+    cats_penalty,
+    l2c2_penalty,
+    rows_with_successor,
+)
 
 STATES = torch.tensor([[0.0, 0.0], [1.0, 1.0]])
 NEXT = torch.tensor([[1.0, 0.0], [1.0, 3.0]])
@@ -32,6 +37,25 @@ def test_caps_looks_where_the_noise_points_and_not_behind() -> None:
     states, noise = torch.tensor([[1.0]]), torch.tensor([[-0.5]])
     penalty = caps_penalty(torch.square, states, states, noise, 0.0, 1.0)
     assert float(penalty()) == pytest.approx(0.75**2)
+
+
+def test_l2c2_goes_some_of_the_way_to_the_next_state_in_each_dim() -> None:
+    # The quantile of 0.6744898 is 3/4, which is 1/2 of U(-1, 1), so the twins are (0.5, 0) and
+    # (1, 0): mu changes by (1, 0.5) and by (0, -1), over mean squares of 0.125 and of 0.5.
+    noise = 0.6744897501960817 * torch.tensor([[1.0, 1.0], [1.0, -1.0]])
+    value = float(l2c2_penalty(policy, STATES, NEXT, noise)())
+    assert value == pytest.approx((0.625 / 0.125 + 0.5 / 0.5) / 2)
+
+
+def test_l2c2_of_a_noisy_twin_does_not_look_at_the_next_state() -> None:
+    # mu changes by (1, 0.5) and (0, -1) for noise of mean squares 0.125 and 0.5: any spread.
+    for spread in (0.1, 0.5):
+        penalty = l2c2_penalty(policy, STATES, STATES.roll(1, 0), NOISE, "noisy", spread)
+        assert float(penalty()) == pytest.approx((0.625 / 0.125 + 0.5 / 0.5) / 2, rel=1e-4)
+
+
+def test_l2c2_of_a_state_that_stays_is_nothing() -> None:
+    assert float(l2c2_penalty(policy, STATES, STATES, NOISE)()) == 0
 
 
 def test_a_batch_without_successors_has_no_penalty() -> None:

@@ -45,7 +45,8 @@ class PenaltyKind:
     """`module:function` below `spacil`, imported when first used; or a user's own function"""
     asks: tuple[Literal["successors", "actions", "noise"], ...] = ()
     """What it takes beside the states, of `PenaltyRows`: the states one step later, where there is
-    one; actions as sampled there; noise, drawn once per iteration"""
+    one; actions as sampled there; standard normal noise, drawn once per iteration and scaled by the
+    argument `noise` where there is one"""
     arguments: Arguments = field(default_factory=dict)
     """What `NAME=WEIGHT:argument=value` may say"""
 
@@ -101,6 +102,14 @@ POLICY_PENALTIES: dict[str, PenaltyKind] = {
         "smoothness.policy_penalty:caps_penalty",
         asks=("successors", "noise"),
         arguments={"noise": 0.2, "temporal": 0.1, "spatial": 0.5},
+    ),
+    "l2c2": PenaltyKind(
+        1.0,
+        "E|mu(twin) - mu(s)|^2 / |twin - s|^2, a mean per dim, for a twin on the way to the next "
+        "state (L2C2, Kobayashi 2022) or a noisy one (ProtoMotions)",
+        "smoothness.policy_penalty:l2c2_penalty",
+        asks=("successors", "noise"),
+        arguments={"twin": ("path", "noisy"), "spread": 0.2},
     ),
 }
 """Read by the command line's help and checks, so nothing here may import torch."""

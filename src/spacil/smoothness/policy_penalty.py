@@ -8,12 +8,14 @@ parameters move: once with a graph for the gradient, then without one in the lin
     linear            E[sigma_max], the metric J itself: the square weighs steep states more
     frobenius, lcp    E[|J|_F^2], between sigma_max^2 and min(A, S) * sigma_max^2
     cats, caps        E|mu(s') - mu(s)|^2, along the trajectory: not in Lipschitz units
+    l2c2              the same between s and a random point next to it, over their distance
 
 in action per unit of the state handed in. To use one elsewhere, add `weight * penalty()` to any
 loss. A divergence between policies of another spread than 1 is the penalty of `mean_action / std`.
 """
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Literal
 
@@ -141,6 +143,35 @@ def caps_penalty(
     along = cats_penalty(mean_action, states, next_states)
     around = cats_penalty(mean_action, states, states + noise)
     return lambda: temporal * along() + spatial * around()
+
+
+def l2c2_penalty(
+    mean_action: BatchFunction,
+    states: Tensor,
+    next_states: Tensor,
+    noise: Tensor,
+    twin: Literal["path", "noisy"] = "path",
+    spread: float = 0.2,
+) -> Penalty:
+    """E [mean_k dmu_k^2 / mean_j ds_j^2] between a state and its twin, by the actual distance.
+
+    path    s + u (s_t+1 - s_t), each u_j ~ U(-1, 1): L2C2 (Kobayashi 2022)
+    noisy   s + `spread` * noise, as sensors would tell it (ProtoMotions)
+
+    `noise` [B, S] is standard normal; u is what it is the quantile of.
+    """
+    step = (
+        (next_states - states) * torch.erf(noise / math.sqrt(2))
+        if twin == "path"
+        else spread * noise
+    )
+    squared_length = step.square().mean(-1).clamp_min(torch.finfo(step.dtype).tiny)
+
+    def penalty() -> Tensor:
+        change = mean_action(states + step) - mean_action(states)
+        return expectation(change.square().mean(-1) / squared_length)
+
+    return penalty
 
 
 def times(factor: float, penalty: Penalty) -> Penalty:

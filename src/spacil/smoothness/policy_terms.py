@@ -171,7 +171,7 @@ def draw_terms(
             rows = replace(rows, noise=ball_start(rows.states, policy, arguments, streams))
         elif "noise" in term.kind.asks:
             noise = torch.randn(rows.states.shape, generator=streams.ball).to(rows.states)
-            rows = replace(rows, noise=arguments["noise"] * noise)
+            rows = replace(rows, noise=arguments.get("noise", 1.0) * noise)
         drawn.append(rows)
     names = tuple(term.unweighted for term in terms)
     return DrawnTerms(names, tuple(drawn), tuple(term.weight for term in terms))
