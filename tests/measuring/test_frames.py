@@ -46,7 +46,10 @@ def test_the_facts_count_dims_that_vary_and_dims_that_are_read() -> None:
     policy = make_policy()
     facts = frame_facts(make_frame(1.0, 0.0, 0.0), policy.normalizer.scale)
     assert (facts.num_dims, facts.num_live_dims, facts.num_dims_read) == (3, 1, 2)
-    assert str(facts) == "a test; 1 of 3 state dims vary there, the policy reads 2"
+    words = "a test; 1 of 3 state dims vary there, the policy reads 2"
+    assert str(facts) == words + "; J does not see 1 of these: 1"
+    assert facts.dims_unseen == (1,)
+    assert str(frame_facts(make_frame(1.0, 2.0, 0.0), policy.normalizer.scale)).endswith("reads 2")
     assert frame_facts(None, policy.normalizer.scale) is None
 
 

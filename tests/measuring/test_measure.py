@@ -10,6 +10,7 @@ import torch
 from fixture_types import Train
 
 from spacil.demos.common_frame import bundled_frame
+from spacil.demos.file import load_demos
 from spacil.engine.device import one_torch_thread
 from spacil.errors import ConfigError, DataError
 from spacil.measuring.evaluate import evaluate
@@ -66,6 +67,7 @@ def test_the_document_is_plain_json_with_every_key(report: Any) -> None:
         "num_dims": 11,
         "num_live_dims": 10,
         "num_dims_read": 10,
+        "dims_unseen": [],
     }
     assert document["on_fixed_states"]["num_states"] == 2500
     assert document["references"].keys() == {"zero_action", "random", "demonstrator"}
@@ -116,6 +118,20 @@ def test_the_certificate_bounds_everything_that_was_measured(report: Any) -> Non
             <= certificate["common_layer_product"]
         )
     assert certificate["own_looseness"] >= 1 and certificate["common_looseness"] >= 1
+
+
+def test_a_frame_that_leaves_out_what_a_policy_reads_has_no_certificate() -> None:
+    module = foreign.make_module()
+    states = load_demos("Reacher-v4").states[:200]
+    report = measure_smoothness(module, states, demonstrations="Reacher-v4")
+    (unseen,) = report.common_frame.dims_unseen  # the height of the arm never varies
+    assert f"J does not see 1 of these: {unseen}" in str(report.common_frame)
+    moved = states[:1].clone()
+    moved[0, unseen] += 1.0  # no distance in the common frame
+    with torch.no_grad():
+        assert not torch.equal(module(moved), module(states[:1]))
+    assert report.certificate["common_bound"] is None
+    assert report.certificate["own_bound"] >= report.on_fixed_states.own.max
 
 
 def test_power_ascent_is_near_exact_and_the_papers_step_is_not(report: Any) -> None:

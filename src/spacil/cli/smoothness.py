@@ -83,6 +83,8 @@ def _print(report: SmoothnessReport, drawn: list[Path]) -> None:
         )
     else:
         print_record(report.certificate)
+        if report.common_frame is not None and report.common_frame.dims_unseen:
+            print("none in the common frame, which leaves out dims that the policy reads")
     if report.played is not None and report.references is not None:
         print(f"\n{report.played.num_episodes} episodes, beside others from the same starts")
         played = {"policy": report.played, **report.references}

@@ -15,7 +15,7 @@ from spacil import paper
 from spacil.demos.common_frame import CommonFrame
 from spacil.envs.episodes import Trajectory
 from spacil.functional.sensitivity import StepRule, random_offset
-from spacil.measuring.frames import frames_of, local_j
+from spacil.measuring.frames import frame_facts, frames_of, local_j
 from spacil.policies.policy import Policy
 from spacil.smoothness.action_signal import amplitude_spectrum
 from spacil.smoothness.bounds import (
@@ -134,12 +134,14 @@ def certificate_summary(
     """Sound upper bounds on the global Lipschitz constant in the own and the common frame.
 
     Looseness is the bound over the largest constant measured there; None for a policy that never
-    moves. There are none for anything but an MLP of tanh or ReLU.
+    moves. There are none for anything but an MLP of tanh or ReLU, and none in a common frame that
+    leaves out dims which the policy reads: along these it may move at no distance.
     """
     if policy.weights is None:
         return None
     own, (first, *rest) = policy.own_frame, policy.weights
-    common_std = frames_of(own, frame, None).common_std
+    facts = frame_facts(frame, own.scale)
+    common_std = None if facts and facts.dims_unseen else frames_of(own, frame, None).common_std
     # A state moves by common_std, the network's input by that times its scale.
     common = None if common_std is None else (first * (own.scale * common_std), *rest)
     found: dict[str, float | None] = {}

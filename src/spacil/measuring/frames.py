@@ -33,11 +33,15 @@ class FrameFacts:
     """Those that vary in the demonstrations: only along them J is measured"""
     num_dims_read: int
     """Those that reach the policy's network"""
+    dims_unseen: tuple[int, ...]
+    """Those that it reads and that do not vary there: J says nothing of them"""
 
     def __str__(self) -> str:
+        unseen = ", ".join(map(str, self.dims_unseen))
         return (
             f"{self.source}; {self.num_live_dims} of {self.num_dims} state dims vary there, "
             f"the policy reads {self.num_dims_read}"
+            + (f"; J does not see {len(self.dims_unseen)} of these: {unseen}" if unseen else "")
         )
 
 
@@ -45,10 +49,10 @@ def frame_facts(frame: CommonFrame | None, own_scale: Tensor) -> FrameFacts | No
     """`own_scale` [S] is zero on dims that do not reach the policy's network."""
     if frame is None:
         return None
-    num_dims_read = int((own_scale != 0).sum())
-    return FrameFacts(
-        frame.source, frame.content_hash, frame.num_states, int(frame.is_live.sum()), num_dims_read
-    )
+    is_read, is_live = own_scale.cpu() != 0, frame.is_live.cpu()
+    unseen = (is_read & ~is_live).nonzero().flatten().tolist()
+    sizes = frame.num_states, int(is_live.sum()), int(is_read.sum())
+    return FrameFacts(frame.source, frame.content_hash, *sizes, tuple(unseen))
 
 
 def choose_frame(
