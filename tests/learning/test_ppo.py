@@ -76,7 +76,7 @@ def flat(policy: GaussianPolicy) -> Tensor:
 
 def mean_squared_slope(policy: GaussianPolicy, states: Tensor) -> float:
     """E[sigma_max^2]"""
-    sigma = top_singular(batch_jacobian(policy.mean_of_normalized, states)).sigma
+    sigma = top_singular(batch_jacobian(policy.mean_of_normalized, states))
     return float(sigma.square().mean())
 
 

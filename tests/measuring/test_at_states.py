@@ -1,4 +1,4 @@
-"""How a policy is looked at: which way its Jacobian is found, and its constants in every frame."""
+"""How a policy is looked at: its constants in every frame."""
 
 import pytest
 import torch
@@ -8,31 +8,21 @@ from spacil.demos.common_frame import CommonFrame
 from spacil.measuring.at_states import ball_estimates, cost_summaries
 from spacil.measuring.frames import local_j
 from spacil.policies.policy import OwnFrame, Policy
-from spacil.smoothness.metric import MAX_DENSE_ACTIONS
 
-SLOPES = torch.linspace(1, 5, MAX_DENSE_ACTIONS + 1)
+SLOPES = torch.linspace(1, 5, 5)
 FRAME = CommonFrame(torch.ones(len(SLOPES), dtype=torch.float64), "ones")
 
 
-def policy_of(*, is_exact: bool) -> Policy:
-    """Many actions, each a multiple of a state of its own."""
-    return Policy("many", "callable", lambda states: states * SLOPES, has_gradients=is_exact)
-
-
-@pytest.mark.parametrize(
-    ("is_exact", "unused"), [(True, "batch_jacobian"), (False, "power_singular")]
-)
-def test_power_iteration_is_for_exact_gradients_only(
-    is_exact: bool, unused: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It differentiates twice, which gradients by differences do not survive."""
-    monkeypatch.setattr(f"spacil.smoothness.metric.{unused}", None)
-    found = local_j(policy_of(is_exact=is_exact), torch.zeros(2, len(SLOPES)), FRAME)
+@pytest.mark.parametrize("has_gradients", [True, False])
+def test_j_of_a_diagonal_policy_is_its_largest_slope(has_gradients: bool) -> None:
+    policy = Policy("plain", "callable", lambda s: s * SLOPES, has_gradients=has_gradients)
+    found = local_j(policy, torch.zeros(2, len(SLOPES)), FRAME)
     assert found["own"].tolist() == pytest.approx([5.0, 5.0], rel=1e-3)
 
 
 def test_without_bounds_nothing_is_known_of_what_passes_them() -> None:
-    policy, states, ones = policy_of(is_exact=True), torch.zeros(2, len(SLOPES)), SLOPES / SLOPES
+    policy = Policy("plain", "callable", lambda states: states * SLOPES)
+    states, ones = torch.zeros(2, len(SLOPES)), SLOPES / SLOPES
     assert local_j(policy, states, FRAME)["effective"] is None
     assert local_j(policy, states, FRAME, (-ones, ones))["effective"] is not None
 

@@ -93,7 +93,7 @@ def test_the_exact_gradient_equals_finite_differences_of_the_true_spectral_norm(
     gradient = flat_gradient(exact_policy_penalty(net, states)(), parameters)
     assert_gradient_is_the_slope_of(
         gradient,
-        lambda: float(top_singular(batch_jacobian(net, states)).sigma.square().mean()),
+        lambda: float(top_singular(batch_jacobian(net, states)).square().mean()),
         parameters,
     )
 
@@ -151,7 +151,7 @@ def test_frozen_directions_never_overstate_the_penalty_elsewhere() -> None:
             for parameter in net.parameters():
                 noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
                 parameter.add_(0.05 * noise)
-        truth = top_singular(batch_jacobian(net, states)).sigma.square().mean()
+        truth = top_singular(batch_jacobian(net, states)).square().mean()
         assert value_of(penalty) <= float(truth) * (1 + 1e-12)
 
 

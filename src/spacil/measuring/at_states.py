@@ -92,7 +92,7 @@ def ball_estimates(
     divergences = {"jeffreys": found["power"].divergence, "jeffreys_policy_std": None}
     if policy.std is not None:
         divergences["jeffreys_policy_std"] = ascend("power", policy.std).divergence
-    exact = local_lipschitz(own.mean, states, always_dense=not policy.has_gradients)
+    exact = local_lipschitz(own.mean, states)
     numbers = {"exact": exact} | {rule: maximum.ratio for rule, maximum in found.items()}
     return {"radius": radius, "num_steps": num_steps, "num_states": len(states)} | {
         name: None if values is None else float(values.mean())

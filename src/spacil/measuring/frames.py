@@ -95,18 +95,17 @@ def local_j(
     `bounds` of the actions: by default the policy's own; where none are known there is no
     effective constant. Steps of finite differences follow from the frame, or from the states.
     """
-    own, inputs, always_dense, known = _view(policy, states, common_frame)
+    own, inputs, known = _view(policy, states, common_frame)
     frames = frames_of(own, common_frame, bounds or known)
-    found = local_constants(own.mean, inputs, frames, always_dense=always_dense)
+    found = local_constants(own.mean, inputs, frames)
     return found if bounds or known else found | {"effective": None}
 
 
 def mean_j(policy: GaussianPolicy | Policy, states: Tensor, common_frame: CommonFrame) -> float:
     """J in the common frame over raw states [B, S]."""
-    own, inputs, always_dense, bounds = _view(policy, states, common_frame)
+    own, inputs, bounds = _view(policy, states, common_frame)
     frames = frames_of(own, common_frame, bounds)
-    columns = frames.common_columns(inputs)
-    return float(local_lipschitz(own.mean, inputs, columns, always_dense=always_dense).mean())
+    return float(local_lipschitz(own.mean, inputs, frames.common_columns(inputs)).mean())
 
 
 def frames_of(
@@ -124,19 +123,15 @@ def frames_of(
 
 def _view(
     policy: GaussianPolicy | Policy, states: Tensor, common_frame: CommonFrame | None
-) -> tuple[OwnFrame, Tensor, bool, tuple[Tensor, Tensor] | None]:
-    """The policy's own frame, the states there, whether its Jacobian has to be dense, its bounds.
-
-    Dense where gradients are not exact: power iteration differentiates twice.
-    """
+) -> tuple[OwnFrame, Tensor, tuple[Tensor, Tensor] | None]:
+    """The policy's own frame, the states there, its bounds."""
     bounds: tuple[Tensor, Tensor] | None
     if isinstance(policy, GaussianPolicy):
-        own, is_exact, bounds = OwnFrame.of(policy), True, (policy.action_low, policy.action_high)
+        own, bounds = OwnFrame.of(policy), (policy.action_low, policy.action_high)
     else:
         feature_std = feature_std_of(states, common_frame).to(policy.dtype)
-        own = policy.with_derivatives(feature_std).own_frame
-        is_exact, bounds = policy.has_gradients, policy.action_bounds
-    return own, own.normalize(states.to(own.scale.dtype)), not is_exact, bounds
+        own, bounds = policy.with_derivatives(feature_std).own_frame, policy.action_bounds
+    return own, own.normalize(states.to(own.scale.dtype)), bounds
 
 
 def feature_std_of(states: Tensor, common_frame: CommonFrame | None) -> Tensor:

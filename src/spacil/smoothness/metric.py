@@ -11,7 +11,6 @@ Lower is smoother. Where states come from, and what a policy is, is not known he
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -20,15 +19,14 @@ from torch import Tensor
 from spacil.functional.sensitivity import (
     BatchFunction,
     batch_jacobian,
-    power_singular,
     top_singular,
 )
 
 CHUNK = 10_000
 """States per Jacobian evaluation: bounds the memory, not the result. Large, because every product
 is a meeting of all threads, and on a busy machine it is the meetings that cost."""
-MAX_DENSE_ACTIONS = 32
-"""Beyond this many actions sigma_max comes from power iteration: a Jacobian row costs a pass."""
+USUAL_ACTIONS = 32
+"""With more actions than these a chunk has fewer states."""
 
 
 @dataclass(frozen=True)
@@ -61,53 +59,38 @@ class Summary:
     max: float
 
 
-View = tuple[Tensor, Tensor | None]
-"""A frame as what it does to the Jacobian, rows * J * columns: columns [S] or [B, S], and rows
-[B, A], 1 where the action is free to move; None: everywhere"""
-
-
 def local_lipschitz(
-    mean_action: BatchFunction,
-    states: Tensor,
-    columns: Tensor | None = None,
-    *,
-    always_dense: bool = False,
+    mean_action: BatchFunction, states: Tensor, columns: Tensor | None = None
 ) -> Tensor:
     """sigma_max of d mu / d s at each state [B], per unit of the states handed in.
 
     `columns` [S]: another unit of length for each state dim, in units of the states.
     """
-    found = states.new_ones(states.shape[-1]) if columns is None else columns
-    return _sigmas(mean_action, states, lambda chunk: {"": (found, None)}, always_dense)[""]
+    unit = states.new_ones(states.shape[-1]) if columns is None else columns
+    parts = [batch_jacobian(mean_action, part) * unit for part in _chunks(mean_action, states)]
+    return torch.cat(list(map(top_singular, parts)))
 
 
 def local_constants(
-    mean_action: BatchFunction,
-    normalized_states: Tensor,
-    frames: Frames,
-    *,
-    always_dense: bool = False,
+    mean_action: BatchFunction, normalized_states: Tensor, frames: Frames
 ) -> dict[str, Tensor | None]:
-    """sigma_max at each state [B] by frame, from one Jacobian; None without a common frame.
-
-    With more than `MAX_DENSE_ACTIONS` actions by power iteration, unless `always_dense`: what
-    has no second derivative, or a Jacobian that costs the same for any number of actions.
-    """
-
-    def views(states: Tensor) -> dict[str, View]:
-        raw = frames.own_scale.to(states)
-        found: dict[str, View] = {"own": (torch.ones_like(raw), None), "raw": (raw, None)}
+    """sigma_max at each state [B] by frame, from one Jacobian; None without a common frame."""
+    found: dict[str, list[Tensor]] = defaultdict(list)
+    for states in _chunks(mean_action, normalized_states):
+        jacobian = batch_jacobian(mean_action, states)
+        seen = {"own": jacobian, "raw": jacobian * frames.own_scale.to(states)}
         if frames.common_std is not None:
             with torch.no_grad():
                 action = mean_action(states)
             columns = frames.common_columns(states)
             moves_action = (action > frames.action_low) & (action < frames.action_high)
-            found["common"] = (columns, None)
-            found["effective"] = (columns * (states.abs() < frames.state_clip), moves_action)
-        return found
-
-    found = _sigmas(mean_action, normalized_states, views, always_dense)
-    return {frame: found.get(frame) for frame in ("own", "raw", "common", "effective")}
+            uncut = columns * (states.abs() < frames.state_clip)
+            seen["common"] = jacobian * columns
+            seen["effective"] = jacobian * uncut.unsqueeze(-2) * moves_action.unsqueeze(-1)
+        for frame, scaled in seen.items():
+            found[frame].append(top_singular(scaled))
+    names = ("own", "raw", "common", "effective")
+    return {name: torch.cat(found[name]) if name in found else None for name in names}
 
 
 def summarize(values: Tensor) -> Summary:
@@ -117,24 +100,7 @@ def summarize(values: Tensor) -> Summary:
     return Summary(float(values.mean()), median, p95, float(values.max()))
 
 
-def _sigmas(
-    mean_action: BatchFunction,
-    states: Tensor,
-    views_at: Callable[[Tensor], Mapping[str, View]],
-    always_dense: bool,
-) -> dict[str, Tensor]:
-    """sigma_max [B] in each view, chunk by chunk."""
+def _chunks(mean_action: BatchFunction, states: Tensor) -> tuple[Tensor, ...]:
     with torch.no_grad():
         num_actions = mean_action(states[:1]).shape[-1]
-    is_dense = always_dense or num_actions <= MAX_DENSE_ACTIONS
-    found: dict[str, list[Tensor]] = defaultdict(list)
-    for chunk in states.split(CHUNK):
-        jacobian = batch_jacobian(mean_action, chunk) if is_dense else None
-        for name, (columns, rows) in views_at(chunk).items():
-            if jacobian is None:
-                sigma = power_singular(mean_action, chunk, columns, rows)
-            else:
-                seen = jacobian * columns.unsqueeze(-2)
-                sigma = top_singular(seen if rows is None else seen * rows.unsqueeze(-1)).sigma
-            found[name].append(sigma)
-    return {name: torch.cat(parts) for name, parts in found.items()}
+    return states.split(CHUNK * USUAL_ACTIONS // max(num_actions, USUAL_ACTIONS))
