@@ -12,74 +12,50 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from spacil.agents import AIRL, BC, GAIL, TRPO, SPaCIL
-    from spacil.attach.penalty import attach_penalty
-    from spacil.attach.rsl_rl import attach_to_rsl_rl
-    from spacil.attach.sb3 import attach_to_sb3
-    from spacil.comparison.comparison import compare
-    from spacil.config.penalty_terms import register_penalty
-    from spacil.demos.demonstrations import Demonstrations
-    from spacil.demos.file import load_demos, save_demos
-    from spacil.errors import SpacilError
-    from spacil.export.export import export_policy
-    from spacil.film.video import video
-    from spacil.learning.smooth import smooth
-    from spacil.measuring.diagnose import diagnose
-    from spacil.measuring.measure import measure_smoothness
-    from spacil.policies.open import load_expert, load_policy, save_policy
-    from spacil.version import __version__
+    from spacil.agents import AIRL as AIRL
+    from spacil.agents import BC as BC
+    from spacil.agents import GAIL as GAIL
+    from spacil.agents import TRPO as TRPO
+    from spacil.agents import SPaCIL as SPaCIL
+    from spacil.attach.penalty import attach_penalty as attach_penalty
+    from spacil.attach.rsl_rl import attach_to_rsl_rl as attach_to_rsl_rl
+    from spacil.attach.sb3 import attach_to_sb3 as attach_to_sb3
+    from spacil.comparison.comparison import compare as compare
+    from spacil.config.penalty_terms import register_penalty as register_penalty
+    from spacil.demos.demonstrations import Demonstrations as Demonstrations
+    from spacil.demos.file import load_demos as load_demos
+    from spacil.demos.file import save_demos as save_demos
+    from spacil.errors import SpacilError as SpacilError
+    from spacil.export.export import export_policy as export_policy
+    from spacil.film.video import video as video
+    from spacil.learning.smooth import smooth as smooth
+    from spacil.measuring.diagnose import diagnose as diagnose
+    from spacil.measuring.measure import measure_smoothness as measure_smoothness
+    from spacil.policies.open import load_expert as load_expert
+    from spacil.policies.open import load_policy as load_policy
+    from spacil.policies.open import save_policy as save_policy
+    from spacil.version import __version__ as __version__
 
-_HOMES = {
-    "AIRL": "spacil.agents",
-    "BC": "spacil.agents",
-    "GAIL": "spacil.agents",
-    "SPaCIL": "spacil.agents",
-    "TRPO": "spacil.agents",
-    "Demonstrations": "spacil.demos.demonstrations",
-    "compare": "spacil.comparison.comparison",
-    "attach_penalty": "spacil.attach.penalty",
-    "attach_to_rsl_rl": "spacil.attach.rsl_rl",
-    "attach_to_sb3": "spacil.attach.sb3",
-    "diagnose": "spacil.measuring.diagnose",
-    "export_policy": "spacil.export.export",
-    "load_demos": "spacil.demos.file",
-    "save_demos": "spacil.demos.file",
-    "load_expert": "spacil.policies.open",
-    "load_policy": "spacil.policies.open",
-    "measure_smoothness": "spacil.measuring.measure",
-    "register_penalty": "spacil.config.penalty_terms",
-    "save_policy": "spacil.policies.open",
-    "smooth": "spacil.learning.smooth",
-    "SpacilError": "spacil.errors",
-    "video": "spacil.film.video",
-    "__version__": "spacil.version",
+_NAMES = {
+    "spacil.agents": ("AIRL", "BC", "GAIL", "SPaCIL", "TRPO"),
+    "spacil.attach.penalty": ("attach_penalty",),
+    "spacil.attach.rsl_rl": ("attach_to_rsl_rl",),
+    "spacil.attach.sb3": ("attach_to_sb3",),
+    "spacil.comparison.comparison": ("compare",),
+    "spacil.config.penalty_terms": ("register_penalty",),
+    "spacil.demos.demonstrations": ("Demonstrations",),
+    "spacil.demos.file": ("load_demos", "save_demos"),
+    "spacil.errors": ("SpacilError",),
+    "spacil.export.export": ("export_policy",),
+    "spacil.film.video": ("video",),
+    "spacil.learning.smooth": ("smooth",),
+    "spacil.measuring.diagnose": ("diagnose",),
+    "spacil.measuring.measure": ("measure_smoothness",),
+    "spacil.policies.open": ("load_expert", "load_policy", "save_policy"),
+    "spacil.version": ("__version__",),
 }
-
-__all__ = [
-    "AIRL",
-    "BC",
-    "GAIL",
-    "TRPO",
-    "Demonstrations",
-    "SPaCIL",
-    "SpacilError",
-    "__version__",
-    "attach_penalty",
-    "attach_to_rsl_rl",
-    "attach_to_sb3",
-    "compare",
-    "diagnose",
-    "export_policy",
-    "load_demos",
-    "load_expert",
-    "load_policy",
-    "measure_smoothness",
-    "register_penalty",
-    "save_demos",
-    "save_policy",
-    "smooth",
-    "video",
-]
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -56,12 +56,13 @@ def test_the_summary_is_worked_out_by_hand() -> None:
         rewards=[[1.0, 2.0, 3.0], [2.0]],
     )
     report = check_demonstrations(demos, None)
-    assert (report.average_return, report.return_std) == (4.0, 2.0)
-    assert (report.return_min, report.return_max) == (2.0, 6.0)
-    assert (report.average_length, report.length_min, report.length_max) == (2.0, 1, 3)
+    facts = report.facts
+    assert (facts["average_return"], facts["return_std"]) == (4.0, 2.0)
+    assert (facts["return_min"], facts["return_max"]) == (2.0, 6.0)
+    assert (facts["average_length"], facts["length_min"], facts["length_max"]) == (2.0, 1, 3)
     # Changes 1, 0, 0, 2 within the first episode; the jump to the second one does not count.
-    assert report.mean_action_change == 0.75
-    assert report.fraction_out_of_bounds is None
+    assert facts["mean_action_change"] == 0.75
+    assert facts["fraction_out_of_bounds"] is None
 
 
 def _with_state_std(*std: float) -> Demonstrations:
@@ -110,7 +111,7 @@ def test_non_finite_rewards_are_not_read_and_warn(make_demos: MakeDemos, toy_spe
     finding = _only(report, "non_finite")
     assert (finding.severity, finding.episode, finding.step) == ("warning", 1, 1)
     assert report.is_usable
-    assert report.average_return is None
+    assert report.facts["average_return"] is None
 
 
 def test_other_sizes_refused(make_demos: MakeDemos, wide_spec: EnvSpec, toy_spec: EnvSpec) -> None:
@@ -218,7 +219,7 @@ def test_actions_out_of_bounds_warn_and_are_refused_where_most_are(
     toy_spec: EnvSpec, scale: float, fraction: float, severity: str | None
 ) -> None:
     report = check_demonstrations(_demos_with_actions(scale), toy_spec)
-    assert report.fraction_out_of_bounds == fraction
+    assert report.facts["fraction_out_of_bounds"] == fraction
     assert report.is_usable == (severity != "error")
     found = [it for it in report.findings if it.check == "actions_out_of_bounds"]
     assert [it.severity for it in found] == ([] if severity is None else [severity])
@@ -229,15 +230,16 @@ def test_actions_out_of_bounds_warn_and_are_refused_where_most_are(
 
 def test_an_open_bound_does_not_open_the_other_one(toy_spec: EnvSpec) -> None:
     spec = dataclasses.replace(toy_spec, action_low=np.full(2, -np.inf, dtype=np.float32))
-    assert check_demonstrations(_demos_with_actions(1.25), spec).fraction_out_of_bounds == 0.225
-    assert check_demonstrations(_demos_with_actions(-9.0), spec).fraction_out_of_bounds == 0.0
+    for action, fraction in ((1.25, 0.225), (-9.0, 0.0)):
+        report = check_demonstrations(_demos_with_actions(action), spec)
+        assert report.facts["fraction_out_of_bounds"] == fraction
 
 
 def test_raw_actions_may_lie_anywhere(make_demos: MakeDemos, toy_spec: EnvSpec) -> None:
     demos = make_demos()
     demos.actions.mul_(100.0)
     report = check_demonstrations(demos, toy_spec)
-    assert report.fraction_out_of_bounds == 0.0
+    assert report.facts["fraction_out_of_bounds"] == 0.0
     assert _checks(report) == []
 
 

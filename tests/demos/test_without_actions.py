@@ -120,7 +120,7 @@ def test_a_check_says_how_states_alone_are_read() -> None:
     report = check_demonstrations(load_demos("Reacher-v4").without_actions(), None)
     assert report.is_usable
     assert [each.check for each in report.findings] == ["no_actions"]
-    assert report.mean_action_change is None
+    assert report.facts["mean_action_change"] is None
 
 
 def test_airl_and_delays_refuse_states_alone() -> None:

@@ -42,12 +42,12 @@ def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SweepFolder:
     return open_sweep(tmp_path / "sweep", [Grid(("gail",), ("Hopper-v4",), (0, 1))], 0)
 
 
-def swept(sweep: SweepFolder, engine: OneByOne) -> tuple[runner.SweepOutcome, list[str]]:
+def swept(sweep: SweepFolder, engine: OneByOne) -> tuple[int, list[str]]:
     said: list[str] = []
-    outcome = runner.run_sweep(
+    exit_code = runner.run_sweep(
         sweep, sweep.runs(), engine, lambda run, words: said.append(words), lambda: None
     )
-    return outcome, said
+    return exit_code, said
 
 
 def test_a_run_that_is_lost_every_time_fails_and_the_others_finish(sweep: SweepFolder) -> None:
@@ -60,20 +60,20 @@ def test_a_run_that_is_lost_every_time_fails_and_the_others_finish(sweep: SweepF
         return Ending(0)
 
     engine = OneByOne(sweep, attempt)
-    outcome, said = swept(sweep, engine)
+    exit_code, said = swept(sweep, engine)
     assert engine.starts == [unlucky] * 3 + [lucky]  # lost ones go first, and not for ever
-    assert outcome.exit_code == 3
-    assert outcome.states[lucky].state == "finished"
-    assert outcome.states[unlucky].reason == "its node is gone"
+    assert exit_code == 3
+    assert sweep.state(lucky).state == "finished"
+    assert sweep.state(unlucky).reason == "its node is gone"
     assert said.count("its node is gone; trying again") == 2
 
 
 @pytest.mark.parametrize(("code", "num_starts"), [(65, 1), (70, 1), (75, 3), (-9, 3)])
 def test_what_may_end_well_is_tried_again(sweep: SweepFolder, code: int, num_starts: int) -> None:
     engine = OneByOne(sweep, lambda run, count: Ending(code))
-    outcome, _ = swept(sweep, engine)
+    swept(sweep, engine)
     assert [engine.starts.count(run) for run in sweep.runs()] == [num_starts] * 2
-    assert {state.state for state in outcome.states.values()} == {"failed"}
+    assert {state.state for state in sweep.states(sweep.runs()).values()} == {"failed"}
 
 
 @pytest.mark.parametrize("code", [129, 130, 143, 152])
@@ -89,12 +89,12 @@ def test_a_run_that_was_saved_and_stopped_is_interrupted(sweep: SweepFolder, cod
         return Ending(code)
 
     engine = OneByOne(sweep, attempt)
-    outcome, said = swept(sweep, engine)
+    exit_code, said = swept(sweep, engine)
     assert engine.starts == [stopped, other]
-    assert outcome.states[stopped].state == "interrupted"
+    assert sweep.state(stopped).state == "interrupted"
     assert not sweep.failure(stopped).exists()
     assert f"interrupted: exit code {code}; the same command goes on" in said
-    assert outcome.exit_code == 3  # not all is there
+    assert exit_code == 3  # not all is there
 
 
 def test_the_failure_of_a_run_that_is_finished_meanwhile_is_forgotten(sweep: SweepFolder) -> None:
@@ -102,8 +102,8 @@ def test_the_failure_of_a_run_that_is_finished_meanwhile_is_forgotten(sweep: Swe
         sweep.record_failure(run, 70, "diverged")
         write_run(sweep.run_dir(run))
     engine = OneByOne(sweep, lambda run, count: Ending(0))
-    outcome, _ = swept(sweep, engine)
-    assert (engine.starts, outcome.exit_code) == ([], 0)
+    exit_code, _ = swept(sweep, engine)
+    assert (engine.starts, exit_code) == ([], 0)
     assert not any(sweep.failure(run).exists() for run in sweep.runs())
 
 
@@ -112,9 +112,9 @@ def test_a_start_that_is_refused_is_an_attempt_with_its_reason(sweep: SweepFolde
         raise RunDirError("the log cannot be opened")
 
     engine = OneByOne(sweep, attempt)
-    outcome, _ = swept(sweep, engine)
+    swept(sweep, engine)
     assert len(engine.starts) == 2 * 3
-    reasons = {state.reason for state in outcome.states.values()}
+    reasons = {state.reason for state in sweep.states(sweep.runs()).values()}
     assert reasons == {"the log cannot be opened"}
 
 
@@ -134,7 +134,7 @@ def test_a_lost_run_whose_process_lives_on_is_left_to_it(sweep: SweepFolder) -> 
         return Ending(0)
 
     engine = OneByOne(sweep, attempt)
-    outcome, said = swept(sweep, engine)
+    exit_code, said = swept(sweep, engine)
     assert engine.starts == [orphaned, other]
-    assert outcome.exit_code == 0
+    assert exit_code == 0
     assert "its node is gone; a process still holds it, waiting" in said

@@ -21,6 +21,26 @@ from spacil.plain_text import printable, shown
 from spacil.version import __version__
 
 STDOUT = Path("-")
+METRICS = {
+    "average_return": "return G",
+    "return_std": "  std over episodes",
+    "return_low": "  95 % interval of the mean, low",
+    "return_high": "  95 % interval of the mean, high",
+    "mean_length": "episode length n",
+    "smoothness_j": "J, common frame",
+    "smoothness_j_effective": "J, effective (after clipping)",
+    "smoothness_j_own": "J, own normalised frame",
+    "smoothness_j_raw": "J, raw units",
+    "action_fluctuation": "action change E|da|",
+    "spectrum_score": "spectrum score Sm",
+    "continuity_cost": "continuity cost, 0 to 100",
+    "action_jerk": "jerk E|d3 a|, per step",
+    "high_frequency_ratio": "power above 1/4 Nyquist, 0 to 1",
+    "mean_squared_action": "energy E|a|^2",
+    "mean_absolute_power": "power E|a . q'|",
+    "spectral_arc_length": "SPARC, near 0 is smoother",
+}
+"""What the numbers of an evaluation are called, by their keys in documents"""
 
 JsonTarget = Annotated[
     Path | None,
@@ -89,8 +109,6 @@ def print_records(
     is_across: bool = False,
 ) -> None:
     """Print a row per named record, or a column where `is_across`; by default its metrics."""
-    from spacil.smoothness.metric_names import METRICS
-
     known = {key for record in records.values() for key in record or ()}
     keys = [key for key in keys or METRICS if key in known]
     rows: list[list[Any]] = [["", *map(_title, keys)]]
@@ -119,9 +137,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None
 
 
 def _title(key: str) -> str:
-    from spacil.smoothness.metric_names import METRICS
-
-    return METRICS[key].label if key in METRICS else key.replace("_", " ")
+    return METRICS.get(key) or key.replace("_", " ")
 
 
 def _cell(value: object) -> str:

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spacil.cli.arguments import Output
-from spacil.cli.output import identity, print_record, print_records, show
+from spacil.cli.output import METRICS, identity, print_record, print_records, show
 from spacil.config.train_config import TrainConfig
 from spacil.plain_text import printable
-from spacil.smoothness.metric_names import METRICS
 
 if TYPE_CHECKING:
     from spacil.runs.facts import DemoInputs

@@ -99,7 +99,7 @@ def run(arguments: list[str]) -> int:
     from spacil.sweeps.engine import Engine, JobOptions
     from spacil.sweeps.on_ray import load_ray, ray_engine
     from spacil.sweeps.plan import planned_runs, share
-    from spacil.sweeps.runner import refuse_missing_inputs, run_sweep
+    from spacil.sweeps.runner import SWEEP_PARTIAL, refuse_missing_inputs, run_sweep
     from spacil.user_code import task_named_in_file
 
     if parsed.out is None:
@@ -135,11 +135,11 @@ def run(arguments: list[str]) -> int:
             on_ray = ray_engine(sweep, options, parsed.ray_address, parsed.lost_after)
             engine = stack.enter_context(on_ray)
         overview = Overview(sweep, runs)
-        outcome = run_sweep(sweep, runs, engine, overview.report, overview.refresh)
+        exit_code = run_sweep(sweep, runs, engine, overview.report, overview.refresh)
     show_states(sweep, runs, parsed.json)
-    if outcome.signal_code:
+    if exit_code not in (0, SWEEP_PARTIAL):
         print("interrupted; the same command goes on", file=sys.stderr)
-    return outcome.exit_code
+    return exit_code
 
 
 def _grids(parsed: SweepArguments) -> "list[Grid]":

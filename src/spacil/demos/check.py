@@ -4,14 +4,13 @@
 finds, each with its place and a remedy. `demos_for_training` refuses what holds an error.
 """
 
-import dataclasses
-import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
 
+from spacil import storage
 from spacil.config.settings import DemoChoice
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.findings import Finding, Subject, find, require_usable
@@ -20,32 +19,10 @@ from spacil.envs.vector_env import EnvSpec, FloatArray
 
 @dataclass(frozen=True)
 class DemoReport:
-    """What demonstrations hold, and what is wrong with them. None: not known."""
+    """What demonstrations hold, and what is wrong with them."""
 
-    source: str
-    task: str | None
-    content_hash: str
-    num_episodes: int
-    num_steps: int
-    num_states: int
-    num_actions: int
-    has_raw_actions: bool
-    has_start_states: bool
-    average_return: float | None
-    return_std: float | None
-    return_min: float | None
-    return_max: float | None
-    average_length: float
-    length_min: int
-    length_max: int
-    fraction_out_of_bounds: float | None
-    """Fraction of executed action entries outside the env's bounds."""
-    mean_action_change: float | None
-    """Mean |a_t - a_(t-1)| over executed action entries; lower is smoother."""
-    relative_action_change: float | None
-    """The same over the mean difference of any two steps: 1 for actions drawn anew each step."""
-    num_terminated: int
-    """Episodes that the task ended; the others were cut."""
+    facts: Mapping[str, Any]
+    """By their keys in the JSON document; None: not known"""
     findings: tuple[Finding, ...]
 
     @property
@@ -54,7 +31,8 @@ class DemoReport:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON with stable keys."""
-        return {**dataclasses.asdict(self), "is_usable": self.is_usable}
+        findings = [asdict(finding) for finding in self.findings]
+        return {**self.facts, "findings": findings, "is_usable": self.is_usable}
 
 
 def check_demonstrations(
@@ -73,31 +51,35 @@ def check_demonstrations(
     subject = Subject(demos, spec, reset_states, allow_env_mismatch)
     lengths, out_of_bounds = demos.episode_lengths, subject.out_of_bounds
     returns = torch.full((1,), torch.nan) if demos.returns is None else demos.returns
-    return DemoReport(
-        source=demos.source,
-        task=demos.metadata.task,
-        content_hash=demos.content_hash,
-        num_episodes=demos.num_episodes,
-        num_steps=demos.num_steps,
-        num_states=demos.num_states,
-        num_actions=demos.num_actions,
-        has_raw_actions=demos.actions is not None,
-        has_start_states=demos.episodes[0].initial_qpos is not None,
-        average_return=_finite_or_none(returns.mean()),
-        return_std=_finite_or_none(returns.std(correction=0)),
-        return_min=_finite_or_none(returns.min()),
-        return_max=_finite_or_none(returns.max()),
-        average_length=float(lengths.double().mean()),
-        length_min=int(lengths.min()),
-        length_max=int(lengths.max()),
-        fraction_out_of_bounds=_finite_or_none(
-            None if out_of_bounds is None else out_of_bounds.double().mean()
-        ),
-        mean_action_change=_finite_or_none(subject.mean_action_change),
-        relative_action_change=_finite_or_none(subject.relative_action_change),
-        num_terminated=sum(episode.is_terminated for episode in demos.episodes),
-        findings=tuple(find(subject)),
-    )
+    facts = {
+        "source": demos.source,
+        "task": demos.metadata.task,
+        "content_hash": demos.content_hash,
+        "num_episodes": demos.num_episodes,
+        "num_steps": demos.num_steps,
+        "num_states": demos.num_states,
+        "num_actions": demos.num_actions,
+        "has_raw_actions": demos.actions is not None,
+        "has_start_states": demos.episodes[0].initial_qpos is not None,
+        "average_return": float(returns.mean()),
+        "return_std": float(returns.std(correction=0)),
+        "return_min": float(returns.min()),
+        "return_max": float(returns.max()),
+        "average_length": float(lengths.double().mean()),
+        "length_min": int(lengths.min()),
+        "length_max": int(lengths.max()),
+        # of executed action entries: outside the env's bounds
+        "fraction_out_of_bounds": None
+        if out_of_bounds is None
+        else float(out_of_bounds.double().mean()),
+        # |a_t - a_(t-1)| over executed action entries; lower is smoother
+        "mean_action_change": subject.mean_action_change,
+        # the same over the difference of any two steps: 1 for actions drawn anew each step
+        "relative_action_change": subject.relative_action_change,
+        # episodes that the task ended; the others were cut
+        "num_terminated": sum(episode.is_terminated for episode in demos.episodes),
+    }
+    return DemoReport(storage.without_non_finite(facts), tuple(find(subject)))
 
 
 def demos_for_training(
@@ -115,8 +97,3 @@ def demos_for_training(
     )
     require_usable(report.findings)
     return demos, report
-
-
-def _finite_or_none(value: Tensor | float | None) -> float | None:
-    """JSON knows no NaN: a number that does not exist is null."""
-    return float(value) if value is not None and math.isfinite(value) else None

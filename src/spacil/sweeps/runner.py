@@ -10,7 +10,7 @@ and stops when its parent is gone, even when that was killed.
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from spacil.learning.intake import found_demonstrations
 from spacil.runs.interruption import EXIT_CODES, Interruption
 from spacil.runs.lock import is_held
 from spacil.sweeps.engine import Ending, Engine
-from spacil.sweeps.folder import RunState, SweepFolder
+from spacil.sweeps.folder import SweepFolder
 from spacil.sweeps.plan import SWEEP_FOLDER, PlannedRun, words_of
 
 SWEEP_PARTIAL = 3
@@ -38,21 +38,6 @@ _STOPPED_CODES = frozenset(EXIT_CODES.values()) - {*_TRY_AGAIN_CODES}
 """Saved and stopped by a signal of its own: no failure, and somebody's wish"""
 
 
-@dataclass(frozen=True)
-class SweepOutcome:
-    """How the runs that were asked for ended."""
-
-    states: Mapping[PlannedRun, RunState]
-    signal_code: int
-    """0, or the exit code of the signal that stopped the sweep"""
-
-    @property
-    def exit_code(self) -> int:
-        if self.signal_code:
-            return self.signal_code
-        return 0 if all(s.state == "finished" for s in self.states.values()) else SWEEP_PARTIAL
-
-
 OnEvent = Callable[[PlannedRun, str], None]
 """Called with a run and what is worth a line"""
 
@@ -63,10 +48,11 @@ def run_sweep(
     engine: Engine,
     on_event: OnEvent,
     on_tick: Callable[[], None],
-) -> SweepOutcome:
+) -> int:
     """Compute what is missing, as fast as the engine can; failures are recorded, never raised.
 
-    `on_tick` is called several times a second.
+    `on_tick` is called several times a second. Returns the exit code: that of the signal which
+    stopped it, or `SWEEP_PARTIAL` where some run is not finished.
     """
     with Interruption() as interruption:
         runner = _Runner(sweep, engine, on_event, deque(runs))
@@ -78,7 +64,8 @@ def run_sweep(
                 engine.stop(interruption.requested)
         finally:
             engine.stop(signal.SIGTERM)
-        return SweepOutcome(sweep.states(runs), interruption.exit_code)
+        is_done = all(state.state == "finished" for state in sweep.states(runs).values())
+        return interruption.exit_code or (0 if is_done else SWEEP_PARTIAL)
 
 
 @dataclass
