@@ -319,7 +319,7 @@ def test_sampled_actions_are_told_from_smooth_and_from_thinned_ones() -> None:
     assert Subject(_varied([sampled])).relative_action_change == pytest.approx(1.0, abs=0.1)
     assert _odd(_varied([np.tile([0.0, 1.0], 150)])) == [("jerky_actions", None)]
     thinned = check_demonstrations(_varied([np.tile([0.0, 1.0], 600)]).subsample(3), None)
-    assert thinned.mean_action_change is None and "jerky_actions" not in _checks(thinned)
+    assert thinned.facts["mean_action_change"] is None and "jerky_actions" not in _checks(thinned)
     assert _odd(_varied([np.sin(np.arange(300) / 10)])) == []
     assert _odd(_varied([np.tile([0.0, 1.0], 20)])) == []  # too few steps to say
 

@@ -2,6 +2,7 @@
 
     python tests/support/mutants.py --count 300          # goes on where it was stopped
     python tests/support/mutants.py --again survived     # after new tests
+    python tests/support/mutants.py --part 3/16 --record build/mutants-3.jsonl   # on many cores
 
 A mutant lies in a copy of the package and meets the test files that name its module, then the
 others of its room, up to the first test that fails. Slow runs are left out, and so is what nobody
@@ -158,7 +159,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--again", choices=["survived", "none"], default="none")
     parser.add_argument("--record", type=Path, default=ROOT / "build" / "mutants.jsonl")
+    parser.add_argument("--part", default="0/1", help="every n-th of them from the i-th on: i/n")
     options = parser.parse_args()
+    first, parts = map(int, options.part.split("/"))
     files = [file for room in ROOMS for file in sorted((SOURCE / room).rglob("*.py"))]
     found = [(file, *mutant) for file in files for mutant in mutants_of(file)]
     random.Random(options.seed).shuffle(found)
@@ -168,7 +171,7 @@ def main() -> None:
     counts: Counter[tuple[str, bool]] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(SOURCE, Path(folder) / SOURCE.name)
-        for file, name, node, change, tree in found[: options.count]:
+        for file, name, node, change, tree in found[first : options.count : parts]:
             if name not in known or (options.again == "survived" and not known[name]):
                 Swap(node, ast.copy_location(change, node)).visit(tree)
                 source = ast.unparse(ast.fix_missing_locations(tree))

@@ -103,4 +103,6 @@ def summarize(values: Tensor) -> Summary:
 def _chunks(mean_action: BatchFunction, states: Tensor) -> tuple[Tensor, ...]:
     with torch.no_grad():
         num_actions = mean_action(states[:1]).shape[-1]
-    return states.split(CHUNK * USUAL_ACTIONS // max(num_actions, USUAL_ACTIONS))
+    size = CHUNK * USUAL_ACTIONS // max(num_actions, USUAL_ACTIONS)
+    chunks: tuple[Tensor, ...] = states.split(size)
+    return chunks
