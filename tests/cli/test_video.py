@@ -26,7 +26,8 @@ def test_a_run_is_filmed_beside_another(spacil: Spacil, finished_run: Path, tmp_
     assert done.code == 0
     document = json.loads((tmp_path / "film.json").read_text())
     seconds = document["num_frames"] / 25
-    assert f"video: {out} ({seconds:.1f} s, 328x254, 25 frames per second)" in done.out
+    told = f"({seconds:.1f} s, the last 1.5 s a still, 328x254, 25 frames per second)"
+    assert f"video: {out} {told}" in done.out
     assert [panel["name"] for panel in document["panels"]] == ["demonstrator", "gail, seed 0"]
     assert document["panels"][0]["smoothness_j"] > 0
     assert document["task"] == "Reacher-v4"

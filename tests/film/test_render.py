@@ -6,7 +6,7 @@ import torch
 from matplotlib.colors import to_rgb
 
 from spacil.envs.episodes import Trajectory
-from spacil.envs.vector_env import EnvSpec
+from spacil.envs.vector_env import EnvSpec, Scene
 from spacil.film.draw import Size
 from spacil.film.record import Clip, Panel, Recording
 from spacil.film.render import COLOURS, Film, Moment, Picture
@@ -29,7 +29,8 @@ def panel_of(name: str, actions: torch.Tensor, *, is_whole: bool = False) -> Pan
 
 
 def layout(panels: list[Panel], env_spec: EnvSpec) -> Film:
-    return Film(Recording(env_spec, 0, tuple(panels), None), SIZE)
+    drawn = Scene(None, bytes)  # by itself; these tests bring their pictures
+    return Film(Recording(env_spec, 0, tuple(panels), None, drawn), SIZE)
 
 
 def ink(frame: Picture, colour: str, panel: int, top: int = 52 + SIZE.height) -> int:

@@ -31,7 +31,7 @@ VERBS = {
     "diagnose": "why does my robot shake? findings, evidence, remedies",
     "export": "a policy as files for a robot: ONNX, a C header, a self-test",
     "video": "policies side by side, their actions beneath: mp4 or GIF",
-    "watch": "a policy in MuJoCo's viewer, where there is a display",
+    "watch": "a policy in a window, where there is a display",
     "demos": "demonstrations: collect, import, export, check, show",
     "experiment": "an experiment of an installed package; the paper's are in experiments/",
     "tasks": "the built-in tasks, with sizes and the paper's settings",

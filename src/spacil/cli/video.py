@@ -26,8 +26,9 @@ class Arguments(Output):
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("clip.mp4")
     """File to write: .mp4 (H.264, as browsers play it; needs spacil[video]) or .gif."""
     task: str | None = None
-    """Task name, or any Gymnasium id whose env simulates with MuJoCo; by default the task the
-    policies are from, where they say."""
+    """Task name, Gymnasium id, or an env of your own (module:Env-v0); by default the task the
+    policies are from, where they say. MuJoCo draws it, or the env itself (render_mode rgb_array);
+    where nothing draws, the film shows the actions alone."""
     seed: int = 0
     """Seed of the start states: those of `spacil evaluate`, the same for every policy."""
     seconds: float = 8.0
@@ -49,7 +50,7 @@ def run(parsed: Arguments) -> int:
     from PIL import Image
 
     from spacil import storage
-    from spacil.film.render import check_target
+    from spacil.film.render import HELD_SECONDS, check_target
     from spacil.film.video import make_video
 
     size = re.fullmatch(r"(\d{1,5})x(\d{1,5})", parsed.size)
@@ -98,7 +99,8 @@ def run(parsed: Arguments) -> int:
         print_records(panels, next(iter(panels.values())))
         width, height = film.frame_size.width, film.frame_size.height
         print(
-            f"video: {parsed.out} ({float(len(film.moments) / film.rate):.1f} s, {width}x{height}, "
+            f"video: {parsed.out} ({float(len(film.moments) / film.rate):.1f} s, the last "
+            f"{HELD_SECONDS:g} s a still, {width}x{height}, "
             f"{float(film.rate):.4g} frames per second)"
         )
         if parsed.still is not None:

@@ -1,4 +1,4 @@
-"""`spacil watch RUN|POLICY`: a policy in MuJoCo's viewer."""
+"""`spacil watch RUN|POLICY`: a policy in a window."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,9 @@ from spacil.config.checks import require
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments(PolicySource):
-    """A policy in MuJoCo's viewer, in real time, until the window is closed.
+    """A policy in a window, in real time, until it is closed.
+
+    MuJoCo's viewer, or the pictures of an env that draws itself.
 
     Without a display: spacil video.
     """

@@ -10,6 +10,7 @@ import copy
 import difflib
 import faulthandler
 import inspect
+import io
 import logging
 import math
 import os
@@ -24,6 +25,7 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
+from PIL import Image
 
 from spacil.envs.mujoco_tasks import MUJOCO_TASKS
 from spacil.envs.vector_env import (
@@ -112,8 +114,8 @@ class GymnasiumVectorEnv(NumpyVectorEnv):
             self._start_episodes(ended)
         return self._states.copy(), final_states, rewards, terminated, truncated
 
-    def scene(self) -> Scene:
-        """Show the first env, if it simulates with MuJoCo."""
+    def scene(self) -> Scene | None:
+        """Show the first env, as MuJoCo or it itself draws; None where nothing does."""
         import mujoco
 
         from spacil.envs.mujoco_model import POSE
@@ -121,11 +123,16 @@ class GymnasiumVectorEnv(NumpyVectorEnv):
         env: Any = self.envs[0].unwrapped
         model, data = getattr(env, "model", None), getattr(env, "data", None)
         if not (isinstance(model, mujoco.MjModel) and isinstance(data, mujoco.MjData)):
-            raise ConfigError(
-                f"{self._task} cannot be drawn: it has no MuJoCo model and data "
-                "(env.unwrapped.model, .data), and other simulators draw themselves: "
-                "gymnasium.make(..., render_mode='human')"
-            )
+            if "rgb_array" not in (env.metadata.get("render_modes") or ()):
+                return None
+            env.render_mode = "rgb_array"
+            self.reset(0)
+            try:
+                self._picture()
+            except SpacilError as error:
+                _logger.warning("%s; it is shown by its actions alone", error)
+                return None
+            return Scene(None, self._picture)
 
         def pose() -> FloatArray:
             found = np.empty(mujoco.mj_stateSize(env.model, POSE))
@@ -133,6 +140,15 @@ class GymnasiumVectorEnv(NumpyVectorEnv):
             return found
 
         return Scene(model, pose)
+
+    def _picture(self) -> bytes:
+        """What the first env draws of itself now."""
+        with self._limited(), self._as_error(self._place(0, "render")):
+            drawn, png = np.asarray(self.envs[0].render()), io.BytesIO()
+            if drawn.dtype != np.uint8 or drawn.ndim != 3:
+                raise ValueError(f"a picture is {drawn.dtype} of shape {drawn.shape}, expected RGB")
+            Image.fromarray(drawn).save(png, "PNG", compress_level=1)
+        return png.getvalue()
 
     def _live_arrays(self) -> dict[str, NDArray[Any]]:
         """The episode counters. What happens inside an arbitrary env cannot be saved."""

@@ -136,12 +136,13 @@ class VectorEnv(Protocol):
 
 @dataclass(frozen=True)
 class Scene:
-    """The first of the envs, as MuJoCo draws it."""
+    """The first of the envs, as MuJoCo draws it, or the env itself."""
 
     model: Any
-    """The mujoco.MjModel"""
-    pose: Callable[[], FloatArray]
-    """Returns where everything is now [P] (`mujoco_model.POSE`), a copy"""
+    """The mujoco.MjModel; None where the env draws itself"""
+    pose: Callable[[], Any]
+    """Returns where everything is now [P] (`mujoco_model.POSE`), a copy; or the env's picture as
+    the bytes of a PNG"""
     is_seen_from_above: bool = False
 
 

@@ -6,7 +6,7 @@ full; in each of them a policy whose own is over waits for the others.
 
 import contextlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -19,7 +19,7 @@ from spacil.demos.common_frame import CommonFrame, bundled_frame
 from spacil.envs.conditions import under
 from spacil.envs.episodes import Trajectory, play_wave
 from spacil.envs.registry import make_vector_env
-from spacil.envs.vector_env import EnvSpec, FloatArray, ResetSeeds, Scene, VectorEnv
+from spacil.envs.vector_env import EnvSpec, ResetSeeds, Scene, VectorEnv
 from spacil.errors import ConfigError
 from spacil.measuring.frames import mean_j
 from spacil.policies.file import bundled_experts
@@ -41,8 +41,9 @@ class Clip:
     """One episode of one policy, as far as the film shows it."""
 
     trajectory: Trajectory
-    poses: FloatArray
-    """Where everything is when each action is chosen [T, P]"""
+    poses: Sequence[Any]
+    """Where everything is when each action is chosen, by step (`Scene.pose`); none where nothing
+    draws"""
     is_whole: bool
     """Whether the episode was over, and not cut"""
 
@@ -74,7 +75,7 @@ class Recording:
     frame: CommonFrame | None
     """The frame whose standard deviations J is measured in"""
     scene: Scene | None = None
-    """What it was played in, to be drawn"""
+    """What it was played in, to be drawn; None where nothing draws it"""
 
     @property
     def step_seconds(self) -> float:
@@ -91,13 +92,11 @@ class Recording:
 
 
 @contextlib.contextmanager
-def drawable_env(env_source: Any, seed: int) -> Iterator[tuple[VectorEnv, Scene]]:
+def drawable_env(env_source: Any, seed: int) -> Iterator[tuple[VectorEnv, Scene | None]]:
     """Open one env for all policies, with the stream of `spacil evaluate`."""
     with contextlib.closing(make_vector_env(env_source, 1, ResetSeeds(seed, "evaluate"))) as env:
         scene = getattr(env, "scene", None)
-        if scene is None:
-            raise ConfigError(f"{env.spec.task} cannot be drawn: its simulator is not MuJoCo")
-        yield env, scene()
+        yield env, scene and scene()
 
 
 def env_for(
@@ -171,15 +170,16 @@ def record(
     return Recording(env.spec, seed, tuple(panels), frame, scene)
 
 
-def _play(policy: Policy, env: VectorEnv, scene: Scene, episode: int, most: int) -> Clip:
+def _play(policy: Policy, env: VectorEnv, scene: Scene | None, episode: int, most: int) -> Clip:
     """A whole episode, of which at most so many steps are kept."""
-    poses: list[FloatArray] = []
+    poses: list[Any] = []
 
     def act(states: Tensor) -> Tensor:
-        poses.append(scene.pose())
+        if scene is not None and len(poses) < most:
+            poses.append(scene.pose())
         return policy.act(states)
 
     wave = play_wave(env, act, env.reset(episode), 1)
     columns = (wave.states, wave.executed_actions, wave.rewards)
     shown = Trajectory(*(column[:most, 0].cpu() for column in columns))
-    return Clip(shown, np.stack(poses[:most]), is_whole=len(poses) <= most)
+    return Clip(shown, poses, is_whole=len(wave.states) <= most)

@@ -1,21 +1,23 @@
 """Frames of a film: a panel per policy, with its name, its picture and its actions.
 
+The picture is MuJoCo's or the env's own; where nothing draws there is none.
 The actions of the last second or so run through lanes, one per action, each between the bounds of
 that action: a policy that shakes fills its lanes, a smooth one draws lines.
 """
 
 import functools
+import io
 import itertools
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw, ImageFont, ImageOps
 
 from spacil import storage
 from spacil.errors import ConfigError, StorageError
@@ -34,7 +36,7 @@ _HEADER, _FOOTER, _LANE_HEIGHT, _GAP, _MARGIN = 52, 22, 24, 4, 8
 _LABEL_WIDTH = 22
 _SHARPNESS = 2
 """Traces are drawn this much larger and shrunk: lines without steps"""
-_HELD_SECONDS = 1.5
+HELD_SECONDS = 1.5
 """The last frame stays, so that its numbers can be read"""
 _MAX_GIF_RATE = 20
 """Viewers show faster ones slowly"""
@@ -55,7 +57,9 @@ class Film:
 
     def __init__(self, recording: Recording, size: Size | None = None) -> None:
         self.recording, self.rate, spec = recording, recording.rate, recording.spec
-        self._size = size = size or Size()
+        size = size or Size()
+        # Where nothing draws, the lanes of the actions are the film.
+        self._size = size = Size(size.width, size.height if recording.scene else 0)
         clips = [clip for panel in recording.panels for clip in panel.clips]
         self.steps_in_trace = max(2, min(max(map(len, clips)), MAX_STEPS_IN_TRACE))
         seconds = self.steps_in_trace * recording.step_seconds
@@ -81,17 +85,31 @@ class Film:
             for step in range(0, length, recording.steps_per_frame)
         ]
         last = Moment(len(lengths) - 1, lengths[-1] - 1, is_last=True)
-        self.moments += [last] * round(_HELD_SECONDS * self.rate)
+        self.moments += [last] * round(HELD_SECONDS * self.rate)
         places = (place for moment in self.moments for place in self._places(moment))
         self._rows = {place: row for row, place in enumerate(dict.fromkeys(places))}
 
     @functools.cached_property
     def pictures(self) -> NDArray[np.uint8]:
-        """Every pose that some frame shows, drawn: the first look needs OpenGL."""
-        panels, scene = self.recording.panels, self.recording.scene
+        """Every pose that some frame shows, as MuJoCo draws it: the first look needs OpenGL."""
+        scene, poses = self.recording.scene, [self._pose(place) for place in self._rows]
         assert scene is not None, "a recording without a scene has no pictures"
-        poses = [panels[i].clips[episode].poses[step] for i, episode, step in self._rows]
         return draw(scene.model, np.stack(poses), self._size, scene.is_seen_from_above)
+
+    def _pose(self, place: tuple[int, int, int]) -> Any:
+        panel, episode, step = place
+        return self.recording.panels[panel].clips[episode].poses[step]
+
+    def _picture(self, place: tuple[int, int, int]) -> Picture | None:
+        """One panel's picture, drawn by MuJoCo or by the env; None where nothing draws."""
+        scene, size = self.recording.scene, (self._size.width, self._size.height)
+        if scene is None:
+            return None
+        if scene.model is not None:
+            picture: Picture = self.pictures[self._rows[place]]
+            return picture
+        with Image.open(io.BytesIO(self._pose(place))) as drawn:
+            return np.asarray(ImageOps.pad(drawn.convert("RGB"), size, color=_PAPER))
 
     def frames(self) -> Iterator[Picture]:
         """Yield the frames [H, W, 3]."""
@@ -104,15 +122,18 @@ class Film:
         return self._frame(self.moments[-1])
 
     def _frame(self, moment: Moment) -> Picture:
-        pictures = [self.pictures[self._rows[place]] for place in self._places(moment)]
-        return self.compose(pictures, moment)
+        return self.compose(self.pictures_at(moment), moment)
+
+    def pictures_at(self, moment: Moment) -> list[Picture | None]:
+        """Draw each panel's picture; None where nothing draws."""
+        return [self._picture(place) for place in self._places(moment)]
 
     def _places(self, moment: Moment) -> list[tuple[int, int, int]]:
         """Which panel, episode and step each panel shows; the end of its own episode waits."""
         clips = [panel.clips[moment.episode] for panel in self.recording.panels]
         return [(i, moment.episode, min(moment.step, len(c) - 1)) for i, c in enumerate(clips)]
 
-    def compose(self, pictures: list[Picture], moment: Moment) -> Picture:
+    def compose(self, pictures: Sequence[Picture | None], moment: Moment) -> Picture:
         """Put one frame together; `pictures` holds one per panel."""
         canvas = Image.new("RGB", (self.frame_size.width, self.frame_size.height), _PAPER)
         for i, picture in enumerate(pictures):
@@ -121,15 +142,16 @@ class Film:
         ImageDraw.Draw(canvas).text(place, self._caption, fill=_SOFT, font=_font(12))
         return np.asarray(canvas)
 
-    def _panel(self, i: int, picture: Picture, moment: Moment) -> Image.Image:
+    def _panel(self, i: int, picture: Picture | None, moment: Moment) -> Image.Image:
         """Name and numbers, the picture, the lanes; it fades when its own episode is over."""
         panel, colour = self.recording.panels[i], COLOURS[i % len(COLOURS)]
         clip, width = panel.clips[moment.episode], self._size.width
         sheet = Image.new("RGB", (width, self.frame_size.height), _PAPER)
-        scene = Image.fromarray(np.ascontiguousarray(picture))
-        if moment.step >= len(clip) and clip.is_whole:
-            scene = Image.blend(scene, Image.new("RGB", scene.size, _PAPER), 0.55)
-        sheet.paste(scene, (0, _HEADER))
+        if picture is not None:
+            scene = Image.fromarray(np.ascontiguousarray(picture))
+            if moment.step >= len(clip) and clip.is_whole:
+                scene = Image.blend(scene, Image.new("RGB", scene.size, _PAPER), 0.55)
+            sheet.paste(scene, (0, _HEADER))
         numbers = f"return {float(clip.trajectory.rewards[: moment.step + 1].sum()):.1f}"
         if moment.is_last:
             j, change = panel.smoothness_j, panel.action_change
