@@ -63,7 +63,7 @@ def constants(policy: GaussianPolicy, states: Tensor, std: Tensor) -> Tensor:
 def typical_plane(rough: GaussianPolicy, smooth: GaussianPolicy, task: str) -> Plane:
     """Through the demonstrated state at which both constants are nearest to their means."""
     demos = load_demos(task)
-    std = CommonFrame.of(demos).live_std.float()
+    std = CommonFrame.of(demos).std.float()
     states = demos.states.float()[::STRIDE]
     found = [constants(policy, states, std) for policy in (rough, smooth)]
     distance = sum((one / one.mean() - 1).abs() for one in found)

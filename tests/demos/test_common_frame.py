@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from demo_edits import with_tensors
@@ -17,6 +18,7 @@ from spacil.demos.common_frame import (
     recorded_evaluation,
     without_frame,
 )
+from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.metadata import DemoMetadata
 from spacil.errors import DataError
 
@@ -26,10 +28,11 @@ def doubles(*values: float) -> Tensor:
 
 
 def test_a_dim_that_the_demonstrations_hold_still_is_not_live() -> None:
-    frame = CommonFrame(doubles(2.0, 0.0, 0.01, 0.5), "by hand")
-    assert frame.is_live.tolist() == [True, False, False, True]
-    assert frame.live_std.tolist() == [2.0, 0.0, 0.0, 0.5]
-    assert (frame.num_states, int(frame.is_live.sum())) == (4, 2)
+    observations = np.array([[1e-4, 7.0, 5.0], [-1e-4, 7.0, 5.0 + 4e-7], [0.0, 7.0, 5.0]])
+    demos = Demonstrations.from_arrays([observations], [np.array([[0.0], [1.0]])])
+    frame = CommonFrame.of(demos)
+    assert frame.std.tolist() == pytest.approx([1e-4, 0.0, 0.0])
+    assert frame.is_live.tolist() == [True, False, False]
 
 
 def test_the_frame_of_demonstrations_has_their_spread_and_no_path(make_demos: MakeDemos) -> None:

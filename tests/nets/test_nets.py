@@ -7,7 +7,7 @@ import torch
 from spacil.errors import DataError
 from spacil.nets.discriminator import Discriminator
 from spacil.nets.mlp import MLP
-from spacil.nets.policy import STD_FLOOR, GaussianPolicy, RunningNormalizer
+from spacil.nets.policy import GaussianPolicy, RunningNormalizer
 
 
 def make_policy(num_states: int = 4, num_actions: int = 2, seed: int = 0) -> GaussianPolicy:
@@ -61,14 +61,18 @@ def test_constant_dims_are_masked_until_they_move_and_then_stay_live() -> None:
         states[:, 1] = 7.0
         normalizer.merge(states)
     assert normalizer.live_mask.tolist() == [True, True, True]
-    assert float(normalizer.std[1]) >= STD_FLOOR
 
 
-def test_a_dim_lives_above_a_spread_of_a_hundredth() -> None:
-    normalizer = RunningNormalizer(3)
-    normalizer.merge(torch.tensor([[0.009, 0.011, 1.0], [-0.009, -0.011, -1.0]]))
-    assert normalizer.live_mask.tolist() == [False, True, True]
-    assert normalizer.std.tolist() == pytest.approx([0.01, 0.011, 1.0])
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
+def test_a_dim_lives_that_moves_by_more_than_rounding(unit: float) -> None:
+    normalizer = RunningNormalizer(4)
+    # Of a float32 near 7, of the largest dim in float64, and two dims that move.
+    moves = unit * torch.tensor([4e-6, 2e-13, 1e-9, 1.0], dtype=torch.float64)
+    rests = unit * torch.tensor([7.0, 0.0, 0.0, 0.0], dtype=torch.float64)
+    normalizer.merge(torch.stack([rests + moves, rests - moves]))
+    assert normalizer.live_mask.tolist() == [False, False, True, True]
+    seen = normalizer((rests + moves).float().unsqueeze(0))
+    assert seen[0].tolist() == pytest.approx([0, 0, 1, 1], abs=1e-5)
 
 
 def test_huge_observations_stay_finite() -> None:

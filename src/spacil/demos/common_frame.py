@@ -15,7 +15,7 @@ from torch import Tensor
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import bundled_demos, load_demos
 from spacil.errors import DataError
-from spacil.nets.policy import STD_FLOOR
+from spacil.nets.policy import moving_std
 from spacil.plain_text import shown
 from spacil.storage import content_hash
 
@@ -44,7 +44,7 @@ class CommonFrame:
     """Standard deviations of demonstrated states, and where they are from."""
 
     std: Tensor
-    """[S] float64, in raw units."""
+    """[S] float64, in raw units; zero on dims that the demonstrations hold still."""
     source: str
     """Words without a path: equal runs in different folders keep equal frames."""
 
@@ -61,7 +61,7 @@ class CommonFrame:
         """Measure the finite episodes of demonstrations as they were given."""
         task = demos.metadata.task or "an unnamed task"
         words = f"{demos.num_episodes} episodes, hash {demos.content_hash[:8]}"
-        std = demos.without_nonfinite_episodes().state_std
+        std = moving_std(demos.without_nonfinite_episodes().states)
         return cls(std, source or shown(f"demonstrations of {task} ({words})"))
 
     def with_history(self, num_states: int) -> "CommonFrame":
@@ -75,12 +75,7 @@ class CommonFrame:
     @property
     def is_live(self) -> Tensor:
         """[S] bool; a dim that the demonstrations hold still gives no unit of length."""
-        return self.std > STD_FLOOR
-
-    @property
-    def live_std(self) -> Tensor:
-        """[S] float64, zero on dims that are not live."""
-        return torch.where(self.is_live, self.std, 0.0)
+        return self.std > 0
 
     @property
     def content_hash(self) -> str:

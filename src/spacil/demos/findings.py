@@ -17,7 +17,7 @@ from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.metadata import plain_json
 from spacil.envs.vector_env import EnvSpec, FloatArray, dims_misfits
 from spacil.errors import DataError
-from spacil.nets.policy import STD_FLOOR
+from spacil.nets.policy import moving_std
 from spacil.plain_text import count, shown
 
 Severity = Literal["error", "warning"]
@@ -133,20 +133,11 @@ def few_pairs(it: Subject) -> Found:
 
 
 def live_states(it: Subject) -> Found:
-    """Dims that vary too little to be read, beyond rounding in float32."""
-    if it.demos.num_steps == 0:
-        return
-    std = it.demos.state_std
-    is_small = (std <= STD_FLOOR) & (std > 1e-7 * (1 + it.demos.states.double().mean(0).abs()))
-    masked = f"with a standard deviation of at most {STD_FLOOR:g}, and dims like that are masked"
-    rescale = "rescale the observations, of demonstrations and env alike"
-    if bool((std <= STD_FLOOR).all()):
-        message = f"all state dims vary {masked} (up to {float(std.max()):.3g}): {rescale}"
+    """States that say nothing, because none of their dims moves by more than rounding."""
+    states = it.demos.states[it.demos.states.isfinite().all(dim=1)]
+    if len(states) and not bool(moving_std(states).any()):
+        message = "no state dim varies, so no policy can follow from them: were they recorded?"
         yield Finding("error", "no_live_state", message)
-    elif small := torch.nonzero(is_small).flatten().tolist():
-        spreads = [f"{dim} ({float(std[dim]):.2g})" for dim in small]
-        message = f"state dims {', '.join(spreads)} vary {masked}. If they matter, {rescale}"
-        yield Finding("warning", "small_scale", message, column=small[0])
 
 
 def non_finite(it: Subject) -> Found:
@@ -197,9 +188,8 @@ def odd_episode(it: Subject) -> Found:
     states = demos.states.double()
     sums = states.new_zeros(demos.num_episodes, demos.num_states)
     means = sums.index_add(0, demos.episode_of_step, states) / lengths.unsqueeze(1)
-    std = states.std(dim=0, correction=0)
-    varies = std > 1e-2  # a dim that varies less says nothing about where an episode was
-    distances = (means - means.median(dim=0).values)[:, varies] / std[varies]
+    std = moving_std(states)
+    distances = ((means - means.median(dim=0).values) / std)[:, std > 0]
     distances = distances.square().mean(dim=1).sqrt()
     episode, usual = int(distances.argmax()), float(distances.median())
     far = float(distances[episode])
@@ -317,8 +307,8 @@ def strange_starts(it: Subject) -> Found:
     if it.reset_states is None or it.demos.is_thinned:
         return
     low, high = it.reset_states.min(axis=0), it.reset_states.max(axis=0)
-    # The range of a few resets is short of the true one; the constant absorbs rounding.
-    slack = (high - low) + 1e-3 * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high)))
+    # The range of a few resets is short of the true one; a part of the largest absorbs rounding.
+    slack = (high - low) + 1e-3 * np.abs(it.reset_states).max()
     starts = np.stack([e.observations[0].double().numpy() for e in it.demos.episodes])
     excess = np.nan_to_num(np.maximum(low - starts, starts - high) / slack, nan=np.inf)
     outside = np.flatnonzero((excess > 1.0).any(axis=1))
@@ -340,7 +330,7 @@ def normalised_states(it: Subject) -> Found:
     if len(states) < STATISTICAL_STEPS or (is_compared and not any(strange_starts(it))):
         return
     mean, std = states.mean(dim=0), states.std(dim=0, correction=0)
-    varies = std > 1e-6
+    varies = moving_std(states) > 0
     is_standard = (mean.abs() < 0.2) & ((std - 1).abs() < 0.25)
     # One column may be standard by chance; two or more, all of them, hardly.
     if int(varies.sum()) >= 2 and bool(is_standard[varies].all()):

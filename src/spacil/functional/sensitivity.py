@@ -22,12 +22,13 @@ BatchFunction = Callable[[Tensor], Tensor]
 def difference_jacobian(function: BatchFunction, points: Tensor, steps: Tensor) -> Tensor:
     """d function / d points at every row, [B, A, S], by 2 S evaluations; `steps` is [S].
 
-    Divided by the step as the number format rounded it, not by the one asked for.
+    A step is no shorter than what the number format resolves, and divided by as it was rounded.
     """
-    columns = []
+    columns, resolved = [], torch.finfo(points.dtype).eps ** (2 / 3)
     with torch.no_grad():
-        for i, step in enumerate(steps):
+        for i, shortest in enumerate(steps):
             above, below = points.clone(), points.clone()
+            step = torch.maximum(shortest, resolved * points[:, i].abs())
             above[:, i] += step
             below[:, i] -= step
             width = (above[:, i] - below[:, i]).unsqueeze(-1)

@@ -20,13 +20,14 @@ from torch import Tensor, nn
 
 from spacil.engine.device import one_torch_thread
 from spacil.engine.mlp_passes import Adam
+from spacil.nets.policy import moving_std
 
 NUM_MEMBERS = 3
 """Networks side by side; each leaves out the steps of a third of the envs."""
 HIDDEN = 256
 MINIBATCH, LAST_RATE = 256, 0.05
 LARGEST_INPUT = 10.0
-STD_FLOOR = 1e-6
+SMALLEST_NOISE = 1e-6
 NUM_NEAREST = 10
 NUM_ASKED, NUM_ANSWERING = 500, 20_000
 """Most demonstrated transitions, and most own steps, that trust is measured on."""
@@ -120,10 +121,11 @@ class InverseModel(nn.Module):
 
     @torch.no_grad()
     def standardize(self, own: OwnSteps) -> None:
-        """Read states and their changes in units of own play."""
+        """Read states and their changes in units of own play; what rests there is not read."""
         self.state_mean.copy_(own.states.mean(0))
-        self.state_std.copy_(own.states.std(0).clamp_min(STD_FLOOR))
-        self.change_std.copy_((own.next_states - own.states).std(0).clamp_min(STD_FLOOR))
+        changes = own.next_states - own.states
+        for kept, seen in ((self.state_std, own.states), (self.change_std, changes)):
+            kept.copy_(seen.std(0).where(moving_std(seen) > 0, torch.inf))
 
     def fit(
         self,
@@ -169,5 +171,5 @@ class InverseModel(nn.Module):
         nearest = distances.topk(NUM_NEAREST, largest=False).indices.flatten()
         near = own.pick(nearest)
         missed = (near.actions - self.held_out_actions(near)).square().mean(0)
-        added = (near.actions - near.means).square().mean(0).clamp_min(STD_FLOOR)
+        added = (near.actions - near.means).square().mean(0).clamp_min(SMALLEST_NOISE)
         return missed.mean().sqrt(), (1 - missed / added).clamp(0, 1)

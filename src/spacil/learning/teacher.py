@@ -26,6 +26,7 @@ from spacil.measuring.imitation_score import (
     score_threshold,
 )
 from spacil.measuring.played import random_return, share_of_return
+from spacil.nets.policy import moving_std
 from spacil.policies.policy import Policy
 from spacil.seeding import stream
 from spacil.smoothness.action_signal import mean_of_known
@@ -86,8 +87,7 @@ def profile_of(
     spec, random = env.spec, random_return(env, seed)
     played = play_for_totals(env, teacher.act, 0, env.num_envs)
     if frame is None:
-        std = played.states.double().std(0, correction=0)
-        frame = CommonFrame(std, "the states that the teacher visited")
+        frame = CommonFrame(moving_std(played.states), "the states that the teacher visited")
     distances = _distances(played, DemonstratedStates.of(played.states, 0.0))
     astray_from = max(ASTRAY_FACTOR * float(np.median(distances)), LEAST_ASTRAY)
     is_astray = played.is_terminated | (distances > astray_from)

@@ -28,6 +28,7 @@ from spacil.measuring.played import (
     share_of_return,
 )
 from spacil.measuring.robustness import play_delayed, with_noise
+from spacil.nets.policy import moving_std
 from spacil.plain_text import count
 from spacil.policies.file import Which
 from spacil.policies.open import open_policy
@@ -188,7 +189,7 @@ def _checked(
     trajectories = play(env, lambda: policy.act, episodes)
     clean, visited = played_episodes(trajectories, env.spec), all_states(trajectories)
     if frame is None or frame.num_states != env.spec.num_states:
-        frame = CommonFrame(visited.double().std(0, correction=0), "the states it visited")
+        frame = CommonFrame(moving_std(visited), "the states it visited")
     rows = torch.randperm(len(visited), generator=stream(seed, "subset"))[:_MAX_STATES]
     return clean.average_return, [
         *_about_actions(trajectories, clean, env.spec),
@@ -321,7 +322,7 @@ def _about_inputs(
     # Columns of the Jacobian, per standard deviation: their share in the squared slopes.
     own = policy.with_derivatives(frame.std.to(policy.dtype)).own_frame
     inputs = own.normalize(states.to(own.scale.dtype))
-    columns = batch_jacobian(own.mean, inputs) * (own.scale * frame.live_std.to(own.scale))
+    columns = batch_jacobian(own.mean, inputs) * (own.scale * frame.std.to(own.scale))
     squares = columns.square().sum(1).mean(0)
     shares = squares / squares.sum().clamp_min(torch.finfo(squares.dtype).tiny)
     ranked = sorted(zip(names, shares.tolist(), strict=True), key=lambda pair: -pair[1])

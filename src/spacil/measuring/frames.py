@@ -10,7 +10,7 @@ from spacil.demos.common_frame import CommonFrame, bundled_frame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.findings import require_finite
 from spacil.envs.vector_env import require_dims
-from spacil.nets.policy import GaussianPolicy
+from spacil.nets.policy import GaussianPolicy, moving_std
 from spacil.plain_text import shown
 from spacil.policies.policy import OwnFrame, Policy
 from spacil.smoothness.metric import (
@@ -116,7 +116,7 @@ def frames_of(
     if common_frame is not None:
         dims, ours = (common_frame.num_states, None), (len(own.scale), None)
         require_dims(common_frame.source, dims, ours, "the policy")
-        common = common_frame.live_std.to(own.scale)
+        common = common_frame.std.to(own.scale)
     low, high = bounds or (torch.tensor(-torch.inf), torch.tensor(torch.inf))
     return Frames(own.scale, common, low, high, state_clip=own.clip)
 
@@ -137,5 +137,5 @@ def _view(
 def feature_std_of(states: Tensor, common_frame: CommonFrame | None) -> Tensor:
     """[S] float64, standard deviations of the demonstrations, or else of the states measured."""
     if common_frame is None:
-        return states.double().std(0, correction=0)
+        return moving_std(states)
     return common_frame.std

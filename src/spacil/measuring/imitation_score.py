@@ -19,10 +19,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from spacil.nets.policy import moving_std
+
 NUM_LEVELS = 64
 """Quantiles compared per dim."""
-MIN_STD = 1e-2
-"""A dim that varies less in the demonstrations is not compared."""
 TOLERANCE = 0.1
 """Score that counts as alike when the demonstrations themselves are beyond doubt."""
 NUM_HALVINGS = 8
@@ -47,8 +47,7 @@ class DemonstratedStates:
     def of(cls, states: Tensor, early_fraction: float) -> "DemonstratedStates":
         """`states` [M, S] raw."""
         states = states.float()
-        std = states.std(0, correction=0)
-        is_live = std > MIN_STD
+        std, is_live = states.std(0, correction=0), moving_std(states) > 0
         return cls(quantiles(states[:, is_live]), std[is_live], is_live, early_fraction)
 
 
@@ -95,8 +94,8 @@ def score_threshold(
     other as the whole is from what it was drawn from.
     """
     states = states.float()
-    std = states.std(0, correction=0)
-    live, std = states[:, std > MIN_STD], std[std > MIN_STD]
+    live = states[:, moving_std(states) > 0]
+    std = live.std(0, correction=0)
     largest = 0.0
     for unit_of_step in (episode_of_step, torch.arange(len(states))):
         num_units, found = int(unit_of_step.max()) + 1, []

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from spacil.nets.mlp import MLP, Activation, Init
-from spacil.nets.policy import STD_FLOOR
 
+SMALLEST_ACTION_STD = 1e-2
 LARGEST_CHANGE = 5.0
 """Largest change of a state dim that is told apart, in its standard deviations"""
 
@@ -46,7 +46,7 @@ class CostNet(nn.Module):
         """Measure actions in the demonstrations' standard deviations (as they are read)."""
         read = expert_actions.clamp(self.action_low, self.action_high)
         self.action_mean.copy_(read.mean(0))
-        self.action_std.copy_(read.std(0, correction=0).clamp_min(STD_FLOOR))
+        self.action_std.copy_(read.std(0, correction=0).clamp_min(SMALLEST_ACTION_STD))
 
     def as_read(self, actions: Tensor) -> Tensor:
         """[B, A] raw -> as the network sees them"""

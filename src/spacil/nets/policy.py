@@ -12,16 +12,31 @@ from torch import Tensor, nn
 from spacil.errors import DataError
 from spacil.nets.mlp import MLP, Init
 
-STD_FLOOR = 1e-2
+OWN_ROUNDING, ENVS_ROUNDING = 2.0**-20, 2.0**-40
+"""What a dim may move by rounding alone: of its own size, as float32 keeps it, and of the size of
+the largest dim, as an env computes one from others in float64."""
 CLIP = 10.0
+
+
+def varies(mean: Tensor, std: Tensor) -> Tensor:
+    """[S] bool: which dims move by more than rounding, whatever unit they are in."""
+    largest = ENVS_ROUNDING * torch.maximum(mean.abs(), std).amax()
+    smallest = torch.finfo(torch.float32).tiny  # its inverse is a number in float32
+    return std > torch.maximum(OWN_ROUNDING * mean.abs(), largest).clamp_min(smallest)
+
+
+def moving_std(states: Tensor) -> Tensor:
+    """Standard deviation of [B, S], [S] float64; zero on dims that do not vary."""
+    states = states.double()
+    std = states.std(0, correction=0)
+    return std.where(varies(states.mean(0), std), 0.0)
 
 
 class RunningNormalizer(nn.Module):
     """(s - mean) / std, clipped; dims that never moved are masked to zero.
 
     Statistics are merged between iterations only, in float64. Before the first merge it is the
-    identity. A dim goes live when its running std exceeds the floor, and never back: dividing a
-    constant by its tiny std would make the smallest perturbation of it look enormous.
+    identity. A dim goes live when it has moved by more than rounding, and never back.
     """
 
     mean: Tensor
@@ -48,10 +63,9 @@ class RunningNormalizer(nn.Module):
 
     @property
     def std(self) -> Tensor:
-        """Running standard deviation with its floor, [S] float64; ones before the first merge."""
+        """Running standard deviation, [S] float64; ones before the first merge."""
         # Chosen on the device: asking the count here would wait for it.
-        spread = (self.squared_deviations / self.count).sqrt().clamp_min(STD_FLOOR)
-        return torch.where(self.count == 0, 1.0, spread)
+        return torch.where(self.count == 0, 1.0, (self.squared_deviations / self.count).sqrt())
 
     @property
     def live_mask(self) -> Tensor:
@@ -69,7 +83,7 @@ class RunningNormalizer(nn.Module):
         self.squared_deviations += difference.square() * (self.count * len(batch) / total)
         self.mean += difference * (len(batch) / total)
         self.count.copy_(total)
-        self.is_live |= (self.squared_deviations / self.count).sqrt() > STD_FLOOR
+        self.is_live |= varies(self.mean, self.std)
         self.refresh()
 
     @torch.no_grad()
@@ -77,7 +91,7 @@ class RunningNormalizer(nn.Module):
         """Recompute what is derived; call after the statistics were loaded."""
         self.shift.copy_(self.mean)
         self.mask.copy_(self.live_mask)
-        self.scale.copy_(self.live_mask / self.std)
+        self.scale.copy_(torch.where(self.live_mask, 1 / self.std, 0.0))
 
 
 _NOT_ASKED = object()

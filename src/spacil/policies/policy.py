@@ -17,7 +17,7 @@ from spacil.demos.common_frame import CommonFrame
 from spacil.envs.vector_env import EnvSpec, require_dims
 from spacil.errors import ConfigError, DataError, SpacilError
 from spacil.functional.sensitivity import RELATIVE_STEP, BatchFunction, differentiable
-from spacil.nets.policy import CLIP, STD_FLOOR, GaussianPolicy
+from spacil.nets.policy import CLIP, GaussianPolicy
 from spacil.runs.facts import task_to_play
 from spacil.smoothness.cost import CostFunction
 from spacil.user_code import task_named_in_file
@@ -159,7 +159,10 @@ class Policy:
             return self
         mean = self.mean
         if not self.has_gradients:
-            mean = differentiable(mean, RELATIVE_STEP * feature_std.clamp_min(STD_FLOOR))
+            # Along a dim that rests no spread says how far a step is: the largest will do.
+            largest = float(feature_std.max()) or 1.0
+            spread = feature_std.where(feature_std > 0, largest)
+            mean = differentiable(mean, RELATIVE_STEP * spread)
         ones = torch.ones(len(feature_std), dtype=self.dtype)
         return replace(self, own=OwnFrame(lambda states: states, mean, ones, float("inf")))
 
