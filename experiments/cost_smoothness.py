@@ -14,7 +14,7 @@ import lambda_grid
 import recipe
 import spacil
 from pages import Document, Page, Panel, Series, Table, main
-from rows import Place, Record, interval_of, number, numbers_of, plan_named, runs_of
+from rows import Place, Record, number, numbers_of, plan_named, runs_of
 from spacil.sweeps.plan import PlannedRun
 
 CORNERS = {
@@ -88,10 +88,8 @@ def collect(sources: Sequence[Path]) -> Document:
 
 
 def summary_of(values: list[float]) -> dict[str, float | None]:
-    low, high = interval_of(values) or (None, None)
     std = statistics.stdev(values) if values[1:] else None
-    middle = statistics.mean(values)
-    return {"num_seeds": len(values), "mean": middle, "std": std, "low": low, "high": high}
+    return {"num_seeds": len(values), "mean": statistics.mean(values), "std": std}
 
 
 def panel_of(dots: dict[str, list[dict[str, Any]]], name: str) -> Panel:

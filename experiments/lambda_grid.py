@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pages import Document, Page, Table, main
 from published import REGULARIZATION
 from rows import (
+    BY_T,
     Arm,
     Place,
     arms_of,
@@ -66,7 +67,7 @@ def table_of(arms: Sequence[Arm], task: str, units: str) -> Table:
             cells.append(ratio_to(arm, one(arms, task, "(0, 0)", units), "J"))
             cells += [mean(arm.values("J_effective")), mean(arm.values("action_change"))]
             rows.append([arm.setting, arm.num_seeds, *cells, number(paper_g), number(paper_j)])
-    return Table(f"{task}, {units} units", HEADER, rows)
+    return Table(f"{task}, {units} units{BY_T}", HEADER, rows)
 
 
 if __name__ == "__main__":

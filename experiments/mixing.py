@@ -6,6 +6,7 @@ at which it is felt: at the printed one no reading can make a difference.
 
 from pages import Document, Page, Table, main
 from rows import (
+    BY_T,
     Place,
     arms_of,
     collector,
@@ -22,7 +23,7 @@ TEXT = (
     "cost penalty at weight 1 in Lipschitz units, 200 iterations: "
     "on states between agent and demonstrations with a zeta for each pair (interpolate) or "
     "one per batch, on demonstrated states with probability zeta (bernoulli), or on the "
-    "agent's alone (none). Fresh episodes; mean and 95 % interval over seeds."
+    "agent's alone (none). Fresh episodes; mean and 95 % interval (Student's t) over seeds."
 )
 HEADER = [
     "task", "mixing", "seeds", "G, last policy", "G, best policy", "J, last policy",
@@ -50,7 +51,7 @@ def page_of(document: Document) -> Page:
         ]
         for arm in arms
     ]
-    tables = [Table("The four modes", HEADER, rows)]
+    tables = [Table(f"The four modes{BY_T}", HEADER, rows)]
     tasks = dict.fromkeys(arm.task for arm in arms)
     panels = [return_against_j(arms, document, task) for task in tasks]
     return Page("Where the cost penalty is measured", TEXT, tables, panels)

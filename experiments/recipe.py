@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from pages import Document, Page, Table, main
 from rows import (
+    BY_T,
     Arm,
     Place,
     arms_of,
@@ -35,8 +36,8 @@ ABLATION = {
 """Weights that are 0 -> setting"""
 TEXT = (
     "The last policy of each run, the best by return beside it, on fresh episodes; mean and 95 % "
-    "bootstrap interval over seeds. Shares count from random actions to the demonstrator. J is in "
-    "the common frame of the whole demonstrations, effective J after clipping. Ratios are to "
+    "interval (Student's t) over seeds. Shares count from random actions to the demonstrator. J is "
+    "in the common frame of the whole demonstrations, effective J after clipping. Ratios are to "
     "`gail-like` of the same data (policy weight 0; start, critic, cost penalty, discriminator and "
     "mean as in the rule), in the ablation to `neither`. Scarce data differ by seed: seed s thins "
     "from offset s, or has trajectory s alone."
@@ -94,7 +95,7 @@ def table_of(arms: Sequence[Arm], tier: str) -> Table:
                     with_interval(arm.values("action_change")),
                 ]
             )
-    return Table(tier, HEADER, rows)
+    return Table(f"{tier}{BY_T}", HEADER, rows)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ discriminator, ours with plain GAIL.
 
 from pages import Document, Page, Table, main
 from rows import (
+    BY_T,
     TASKS,
     Arm,
     Place,
@@ -40,20 +41,19 @@ BASELINES = {
 }
 """Whom the ratios of a setting refer to"""
 TEXT = (
-    "The best policy of each run (of spacil's default: the last one), on fresh episodes from start "
-    "states that no training used; ± and intervals (95 %, bootstrap) are over seeds. The share of "
-    "the demonstrator counts from random actions. J is in the common frame: per standard deviation "
-    "of the demonstrated states. Ratios of the printed presets are to GAIL with the paper's "
-    "discriminator, those of the default to plain GAIL; where returns are negative there is no "
-    "ratio of returns. Figure: a dot per run. The paper's numbers are "
-    "from the v2 tasks, ± over its 100 trajectories, and its J is in units that it does not "
-    "state. What starts untrained has so many iterations: Reacher 300, Hopper 200, Walker2d 200, "
-    "HalfCheetah 400, Ant 75; on Walker2d and Ant that is not where it stands still, and on Ant "
-    "nothing was learned in them (see the notes); `gail, longer` goes on for 550 on Walker2d, 700 "
-    "on HalfCheetah, 300 on Ant. "
-    "`gail-like` is GAIL with the default's start, critic and cost penalty; its runs and those of "
-    "the default are from recipe.json where this experiment has none of its own (last policies, "
-    "other start states)."
+    "The best policy of each run (of spacil's default: the last one), on fresh episodes from "
+    "start states that no training used; ± and intervals (95 %, Student's t) are over seeds. The "
+    "share of the demonstrator counts from random actions. J is in the common frame: per standard "
+    "deviation of the demonstrated states. Ratios of the printed presets are to GAIL with the "
+    "paper's discriminator, those of the default to plain GAIL; where returns are negative there "
+    "is no ratio of returns. Figure: a dot per run. The paper's numbers are from the v2 tasks, ± "
+    "over its 100 trajectories, and its J is in units that it does not state. What starts "
+    "untrained has so many iterations: Reacher 300, Hopper 200, Walker2d 200, HalfCheetah 400, "
+    "Ant 75; on Walker2d and Ant that is not where it stands still, and on Ant nothing was "
+    "learned in them (see the notes); `gail, longer` goes on for 550 on Walker2d, 700 on "
+    "HalfCheetah, 300 on Ant. `gail-like` is GAIL with the default's start, critic and cost "
+    "penalty; its runs and those of the default are from recipe.json where this experiment has "
+    "none of its own (last policies, other start states)."
 )
 
 
@@ -96,8 +96,8 @@ def page_of(document: Document) -> Page:
         "Returns and smoothness on five tasks",
         TEXT,
         [
-            Table("Return (tab:eval_reward)", RETURN_HEADER, returns),
-            Table("Smoothness (tab:smoothness_metric)", SMOOTHNESS_HEADER, smoothness),
+            Table(f"Return (tab:eval_reward){BY_T}", RETURN_HEADER, returns),
+            Table(f"Smoothness (tab:smoothness_metric){BY_T}", SMOOTHNESS_HEADER, smoothness),
         ],
         [return_against_j(arms, document, task) for task in tasks],
         notes=notes_on(document["runs"], iterations),

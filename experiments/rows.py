@@ -5,6 +5,7 @@ smoother), `action_change` is E |a_{t+1} - a_t| of the executed actions. A row i
 numbers of one of its policies, and below `best` or `last` those of the other.
 """
 
+import math
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,11 +15,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pages import Document, Panel, Series
 from spacil.comparison.demonstrator import demonstrator_of
 from spacil.comparison.runs import row_of_run
+from spacil.comparison.statistics import student_interval
 from spacil.policies.file import Which
 from spacil.sweeps.folder import read_sweep
 from spacil.sweeps.plan import PlannedRun, grids_of, planned_runs
@@ -44,6 +45,8 @@ NUMBERS: Mapping[str, str] = {
     "seconds_to_95": "seconds_to_95",
 }
 """Key of a row -> its column in `spacil.compare`; G_std is over the episodes of a run"""
+BY_T = "; 95 % intervals by Student's t"
+"""End of a table's title"""
 EARLY = 0.25
 """Share of a run: a best policy from before it has learned nothing since"""
 
@@ -196,24 +199,20 @@ def one(arms: Iterable[Arm], task: str, setting: str | None, group: str = "") ->
     return next((arm for arm in arms if (arm.group, arm.task, arm.setting) == wanted), None)
 
 
-def bootstrap(
-    statistic: Callable[..., NDArray[np.float64]], *samples: Sequence[float]
-) -> tuple[float, float] | None:
-    """95 % percentile interval, each sample resampled by itself; None where one has one value."""
-    if min(map(len, samples)) < 2:
-        return None
-    generator = np.random.default_rng(20_211)
-    drawn = [
-        np.asarray(sample)[generator.integers(len(sample), size=(50_000, len(sample)))]
-        for sample in samples
-    ]
-    low, high = np.quantile(statistic(*drawn), [0.025, 0.975])
-    return float(low), float(high)
-
-
 def interval_of(values: Sequence[float]) -> tuple[float, float] | None:
-    """The interval of a mean over seeds."""
-    return bootstrap(lambda drawn: drawn.mean(axis=-1), values) if values else None
+    """95 % interval of a mean over seeds; None for one seed, and for seeds that are all alike."""
+    low, high = student_interval(float(np.mean(values or [np.nan])), np.asarray(values))
+    return None if low is None or high is None else (low, high)
+
+
+def ratio_interval(ours: Sequence[float], theirs: Sequence[float]) -> tuple[float, float] | None:
+    """95 % interval of a ratio of two means: Welch's t on its logarithm."""
+    a, b = np.asarray(ours), np.asarray(theirs)
+    value = float(a.mean() / b.mean())
+    if not value > 0:
+        return None
+    low, high = student_interval(math.log(value), a / a.mean(), b / b.mean())
+    return None if low is None or high is None else (math.exp(low), math.exp(high))
 
 
 def number(value: float | None) -> str:
@@ -240,7 +239,7 @@ def interval(values: Sequence[float]) -> str:
 
 def with_interval(values: Sequence[float]) -> str:
     """`3661 (3650 to 3670)`"""
-    return f"{mean(values)} ({interval(values)})" if values[1:] else mean(values)
+    return f"{mean(values)} ({interval(values)})" if interval_of(values) else mean(values)
 
 
 def percent(values: Sequence[float]) -> str:
@@ -257,11 +256,14 @@ def ratio(ours: Sequence[float], theirs: Sequence[float]) -> str:
     if not ours or not theirs or not np.mean(theirs):
         return "-"
     value = float(np.mean(ours) / np.mean(theirs))
-    return ratio_text(value, bootstrap(lambda a, b: a.mean(-1) / b.mean(-1), ours, theirs))
+    return ratio_text(value, ratio_interval(ours, theirs))
 
 
 def ratio_text(value: float, found: tuple[float, float] | None) -> str:
-    return f"{value:.2f}" + ("" if found is None else f" ({found[0]:.2f} to {found[1]:.2f})")
+    if found is None:
+        return f"{value:.2f}"
+    digits = 2 if found[1] - found[0] >= 0.01 else 4  # no interval looks as if it had no width
+    return " ".join([f"{value:.2f}", f"({found[0]:.{digits}f} to {found[1]:.{digits}f})"])
 
 
 def ratio_to(arm: Arm, baseline: Arm | None, name: str) -> str:

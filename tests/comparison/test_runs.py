@@ -13,6 +13,7 @@ from generated_runs import write_run
 from spacil.cli.train import config_of_words
 from spacil.comparison.comparison import Comparison, compare
 from spacil.comparison.demonstrator import Demonstrator, demonstrator_of
+from spacil.comparison.runs import row_of_run
 from spacil.config.algorithms import Preset
 from spacil.config.defaults import default_config
 from spacil.config.flat import flat_settings
@@ -71,6 +72,19 @@ def test_a_number_that_is_not_there_is_unknown(tmp_path: Path) -> None:
     path.write_text(re.sub(r'("seconds_policy": )[\d.]+', r"\g<1>null", without))
     curves = compare(tmp_path).curves
     assert curves.env_steps.isna().all() and curves.seconds.isna().all()
+
+
+def test_steps_to_the_demonstrators_return_count_evaluations_that_steered(tmp_path: Path) -> None:
+    """Every second iteration plays 100 steps and evaluates by some episodes."""
+    plain, steered = (write_run(tmp_path / name, final_return=3700.0) for name in ("a", "b"))
+    path = steered / "metrics.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    for row in rows:
+        if "average_return" in row:
+            row |= {"num_episodes": 4, "mean_length": 25.0, "next_lambda_policy": 0.1}
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    reached = [row_of_run(run, None, "best")[0]["steps_to_95"] for run in (plain, steered)]
+    assert reached == [2000.0, 2000.0 + 10 * 100]
 
 
 def test_what_holds_no_finished_run_is_named(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from spacil.comparison.statistics import (
     Summary,
     improvement,
     interquartile_mean_over_tasks,
+    permutation_p,
     summarize,
 )
 
@@ -109,6 +110,20 @@ def test_the_probability_of_improvement_is_rliables_its_interval_brunner_and_mun
     )  # fmt: skip
     half = stats.t.ppf(0.975, freedom) * error
     assert found.low == pytest.approx(found.probability - half, abs=1e-3)
+
+
+def test_equal_means_are_tested_by_every_way_to_deal_the_values_out() -> None:
+    # 10 ways; as far apart: the two complete separations. Of 252 ways for five against five: two.
+    assert permutation_p([1.0, 2.0, 3.0], [4.0, 5.0]) == pytest.approx(0.2)
+    assert permutation_p([9.0, 8.0, 7.0, 6.0, 5.0], [0.0, 1.0, 2.0, 3.0, 4.0]) == pytest.approx(
+        2 / 252
+    )
+    # 1 + 4 = 2 + 3: no way is less far apart.
+    assert permutation_p([1.0, 4.0], [2.0, 3.0]) == 1.0
+    assert improvement([9.0, 8.0], [1.0, 2.0]).p == pytest.approx(2 / 6)
+    many = np.random.default_rng(0).normal(size=(2, 12))
+    many[1] += 1.0
+    assert permutation_p(*many) == pytest.approx(stats.ttest_ind(*many).pvalue, abs=0.01)
 
 
 @pytest.mark.parametrize("num_runs", [1, 2, 3, 5, 6])

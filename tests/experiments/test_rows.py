@@ -128,8 +128,9 @@ def test_each_tier_is_a_table_with_ratios_to_its_own_baseline() -> None:
     found = [run(*place, seed, j) for place, j in js.items() for seed in (0, 1)]
     page = recipe.page_of({"runs": found, "demonstrators": {}})
     tier, ablation = page.tables
-    # The four resamples of each side: the lowest is 0.6 / 2.1, the highest 0.7 / 2.
-    assert tier.rows[0][8] == f"{0.65 / 2.05:.2f} ({0.6 / 2.1:.2f} to {0.7 / 2:.2f})"
+    # Welch on the logarithm: relative variances of the means 5.92e-3 and 5.95e-4, so t of 1.2
+    # degrees of freedom, 8.71, times 0.0807 above and below the logarithm.
+    assert tier.rows[0][8] == f"{0.65 / 2.05:.2f} (0.16 to 0.64)"
     assert ablation.rows[1][8].startswith(f"{0.65 / 4.05:.2f} ")
     assert tier.rows[0][5] == "3600 ± 0"
     assert [panel.title for panel in page.panels] == [
@@ -151,6 +152,6 @@ def test_a_script_writes_document_page_and_figure_from_the_runs_of_its_plan(
     assert (document["num_runs"], len(document["runs"])) == (11, 11)
     assert document["command"] == f"python mixing.py {tmp_path} --results {results}"
     page = (results / "mixing.md").read_text()
-    assert "| Hopper-v4 | interpolate | 3 | 2890 (2890 to 2890) |" in page
+    assert "| Hopper-v4 | interpolate | 3 | 2890 |" in page
     assert "seed2: waiting" in page.split("## Missing")[1]
     assert (results / "mixing.png").is_file()

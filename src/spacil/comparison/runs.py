@@ -43,10 +43,14 @@ EVALUATED = {
 }
 """Numbers of one policy's episodes, with the heads of their columns"""
 REACHED = {"steps_to_95": "steps to 95 %", "seconds_to_95": "seconds to 95 %"}
-"""When training first reached the demonstrator's return, with the heads of their columns"""
+"""When training first reached the demonstrator's return, with the heads of their columns; steps of
+evaluations that steered count"""
 MEASURES = EVALUATED | REACHED
-CURVE = ("iteration", "env_steps", "average_return", "smoothness_j", "seconds")
-"""Numbers of an evaluation during training, with the seconds of all iterations until it"""
+CURVE = (
+    "iteration", "env_steps", "average_return", "smoothness_j", "seconds", "steering_steps",
+)  # fmt: skip
+"""Numbers of an evaluation during training, with the seconds of all iterations until it, and the
+steps of all evaluations until it that a weight search heard: those are no env_steps"""
 
 _KEPT_APART = (FREE_TO_CHANGE_ON_RESUME - {"iterations"}) | {"seed"}
 """Settings in which two runs of one row may differ"""
@@ -130,13 +134,19 @@ def row_of_run(path: Path, planned: PlannedRun | None, which: Which) -> tuple[Ro
     names = ("iteration", *EVALUATED, "num_episodes")
     numbers = {name: _number(measured, name, source) for name in names}
     # Evaluations, with the seconds of all iterations until each, its own included.
-    curve, seconds = [], 0.0
+    curve, seconds, steering = [], 0.0, 0.0
     for record in metrics_log.read(metrics := path / "metrics.jsonl"):
         spent = [name for name in record if name.startswith("seconds_")]
         seconds += math.fsum(_number(record, name, metrics) for name in spent)
         if record.get("average_return") is not None:
-            point = {name: _number(record, name, metrics) for name in CURVE[1:-1]}
-            curve.append({"iteration": record["iteration"], **point, "seconds": seconds})
+            point = {name: _number(record, name, metrics) for name in CURVE[1:4]}
+            if any(name.startswith("next_lambda") or "target_verdict" in name for name in record):
+                played = (
+                    _number(record, name, metrics) for name in ("num_episodes", "mean_length")
+                )
+                steering += math.prod(played)
+            point |= {"seconds": seconds, "steering_steps": steering}
+            curve.append({"iteration": record["iteration"], **point})
     common_frame = facts.common_frame or {}
     frame = common_frame.get("hash") or measured.get("common_frame")
     demos = None if facts.inputs is None else facts.inputs.demonstrations
@@ -226,13 +236,13 @@ def _beside_demonstrator(
     if known is not None and frame in (None, known.frame_hash):
         g, random = numbers["average_return"], numbers["random_return"]
         threshold = known.threshold(random)
-        reached = next((point for point in curve if point["average_return"] >= threshold), {})
+        reached = next((point for point in curve if point["average_return"] >= threshold), None)
         found = (
             known.average_return,
             known.smoothness_j,
             share_of_return(g, random, known.average_return),
-            reached.get("env_steps"),
-            reached.get("seconds"),
+            reached and reached["env_steps"] + reached["steering_steps"],
+            reached and reached["seconds"],
         )
         row |= {k: v for k, v in zip(names, found, strict=True) if v is not None}
     return row

@@ -14,9 +14,11 @@ from spacil.plain_text import shown
 
 LEGEND = (
     "Mean ± standard deviation over seeds; 95 % interval of the mean (Student's t); IQM: "
-    "interquartile mean; P: probability that a run beats one of the baseline. J: lower is "
-    "smoother; the paper's is in units it does not state. Over tasks, return is 0 for random "
-    "actions and 1 for the demonstrator, and the interval is a stratified bootstrap of the IQM."
+    "interquartile mean; P: probability that a run beats one of the baseline; p: of equal means, "
+    "by permutation over seeds (two-sided, exact; three seeds against three never have less than "
+    "0.1). J: lower is smoother; the paper's is in units it does not state. Over tasks, return is "
+    "0 for random actions and 1 for the demonstrator, and the interval is a stratified bootstrap "
+    "of the IQM, which is too narrow for few runs."
 )
 TABLE_FORMATS = {"table": "simple", "markdown": "pipe", "latex": "latex_booktabs"}
 """Their names in the tabulate package"""
@@ -113,7 +115,8 @@ def _probability(found: Improvement | None) -> str:
     if found is None:
         return "-"
     ends = "" if found.low is None else f" ({found.low:.2f} to {found.high:.2f})"
-    return f"{found.probability:.2f}{ends}"
+    p = "" if found.p is None else f", p {found.p:.2g}"
+    return f"{found.probability:.2f}{ends}{p}"
 
 
 # --- forms
