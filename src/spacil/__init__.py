@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from spacil.demos.demonstrations import Demonstrations as Demonstrations
     from spacil.demos.file import load_demos as load_demos
     from spacil.demos.file import save_demos as save_demos
+    from spacil.envs.rsl_rl import RslRlTask as RslRlTask
     from spacil.errors import SpacilError as SpacilError
     from spacil.export.export import export_policy as export_policy
     from spacil.film.video import video as video
@@ -45,6 +46,7 @@ _NAMES = {
     "spacil.config.penalty_terms": ("register_penalty",),
     "spacil.demos.demonstrations": ("Demonstrations",),
     "spacil.demos.file": ("load_demos", "save_demos"),
+    "spacil.envs.rsl_rl": ("RslRlTask",),
     "spacil.errors": ("SpacilError",),
     "spacil.export.export": ("export_policy",),
     "spacil.film.video": ("video",),

@@ -1,7 +1,10 @@
 """A reference that owes nothing to our simulator: plain Gymnasium envs, one at a time."""
 
+import traceback
 import warnings
+from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -14,6 +17,8 @@ from spacil.envs.native_batch import route_warnings_to_log
 from spacil.envs.vector_env import ResetSeeds, Step
 
 SEEDS = ResetSeeds(root_seed=7, stream="test")
+READS = ("item", "tolist", "numpy", "cpu", "__bool__", "__float__", "__int__", "__index__")
+"""Methods of a tensor that bring numbers to the host"""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -85,3 +90,23 @@ def assert_same_step() -> Callable[[Step, Step, str], None]:
             assert torch.equal(left, right), f"{name} {where}: {(left * 1.0 - right).abs().max()}"
 
     return check
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Reads by the host so far, by the function that asked."""
+    found: Counter[str] = Counter()
+
+    def counted(name: str) -> Any:
+        original = getattr(torch.Tensor, name)
+
+        def read(tensor: torch.Tensor, *args: Any, **how: Any) -> Any:
+            frames = traceback.extract_stack()
+            found[next(f.name for f in frames[-2::-1] if "spacil" in f.filename)] += 1
+            return original(tensor, *args, **how)
+
+        return read
+
+    for name in READS:
+        monkeypatch.setattr(torch.Tensor, name, counted(name))
+    return found

@@ -1,6 +1,5 @@
 """Envs that live on the device: collecting and updating never leave it."""
 
-import traceback
 from collections import Counter
 from typing import Any
 
@@ -15,33 +14,11 @@ from spacil.envs.vector_env import ResetSeeds
 from spacil.learning import on_policy
 
 TASK = "worlds/PointMass-v0"
-READS = ("item", "tolist", "numpy", "cpu", "__bool__", "__float__", "__int__", "__index__")
-"""Methods of a tensor that bring numbers to the host"""
 
 
 @pytest.fixture(autouse=True)
 def _worlds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(BACKENDS, "worlds", TorchWorlds)
-
-
-@pytest.fixture
-def reads(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Reads by the host so far, by the function that asked."""
-    found: Counter[str] = Counter()
-
-    def counted(name: str) -> Any:
-        original = getattr(torch.Tensor, name)
-
-        def read(tensor: torch.Tensor, *args: Any, **how: Any) -> Any:
-            frames = traceback.extract_stack()
-            found[next(f.name for f in frames[-2::-1] if "spacil" in f.filename)] += 1
-            return original(tensor, *args, **how)
-
-        return read
-
-    for name in READS:
-        monkeypatch.setattr(torch.Tensor, name, counted(name))
-    return found
 
 
 def controller(states: torch.Tensor) -> torch.Tensor:

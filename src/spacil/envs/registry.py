@@ -6,13 +6,15 @@ is one function in `BACKENDS`, or an entry point of the group `spacil.envs` in a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spacil.envs.mujoco_tasks import MUJOCO_TASKS, MujocoTask
+from spacil.errors import ConfigError
 
 if TYPE_CHECKING:
     from spacil.envs.gymnasium_env import EnvSource
@@ -53,9 +55,31 @@ def _gymnasium(task: EnvSource, num_envs: int, seeds: ResetSeeds, options: EnvOp
     return GymnasiumVectorEnv(make_env, name, num_envs, seeds, options.timeout or DEFAULT_TIMEOUT)
 
 
-MUJOCO, GYMNASIUM = "mujoco", "gymnasium"
-BACKENDS: dict[str, MakeEnv] = {MUJOCO: _mujoco, GYMNASIUM: _gymnasium}
-"""Simulator -> what makes its envs. `warp/Ant` is the task `warp/Ant` of the simulator `warp`;
+def _mjlab(task: EnvSource, num_envs: int, seeds: ResetSeeds, options: EnvOptions) -> VectorEnv:
+    from spacil.envs.rsl_rl import make_mjlab_env
+
+    return make_mjlab_env(str(task), num_envs, seeds, options.device)
+
+
+def _rsl_rl(task: Any, num_envs: int, seeds: ResetSeeds, options: EnvOptions) -> VectorEnv:
+    from spacil.envs.rsl_rl import RslRlEnv, RslRlTask
+
+    if isinstance(task, str):
+        raise ConfigError(
+            f"{task}: an rsl_rl VecEnv has no name; pass it from Python, env=..., or give its "
+            f"maker a name by an entry point of the group {ENTRY_POINTS}"
+        )
+    return RslRlEnv(task if isinstance(task, RslRlTask) else RslRlTask(task), num_envs, seeds)
+
+
+MUJOCO, GYMNASIUM, RSL_RL = "mujoco", "gymnasium", "rsl_rl"
+BACKENDS: dict[str, MakeEnv] = {
+    MUJOCO: _mujoco,
+    GYMNASIUM: _gymnasium,
+    RSL_RL: _rsl_rl,
+    "mjlab": _mjlab,
+}
+"""Simulator -> what makes its envs. `mjlab/X`, or `mjlab:X`, is a task of the simulator `mjlab`;
 without a simulator a built-in name is MuJoCo's, and anything else Gymnasium's"""
 ENTRY_POINTS = "spacil.envs"
 
@@ -71,22 +95,28 @@ def make_vector_env(
     """The envs of a task: a built-in name, `simulator/task`, or what Gymnasium can make.
 
     The latter is an id, `module:Env-v0` or `module:function` of a user's own, an env, or a
-    function without arguments that makes one.
+    function without arguments that makes one. An rsl_rl `VecEnv` is taken as it is.
     """
     options = EnvOptions(num_threads, timeout, device)
     return _backend_of(task)(task, num_envs, seeds, options)
 
 
 def _backend_of(task: EnvSource) -> MakeEnv:
-    if not isinstance(task, str) or ":" in task:
-        return BACKENDS[GYMNASIUM]
+    if not isinstance(task, str):
+        return BACKENDS[RSL_RL if _is_rsl_rl(task) else GYMNASIUM]
     if task in TASKS:
         return BACKENDS[MUJOCO]
-    name, slash, _ = task.partition("/")
-    if slash and name not in BACKENDS:
+    name = re.split("[:/]", task, maxsplit=1)[0]
+    if name != task and name not in BACKENDS:
         for entry in entry_points(group=ENTRY_POINTS, name=name):
             BACKENDS[name] = entry.load()
-    return BACKENDS.get(name if slash else "", BACKENDS[GYMNASIUM])
+    return BACKENDS.get(name if name != task else "", BACKENDS[GYMNASIUM])
+
+
+def _is_rsl_rl(task: object) -> bool:
+    return hasattr(task, "get_observations") or hasattr(
+        getattr(task, "env", None), "get_observations"
+    )
 
 
 def require_task(task: str) -> None:
@@ -109,6 +139,10 @@ def task_name(task: EnvSource) -> str:
     """What a run of this env is called."""
     if isinstance(task, str):
         return task
+    if _is_rsl_rl(task):
+        from spacil.envs.rsl_rl import RslRlTask
+
+        return str(task if isinstance(task, RslRlTask) else RslRlTask(task))
     from spacil.envs.gymnasium_env import as_env_factory
 
     return as_env_factory(task)[1]
