@@ -63,8 +63,8 @@ SMALL = tiny(
 )
 
 
-def make_config(preset: Preset = "none", **settings: Any) -> TrainConfig:
-    config = default_config("spacil", REACHER, preset)
+def make_config(preset: Preset = "none", task: str = REACHER, **settings: Any) -> TrainConfig:
+    config = default_config("spacil", task, preset)
     if preset != "none":
         return with_settings(config, SMALL | settings)
     return with_user_settings(config, tiny("spacil", **START | settings))
@@ -75,7 +75,7 @@ def learners() -> Iterator[NewLearner]:
     made: list[OnPolicy] = []
 
     def make(demos: Demonstrations = DEMOS, **settings: Any) -> OnPolicy:
-        made.append(OnPolicy(make_config(**settings), REACHER, demos))
+        made.append(OnPolicy(make_config(**settings), settings.get("task", REACHER), demos))
         return made[-1]
 
     yield make
@@ -124,9 +124,13 @@ def test_the_weight_rises_while_the_constraint_holds_and_falls_when_it_does_not(
     assert falling["next_lambda_policy"] == pytest.approx(learner.searches.weights.spatial)
 
 
+@pytest.mark.parametrize("task", [REACHER, "Hopper-v4"])
 @pytest.mark.parametrize("wish", [{}, {"smoothest": True}], ids=str)
-def test_without_keep_return_no_reward_is_read(learners: NewLearner, wish: dict[str, Any]) -> None:
-    paid, unpaid = (learners(iterations=6, **wish) for _ in range(2))
+def test_without_keep_return_no_reward_is_read(
+    learners: NewLearner, wish: dict[str, Any], task: str
+) -> None:
+    demos = load_demos(task).first(3)
+    paid, unpaid = (learners(demos, iterations=6, task=task, **wish) for _ in range(2))
     for env in (unpaid.env, unpaid.eval_env):
         step = env.step
 
@@ -138,6 +142,7 @@ def test_without_keep_return_no_reward_is_read(learners: NewLearner, wish: dict[
         env.step = worthless  # type: ignore[method-assign]
     rows, same = train_all(paid), train_all(unpaid)
     assert {row["average_return"] for row in evaluated(same)} == {0}
+    assert min(row["mean_length"] for row in evaluated(rows)) < 1_000  # Hopper falls
     ours, theirs = paid.state.tensors(), unpaid.state.tensors()
     assert [name for name in ours if not torch.equal(ours[name], theirs[name])] == [
         "episode.returns"

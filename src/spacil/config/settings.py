@@ -483,8 +483,10 @@ class CostPenaltyConfig(Group):
     cost_penalty_form: str = "r1"
     """What may change little when the state moves to s~: response: c(s, pi(s~)), as in eq:cost_reg;
     both: c(s~, pi(s~)); state: c(s~, a). Or a gradient penalty on the logits in (s, a): gp: keep
-    the gradient's length near 1 (WGAN-GP); r1: keep it small on the demonstrations. Arguments
-    follow a colon, e.g. `response:estimator=pgd`."""
+    the gradient's length near 1 (WGAN-GP); r1: keep it small on the demonstrations (its mean
+    square, without the usual 1/2; along actions per unit of the env, so that a weight does not
+    carry over to another scale of actions). Arguments follow a colon, e.g.
+    `response:estimator=pgd`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

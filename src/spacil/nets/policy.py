@@ -202,7 +202,7 @@ class GaussianPolicy(nn.Module):
 
 
 class EmaPolicy:
-    """The mean of a policy's parameters over iterations, under the newest normaliser.
+    """The mean of a policy's parameters over iterations, each under the normaliser of its time.
 
     It is evaluated and handed out. Near the edge of what the penalty allows, single policies fail
     on some episodes while their mean does not (docs/results/recipe.md). The mean never acts in
@@ -219,10 +219,15 @@ class EmaPolicy:
         """Follow the policy's move number `num_moves`, the first being 1.
 
         The mean keeps nothing of itself at first, then n / (n + 1) up to its decay: a policy that
-        has not moved is its own mean.
+        has not moved is its own mean. Where the normaliser moves, the mean is first written in
+        terms of the newest one, as the same function.
         """
+        old, new = self.policy.normalizer, policy.normalizer
+        weight, bias = self.policy.mean_net.weights_and_biases[0]
+        bias += weight @ (old.scale * (new.shift - old.shift))
+        weight *= torch.where(new.scale > 0, old.scale / new.scale, 1.0)
         kept = 0.0 if num_moves <= 1 else min(self.decay, num_moves / (num_moves + 1))
         for mean, newest in zip(self.policy.parameters(), policy.parameters(), strict=True):
             mean.lerp_(newest.detach(), 1 - kept)
-        self.policy.normalizer.load_state_dict(policy.normalizer.state_dict())
-        self.policy.normalizer.refresh()
+        old.load_state_dict(new.state_dict())
+        old.refresh()

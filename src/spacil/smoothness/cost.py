@@ -185,7 +185,10 @@ def gradient_penalty(logits: CostFunction, states: Tensor, actions: Tensor) -> T
 
 
 def r1_penalty(logits: CostFunction, states: Tensor, actions: Tensor) -> Tensor:
-    """E |grad_(s, a) x|^2 on demonstrated pairs (R1; the gradient penalty of AMP)."""
+    """E |grad_(s, a) x|^2 on demonstrated pairs (R1 without its 1/2; the gradient penalty of AMP).
+
+    Per unit of the states and actions handed in: normalised ones, and actions as the env has them.
+    """
     return _squared_gradient(logits, states, actions).mean()
 
 
