@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-other-cpus test-other-cpus-quick test-minimum test-python mutants test-slow test-faults golden bench bench-full bench-gpu system-packages check lint types contracts site report setup clean
+.PHONY: page-assets demo test test-other-cpus test-other-cpus-quick test-minimum test-python mutants test-slow test-faults golden bench bench-full bench-gpu system-packages check lint types contracts site report setup clean
 
 demo: setup
 	@$(BIN)/spacil train spacil --task Hopper-v4 --demo-every 20 --preset fast
@@ -136,6 +136,17 @@ site: setup
 report: setup
 	mkdir -p build
 	$(BIN)/python experiments/report.py docs/results -o build/report.html
+
+# MuJoCo for browsers, from npm into the package's assets: after a change of the version.
+MUJOCO_WASM = 3.14.0
+PAGE_ASSETS = src/spacil/film/assets
+
+page-assets:
+	mkdir -p build/mujoco
+	npm pack --silent --pack-destination build/mujoco @mujoco/mujoco@$(MUJOCO_WASM)
+	tar -xzf build/mujoco/mujoco-mujoco-$(MUJOCO_WASM).tgz -C build/mujoco
+	gzip -9 -n -c build/mujoco/package/mujoco.wasm > $(PAGE_ASSETS)/mujoco.wasm.gz
+	sed '/^export default loadMujoco;$$/d' build/mujoco/package/mujoco.js > $(PAGE_ASSETS)/mujoco.js
 
 setup: $(STAMP)
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from spacil.envs.rsl_rl import RslRlTask as RslRlTask
     from spacil.errors import SpacilError as SpacilError
     from spacil.export.export import export_policy as export_policy
+    from spacil.film.page import page as page
     from spacil.film.video import video as video
     from spacil.learning.smooth import smooth as smooth
     from spacil.measuring.diagnose import diagnose as diagnose
@@ -49,6 +50,7 @@ _NAMES = {
     "spacil.envs.rsl_rl": ("RslRlTask",),
     "spacil.errors": ("SpacilError",),
     "spacil.export.export": ("export_policy",),
+    "spacil.film.page": ("page",),
     "spacil.film.video": ("video",),
     "spacil.learning.smooth": ("smooth",),
     "spacil.measuring.diagnose": ("diagnose",),

@@ -31,6 +31,7 @@ VERBS = {
     "diagnose": "why does my robot shake? findings, evidence, remedies",
     "export": "a policy as files for a robot: ONNX, a C header, a self-test",
     "video": "policies side by side, their actions beneath: mp4 or GIF",
+    "page": "policies live in a browser page that opens offline, with sliders for noise and delay",
     "watch": "a policy in a window, where there is a display",
     "demos": "demonstrations: collect, import, export, check, show",
     "experiment": "an experiment of an installed package; the paper's are in experiments/",
