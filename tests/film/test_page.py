@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import browser
+import drawing
 import numpy as np
 import point_mass
 import pytest
@@ -166,7 +167,7 @@ def test_sliders_change_what_all_policies_meet(chromium: Browser, tmp_path: Path
 
 
 def test_other_envs_are_filmed(tmp_path: Path, chromium: Browser) -> None:
-    pytest.importorskip("imageio_ffmpeg")
+    drawing.require_gl()
     spacil.page(lambda states: 0 * states[:, :2], tmp_path / "page.html", env="Reacher-v4")
     chromium.complaints.clear()
     chromium.open(tmp_path / "page.html")
