@@ -31,7 +31,10 @@ SHORTER = {
 }
 RUN_HERE = [
     "README.md",
-    *(f"docs/{name}.md" for name in ("attach", "demonstrations", "diagnose", "index", "resume")),
+    *(
+        f"docs/{name}.md"
+        for name in ("attach", "demonstrations", "diagnose", "index", "page", "resume")
+    ),
     *(f"docs/{name}.md" for name in ("smooth", "stable_baselines3", "wishes")),
     *(f"docs/tutorials/{name}.md" for name in ("compare_and_report", "motion_clip", "smooth_sb3")),
 ]
