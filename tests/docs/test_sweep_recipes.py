@@ -48,7 +48,7 @@ def test_the_plan_file_is_a_plan() -> None:
 
 
 def test_the_papers_whole_sweep_has_the_runs_that_its_costs_are_for() -> None:
-    page = PAGE.with_name("scale.md").read_text()
+    page = (PAGE.parent / "results" / "scale.md").read_text()
     (plan,) = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
     costs = json.loads((PAGE.parent / "results" / "sweep_cost.json").read_text())
     assert len(planned_runs(grids_of(tomllib.loads(plan), "scale.md"))) == costs["num_runs"] == 120
