@@ -139,17 +139,56 @@ def test_single_states_are_compared_alone(algorithm: str) -> None:
     assert demos.num_actions == 0
     assert torch.equal(demos.states, load_demos("Reacher-v4").states)
     assert fitted.discriminator.discriminator_inputs == ("states",)
-    assert not fitted.warm_start.is_on
-    assert fitted.policy_penalty.penalty == config.policy_penalty.penalty
     (found,) = check_demonstrations(demos, None).findings
     assert found.check == "single_states"
 
 
-def test_single_states_stay_so_in_a_file_and_cannot_be_cloned(tmp_path: Path) -> None:
+def test_single_states_stay_so_in_a_file(tmp_path: Path) -> None:
     clips = load_demos("Reacher-v4").first(2).without_actions()
     save_demos(clips.as_single_states(), tmp_path / "x.npz")
-    demos = load_demos(tmp_path / "x.npz")
     assert clips.has_successors
-    assert not demos.has_successors
-    with pytest.raises(DataError, match="nothing to clone: train spacil or gail instead"):
-        found_demonstrations(default_config("bc", "Reacher-v4"), "Reacher-v4", demos)
+    assert not load_demos(tmp_path / "x.npz").has_successors
+
+
+# --- some columns
+
+
+@pytest.mark.parametrize("is_narrow", [False, True])
+def test_some_columns_are_read_from_whole_states_or_alone(is_narrow: bool) -> None:
+    whole = load_demos("Hopper-v4").first(3)
+    rows = [episode.observations for episode in whole.episodes]
+    alone = Demonstrations.from_arrays([row[:, [0, 1, 2, 4]] for row in rows])
+    source = alone if is_narrow else whole
+    config, choice = default_config("spacil", "Hopper-v4"), DemoChoice(demo_columns="0-2,4")
+    demos, fitted = found_demonstrations(config, "Hopper-v4", source, choice)
+    known = [0, 1, 2, 4]
+    assert torch.nonzero(demos.is_known)[:, 0].tolist() == known
+    assert torch.equal(demos.states[:, known], whole.states[:, known])
+    assert not demos.states[:, ~demos.is_known].any()
+    assert demos.num_actions == 0
+    assert fitted.discriminator.discriminator_inputs == ("states", "changes")
+    assert fitted.discriminator.discriminator_columns == "0-2,4"
+    (found,) = check_demonstrations(demos, None).findings
+    assert "pairs of columns 0-2,4" in found.message
+    thinned = demos.subsample(20, 3)
+    assert torch.equal(thinned.next_states[:, known], whole.subsample(20, 3).next_states[:, known])
+
+
+@pytest.mark.parametrize("columns", ["9-11", "0-5", "speed", "4-2"])
+def test_columns_that_are_not_there_are_refused(columns: str) -> None:
+    narrow = Demonstrations.from_arrays([np.zeros((5, 3), np.float32)])
+    with pytest.raises(DataError, match=f"columns {columns} are asked for, the observation has 11"):
+        narrow.in_columns(columns, 11)
+
+
+def test_parts_with_different_columns_are_not_put_together() -> None:
+    clips = load_demos("Reacher-v4").first(1)
+    parts = [clips.in_columns(columns, clips.num_states) for columns in ("0-3", "0-4")]
+    with pytest.raises(DataError, match="know different columns"):
+        Demonstrations.concatenate(parts)
+
+
+def test_single_states_in_some_columns_are_refused() -> None:
+    choice = DemoChoice(single_states=True, demo_columns="0-3")
+    with pytest.raises(DataError, match="neither speeds nor actions"):
+        found_demonstrations(default_config("spacil", "Reacher-v4"), "Reacher-v4", None, choice)

@@ -1,6 +1,7 @@
 """Learning from states alone: own play, labels, and a discriminator on changes of state."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import gymnasium
@@ -18,7 +19,12 @@ from spacil.errors import ConfigError
 from spacil.learning import own_play
 from spacil.learning.adversary import AgentBatch, GailAdversary
 from spacil.learning.intake import demonstrations_for
-from spacil.learning.inverse_model import InverseModel, OwnSteps
+from spacil.learning.inverse_model import (
+    ForwardModel,
+    InverseModel,
+    OwnSteps,
+    towards_each_other,
+)
 from spacil.learning.learner import Learner, make_learner
 from spacil.learning.on_policy import OnPolicy
 from spacil.learning.weight_search import ScoreSearch
@@ -45,15 +51,24 @@ def states_alone(task: str = "Hopper-v4") -> Demonstrations:
     return load_demos(task).first(4).subsample(20).without_actions()
 
 
+KINDS = {
+    "pairs": ANY_ENV,
+    "positions": replace(ANY_ENV, demo_columns="0-4"),
+    "single states": replace(ANY_ENV, single_states=True),
+}
+
+
 @pytest.fixture
 def new_learner() -> Iterator[Callable[..., Any]]:
     made: list[Learner] = []
 
-    def make(algorithm: str = "spacil", env: Any = "Hopper-v4", **settings: Any) -> Learner:
+    def make(
+        algorithm: str = "spacil", env: Any = "Hopper-v4", kind: str = "pairs", **settings: Any
+    ) -> Learner:
         config = default_config(algorithm, "Hopper-v4")
         quick = {"warm_start_steps": 20} if algorithm == "spacil" else {}
         config = with_settings(config, tiny(algorithm) | quick | settings)
-        intake, config = demonstrations_for(config, env, states_alone(), ANY_ENV)
+        intake, config = demonstrations_for(config, env, states_alone(), KINDS[kind])
         made.append(make_learner(config, env, intake.used))
         return made[-1]
 
@@ -75,8 +90,9 @@ def test_own_play_counts_and_says_how_good_its_labels_are(new_learner: Any) -> N
     assert 0 <= metrics["label_trust"] <= 1
 
 
-def test_a_resumed_run_goes_on_bit_for_bit(new_learner: Any) -> None:
-    whole, first, second = new_learner(), new_learner(), new_learner()
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_resumed_run_goes_on_bit_for_bit(new_learner: Any, kind: str) -> None:
+    whole, first, second = (new_learner(kind=kind) for _ in range(3))
     for learner in (whole, whole, whole, first, first):
         learner.iterate()
     second.state.restore(first.state.tensors(), first.state.document())
@@ -86,17 +102,39 @@ def test_a_resumed_run_goes_on_bit_for_bit(new_learner: Any) -> None:
     assert second.counters.env_steps == whole.counters.env_steps
 
 
-@pytest.mark.parametrize("algorithm", ["spacil", "gail"])
-def test_single_states_train_from_an_untrained_start(algorithm: str) -> None:
-    config = with_settings(default_config(algorithm, "Hopper-v4"), tiny(algorithm))
-    demos = states_alone().as_single_states()
-    intake, config = demonstrations_for(config, "Hopper-v4", demos)
-    learner = make_learner(config, "Hopper-v4", intake.used)
-    metrics = learner.iterate()
-    learner.close()
-    assert metrics["env_steps"] == 200
-    assert metrics["disc_loss"] > 0
-    assert "label_trust" not in metrics
+def test_of_positions_own_play_finds_the_speeds_too(new_learner: Any) -> None:
+    learner: OnPolicy = new_learner(kind="positions")
+    labels, anchor = learner.labels, learner.anchor
+    assert labels is not None
+    assert anchor is not None
+    assert learner.common_frame is not None
+    assert not learner.common_frame.is_live[5:].any()
+    learner.prepare()
+    assert learner.common_frame.is_live.all()
+    found, given = labels.demonstrations, states_alone()
+    assert torch.equal(found.states[:, :5], given.states[:, :5])
+    assert torch.equal(found.next_states[:, :5], given.next_states[:, :5])
+    assert found.states[:, 5:].std(0).min() > 0
+    assert torch.equal(anchor.states, found.states)
+    for _ in range(2):
+        learner.iterate()
+    assert not torch.equal(anchor.states, found.states)
+    assert torch.equal(anchor.states, labels.demonstrations.states)
+
+
+@pytest.mark.parametrize("algorithm", ["spacil", "bc"])
+def test_single_states_start_from_what_leads_to_each_other(
+    new_learner: Any, algorithm: str
+) -> None:
+    learner = new_learner(algorithm, kind="single states")
+    assert learner.iterate()["env_steps"] == NUM_OWN + (200 if algorithm == "spacil" else 0)
+
+
+@pytest.mark.parametrize("kind", ["positions", "single states"])
+def test_gail_compares_what_was_demonstrated(new_learner: Any, kind: str) -> None:
+    learner = new_learner("gail", kind=kind)
+    assert learner.iterate()["env_steps"] == 200
+    assert learner.labels is None
 
 
 def test_batches_of_the_run_refresh_labels_and_anchor(new_learner: Any) -> None:
@@ -121,8 +159,9 @@ def hopper(scale: float) -> Callable[[], gymnasium.Env[Any, Any]]:
     return make
 
 
-def test_no_reward_is_read(new_learner: Any) -> None:
-    paid, unpaid = (new_learner(env=hopper(scale)) for scale in (1.0, 0.0))
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_reward_is_read(new_learner: Any, kind: str) -> None:
+    paid, unpaid = (new_learner(env=hopper(scale), kind=kind) for scale in (1.0, 0.0))
     for learner in (paid, unpaid):
         for _ in range(3):
             metrics = learner.iterate()
@@ -189,6 +228,18 @@ def test_a_discriminator_of_changes_has_no_cost_of_actions() -> None:
     assert not Discriminator(4, 2, reads=("states", "changes")).has_cost
 
 
+def test_a_discriminator_of_some_columns_reads_no_others() -> None:
+    generator = torch.Generator().manual_seed(0)
+    network = Discriminator(4, 2, reads=("states", "changes"), columns=(0, 2), generator=generator)
+    states, changes = (torch.randn(5, 4, generator=generator) for _ in range(2))
+    for read in (states, changes):
+        logits = network.logits_agent_is_high(states, changes)
+        read[:, [1, 3]] += 1
+        assert torch.equal(network.logits_agent_is_high(states, changes), logits)
+        read[:, 2] += 1
+        assert not torch.equal(network.logits_agent_is_high(states, changes), logits)
+
+
 def own_steps(hidden: bool) -> OwnSteps:
     """A unit mass per dim: the change of state is the action, or in dim 1 nothing."""
     generator = torch.Generator().manual_seed(0)
@@ -200,10 +251,13 @@ def own_steps(hidden: bool) -> OwnSteps:
     return OwnSteps(states, states + moved, actions, zeros, envs, torch.zeros_like(envs))
 
 
+EVERY = torch.ones(2, dtype=torch.bool)
+
+
 @pytest.mark.parametrize("hidden", [False, True])
 def test_trust_is_the_share_of_the_noise_that_states_tell(hidden: bool) -> None:
     generator = torch.Generator().manual_seed(1)
-    model = InverseModel(2, torch.full((2,), -2.0), torch.full((2,), 2.0), generator)
+    model = InverseModel(EVERY, torch.full((2,), -2.0), torch.full((2,), 2.0), generator)
     own = own_steps(hidden)
     model.standardize(own)
     model.fit(own, torch.ones(len(own)), 300, 1e-3, generator)
@@ -215,6 +269,52 @@ def test_trust_is_the_share_of_the_noise_that_states_tell(hidden: bool) -> None:
     else:
         assert trust[1] > 0.95
         assert float(error) < 0.1
+
+
+def pushed(states: Tensor, actions: Tensor) -> Tensor:
+    """A mass on a rail: position and speed, one action."""
+    position, speed = states.T
+    return torch.stack([position + 0.1 * speed, speed + 0.1 * actions[:, 0]], 1)
+
+
+def own_pushes() -> OwnSteps:
+    generator = torch.Generator().manual_seed(0)
+    states, actions = (2 * torch.rand(3_000, n, generator=generator) - 1 for n in (2, 1))
+    envs = torch.arange(3_000) % 6
+    after = pushed(states, actions)
+    return OwnSteps(states, after, actions, 0 * actions, envs, torch.zeros_like(envs))
+
+
+def test_positions_tell_the_speed_between_them() -> None:
+    generator, bound = torch.Generator().manual_seed(1), torch.ones(1)
+    model = InverseModel(torch.tensor([True, False]), -bound, bound, generator)
+    own = own_pushes()
+    model.standardize(own)
+    model.fit(own, torch.ones(len(own)), 300, 1e-3, generator)
+    blank = torch.tensor([1.0, 0.0])
+    states, after = model.completed(own.states * blank, own.next_states * blank)
+    assert torch.equal(states[:, 0], own.states[:, 0])
+    assert (states[:, 1] - own.states[:, 1]).square().mean().sqrt() < 0.1
+    assert (after[:, 1] - own.next_states[:, 1]).square().mean().sqrt() < 0.15  # 0.06 by chance
+    assert not states[:, 1].isclose(after[:, 1]).all()
+
+
+def test_single_states_are_led_to_those_that_follow() -> None:
+    generator, bound = torch.Generator().manual_seed(1), torch.ones(1)
+    inverse, forward = InverseModel(EVERY, -bound, bound, generator), ForwardModel(2, 1, generator)
+    own = own_pushes()
+    for model in (inverse, forward):
+        model.standardize(own)
+        model.fit(own, torch.ones(len(own)), 500, 1e-3, generator)
+    starts = torch.tensor([[-1.0, 0.9], [0.9, -0.9], [-0.9, -0.1]])
+    actions = torch.tensor([[-0.8], [0.5], [0.9]])
+    states = torch.cat([starts, pushed(starts, actions)])
+    found, successors, certainty = towards_each_other(
+        inverse, forward, states, torch.zeros(len(states), 1)
+    )
+    assert torch.equal(successors[:3], states[3:])
+    assert (found[:3] - actions).abs().max() < 0.2
+    assert 0 <= float(certainty) <= 1
 
 
 def test_of_labels_the_weight_begins_at_the_configs_and_may_fall_to_a_fifth() -> None:

@@ -60,6 +60,8 @@ class Checked(Json):
     that the source names, if it is installed here."""
     allow_env_mismatch: bool = False
     """Only warn when they were recorded in another env or version of the same sizes."""
+    demo_columns: str = ""
+    """Check them as states that know only these columns of the observation, as 0-7 or 0,2,5-9."""
 
     def report(self, demos: "Demonstrations") -> "DemoReport":
         """Check against a probe of the env; without one if none can be made."""
@@ -76,6 +78,9 @@ class Checked(Json):
                 raise
             text = f"checked without an env, choose one with --task: {error}"
             print(f"spacil: {text}", file=sys.stderr)
+        if self.demo_columns:
+            num_states = demos.num_states if spec is None else spec.num_states
+            demos = demos.in_columns(self.demo_columns, num_states)
         mismatch = self.allow_env_mismatch
         return check_demonstrations(demos, spec, reset_states, allow_env_mismatch=mismatch)
 

@@ -54,6 +54,9 @@ Device = Annotated[
 Steps = Annotated[
     str, Range("steps, as 2, or a range of them, as 0-2", lambda value: _is_range(value))
 ]
+Columns = Annotated[
+    str, Range("columns, as 0-7 or 0,2,5-9", lambda value: not value or columns_of(value))
+]
 _INPUT_NAMES = {"states", "actions", "changes", "next_states"}
 _BOTH = {"actions", "changes"}
 Inputs = Annotated[
@@ -73,6 +76,14 @@ def _is_range(words: str) -> bool:
     """Whether words are "2" or "0-2"."""
     match = re.fullmatch("([0-9]{1,3})(?:-([0-9]{1,3}))?", words)
     return match is not None and int(match[1]) <= int(match[2] or match[1])
+
+
+def columns_of(words: str) -> tuple[int, ...]:
+    """The columns that `0,2,5-9` names, in order and each once; none of words that name none."""
+    if not re.fullmatch(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*", words):
+        return ()
+    ends = [part.partition("-") for part in words.split(",")]
+    return tuple(sorted({k for a, _, b in ends for k in range(int(a), int(b or a) + 1)}))
 
 
 @functools.cache
@@ -239,6 +250,9 @@ class DemoChoice:
     """Learn from the demonstrated states alone, as if the file held no actions."""
     single_states: bool = False
     """The same where rows of the file do not follow each other: no pairs of states are read."""
+    demo_columns: str = ""
+    """The same where the demonstrations know only these columns of the observation, as 0-7 or
+    0,2,5-9, counted from 0: the file holds them alone, or the others too, which are not read."""
     drop_nonfinite: bool = False
     """Leave out demonstrated episodes that hold NaN or infinity instead of refusing the file."""
     allow_env_mismatch: bool = False
@@ -327,6 +341,7 @@ class DiscriminatorConfig(Group):
     """Give it actions in units of the demonstrations' standard deviation; the paper does not."""
     discriminator_actions = _EXECUTED
     discriminator_inputs = _INPUTS
+    discriminator_columns = ""
 
 
 class GAILDiscriminatorConfig(DiscriminatorConfig):
@@ -338,6 +353,8 @@ class GAILDiscriminatorConfig(DiscriminatorConfig):
     """What it reads of states, actions and next_states: `states next_states` or `states` for a
     demonstrator whose actions mean something else than ours. changes: how the state changes, in the
     place of the action; implied by demonstrations without actions."""
+    discriminator_columns: Columns = ""
+    """Columns of states and changes that it reads, as 0-7 or 0,2,5-9; all by default."""
 
 
 class AIRLRewardConfig(Group):

@@ -68,6 +68,10 @@ class CommonFrame:
         """Pad for a policy that sees its past too: slopes count in what the sensors say now."""
         return replace(self, std=torch.cat([self.std, self.std.new_zeros(num_states)])[:num_states])
 
+    def with_columns_of(self, found: Demonstrations) -> "CommonFrame":
+        """Give the columns that were not demonstrated a unit, too: their spread as it was found."""
+        return replace(self, std=torch.where(found.is_known, self.std, found.state_std))
+
     @property
     def num_states(self) -> int:
         return len(self.std)

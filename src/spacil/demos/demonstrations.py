@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from spacil.config.settings import ActionKind
+from spacil.config.settings import ActionKind, columns_of
 from spacil.demos.episode import (
     FIELDS,
     OPTIONAL,
@@ -40,6 +40,9 @@ class Demonstrations:
     metadata: DemoMetadata = field(default_factory=DemoMetadata)
     source: str = "demonstrations"
     """Where the record was read from, for messages; no part of the content."""
+    columns: str = ""
+    """Columns of the observation that are known, as 0-7 or 0,2,5-9, the others are 0; all of them
+    where none are named."""
 
     def __post_init__(self) -> None:
         if not self.episodes:
@@ -148,11 +151,14 @@ class Demonstrations:
         episodes = [episode for part in parts for episode in part.episodes]
         if any(part.is_thinned for part in parts):
             episodes = [episode.with_successors() for episode in episodes]
+        if len({part.columns for part in parts}) > 1:
+            raise DataError("the parts know different columns, so they cannot be put together")
         held = [{name for name in OPTIONAL if getattr(e, name) is not None} for e in episodes]
         if lacking := sorted(set[str]().union(*held) - held[0].intersection(*held)):
             metadata = metadata.with_change("leave_out_tensors_some_parts_lack", names=lacking)
             episodes = [episode.with_tensors(**dict.fromkeys(lacking)) for episode in episodes]
-        return cls(tuple(episodes), metadata, " + ".join(part.source for part in parts))
+        sources = " + ".join(part.source for part in parts)
+        return cls(tuple(episodes), metadata, sources, parts[0].columns)
 
     # --- what it holds
 
@@ -360,6 +366,59 @@ class Demonstrations:
         )
         metadata = self.metadata.with_change("single_states")
         return replace(self, episodes=episodes, metadata=metadata)
+
+    def in_columns(self, columns: str, num_states: int) -> "Demonstrations":
+        """Keep these columns of an observation of so many, and no actions.
+
+        The record holds them alone, in their order, or the others too.
+        """
+        known = list(columns_of(columns))
+        width = len(known) if self.num_states == len(known) else num_states
+        if not known or known[-1] >= num_states or self.num_states != width:
+            raise DataError(
+                f"{self.source}: columns {columns or '(none)'} are asked for, the observation has "
+                f"{num_states} and the record {self.num_states}; name those of the observation "
+                "that the record holds, counted from 0, as 0-7 or 0,2,5-9"
+            )
+        read = list(range(width)) if width == len(known) else known
+
+        def widened(tensor: Tensor | None) -> Tensor | None:
+            if tensor is None:
+                return None
+            whole = tensor.new_zeros(len(tensor), num_states)
+            whole[:, known] = tensor[:, read]
+            return whole
+
+        episodes = tuple(
+            episode.with_tensors(
+                observations=widened(episode.observations),
+                next_observations=widened(episode.next_observations),
+            )
+            for episode in self.without_actions().episodes
+        )
+        metadata = self.metadata.with_change("keep_columns", columns=columns, of=num_states)
+        return replace(self, episodes=episodes, metadata=metadata, columns=columns)
+
+    @property
+    def is_known(self) -> Tensor:
+        """[S] bool, the columns that were demonstrated."""
+        known = torch.full((self.num_states,), not self.columns)
+        known[list(columns_of(self.columns))] = True
+        return known
+
+    def completed(self, states: Tensor, next_states: Tensor) -> "Demonstrations":
+        """Give every step these states and successors, [M, S] in all."""
+        lengths = self.episode_lengths.tolist()
+        episodes = tuple(
+            episode.with_successors().with_tensors(
+                observations=torch.cat([rows, episode.observations[-1:].to(rows)]),
+                next_observations=following,
+            )
+            for episode, rows, following in zip(
+                self.episodes, states.split(lengths), next_states.split(lengths), strict=True
+            )
+        )
+        return replace(self, episodes=episodes)
 
     def with_actions(self, actions: Tensor) -> "Demonstrations":
         """Give every step an executed action, [M, A] in all."""

@@ -216,15 +216,20 @@ def actions_that_say_nothing(it: Subject) -> Found:
     executed = it.demos.executed_actions
     if not it.demos.num_actions and not it.demos.has_successors:
         message = (
-            "holds single states, no actions and no successors: spacil and gail compare states "
-            "alone, from an untrained start; where rows follow each other, leave out "
-            "--single-states, and much less is needed"
+            "read as single states, without actions and successors: own play in the env finds "
+            "which may follow each other, and spacil and gail compare states alone; where rows do "
+            "follow each other, leave out --single-states, and much less is needed"
         )
         yield Finding("warning", "single_states", message)
     elif not it.demos.num_actions:
+        what = "pairs of a state and its successor"
+        missing = "the actions that they need"
+        if it.demos.columns:
+            what = f"pairs of columns {it.demos.columns} of two states in a row, which are compared"
+            missing = "the actions, and the other columns, that they need"
         message = (
-            "read without actions, as pairs of a state and its successor: spacil, gail and bc "
-            "learn from them, and find by own play in the env the actions that they need"
+            f"read without actions, as {what}: spacil, gail and bc learn from them, and find by "
+            f"own play in the env {missing}"
         )
         yield Finding("warning", "no_actions", message)
     elif len(executed) >= STATISTICAL_STEPS and bool((executed == executed[0]).all()):
@@ -311,6 +316,7 @@ def strange_starts(it: Subject) -> Found:
     slack = (high - low) + 1e-3 * np.abs(it.reset_states).max()
     starts = np.stack([e.observations[0].double().numpy() for e in it.demos.episodes])
     excess = np.nan_to_num(np.maximum(low - starts, starts - high) / slack, nan=np.inf)
+    excess[:, ~it.demos.is_known.numpy()] = 0.0
     outside = np.flatnonzero((excess > 1.0).any(axis=1))
     if 2 * len(outside) > it.demos.num_episodes:
         episode = int(outside[0])

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from spacil.config.settings import columns_of
 from spacil.config.train_config import TrainConfig
 from spacil.engine.device import read_together
 from spacil.engine.mlp_passes import Adam
@@ -272,6 +273,7 @@ class GailAdversary(Adversary):
             config.nets.init,
             init,
             settings.discriminator_inputs,
+            columns_of(settings.discriminator_columns),
         )
 
     def logits(self, batch: AgentBatch) -> Tensor:

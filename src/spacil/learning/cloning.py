@@ -211,6 +211,8 @@ class CloningLearner(Cloner):
         self.common_frame = common_frame or frame_of_run(
             demonstrations, config.task, probe.spec.num_states
         )
+        if labelled.columns and self.common_frame is not None:
+            self.common_frame = self.common_frame.with_columns_of(labelled)
 
 
 def clone(

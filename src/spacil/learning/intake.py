@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from spacil.config.flat import settings_of, with_settings
+from spacil.config.flat import with_settings
 from spacil.config.settings import DemoChoice
 from spacil.config.train_config import TrainConfig
 from spacil.demos.check import demos_for_training
@@ -72,8 +72,18 @@ def found_demonstrations(
             )
         sources = [config.task]
     parts = [part if isinstance(part, Demonstrations) else load_demos(part) for part in sources]
-    if (task := TASKS.get(config.task)) is not None:  # sizes known before any env is made
+    task = TASKS.get(config.task)
+    if choice.demo_columns:
+        num_states = (task or probe(env_source, config.run.seed)[0]).num_states
+        parts = [part.in_columns(choice.demo_columns, num_states) for part in parts]
+    if task is not None:  # sizes known before any env is made
         for part in parts:
+            if not part.num_actions and part.num_states < task.num_states:
+                raise DataError(
+                    f"{part.source}: {part.num_states} state dims, {task.name} has "
+                    f"{task.num_states}: if it holds some columns only, name them, as "
+                    "--demo-columns 0-7"
+                )
             require_dims(part.source, part.dims, (task.num_states, task.num_actions), task.name)
     demos = parts[0] if len(parts) == 1 else _together(parts)
     if choice.single_states:
@@ -93,14 +103,12 @@ def found_demonstrations(
 
 def _without_actions(demos: Demonstrations, config: TrainConfig) -> TrainConfig:
     """The config as states alone can fill it."""
-    wish, is_single = config.wish, not demos.has_successors
+    is_single = not demos.has_successors
     refusals = {
-        "no successors, so there is nothing to clone: train spacil or gail instead": (
-            is_single and config.algorithm == "bc"
+        "single states in some columns only tell neither speeds nor actions: record pairs": (
+            is_single and bool(demos.columns)
         ),
-        "no successors, so there is no clone to take a target from: give --penalty": (
-            is_single and (wish.smoothness_target > 0 or wish.fluctuation_target > 0)
-        ),
+        "one state alone leads nowhere: record two or more": is_single and demos.num_steps < 2,
         "airl compares the policy's likelihood of actions: train spacil or gail instead": (
             config.algorithm == "airl"
         ),
@@ -111,16 +119,13 @@ def _without_actions(demos: Demonstrations, config: TrainConfig) -> TrainConfig:
     for words, is_refused in refusals.items():
         if is_refused:
             raise DataError(f"{demos.source}, read without actions: {words}")
-    if is_single:
-        alone = {"discriminator_inputs": ("states",), "warm_start_steps": 0, "anchor_weight": 0.0}
-        alone |= {"warm_start_epochs": 0, "penalty_weight": "fixed"}
-        names = settings_of(config.algorithm)
-        return with_settings(config, {name: alone[name] for name in alone if name in names})
-    inputs = config.discriminator.discriminator_inputs
-    if "actions" not in inputs or config.algorithm == "bc":
+    if config.algorithm == "bc":
         return config
-    read = tuple("changes" if name == "actions" else name for name in inputs)
-    return with_settings(config, {"discriminator_inputs": read})
+    inputs: tuple[str, ...] = config.discriminator.discriminator_inputs
+    inputs = tuple("changes" if name == "actions" else name for name in inputs)
+    inputs = ("states",) if is_single else inputs
+    read = {"discriminator_inputs": inputs, "discriminator_columns": demos.columns}
+    return with_settings(config, read)
 
 
 def checked_demonstrations(

@@ -1,10 +1,12 @@
 """What must have been done between two states: an inverse model, learned from own play.
 
-Demonstrations without actions are labelled with what this model finds, a = f(s, s'), and its labels
-are worth what own play says of them. Two things make a label wrong: no own play near it, and
-physics that hides the action (a joint pushed against its stop does not move). The model cannot
-tell an action that hardly varied, so what it is asked is not how large its errors are, but how
-much of what the actor *added* to its mean action it finds again, on steps it has not learned from:
+Demonstrations without actions are labelled with what this model finds, a = f(s, s'). Where columns
+of the states are not known, it finds them too; where successors are not, a forward model says which
+states can follow each other. Labels are worth what own play says of them. Two things make a label
+wrong: no own play near it, and physics that hides the action (a joint pushed against its stop does
+not move). The model cannot tell an action that hardly varied, so what it is asked is not how large
+its errors are, but how much of what the actor *added* to its mean action it finds again, on steps
+it has not learned from:
 
     trust = 1 - E |a - f(s, s')|^2 / E |a - mu(s)|^2        near the demonstrations, per action dim
 
@@ -31,6 +33,9 @@ SMALLEST_NOISE = 1e-6
 NUM_NEAREST = 10
 NUM_ASKED, NUM_ANSWERING = 500, 20_000
 """Most demonstrated transitions, and most own steps, that trust is measured on."""
+MOST_ASKED, SHARPNESS, LEAST_STD = 64, 0.5, 1e-2
+"""Successors that a single state is asked about, at most; how much a miss counts against one, in
+misses of the best ones; least unit of a dim in which misses are measured."""
 
 
 @dataclass(frozen=True)
@@ -69,55 +74,40 @@ class OwnSteps:
         return OwnSteps(**{n: torch.cat([getattr(part, n) for part in parts]) for n in names})
 
 
-class InverseModel(nn.Module):
-    """An ensemble of networks from (s, s') to the executed action."""
+class OwnModel(nn.Module):
+    """An ensemble of networks that learn from own play, and read states in its units."""
 
     state_mean: Tensor
     state_std: Tensor
     change_std: Tensor
 
-    def __init__(
-        self, num_states: int, action_low: Tensor, action_high: Tensor, init: torch.Generator
-    ) -> None:
+    def __init__(self, num_states: int, num_in: int, num_out: int, init: torch.Generator) -> None:
         super().__init__()
-        self.action_low, self.action_high = action_low, action_high
-        sizes = [2 * num_states, HIDDEN, HIDDEN, len(action_low)]
         self.weights, self.biases = nn.ParameterList(), nn.ParameterList()
-        for num_in, num_out in itertools.pairwise(sizes):
-            k = 1 / math.sqrt(num_in)
-            shapes = (NUM_MEMBERS, num_in, num_out), (NUM_MEMBERS, 1, num_out)
+        for num_from, num_to in itertools.pairwise([num_in, HIDDEN, HIDDEN, num_out]):
+            k = 1 / math.sqrt(num_from)
+            shapes = (NUM_MEMBERS, num_from, num_to), (NUM_MEMBERS, 1, num_to)
             for kept, shape in zip((self.weights, self.biases), shapes, strict=True):
                 kept.append(nn.Parameter(torch.empty(shape).uniform_(-k, k, generator=init)))
         for name in ("state_mean", "state_std", "change_std"):
             self.register_buffer(name, torch.ones(num_states))
 
-    def inputs(self, states: Tensor, next_states: Tensor) -> Tensor:
-        """[B, 2 S]: where it was, and how it changed, in units of own play."""
-        where = (states - self.state_mean) / self.state_std
-        change = (next_states - states) / self.change_std
-        return torch.cat([where, change], dim=-1).clamp(-LARGEST_INPUT, LARGEST_INPUT)
-
     def forward(self, inputs: Tensor) -> Tensor:
-        """Each member's action [K, B, A], of inputs [B, 2 S] or [K, B, 2 S]."""
+        """Each member's answer [K, B, O], to inputs [B, I] or [K, B, I]."""
         x = inputs.expand(NUM_MEMBERS, *inputs.shape[-2:])
         for layer, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
             x = torch.baddbmm(bias, torch.relu(x) if layer else x, weight)
         return x
 
-    @torch.no_grad()
-    def actions(self, states: Tensor, next_states: Tensor) -> Tensor:
-        """f(s, s') within the bounds, [B, A]: the members' mean."""
-        found = self(self.inputs(states, next_states)).clamp(self.action_low, self.action_high)
-        mean: Tensor = found.mean(0)
-        return mean
+    def where(self, states: Tensor) -> Tensor:
+        """States, in units of own play."""
+        scaled = (states - self.state_mean) / self.state_std
+        return scaled.clamp(-LARGEST_INPUT, LARGEST_INPUT)
 
-    @torch.no_grad()
-    def held_out_actions(self, own: OwnSteps) -> Tensor:
-        """What the member that has not learned from a step finds for it, [B, A]."""
-        found = self(self.inputs(own.states, own.next_states))
-        members = (own.envs % NUM_MEMBERS).expand(1, -1).unsqueeze(-1).expand(1, *found.shape[1:])
-        held_out: Tensor = found.gather(0, members)[0].clamp(self.action_low, self.action_high)
-        return held_out
+    def change(self, states: Tensor, next_states: Tensor) -> Tensor:
+        """How states changed, in units of own play."""
+        scaled = (next_states - states) / self.change_std
+        return scaled.clamp(-LARGEST_INPUT, LARGEST_INPUT)
 
     @torch.no_grad()
     def standardize(self, own: OwnSteps) -> None:
@@ -126,6 +116,10 @@ class InverseModel(nn.Module):
         changes = own.next_states - own.states
         for kept, seen in ((self.state_std, own.states), (self.change_std, changes)):
             kept.copy_(seen.std(0).where(moving_std(seen) > 0, torch.inf))
+
+    def asked(self, own: OwnSteps) -> tuple[Tensor, Tensor]:
+        """Inputs and what to answer to them."""
+        raise NotImplementedError
 
     def fit(
         self,
@@ -136,7 +130,7 @@ class InverseModel(nn.Module):
         generator: torch.Generator,
     ) -> None:
         """Take Adam steps on own play, drawn by weight; their size falls along a half cosine."""
-        inputs, optimizer = self.inputs(own.states, own.next_states), Adam(self, learning_rate)
+        (inputs, answers), optimizer = self.asked(own), Adam(self, learning_rate)
         rows = [torch.nonzero(own.envs % NUM_MEMBERS != k)[:, 0] for k in range(NUM_MEMBERS)]
         shares = [weights[chosen].cumsum(0) for chosen in rows]
         with one_torch_thread(), torch.enable_grad():
@@ -151,9 +145,64 @@ class InverseModel(nn.Module):
                     ]
                 )
                 optimizer.zero_grad()
-                errors = self(inputs[picked]) - own.actions[picked]
+                errors = self(inputs[picked]) - answers[picked]
                 errors.square().sum(-1).mean(1).sum().backward()
                 optimizer.step()
+
+
+class InverseModel(OwnModel):
+    """From a state and its successor to the executed action.
+
+    Where some columns of the two are known alone, it reads these and finds the others, too.
+    """
+
+    def __init__(
+        self,
+        is_known: Tensor,
+        action_low: Tensor,
+        action_high: Tensor,
+        init: torch.Generator,
+    ) -> None:
+        """`is_known` [S] bool."""
+        self.num_actions, num_known = len(action_low), int(is_known.sum())
+        num_hidden = len(is_known) - num_known
+        super().__init__(len(is_known), 2 * num_known, self.num_actions + 2 * num_hidden, init)
+        self.is_known, self.action_low, self.action_high = is_known, action_low, action_high
+
+    def inputs(self, states: Tensor, next_states: Tensor) -> Tensor:
+        """[B, 2 S], of the known columns"""
+        read = self.where(states), self.change(states, next_states)
+        return torch.cat([part[:, self.is_known] for part in read], dim=-1)
+
+    def asked(self, own: OwnSteps) -> tuple[Tensor, Tensor]:
+        hidden = [self.where(states)[:, ~self.is_known] for states in (own.states, own.next_states)]
+        answers = torch.cat([own.actions, *hidden], dim=-1)
+        return self.inputs(own.states, own.next_states), answers
+
+    @torch.no_grad()
+    def actions(self, states: Tensor, next_states: Tensor) -> Tensor:
+        """f(s, s') within the bounds, [B, A]: the members' mean."""
+        found = self(self.inputs(states, next_states))[..., : self.num_actions]
+        mean: Tensor = found.clamp(self.action_low, self.action_high).mean(0)
+        return mean
+
+    @torch.no_grad()
+    def completed(self, states: Tensor, next_states: Tensor) -> tuple[Tensor, Tensor]:
+        """Both with their other columns found, the members' mean."""
+        found = self(self.inputs(states, next_states))[..., self.num_actions :].mean(0).chunk(2, -1)
+        whole = states.clone(), next_states.clone()
+        for part, hidden in zip(whole, found, strict=True):
+            mean, std = self.state_mean[~self.is_known], self.state_std[~self.is_known]
+            part[:, ~self.is_known] = mean + std * hidden
+        return whole
+
+    @torch.no_grad()
+    def held_out_actions(self, own: OwnSteps) -> Tensor:
+        """What the member that has not learned from a step finds for it, [B, A]."""
+        found = self(self.inputs(own.states, own.next_states))[..., : self.num_actions]
+        members = (own.envs % NUM_MEMBERS).expand(1, -1).unsqueeze(-1).expand(1, *found.shape[1:])
+        held_out: Tensor = found.gather(0, members)[0].clamp(self.action_low, self.action_high)
+        return held_out
 
     @torch.no_grad()
     def quality(
@@ -173,3 +222,50 @@ class InverseModel(nn.Module):
         missed = (near.actions - self.held_out_actions(near)).square().mean(0)
         added = (near.actions - near.means).square().mean(0).clamp_min(SMALLEST_NOISE)
         return missed.mean().sqrt(), (1 - missed / added).clamp(0, 1)
+
+
+class ForwardModel(OwnModel):
+    """From a state and an action to the successor."""
+
+    def __init__(self, num_states: int, num_actions: int, init: torch.Generator) -> None:
+        super().__init__(num_states, num_states + num_actions, num_states, init)
+
+    def asked(self, own: OwnSteps) -> tuple[Tensor, Tensor]:
+        inputs = torch.cat([self.where(own.states), own.actions], dim=-1)
+        return inputs, self.change(own.states, own.next_states)
+
+    @torch.no_grad()
+    def next_states(self, states: Tensor, actions: Tensor) -> Tensor:
+        """[B, S]: the members' mean."""
+        inputs = torch.cat([self.where(states), actions], dim=-1)
+        following: Tensor = states + self.change_std * self(inputs).mean(0)
+        return following
+
+
+@torch.no_grad()
+def towards_each_other(
+    inverse: InverseModel, forward: ForwardModel, states: Tensor, actions: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Actions that lead from each of these states [M, S] to another one of them.
+
+    Which one follows is not known. So those nearest to where `actions` lead are all asked about,
+    and an answer f(s, s') counts the more, the less it misses its s'. Returns the mean answers
+    [M, A], the successors that are missed least [M, S], and the share of the answers' variance
+    that does not hang on which successor it is [A].
+    """
+    std = states.std(0, correction=0).clamp_min(LEAST_STD)
+    num_asked = min(
+        len(states) - 1, max(NUM_NEAREST, min(MOST_ASKED, NUM_ANSWERING // len(states)))
+    )
+    distances = torch.cdist(forward.next_states(states, actions) / std, states / std)
+    candidates = distances.fill_diagonal_(math.inf).topk(num_asked, largest=False).indices
+    here, there = states.repeat_interleave(num_asked, 0), states[candidates.flatten()]
+    answers = inverse.actions(here, there)
+    missed = ((forward.next_states(here, answers) - there) / std).square().mean(-1)
+    missed, answers = missed.view(candidates.shape), answers.view(*candidates.shape, -1)
+    likely = torch.softmax(-missed / (SHARPNESS * missed.min(1).values.median()), 1).unsqueeze(-1)
+    mean = (likely * answers).sum(1)
+    spread = (likely * (answers - mean.unsqueeze(1)).square()).sum(1).mean(0)
+    certainty = 1 - spread / (spread + mean.var(0, correction=0)).clamp_min(STD_FLOOR)
+    best = candidates.gather(1, missed.argmin(1, keepdim=True))[:, 0]
+    return mean, states[best], certainty

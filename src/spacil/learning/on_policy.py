@@ -247,6 +247,8 @@ class OnPolicy(Learner):
         if labels is not None:
             if not labels.is_found:
                 self.counters.env_steps += labels.play(self.env_source, self.common_frame)
+                if demonstrations is not None and demonstrations.columns and self.common_frame:
+                    self.common_frame = self.common_frame.with_columns_of(labels.demonstrations)
                 self._hold_to_labels()
                 adversary = self.adversary
                 if isinstance(adversary, GailAdversary) and adversary.network.reads_changes:
@@ -257,7 +259,7 @@ class OnPolicy(Learner):
 
     def _hold_to_labels(self) -> None:
         if self.anchor is not None and self.labels is not None:
-            self.anchor.relabel(self.labels.found["actions"], self.labels.found["trust"])
+            self.anchor.relabel(**self.labels.found)
 
     # --- the paper's iteration
 

@@ -4,6 +4,11 @@ Own play are the steps that an inverse model learns from, nearer to the demonstr
 Round 0 acts at random. From then on a clone of the labels found so far acts, under noise of a
 different scale in each env, and every round ends with a better model and better labels. Later the
 run's own batches refresh model and labels, which costs no further steps.
+
+    demonstrated          found by own play
+    pairs (s, s')         actions
+    some columns of both  actions, and the other columns
+    single states         actions that lead from each to another one, and which one that is
 """
 
 import contextlib
@@ -23,7 +28,12 @@ from spacil.envs.episodes import Actor, collect_around
 from spacil.envs.vector_env import EnvSpec
 from spacil.learning.cloning import Cloner, cloning_config
 from spacil.learning.critic import true_next_states
-from spacil.learning.inverse_model import InverseModel, OwnSteps
+from spacil.learning.inverse_model import (
+    ForwardModel,
+    InverseModel,
+    OwnSteps,
+    towards_each_other,
+)
 from spacil.learning.learner import Metrics, make_run_env
 from spacil.runs.state import State
 from spacil.seeding import stream
@@ -58,17 +68,27 @@ class Labels:
         self.config, self.spec, self.given = config, spec, given
         self.generator = stream(config.run.seed, "own play")
         low, high = self.bounds = spec.bounds_on(torch.device("cpu"))
-        self.model = InverseModel(spec.num_states, low, high, self.generator)
+        self.model = InverseModel(given.is_known, low, high, self.generator)
+        self.forward: ForwardModel | None = None
+        """Of single states, whose successors are not known either"""
+        if not given.has_successors:
+            self.forward = ForwardModel(spec.num_states, spec.num_actions, self.generator)
+        self.models = [model for model in (self.model, self.forward) if model is not None]
         self.own = OwnSteps.none(spec.num_states, spec.num_actions)
         self.found = {
             "actions": torch.zeros(given.num_steps, spec.num_actions),
             "trust": torch.zeros(spec.num_actions),
             "error": torch.zeros(()),
         }
+        if given.columns:
+            self.found |= {"states": given.states.clone(), "next_states": given.next_states.clone()}
+        self.next_states, self.certainty = given.next_states, torch.ones(spec.num_actions)
 
     def register(self, state: State) -> None:
         """Keep model, own steps and labels in checkpoints."""
         state.register("inverse_model", self.model)
+        if self.forward is not None:
+            state.register("forward_model", self.forward)
         state.register("stream.own_play", self.generator)
         state.register("labels", self.found)
 
@@ -80,7 +100,10 @@ class Labels:
     @property
     def demonstrations(self) -> Demonstrations:
         """The demonstrations with the labels as they are now."""
-        return self.given.with_actions(self.found["actions"].clone())
+        labelled = self.given.with_actions(self.found["actions"].clone())
+        if not self.given.columns:
+            return labelled
+        return labelled.completed(self.found["states"].clone(), self.found["next_states"].clone())
 
     @property
     def is_found(self) -> bool:
@@ -118,9 +141,10 @@ class Labels:
                     env, acting, noise.to(env.device), observations
                 )
                 self._take(played, acting, number)
-                self.model.standardize(self.own)
+                for model in self.models:
+                    model.standardize(self.own)
                 weights = (3 / (1 + number - self.own.rounds.float())).clamp_min(1.0)
-                self.model.fit(self.own, weights, FIT_STEPS, LEARNING_RATE, self.generator)
+                self._fit(weights, FIT_STEPS, LEARNING_RATE)
                 self._label()
                 mean = self._clone()
                 noise = scales * torch.randn(shape, generator=self.generator)
@@ -134,7 +158,7 @@ class Labels:
         number = int(self.own.rounds.max()) + 1
         self._take(played, mean, number)
         weights = torch.exp2((self.own.rounds.float() - number) / 4) + 0.1
-        self.model.fit(self.own, weights, REFRESH_STEPS, REFRESH_RATE, self.generator)
+        self._fit(weights, REFRESH_STEPS, REFRESH_RATE)
         self._label()
         self._judge()
 
@@ -155,15 +179,28 @@ class Labels:
         ).pick(torch.nonzero(~played.terminated.flatten())[:, 0])
         self.own = OwnSteps.together([self.own, steps]).newest(MOST_KEPT)
 
+    def _fit(self, weights: Tensor, num_steps: int, learning_rate: float) -> None:
+        for model in self.models:
+            model.fit(self.own, weights, num_steps, learning_rate, self.generator)
+
     def _label(self) -> None:
-        actions = self.model.actions(self.given.states, self.given.next_states)
-        self.found["actions"].copy_(actions)
+        states, actions = self.given.states, self.found["actions"]
+        if self.forward is None:
+            found = self.model.actions(states, self.next_states)
+        else:
+            known = (self.model, self.forward, states, actions)
+            found, self.next_states, self.certainty = towards_each_other(*known)
+        if self.given.columns:
+            whole = self.model.completed(states, self.next_states)
+            for name, tensor in zip(("states", "next_states"), whole, strict=True):
+                self.found[name].copy_(tensor)
+        actions.copy_(found)
 
     def _judge(self) -> None:
-        known = (self.own, self.given.states, self.given.next_states, self.generator)
+        known = (self.own, self.given.states, self.next_states, self.generator)
         error, trust = self.model.quality(*known)
         self.found["error"].copy_(error)
-        self.found["trust"].copy_(trust)
+        self.found["trust"].copy_(trust * self.certainty)
 
     def _clone(self) -> Actor:
         """The mean action of a clone of the labels, without penalty."""

@@ -358,7 +358,8 @@ def wanted_value(
 def threshold_of(demonstrations: Demonstrations, seed: int) -> float:
     """tau, the score up to which a policy counts as like the demonstrations."""
     episodes = demonstrations.episode_of_step
-    return score_threshold(demonstrations.states, episodes, stream(seed, "score threshold"))
+    states = demonstrations.states[:, demonstrations.is_known]
+    return score_threshold(states, episodes, stream(seed, "score threshold"))
 
 
 def start_score_search(

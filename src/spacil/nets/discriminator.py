@@ -75,17 +75,22 @@ class Discriminator(CostNet):
         init: Init = "fan-in",
         generator: torch.Generator | None = None,
         reads: Sequence[str] = ("states", "actions"),
+        columns: Sequence[int] = (),
     ) -> None:
+        """`columns` of states and of changes that are read; none given: all."""
         self.reads_changes = "changes" in reads
         super().__init__(num_states if self.reads_changes else num_actions)
         self.reads = tuple("actions" if name == "changes" else name for name in reads)
         self.has_cost = not {"next_states", "changes"} & {*reads}
         if self.reads_changes:
-            num_actions = num_states
             self.register_buffer("change_scale", torch.ones(num_states))
             self.action_low.fill_(-LARGEST_CHANGE)
             self.action_high.fill_(LARGEST_CHANGE)
-        sizes = {"states": num_states, "actions": num_actions, "next_states": num_states}
+        self.columns = list(columns)
+        num_read = len(columns) or num_states
+        sizes = {"states": num_read, "actions": num_actions, "next_states": num_read}
+        if self.reads_changes:
+            sizes["actions"] = num_read
         num_inputs = sum(sizes[name] for name in self.reads)
         self.net = MLP([num_inputs, *hidden, 1], activation, init, generator)
 
@@ -97,6 +102,10 @@ class Discriminator(CostNet):
         if "actions" in self.reads:
             inputs["actions"] = self.as_read(actions)
         read = [inputs[name] for name in self.reads]
+        if self.columns:
+            are_whole = [name == "actions" and not self.reads_changes for name in self.reads]
+            pairs = zip(read, are_whole, strict=True)
+            read = [x if is_whole else x[..., self.columns] for x, is_whole in pairs]  # type: ignore[index]
         logits: Tensor = self.net(torch.cat(read, dim=-1)).squeeze(-1)  # type: ignore[arg-type]  # an input that is read is given
         return logits
 

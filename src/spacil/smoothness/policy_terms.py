@@ -287,8 +287,15 @@ class Anchor:
         self.beta = beta * min(1.0, len(self.states) / ENOUGH_PAIRS)
         self.variance = float(self.actions.var(0, correction=0).sum())
 
-    def relabel(self, actions: Tensor, trust: Tensor) -> None:
-        """Hold to these labels [M, A] from now on, each dim as far as it is trusted [A]."""
+    def relabel(
+        self, actions: Tensor, trust: Tensor, states: Tensor | None = None, **_: Tensor
+    ) -> None:
+        """Hold to these labels [M, A] from now on, each dim as far as it is trusted [A].
+
+        `states` [M, S]: in other states than so far.
+        """
+        if states is not None:
+            self.states = states.to(self.states, copy=True)
         self.actions, self.trust = actions.to(self.actions, copy=True), trust.to(self.actions)
         self.variance = float(self.actions.var(0, correction=0).sum())
 
