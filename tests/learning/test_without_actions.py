@@ -27,7 +27,7 @@ from spacil.learning.inverse_model import (
 )
 from spacil.learning.learner import Learner, make_learner
 from spacil.learning.on_policy import OnPolicy
-from spacil.learning.weight_search import ScoreSearch
+from spacil.learning.weight_search import LabelSearch, ScoreSearch
 from spacil.nets.discriminator import Discriminator
 
 NUM_OWN = 2 * 20 * 30
@@ -317,13 +317,39 @@ def test_single_states_are_led_to_those_that_follow() -> None:
     assert 0 <= float(certainty) <= 1
 
 
-def test_of_labels_the_weight_begins_at_the_configs_and_may_fall_to_a_fifth() -> None:
-    search = ScoreSearch.starting(threshold=1.0, target_j=1.0, config_weight=0.1, first=0.5)
-    labelled = search.by_labels()
-    assert labelled.weight == 0.1
-    assert labelled.highest == pytest.approx(0.5)
-    for _ in range(30):
-        labelled = labelled.after_evaluation(score=2.0, j=3.0)
-        search = search.after_evaluation(score=2.0, j=3.0)
-    assert labelled.weight == pytest.approx(0.02)
-    assert search.weight == pytest.approx(0.1)
+def by_labels() -> LabelSearch:
+    return LabelSearch.of(
+        ScoreSearch.starting(threshold=1.0, target_j=1.0, config_weight=0.1, first=0.5)
+    )
+
+
+def weights_after(*scores: float, j: float) -> list[float]:
+    search, weights = by_labels(), []
+    for score in scores:
+        search = search.after_evaluation(score, j)
+        weights.append(search.weight)
+    return weights
+
+
+def test_of_labels_j_is_taken_to_be_too_low() -> None:
+    assert by_labels().target_j == 1.5
+    assert by_labels().weight == 0.5
+
+
+def test_a_bad_score_lowers_the_weight_of_labels_at_once_whatever_j_is() -> None:
+    assert weights_after(2.5, 4.0, j=9.0) == pytest.approx([0.25, 0.125])
+    assert weights_after(*[4.0] * 30, j=9.0)[-1] == pytest.approx(0.02)
+
+
+def test_a_score_in_progress_lets_the_weight_of_labels_be() -> None:
+    assert weights_after(1.9, 1.7, 1.5, 1.3, 1.1, j=9.0) == [0.5] * 5
+
+
+def test_a_score_that_stays_counts_as_all_that_there_is() -> None:
+    weights = weights_after(*[1.4] * 6, j=9.0)
+    assert weights[:4] == [0.5] * 4
+    assert 0.5 < weights[4] < weights[5]
+
+
+def test_a_score_that_got_worse_lowers_the_weight_of_labels() -> None:
+    assert weights_after(0.5, 0.7, j=9.0)[1] == pytest.approx(0.9 * 0.625)

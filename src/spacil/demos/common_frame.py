@@ -70,7 +70,7 @@ class CommonFrame:
 
     def with_columns_of(self, found: Demonstrations) -> "CommonFrame":
         """Give the columns that were not demonstrated a unit, too: their spread as it was found."""
-        return replace(self, std=torch.where(found.is_known, self.std, found.state_std))
+        return replace(self, std=torch.where(found.is_known, self.std, moving_std(found.states)))
 
     @property
     def num_states(self) -> int:

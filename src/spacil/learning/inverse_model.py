@@ -33,9 +33,9 @@ SMALLEST_NOISE = 1e-6
 NUM_NEAREST = 10
 NUM_ASKED, NUM_ANSWERING = 500, 20_000
 """Most demonstrated transitions, and most own steps, that trust is measured on."""
-MOST_ASKED, SHARPNESS, LEAST_STD = 64, 0.5, 1e-2
+MOST_ASKED, SHARPNESS = 64, 0.5
 """Successors that a single state is asked about, at most; how much a miss counts against one, in
-misses of the best ones; least unit of a dim in which misses are measured."""
+misses of the best ones."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ class InverseModel(OwnModel):
         whole = states.clone(), next_states.clone()
         for part, hidden in zip(whole, found, strict=True):
             mean, std = self.state_mean[~self.is_known], self.state_std[~self.is_known]
-            part[:, ~self.is_known] = mean + std * hidden
+            part[:, ~self.is_known] = mean + std.nan_to_num(posinf=0.0) * hidden
         return whole
 
     @torch.no_grad()
@@ -238,7 +238,8 @@ class ForwardModel(OwnModel):
     def next_states(self, states: Tensor, actions: Tensor) -> Tensor:
         """[B, S]: the members' mean."""
         inputs = torch.cat([self.where(states), actions], dim=-1)
-        following: Tensor = states + self.change_std * self(inputs).mean(0)
+        change = self.change_std.nan_to_num(posinf=0.0) * self(inputs).mean(0)
+        following: Tensor = states + change
         return following
 
 
@@ -253,19 +254,20 @@ def towards_each_other(
     [M, A], the successors that are missed least [M, S], and the share of the answers' variance
     that does not hang on which successor it is [A].
     """
-    std = states.std(0, correction=0).clamp_min(LEAST_STD)
+    std = moving_std(states).to(states)
+    unit = torch.where(std > 0, std, torch.inf)
     num_asked = min(
         len(states) - 1, max(NUM_NEAREST, min(MOST_ASKED, NUM_ANSWERING // len(states)))
     )
-    distances = torch.cdist(forward.next_states(states, actions) / std, states / std)
+    distances = torch.cdist(forward.next_states(states, actions) / unit, states / unit)
     candidates = distances.fill_diagonal_(math.inf).topk(num_asked, largest=False).indices
     here, there = states.repeat_interleave(num_asked, 0), states[candidates.flatten()]
     answers = inverse.actions(here, there)
-    missed = ((forward.next_states(here, answers) - there) / std).square().mean(-1)
+    missed = ((forward.next_states(here, answers) - there) / unit).square().sum(-1)
     missed, answers = missed.view(candidates.shape), answers.view(*candidates.shape, -1)
     likely = torch.softmax(-missed / (SHARPNESS * missed.min(1).values.median()), 1).unsqueeze(-1)
     mean = (likely * answers).sum(1)
     spread = (likely * (answers - mean.unsqueeze(1)).square()).sum(1).mean(0)
-    certainty = 1 - spread / (spread + mean.var(0, correction=0)).clamp_min(STD_FLOOR)
+    certainty = 1 - spread / (spread + mean.var(0, correction=0)).clamp_min(SMALLEST_NOISE)
     best = candidates.gather(1, missed.argmin(1, keepdim=True))[:, 0]
     return mean, states[best], certainty

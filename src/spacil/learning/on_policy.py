@@ -99,7 +99,8 @@ class OnPolicy(Learner):
         self.open_episodes = OpenEpisodes(num_envs, self.env.device)
         if config.imitation.staggered_starts:
             self._stagger()
-        self.searches = WeightSearches(config)
+        are_labels = reads_labels(config, demonstrations)
+        self.searches = WeightSearches(config, are_labels=are_labels)
         self.penalty_weights: dict[Any, float] = {}
         """Weights by name that a callback sets instead of the config's"""
         self.reward_terms: list[RewardTerm] = []
@@ -134,7 +135,7 @@ class OnPolicy(Learner):
         self.labels: Labels | None = None
         """Actions in the place of those that the demonstrations do not hold"""
         if demonstrations is not None:
-            if reads_labels(config, demonstrations):
+            if are_labels:
                 self.labels = Labels(config, spec, demonstrations)
             self._read_demonstrations(demonstrations)
         self._register_state()
@@ -254,8 +255,7 @@ class OnPolicy(Learner):
                 if isinstance(adversary, GailAdversary) and adversary.network.reads_changes:
                     adversary.read_changes_in(labels.model.change_std)
             demonstrations = labels.demonstrations
-        known = (demonstrations, self.common_frame, self.eval_env)
-        self.searches.begin(*known, are_labels=labels is not None)
+        self.searches.begin(demonstrations, self.common_frame, self.eval_env)
 
     def _hold_to_labels(self) -> None:
         if self.anchor is not None and self.labels is not None:
@@ -280,7 +280,8 @@ class OnPolicy(Learner):
             played, self.env_states = collect(
                 self.env, actor, self.env_states, size, streams.action
             )
-        if self.labels is not None and self.counters.iteration % REFRESH_INTERVAL == 1:
+        is_due = self.counters.iteration % REFRESH_INTERVAL == 1
+        if self.labels is not None and self.anchor is not None and is_due:
             with clock("labels"):
                 self.labels.refresh(played, actor.mean)
                 self._hold_to_labels()

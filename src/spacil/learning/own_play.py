@@ -44,7 +44,7 @@ NOISES = (0.0, 0.1, 0.3, 0.6)
 """Of the actor in env 0, 1, 2, 3, 4, ...: in half ranges of the actions"""
 FIT_STEPS, CLONE_STEPS = 800, 600
 LEARNING_RATE = 1e-3
-REFRESH_INTERVAL, REFRESH_STEPS, REFRESH_RATE = 2, 300, 5e-4
+REFRESH_INTERVAL, REFRESH_STEPS, REFRESH_RATE = 5, 300, 5e-4
 """Iterations from one refreshment to the next; its Adam steps and their size"""
 MOST_KEPT = 60_000
 """Newest own steps that are learned from"""

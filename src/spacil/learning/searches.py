@@ -31,6 +31,7 @@ from spacil.learning.learner import Metrics
 from spacil.learning.weight_search import (
     LAWS,
     Constraint,
+    LabelSearch,
     ScoreSearch,
     TargetSearch,
     WeightSearch,
@@ -86,7 +87,6 @@ CHANGE = Quantity(
 )
 
 _KINDS: Mapping[str, type] = {
-    "score_rule": ScoreSearch,
     "smoothness": TargetSearch,
     "fluctuation": TargetSearch,
     "change_limit": WeightSearch,
@@ -99,8 +99,9 @@ _KINDS: Mapping[str, type] = {
 class WeightSearches:
     """The searches of a run; each is None until it begins, or for good."""
 
-    def __init__(self, config: TrainConfig) -> None:
-        self.config = config
+    def __init__(self, config: TrainConfig, *, are_labels: bool = False) -> None:
+        """`are_labels`: the actions of the demonstrations were not demonstrated, but found."""
+        self.config, self.are_labels = config, are_labels
         self.score_rule: ScoreSearch | None = None
         self.smoothness: TargetSearch | None = None
         """Towards a J that is at most so much"""
@@ -116,7 +117,8 @@ class WeightSearches:
 
     def register(self, state: State) -> None:
         """Keep the searches under way in checkpoints."""
-        for name, kind in _KINDS.items():
+        score_rule = LabelSearch if self.are_labels else ScoreSearch
+        for name, kind in {"score_rule": score_rule, **_KINDS}.items():
             state.register_record(f"search.{name}", self, kind, name, optional=True)
 
     def begin(
@@ -124,12 +126,8 @@ class WeightSearches:
         demos: Demonstrations | None,
         common_frame: CommonFrame | None,
         eval_env: VectorEnv,
-        *,
-        are_labels: bool = False,
     ) -> None:
         """Start the searches that are asked for and not under way.
-
-        `are_labels`: the actions of the demonstrations were not demonstrated, but found.
 
         Whatever can be refused about one is refused here, and a new run asks before its folder
         changes.
@@ -152,7 +150,7 @@ class WeightSearches:
         if penalty.penalty_weight == "auto" and self.score_rule is None:
             assert demos is not None and common_frame is not None
             search = start_score_search(config, demos, common_frame, eval_env.spec)
-            self.score_rule = search.by_labels() if are_labels else search
+            self.score_rule = LabelSearch.of(search) if self.are_labels else search
 
     @property
     def weights(self) -> FoundWeights:

@@ -231,18 +231,6 @@ class ScoreSearch(WeightSearch):
             first_weight=first,
         )
 
-    def by_labels(self) -> Self:
-        """The search where labels stand in for demonstrated actions.
-
-        A clone of poor labels is too smooth: its J says too much of the first weight, and too
-        little is asked of J. So the weight begins at the config's, and a bad score may lower it
-        all the way.
-        """
-        first, highest = self.config_weight, HIGHEST * self.config_weight
-        return replace(
-            self, weight=first, first_weight=first, highest=highest, config_weight=self.lowest
-        )
-
     def after_evaluation(self, score: float, j: float) -> Self:
         """Move the weight by the imitation score and the J of mean actions."""
         is_alike = score <= self.threshold
@@ -255,6 +243,64 @@ class ScoreSearch(WeightSearch):
         room = SCORE_GAIN * (1 - score / self.threshold)
         lack = J_GAIN * (j / self.target_j - 1)
         return self.times(1 + SCORE_RISE * min(1.0, room, lack))
+
+
+FAR, FAR_FALL, WORSE = 2.0, 0.5, 1.2
+"""From how many thresholds on a policy is far from the demonstrations; factor there, whatever J is;
+scores up to so many times the best one have not suffered."""
+PROGRESS, PATIENCE = 0.95, 4
+"""A score below so many times the best one is progress; evaluations without before it counts as all
+that there is."""
+LABELS_J = 1.5
+"""J_ref of demonstrated actions over that of labels: 1.0 to 2.2 on four tasks, as what an inverse
+model finds is smoother than what was done."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelSearch(ScoreSearch):
+    """The same where labels stand in for demonstrated actions: the start is worse, and slow.
+
+        score > 2 tau            it falls: x 0.5
+        J <= J*                  as above
+        score > tau, in progress it stays
+        score > 1.2 x its best   it falls: x 0.9
+        else                     it rises as above
+
+    A score may stay above tau for good. It counts as in progress until four evaluations have not
+    brought it 5 % down.
+    """
+
+    best_score: float = 0.0
+    num_stale: int = 0
+    """Evaluations since the last progress"""
+
+    @classmethod
+    def of(cls, search: ScoreSearch) -> Self:
+        given = vars(search) | {"target_j": LABELS_J * search.target_j}
+        return cls(**given, best_score=HIGHEST * search.threshold)
+
+    def after_evaluation(self, score: float, j: float) -> Self:
+        """Move the weight by the imitation score and the J of mean actions."""
+        is_progress = score < PROGRESS * self.best_score
+        seen = replace(
+            self,
+            best_score=score if is_progress else self.best_score,
+            num_stale=0 if is_progress else self.num_stale + 1,
+        )
+        tau, limit = self.threshold, WORSE * seen.best_score
+        is_alike = score <= tau or (seen.num_stale >= PATIENCE and score <= FAR * tau)
+        if score > FAR * tau:
+            return seen.times(FAR_FALL)
+        if j <= self.target_j:
+            floor = LOWEST * self.first_weight if is_alike else None
+            return seen.times(EASE if is_alike else SCORE_FALL, floor)
+        if not is_alike:
+            return seen
+        if score > limit:
+            return seen.times(EASE, min(self.weight, LOWEST * self.first_weight))
+        room = SCORE_GAIN * (1 - score / max(tau, limit))
+        lack = J_GAIN * (j / self.target_j - 1)
+        return seen.times(1 + SCORE_RISE * min(1.0, room, lack))
 
 
 T = TypeVar("T")
