@@ -87,7 +87,7 @@ def test_an_error_inside_a_worker_thread_reaches_the_caller_and_closes(hopper, m
     def fail(*_):
         raise SimulationError(2, "stack overflow")
 
-    monkeypatch.setattr(hopper._batch, name, fail)
+    monkeypatch.setattr(hopper._batch if name == "step" else hopper._starts, name, fail)
     place = "at step 1" if name == "step" else "at step 0 of episode 9"
     with pytest.raises(EnvError, match=f"env 2 failed in MuJoCo: stack overflow {place}"):
         hopper.step(zeros(4, 3)) if name == "step" else hopper.reset(first_episode=9)

@@ -55,6 +55,10 @@ class ThreadedMujocoEnv(NumpyVectorEnv):
         )
         self._physics = physics_of(self._batch)
         self._model_start = (model.qpos0.copy(), np.zeros(model.nv))
+        self._starts = NativeBatch(model, num_envs, 1, task.derived_fields)
+        """The next start of each env, never stepped"""
+        self._start_states = task.observe(physics_of(self._starts))
+        self._prepared = np.full(num_envs, -1)
         self._elapsed_steps = np.zeros(num_envs, dtype=np.int64)
         self._episodes = np.zeros(num_envs, dtype=np.int64)
 
@@ -112,7 +116,7 @@ class ThreadedMujocoEnv(NumpyVectorEnv):
         return self._task.observe(self._physics)
 
     def _let_go(self) -> None:
-        del self._batch, self._physics
+        del self._batch, self._physics, self._starts
 
     def _simulate(self, actions: ActionArray, active: BoolArray | None) -> None:
         """The physics of one step, or an error: no frame after a fault leaves this room."""
@@ -132,21 +136,32 @@ class ThreadedMujocoEnv(NumpyVectorEnv):
             raise self._fault(env, f"left the valid range ({name})")
 
     def _start_next_episodes(self, ids: IdArray) -> FloatArray:
-        """Reset some envs from the seeds of their next episodes; returns states of `ids`."""
-        batch = self._batch
+        """Reset some envs from the seeds of their next episodes; returns states of `ids`.
+
+        A start follows from its seed alone. Those of all envs are made at once, out of the way of
+        the physics: on Hopper 0.93 of the time of all steps.
+        """
+        batch, starts, due = self._batch, self._starts, self._episodes + 1
+        if (self._prepared[ids] != due[ids]).any():
+            missing = np.flatnonzero(self._prepared != due)
+            try:
+                starts.reset(missing)
+                for env in missing.tolist():
+                    generator = np.random.default_rng(self._seeds(env, int(due[env])))
+                    start = self._task.draw_start(generator, *self._model_start)
+                    starts.qpos[env], starts.qvel[env] = start
+                starts.forward(missing)
+            except SimulationError as error:
+                self._episodes, self._elapsed_steps[:] = due, 0
+                raise self._fault(error.index, f"failed in MuJoCo: {error}") from None
+            self._start_states = self._task.observe(physics_of(starts))
+            self._prepared[missing] = due[missing]
+        batch.state[ids] = starts.state[ids]
+        for name, values in batch.derived.items():
+            values[ids] = starts.derived[name][ids]
         self._episodes[ids] += 1
         self._elapsed_steps[ids] = 0
-        try:
-            batch.reset(ids)
-            for env in ids.tolist():
-                generator = np.random.default_rng(self._seeds(env, int(self._episodes[env])))
-                start = self._task.draw_start(generator, *self._model_start)
-                batch.qpos[env], batch.qvel[env] = start
-            batch.forward(ids)
-        except SimulationError as error:
-            raise self._fault(error.index, f"failed in MuJoCo: {error}") from None
-        states: FloatArray = self._task.observe(self._physics)[ids]
-        return states
+        return self._start_states[ids]
 
     def _fault(self, env: int, what: str) -> EnvError:
         """The error that tells how to meet the fault again. Nothing may be stepped after it."""
