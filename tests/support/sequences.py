@@ -9,16 +9,13 @@ forked from one that has imported everything. What has to hold after each:
   no kill costs more than the checkpoint interval (here one iteration);
 - a run that nothing but kills and signals happened to ends in the bits of one left alone.
 
-    python tests/support/sequences.py --sequences 2000     # goes on where it was stopped
-
-A campaign is made of blocks, each with a seed of its own; the record keeps those that have held.
+    python tests/support/sequences.py --sequences 2000
 """
 
 import argparse
 import json
 import os
 import random
-import re
 import shutil
 import signal
 import tempfile
@@ -33,16 +30,14 @@ from hypothesis import HealthCheck, settings
 from hypothesis import seed as with_seed
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
+from kill_campaign import LABELS, num_records
 from run_state import RunState, state_of_run
 from tiny_runs import as_flags, tiny
 
 from spacil.runs import checkpoint
 
 MAX_ITERATIONS = 6
-BLOCK = 25
-"""Sequences drawn with one seed"""
 CODES = {0, 2, 65, 69, 70, 73, 74, 75, 129, 130, 143}
-FAILPOINTS = tuple(re.findall(r'failpoint\("(.+?)"\)', Path(checkpoint.__file__).read_text()))
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 FILES = ("run.json", "metrics.jsonl", "run.lock", "checkpoints/best.safetensors")
 EDITS = (*BYTE_DAMAGE, "missing", "a folder", "a link to itself")
@@ -72,14 +67,10 @@ class Meddling(RuleBasedStateMachine):
     def train(self, total: int) -> None:
         self.check_trained(self.start(total).wait(), total)
 
-    @rule(total=st.integers(2, MAX_ITERATIONS), point=st.sampled_from(FAILPOINTS))
+    @rule(total=st.integers(2, MAX_ITERATIONS), point=st.sampled_from(LABELS))
     def train_and_die(self, total: int, point: str) -> None:
-        ended = self.start(total, failpoint=point).wait()
-        if ended.code == -signal.SIGKILL:
-            _tally["kills"] += 1
-            self.check_saved()
-        else:
-            self.check_trained(ended, total)
+        process = self.start(total, failpoint=point)
+        self.check_ended(process.wait(), total, [-signal.SIGKILL])
 
     @rule(
         total=st.integers(3, MAX_ITERATIONS),
@@ -90,12 +81,7 @@ class Meddling(RuleBasedStateMachine):
         process = self.start(total)
         time.sleep(wait)
         process.send(number)
-        ended = process.wait()
-        _tally["kills"] += 1
-        if ended.code in (-number, 128 + number, 75):
-            self.check_saved()
-        else:
-            self.check_trained(ended, total)
+        self.check_ended(process.wait(), total, [-number, 128 + number, 75])
 
     @rule()
     def overwrite(self) -> None:
@@ -132,7 +118,7 @@ class Meddling(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 2), kind=st.sampled_from(EDITS), seed=st.integers(0, 99))
     def edit_a_checkpoint(self, which: int, kind: str, seed: int) -> None:
-        found = checkpoints_in(self.run_dir)
+        found = sorted((self.run_dir / "checkpoints").glob("iter-*"))
         if found and spoil(found[which % len(found)], kind, random.Random(seed)):
             self.is_meddled_with = True
 
@@ -145,6 +131,14 @@ class Meddling(RuleBasedStateMachine):
         return self.processes.start(
             *words, "--json", flag, *settings_of(total), environment=environment
         )
+
+    def check_ended(self, ended: Finished, total: int, killed: list[int]) -> None:
+        """Killed or signalled on its way, or done before that."""
+        if ended.code not in killed:
+            self.check_trained(ended, total)
+            return
+        _tally["kills"] += 1
+        self.check_saved()
 
     def check_trained(self, ended: Finished, total: int) -> None:
         self.count(ended)
@@ -170,7 +164,7 @@ class Meddling(RuleBasedStateMachine):
         iteration = 0 if found is None else found.iteration
         if not self.is_meddled_with:
             assert iteration >= self.saved, f"went back from {self.saved} to {iteration}"
-            recorded = last_record(self.run_dir / "metrics.jsonl")
+            recorded = num_records(self.run_dir)
             assert recorded - iteration <= 1, (recorded, iteration)
         self.saved = iteration
 
@@ -196,17 +190,6 @@ def settings_of(total: int) -> list[str]:
     # Every iteration is evaluated, so that a run of 3 is the beginning of a run of 6.
     small = {"num_envs": 5, "steps_per_iteration": 50, "evaluation_steps": 50}
     return as_flags(tiny(iterations=total, evaluation_interval=1, seed=5, **small))
-
-
-def last_record(metrics: Path) -> int:
-    """The iteration of the last whole line; 0 where there is none."""
-    lines = metrics.read_bytes().splitlines(keepends=True) if metrics.exists() else []
-    whole = [line for line in lines if line.endswith(b"\n")]
-    return int(json.loads(whole[-1])["iteration"]) if whole else 0
-
-
-def checkpoints_in(run_dir: Path) -> list[Path]:
-    return sorted((run_dir / "checkpoints").glob("iter-*"))
 
 
 def spoil(path: Path, kind: str, rng: random.Random) -> bool:
@@ -238,30 +221,12 @@ def run_sequences(number: int, seed: int, num_steps: int = 6) -> dict[str, int]:
     return dict(_tally)
 
 
-def run_campaign(number: int, seed: int, record: Path) -> dict[str, int]:
-    """All blocks that the record does not hold yet; the sums over all of them."""
-    lines = record.read_text(encoding="utf-8").splitlines() if record.exists() else []
-    blocks = {row["seed"]: row for row in map(json.loads, lines)}
-    for block in range(seed, seed + number // BLOCK):
-        if block not in blocks:
-            started = time.monotonic()
-            figures = run_sequences(BLOCK, block)
-            seconds = round(time.monotonic() - started)
-            blocks[block] = {"seed": block, **figures, "seconds": seconds}
-            with record.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(blocks[block]) + "\n")
-    keys = (*_tally, "seconds")
-    return {key: sum(row[key] for row in blocks.values()) for key in keys}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="Generated sequences of what happens to runs.")
-    parser.add_argument("--sequences", type=int, default=2_000, help=f"in blocks of {BLOCK}")
+    parser.add_argument("--sequences", type=int, default=2_000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--record", type=Path, default=Path("runs/sequences.jsonl"))
     arguments = parser.parse_args()
-    arguments.record.parent.mkdir(parents=True, exist_ok=True)
-    figures = run_campaign(arguments.sequences, arguments.seed, arguments.record)
+    figures = run_sequences(arguments.sequences, arguments.seed)
     record_figure("sequences", figures)
     print(json.dumps(figures, indent=2))
 
