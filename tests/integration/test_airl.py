@@ -1,12 +1,10 @@
 """`spacil train airl` and `spacil.AIRL`, end to end: train, measure, save, load, resume."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from fixture_types import Spacil, TinyFlags
 from tiny_runs import tiny
 
 import spacil as library
@@ -43,21 +41,6 @@ def test_it_trains_evaluates_and_goes_on_bit_for_bit(tmp_path: Path, form: str, 
     assert (rows[-1]["cost_lipschitz_action"] == 0) == (form == "state")
     for each in (agent, again):
         each.close()
-
-
-def test_the_command_trains_resumes_and_measures(
-    spacil: Spacil, tiny_flags: TinyFlags, tmp_path: Path
-) -> None:
-    run_dir = tmp_path / "run"
-    command = ["train", "airl", "--task", "Reacher-v4", "--run-dir", run_dir, "--quiet", "--json"]
-    done = spacil(*command, *tiny_flags(iterations=1))
-    assert done.code == 0, done.err
-    resumed = spacil(*command, *tiny_flags(iterations=2), "--resume")
-    assert resumed.code == 0, resumed.err
-    assert json.loads(resumed.out)["last"]["iteration"] == 2
-    measured = spacil("smoothness", run_dir, "--episodes", 1, "--json", tmp_path / "report.json")
-    assert (measured.code, measured.err) == (0, "")
-    assert json.loads((tmp_path / "report.json").read_text())["cost"] is not None
 
 
 @pytest.mark.parametrize("form", ["state-action", "state"])

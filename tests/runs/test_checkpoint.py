@@ -6,12 +6,10 @@ import logging
 import os
 import random
 import re
-import resource
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -299,29 +297,6 @@ def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     storage.save_sealed(path, tensors, document, checkpoint.FORMAT, 2, notes)
     with pytest.raises(StorageError, match="format version 2, this spacil reads 1"):
         checkpoint.read(tmp_path / file_name(1))
-
-
-@contextlib.contextmanager
-def file_size_limit(num_bytes: int) -> Iterator[None]:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-def test_when_the_disk_takes_no_more_the_old_checkpoint_and_best_stay(tmp_path: Path) -> None:
-    write_at(tmp_path, 1, best=True)
-    before = names_in(tmp_path)
-    with (
-        file_size_limit(64),
-        pytest.raises(StorageError, match=r"cannot write .*iter-000002.*File too large"),
-    ):
-        write_at(tmp_path, 2, best=True)
-    assert names_in(tmp_path) == before
-    assert newest(tmp_path).iteration == best(tmp_path).iteration == 1
-    assert write_at(tmp_path, 2).exists()
 
 
 def test_a_folder_that_cannot_be_made_is_a_storage_error(tmp_path: Path) -> None:
