@@ -20,8 +20,8 @@ from torch import Tensor
 
 from measuring import make_learner, medians, num_cores, peak_megabytes, record, reset_peak
 from spacil.config.settings import PolicyStepConfig, ValueConfig
+from spacil.engine.device import Recorder
 from spacil.engine.mlp_passes import Adam
-from spacil.engine.recorder import Recorder
 from spacil.envs.episodes import collect
 from spacil.functional.policy_gradient import log_prob, standardize
 from spacil.learning import policy_step

@@ -15,8 +15,7 @@ from torch import Tensor
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.demos.file import load_demos
-from spacil.engine.device import one_torch_thread
-from spacil.engine.recorder import Recorder, _Value, copied, refill
+from spacil.engine.device import Recorder, _Value, copied, one_torch_thread, refill
 from spacil.learning.on_policy import OnPolicy
 
 DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]

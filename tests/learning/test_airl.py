@@ -10,7 +10,7 @@ from torch import Tensor
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.config.train_config import TrainConfig
-from spacil.engine.recorder import Recorder
+from spacil.engine.device import Recorder
 from spacil.functional.policy_gradient import clipped_log_prob
 from spacil.learning.adversary import AgentBatch, AirlAdversary, imitation_reward
 from spacil.learning.critic import true_next_states

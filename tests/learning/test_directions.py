@@ -12,7 +12,7 @@ from torch import Tensor
 
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
-from spacil.engine.recorder import Recorder
+from spacil.engine.device import Recorder
 from spacil.errors import ConfigError
 from spacil.learning.adversary import Adversary, AgentBatch, AirlAdversary, GailAdversary
 from spacil.nets.policy import GaussianPolicy

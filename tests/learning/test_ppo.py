@@ -15,7 +15,7 @@ from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.config.penalty_terms import parse_terms
 from spacil.config.train_config import TrainConfig
-from spacil.engine.recorder import Recorder
+from spacil.engine.device import Recorder
 from spacil.errors import DivergedError
 from spacil.functional.policy_gradient import kl_old_new, log_prob
 from spacil.functional.sensitivity import batch_jacobian, top_singular

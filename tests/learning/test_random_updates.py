@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from spacil.config.settings import PolicyStepConfig
-from spacil.engine.recorder import Recorder
+from spacil.engine.device import Recorder
 from spacil.functional import policy_gradient
 from spacil.functional.policy_gradient import kl_old_new, log_prob
 from spacil.learning import policy_step

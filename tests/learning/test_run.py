@@ -15,7 +15,7 @@ from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError, RunDirError
 from spacil.learning.on_policy import OnPolicy
 from spacil.learning.run import Outcome, restore, train_in_folder
-from spacil.runs import checkpoint, provenance
+from spacil.runs import checkpoint
 from spacil.runs.facts import config_of, read_run
 from spacil.runs.progress import Progress
 from spacil.runs.run_log import RUN_LOG, RunLog
@@ -157,10 +157,10 @@ def test_progress_is_closed_whatever_happens(tmp_path: Path) -> None:
 def test_other_versions_of_the_software_are_told_and_the_run_goes_on(
     trained: Train, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    versions = provenance.software_versions()
+    versions = checkpoint.software_versions()
     packages = {"spacil", "torch", "numpy", "mujoco", "gymnasium"}
     assert versions.keys() == packages | {"machine", "instruction_set"}
-    monkeypatch.setattr(provenance, "software_versions", lambda: versions | {"torch": "1.0"})
+    monkeypatch.setattr(checkpoint, "software_versions", lambda: versions | {"torch": "1.0"})
     trained()
     monkeypatch.undo()
     outcome = trained(with_settings(CONFIG, {"iterations": 6}), resume=True)
@@ -176,7 +176,7 @@ def test_a_checkpoint_knows_the_settings_it_was_written_under(
     assert last is not None
     assert config_of(last.settings, last.path) == CONFIG
     assert not FREE_TO_CHANGE_ON_RESUME & set(last.document["config"])
-    assert last.notes["commit"] == provenance.source_commit()
+    assert last.notes["commit"] == checkpoint.source_commit()
     assert last.notes["software"]["spacil"] == spacil.__version__
 
 

@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.func import functional_call
 
 from spacil.config.settings import PolicyStepConfig
+from spacil.engine.device import Recorder
 from spacil.engine.mlp_passes import ParameterJacobian
-from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
 from spacil.functional import policy_gradient
 from spacil.functional.policy_gradient import kl_old_new, log_prob

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from spacil.config.settings import ValueConfig
+from spacil.engine.device import Recorder
 from spacil.engine.mlp_passes import Adam
-from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
 from spacil.learning.critic import ValueBatch, fit_value
 from spacil.nets.mlp import ValueNet

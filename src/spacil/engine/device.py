@@ -3,16 +3,20 @@
 Left to itself torch splits every operation among its threads, which then wait for each other
 after every operation. Rows do not depend on each other: in `in_threads` each thread takes its
 share of them through a whole pass, alone, and the threads meet once.
+
+On a GPU launching a kernel from Python takes longer than most kernels of an update run. So updates
+are made of pieces (`Recorder`): the launches of one that was recorded are one launch ever after.
 """
 
 import functools
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
-from typing import TypeVar
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import Tensor
@@ -104,3 +108,119 @@ def _pool(num_threads: int, process: int) -> ThreadPoolExecutor:
     # A thread's setting is its own, and also what threads born later begin with: back to ours.
     torch.set_num_threads(before)
     return pool
+
+
+# --- an update as pieces that a GPU can replay
+
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True)
+class _Recording:
+    graph: torch.cuda.CUDAGraph
+    arguments: tuple[Any, ...]
+    """What the graph reads; refilled before each replay"""
+    result: Any
+    """What the graph writes: the same tensors each time, with new numbers"""
+
+
+class Recorder:
+    """Calls pieces of work by name; on a GPU, what one has done before is replayed.
+
+    A round is one update. Its pieces are plain functions, called in the same order in every round
+    as `recorder(name, function, lasting, *fresh)`, which is `function(*lasting, *fresh)`:
+
+    - `lasting` is bound when the piece is recorded: networks, optimisers and settings that live as
+      long as the recorder, and what earlier pieces of the round returned;
+    - `fresh` is whatever else is new in a round (tensors, dataclasses of tensors), copied in.
+
+    A piece never waits for the device, never copies from the host, and returns records that hold
+    until the same piece of the next round. On a CPU, and in the first round of a kind, pieces are
+    plain calls. Recording executes nothing, so the results are those of the plain calls.
+    """
+
+    def __init__(self, device: torch.device | None = None) -> None:
+        self._device = device if device is not None and device.type == "cuda" else None
+        self._kind: Hashable = None
+        self._is_first_round = True
+        self._has_run: set[str] = set()
+        self._recordings: dict[str, _Recording] = {}
+
+    def begin_round(self, kind: Hashable) -> None:
+        """Rounds of one kind are alike in all shapes and branches; another kind starts afresh."""
+        self._is_first_round = kind != self._kind
+        if self._is_first_round:
+            self.forget()
+            self._kind = kind
+
+    def forget(self) -> None:
+        """Drop all recordings: something they read or write has moved."""
+        self._kind = None
+        self._is_first_round = True
+        self._has_run.clear()
+        self._recordings.clear()
+
+    def __call__(
+        self, name: str, function: Callable[..., _Value], lasting: tuple[Any, ...], *fresh: Any
+    ) -> _Value:
+        if self._device is None:
+            return function(*lasting, *fresh)
+        if self._is_first_round or name not in self._has_run:
+            # A plain run makes what may not be made while recording: optimiser state, handles.
+            self._has_run.add(name)
+            return function(*lasting, *fresh)
+        if name not in self._recordings:
+            bound = functools.partial(function, *lasting)
+            self._recordings[name] = _record(bound, fresh, self._device)
+        recording = self._recordings[name]
+        for kept, argument in zip(recording.arguments, fresh, strict=True):
+            refill(kept, argument)
+        recording.graph.replay()
+        return cast(_Value, recording.result)
+
+
+def _record(
+    work: Callable[..., Any], arguments: tuple[Any, ...], device: torch.device
+) -> _Recording:
+    kept = tuple(copied(argument) for argument in arguments)
+    # Not `with torch.cuda.graph(...)`: that also empties the memory cache, every time.
+    graph, stream = torch.cuda.CUDAGraph(), _recording_stream(device)
+    stream.wait_stream(torch.cuda.current_stream(device))
+    with torch.cuda.stream(stream):
+        graph.capture_begin()
+        result = work(*kept)
+        graph.capture_end()
+    torch.cuda.current_stream(device).wait_stream(stream)
+    return _Recording(graph, kept, result)
+
+
+@functools.cache
+def _recording_stream(device: torch.device) -> torch.cuda.Stream:
+    """Always the same: each stream that multiplies matrices keeps memory for it."""
+    return torch.cuda.Stream(device)
+
+
+def copied(value: Any) -> Any:
+    """A copy of every tensor in an argument."""
+    if isinstance(value, Tensor):
+        return value.detach().clone()
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{f.name: copied(getattr(value, f.name)) for f in fields(value)})
+    if isinstance(value, tuple):
+        return tuple(copied(part) for part in value)
+    return value
+
+
+def refill(kept: Any, value: Any) -> None:
+    """Write new numbers into what a graph reads."""
+    if isinstance(kept, Tensor):
+        assert kept.shape == value.shape, "a round of another kind: begin_round must know"
+        kept.copy_(value)
+    elif is_dataclass(kept) and not isinstance(kept, type):
+        for field in fields(kept):
+            refill(getattr(kept, field.name), getattr(value, field.name))
+    elif isinstance(kept, tuple):
+        for part, other in zip(kept, value, strict=True):
+            refill(part, other)
+    else:
+        assert kept == value, "a round of another kind: begin_round must know"

@@ -57,7 +57,8 @@ class ThreadedMujocoEnv(NumpyVectorEnv):
         self._model_start = (model.qpos0.copy(), np.zeros(model.nv))
         self._starts = NativeBatch(model, num_envs, 1, task.derived_fields)
         """The next start of each env, never stepped"""
-        self._start_states = task.observe(physics_of(self._starts))
+        self._first = physics_of(self._starts)
+        self._start_states = task.observe(self._first)
         self._prepared = np.full(num_envs, -1)
         self._elapsed_steps = np.zeros(num_envs, dtype=np.int64)
         self._episodes = np.zeros(num_envs, dtype=np.int64)
@@ -116,7 +117,7 @@ class ThreadedMujocoEnv(NumpyVectorEnv):
         return self._task.observe(self._physics)
 
     def _let_go(self) -> None:
-        del self._batch, self._physics, self._starts
+        del self._batch, self._physics, self._starts, self._first
 
     def _simulate(self, actions: ActionArray, active: BoolArray | None) -> None:
         """The physics of one step, or an error: no frame after a fault leaves this room."""
@@ -154,7 +155,7 @@ class ThreadedMujocoEnv(NumpyVectorEnv):
             except SimulationError as error:
                 self._episodes, self._elapsed_steps[:] = due, 0
                 raise self._fault(error.index, f"failed in MuJoCo: {error}") from None
-            self._start_states = self._task.observe(physics_of(starts))
+            self._start_states = self._task.observe(self._first)
             self._prepared[missing] = due[missing]
         batch.state[ids] = starts.state[ids]
         for name, values in batch.derived.items():

@@ -15,9 +15,8 @@ from torch.nn import functional as F
 
 from spacil.config.settings import columns_of
 from spacil.config.train_config import TrainConfig
-from spacil.engine.device import read_together
+from spacil.engine.device import Recorder, read_together
 from spacil.engine.mlp_passes import Adam
-from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
 from spacil.functional.policy_gradient import clipped_log_prob
 from spacil.nets.discriminator import CostNet, Discriminator, ShapedReward

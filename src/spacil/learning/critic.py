@@ -8,9 +8,8 @@ from torch import Tensor
 
 from spacil.config.settings import ValueConfig
 from spacil.config.train_config import TrainConfig
-from spacil.engine.device import read_together
+from spacil.engine.device import Recorder, read_together
 from spacil.engine.mlp_passes import Adam, add_parameter_cotangent, forward_trace
-from spacil.engine.recorder import Recorder
 from spacil.errors import ConfigError, DivergedError
 from spacil.functional.policy_gradient import explained_variance, gae, standardize
 from spacil.learning.adversary import Adversary, AgentBatch, imitation_reward

@@ -19,9 +19,8 @@ from spacil.config.penalty_terms import WeightedTerm, parse_terms, words_of
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
-from spacil.engine.device import one_torch_thread, read_together, resolve_device
+from spacil.engine.device import Recorder, one_torch_thread, read_together, resolve_device
 from spacil.engine.mlp_passes import Adam
-from spacil.engine.recorder import Recorder
 from spacil.envs.episodes import EpisodeTotals, collect
 from spacil.envs.vector_env import VectorEnv
 from spacil.learning.adversary import Adversary, GailAdversary

@@ -15,9 +15,8 @@ from torch import Tensor
 
 from spacil.config.settings import PolicyStepConfig
 from spacil.config.train_config import TrainConfig
-from spacil.engine.device import one_torch_thread, read_together
+from spacil.engine.device import Recorder, one_torch_thread, read_together
 from spacil.engine.mlp_passes import Adam, ParameterJacobian, forward
-from spacil.engine.recorder import Recorder
 from spacil.errors import DivergedError
 from spacil.functional import policy_gradient
 from spacil.functional.policy_gradient import (

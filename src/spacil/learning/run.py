@@ -37,13 +37,12 @@ from spacil.measuring.evaluate import Best, evaluation_of, play_mean_actions
 from spacil.plain_text import shown
 from spacil.policies.file import policy_document
 from spacil.runs import checkpoint, metrics_log
-from spacil.runs.checkpoint import RunState
+from spacil.runs.checkpoint import RunState, deciding_last_bits, provenance_of
 from spacil.runs.facts import RunInputs, best_and_last, config_of
 from spacil.runs.folder import DEFAULT_ROOT, RunDir, check_resumable, open_run
 from spacil.runs.interruption import Interruption
 from spacil.runs.metrics_log import BEFORE_THE_START, MetricsLog
 from spacil.runs.progress import Progress
-from spacil.runs.provenance import deciding_last_bits, provenance_of
 from spacil.runs.run_log import RunLog
 from spacil.runs.state import first_non_finite
 from spacil.version import __version__

@@ -19,7 +19,7 @@ from spacil.config.flat import flat_settings, from_flat_settings
 from spacil.config.settings import DemoChoice
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError, RunDirError
-from spacil.runs.provenance import source_commit
+from spacil.runs.checkpoint import source_commit
 from spacil.runs.state import record_from
 from spacil.user_code import task_named_in_file
 from spacil.version import __version__
