@@ -1,5 +1,7 @@
 """Demonstrations as a policy would see them whose actions are late and whose sensors err."""
 
+import contextlib
+
 import numpy as np
 import pytest
 import torch
@@ -7,7 +9,11 @@ import torch
 from spacil.config.settings import ConditionsConfig
 from spacil.demos.conditions import under_conditions
 from spacil.demos.demonstrations import Demonstrations
-from spacil.errors import DataError
+from spacil.envs.conditions import EnvUnderConditions
+from spacil.envs.episodes import collect_around
+from spacil.envs.registry import make_vector_env
+from spacil.envs.vector_env import ResetSeeds
+from spacil.errors import ConfigError, DataError
 
 
 def counting(num_steps: int = 6) -> Demonstrations:
@@ -69,3 +75,32 @@ def test_thinned_demonstrations_are_refused_and_no_condition_changes_nothing() -
         under_conditions(counting().subsample(2), ConditionsConfig(action_delay="1"), 0)
     demos = counting()
     assert under_conditions(demos, ConditionsConfig(), 0) is demos
+
+
+def test_commands_recorded_in_a_late_env_look_as_its_policy_saw_them() -> None:
+    conditions, seeds = ConditionsConfig(action_delay="2"), ResetSeeds(0, "env")
+    with contextlib.closing(make_vector_env("Reacher-v4", 1, seeds, 1)) as plain:
+        env = EnvUnderConditions(plain, conditions, seeds)
+        generator = torch.Generator().manual_seed(0)
+        noise = torch.randn(20, 1, 2, generator=generator).clamp(-1, 1)
+        played, _ = collect_around(env, lambda seen: torch.zeros(1, 2), noise.clone(), env.reset())
+        num_sensors = plain.spec.num_states
+    states = torch.cat([played.states, played.last_states.unsqueeze(0)])[:, 0]
+    recorded = Demonstrations.from_arrays(
+        [states[:, :num_sensors].numpy()], [played.actions[:, 0].numpy()]
+    )
+    kept = under_conditions(recorded, conditions, 0, recorded_delay=2)
+    assert torch.equal(kept.states, states[:-1])
+    assert torch.equal(kept.executed_actions, played.actions[:, 0])
+    # without a delay, what was executed in a state is what was commanded two steps before
+    prompt = under_conditions(recorded, ConditionsConfig(), 0, recorded_delay=2)
+    assert torch.equal(prompt.states, states[:-1, :num_sensors])
+    assert torch.equal(prompt.executed_actions[2:], played.actions[:-2, 0])
+    assert not prompt.executed_actions[:2].any()
+
+
+def test_a_recorded_delay_that_cannot_be_is_refused() -> None:
+    with pytest.raises(ConfigError, match="--demos-delay -1: expected steps, 0 or more"):
+        under_conditions(counting(), ConditionsConfig(), 0, recorded_delay=-1)
+    with pytest.raises(ConfigError, match=r"--demos-delay 1: .* no actions to be late"):
+        under_conditions(counting().without_actions(), ConditionsConfig(), 0, recorded_delay=1)

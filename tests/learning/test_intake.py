@@ -118,6 +118,20 @@ def test_subsampling_and_noise_come_after_the_check_and_are_recorded() -> None:
     assert operations[-2:] == ["subsample", "add_observation_noise"]
 
 
+def test_a_delay_changes_what_is_learned_from_and_not_the_unit_of_j() -> None:
+    demos = load_demos("Reacher-v4").first(3)
+    late = with_settings(config_for(), {"action_delay": "1"})
+    found = [
+        checked_demonstrations(demos, late, "Reacher-v4", DemoChoice(demos_delay=steps))
+        for steps in (0, 1)
+    ]
+    assert [intake.used.num_states for intake in found] == [13, 13]
+    assert all(intake.given is demos for intake in found)
+    given, shifted = demos.executed_actions, found[0].used.executed_actions
+    assert torch.equal(found[1].used.executed_actions, given)
+    assert torch.equal(shifted[:49], given[1:50])
+
+
 def test_episodes_that_are_not_finite_are_no_part_of_what_was_given() -> None:
     demos = with_value(load_demos("Reacher-v4"), "observations", -1, torch.nan)
     intake = taken(demos, num_demos=3)

@@ -253,6 +253,9 @@ class DemoChoice:
     demo_columns: str = ""
     """The same where the demonstrations know only these columns of the observation, as 0-7 or
     0,2,5-9, counted from 0: the file holds them alone, or the others too, which are not read."""
+    demos_delay: int = 0
+    """Steps by which actions were late when the demonstrations were recorded: what they hold are
+    commands, each executed so many steps later."""
     drop_nonfinite: bool = False
     """Leave out demonstrated episodes that hold NaN or infinity instead of refusing the file."""
     allow_env_mismatch: bool = False

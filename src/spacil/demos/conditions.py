@@ -13,7 +13,7 @@ from torch import Tensor
 from spacil.config.settings import ConditionsConfig
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.episode import Episode
-from spacil.errors import DataError
+from spacil.errors import ConfigError, DataError
 from spacil.seeding import stream
 
 
@@ -24,7 +24,13 @@ def under_conditions(
 
     `recorded_delay`: steps by which actions were late already when they were recorded.
     """
-    if not conditions.is_on:
+    if recorded_delay < 0:
+        raise ConfigError(f"--demos-delay {recorded_delay}: expected steps, 0 or more")
+    if recorded_delay and not demos.num_actions:
+        raise ConfigError(
+            f"--demos-delay {recorded_delay}: {demos.source} has no actions to be late"
+        )
+    if not conditions.is_on and not recorded_delay:
         return demos
     if demos.is_thinned:
         raise DataError(
@@ -39,7 +45,8 @@ def under_conditions(
         for unseen in range(first, last + 1)
         for episode in demos.episodes
     )
-    metadata = demos.metadata.with_change("under_conditions", **vars(conditions))
+    changes = vars(conditions) | ({"recorded_delay": recorded_delay} if recorded_delay else {})
+    metadata = demos.metadata.with_change("under_conditions", **changes)
     return replace(demos, episodes=episodes, metadata=metadata)
 
 

@@ -51,7 +51,9 @@ class EnvUnderConditions:
         # Settings are words: they are read once, not in every step.
         self.num_commands, self.num_past = self.inputs.num_commands, self.inputs.num_observations
         self.spec = replace(
-            env.spec, num_states=(1 + self.num_past) * num_states + self.num_commands * num_actions
+            env.spec,
+            num_states=(1 + self.num_past) * num_states + self.num_commands * num_actions,
+            num_sensors=num_states,
         )
         self.rows = torch.arange(self.num_envs, device=self.device)
         if conditions.sensor_noise and noise_std is None:

@@ -48,6 +48,8 @@ class EnvSpec:
     """Hash of the simulator's model file, where there is one."""
     restores_exactly: bool = True
     """Whether `save_state` / `load_state` continue bit for bit."""
+    num_sensors: int | None = None
+    """Leading numbers of the state that sensors say now, where the others tell of the past."""
 
     @property
     def fingerprint(self) -> dict[str, Any]:

@@ -208,9 +208,7 @@ class CloningLearner(Cloner):
         super().__init__(config, probe.spec, labelled)
         self.demonstrations, self.counters.env_steps = demonstrations, num_played
         self.eval_env = make_eval_env(config, env_source, probe.spec, demonstrations, common_frame)
-        self.common_frame = common_frame or frame_of_run(
-            demonstrations, config.task, probe.spec.num_states
-        )
+        self.common_frame = frame_of_run(common_frame, demonstrations, probe.spec)
         if labelled.columns and self.common_frame is not None:
             self.common_frame = self.common_frame.with_columns_of(labelled)
 

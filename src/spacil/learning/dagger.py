@@ -138,9 +138,7 @@ class SmoothingLearner(Learner):
         self.env_states = self.env.reset()
         self.teacher = teacher.fitted_to(spec, self.env_states)
         self.eval_env = make_eval_env(as_made, env_source, spec)
-        frame = (
-            common_frame or teacher.common_frame or frame_of_run(None, spec.task, spec.num_states)
-        )
+        frame = common_frame or teacher.common_frame or frame_of_run(None, None, spec)
         with torch_threads(config.run.torch_threads):
             self.profile = profile_of(self.teacher, self.eval_env, frame, config.run.seed)
             """What students are compared with. Not in a checkpoint: the teacher plays it again."""

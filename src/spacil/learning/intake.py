@@ -3,7 +3,7 @@
 import contextlib
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ class Intake:
 
     used: Demonstrations
     given: Demonstrations
-    """Every finite episode, before episodes and steps were chosen and noise was added: their
+    """Every finite episode, before episodes and steps were chosen and anything was disturbed: their
     spread is the common frame of J, which must not move with those choices."""
 
 
@@ -137,7 +137,7 @@ def checked_demonstrations(
     """
     spec, reset_states = probe(env_source, config.run.seed)
     chosen, report = demos_for_training(demos, spec, reset_states, choice)
-    used = under_conditions(chosen, config.conditions, config.run.seed)
+    used = under_conditions(chosen, config.conditions, config.run.seed, choice.demos_delay)
     used = used.subsample(choice.demo_every, choice.demo_offset)
     used = used.with_observation_noise(choice.demo_noise, config.run.seed)
     # Thinning may leave few pairs of many, so the count that matters is that of the used ones.
@@ -145,11 +145,7 @@ def checked_demonstrations(
     for finding in [*findings, *find(Subject(used), [few_pairs])]:
         if finding.severity == "warning":
             _logger.warning("%s", finding.message)
-    given, undisturbed = (
-        demos.without_nonfinite_episodes(),
-        replace(config.conditions, sensor_noise=0.0),
-    )
-    return Intake(used, under_conditions(given, undisturbed, config.run.seed))
+    return Intake(used, demos.without_nonfinite_episodes())
 
 
 def probe(env_source: Any, seed: int) -> tuple[EnvSpec, FloatArray]:

@@ -91,9 +91,7 @@ class OnPolicy(Learner):
         self.env = make_run_env(config, env_source, num_envs, "env", common_frame)
         spec = self.env.spec
         self.eval_env = make_eval_env(config, env_source, spec, demonstrations, common_frame)
-        self.common_frame = common_frame or frame_of_run(
-            demonstrations, config.task, spec.num_states
-        )
+        self.common_frame = frame_of_run(common_frame, demonstrations, spec)
         self.env_states: Tensor = self.env.reset()
         self.open_episodes = OpenEpisodes(num_envs, self.env.device)
         if config.imitation.staggered_starts:

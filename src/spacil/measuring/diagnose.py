@@ -292,7 +292,7 @@ def _input_names(policy: Policy, spec: EnvSpec) -> list[str]:
     """Names of the numbers that a policy reads: of the state, then of what it sees of the past."""
     num_past, ago = policy.conditions.num_observations, range(1, policy.conditions.num_commands + 1)
     commands = [f"command {i}, {n} back" for n in ago for i in range(spec.num_actions)]
-    num_sensors = (spec.num_states - len(commands)) // (1 + num_past)
+    num_sensors = spec.num_sensors or spec.num_states
     names = [f"observation {i}" for i in range(num_sensors)]
     if (task := built_in_task(replace(spec, num_states=num_sensors))) is not None:
         from spacil.envs.mujoco_model import state_units  # loads the simulator

@@ -1,7 +1,7 @@
 """J in every frame, and which demonstrations define the common one."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -9,7 +9,7 @@ from torch import Tensor
 from spacil.demos.common_frame import CommonFrame, bundled_frame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.findings import require_finite
-from spacil.envs.vector_env import require_dims
+from spacil.envs.vector_env import EnvSpec, require_dims
 from spacil.nets.policy import GaussianPolicy, moving_std
 from spacil.plain_text import shown
 from spacil.policies.policy import OwnFrame, Policy
@@ -76,12 +76,21 @@ def choose_frame(
 
 
 def frame_of_run(
-    demonstrations: Demonstrations | None, task: str, num_states: int
+    given: CommonFrame | None, demonstrations: Demonstrations | None, spec: EnvSpec
 ) -> CommonFrame | None:
-    """That of a run's demonstrations, else of those bundled with its task; None without either."""
-    frame = bundled_frame(task) if demonstrations is None else CommonFrame.of(demonstrations)
+    """The one given, that of a run's demonstrations, else of those bundled with its task, or none.
+
+    J is per unit of what the sensors say now: what a policy sees of its past has no unit.
+    """
+    if (frame := given) is None:
+        frame = (
+            bundled_frame(spec.task) if demonstrations is None else CommonFrame.of(demonstrations)
+        )
+    num_sensors = spec.num_sensors or spec.num_states
     # An env under a task's name may have been wrapped, with other observations.
-    return frame if frame is not None and frame.num_states == num_states else None
+    if frame is None or frame.num_states not in (num_sensors, spec.num_states):
+        return None
+    return replace(frame, std=frame.std[:num_sensors]).with_history(spec.num_states)
 
 
 def local_j(
