@@ -169,7 +169,7 @@ def test_a_documented_training_runs_for_one_iteration(
 ) -> None:
     done = spacil(*shortened(command.words, command.words[1], "documented"))
     assert done.code == 0, done.err
-    assert "learned, last" in done.out
+    assert "handed out" in done.out
 
 
 def test_the_page_on_own_envs_works_from_top_to_bottom(workplace: Path, spacil: Spacil) -> None:

@@ -197,6 +197,7 @@ class Agent:
             self.config.run.simulation_threads,
             self.common_frame,
             self.conditions,
+            self._learner.demonstrated,
         )
 
     def save(self, folder: str | Path) -> None:

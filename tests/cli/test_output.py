@@ -45,7 +45,7 @@ COMMANDS: dict[str, tuple[str, dict[str, Any], str]] = {
     "train": (
         "train gail --task Reacher-v4 --quiet --seed 5 TINY --run-dir OUT",
         {**REACHER, "algorithm": "gail", "seed": 5},
-        "learned, best",
+        "handed out: highest return",
     ),
     "evaluate": (
         "evaluate RUN --episodes 1 --seed 3",

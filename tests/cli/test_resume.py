@@ -133,7 +133,7 @@ def test_a_finished_run_has_nothing_left_to_do(spacil: Spacil, finished_run: Pat
     before = (finished_run / "metrics.jsonl").read_bytes()
     done = spacil("resume", finished_run)
     assert done.code == 0
-    assert "learned, last" in done.out
+    assert "handed out" in done.out
     assert "all 3 iterations are done: --iterations 4 or more goes on" in done.err
     assert spacil("resume", finished_run, "--iterations", 3, "--quiet").code == 0
     assert len(rows_of(finished_run)) == 4

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from fixture_types import Spacil, TinyFlags, Train
+from own_env import SOURCE, write_own_demos
 from pictures import assert_drawn
 
 
@@ -140,8 +141,61 @@ def test_a_run_prints_plain_lines_and_a_summary_where_there_is_no_terminal(
     assert all(re.match(r"\[\d/3\] .*KL 0\.\d{4}", line) for line in lines)
     evaluated = [line for line in lines if "]  return -" in line]
     assert [line[:5] for line in evaluated] == ["[2/3]", "[3/3]"]
-    assert re.match(
-        r" +demonstrator +learned, best +learned, last\nreturn G( +-\d+\.\d{3}){3}\n", trained.out
-    )
+    heads, first = trained.out.splitlines()[:2]
+    assert re.match(r" +demonstrator +handed out: highest return( +last)?$", heads)
+    assert re.match(r"return G( +-\d+\.\d{3}){2,3}$", first)
     assert f"run folder: {tmp_path / 'run'}\n" in trained.out
     assert_drawn(tmp_path / "run" / "learning_curve.png")
+
+
+UNPAID = """
+class Unpaid(Cart):
+    def step(self, action):
+        state, _, *others = super().step(action)
+        return (state, 0.0, *others)
+
+
+def make_unpaid():
+    return Unpaid()
+"""
+
+
+@pytest.mark.parametrize(("algorithm", "picked"), [("gail", "highest return"), ("bc", "held-out")])
+def test_where_no_reward_is_paid_the_table_compares_with_the_demonstrations(
+    spacil: Spacil,
+    tiny_flags: TinyFlags,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    algorithm: str,
+    picked: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    module, demos = f"unpaid_by_{algorithm}", write_own_demos(tmp_path / "demos.npz")
+    (tmp_path / f"{module}.py").write_text(SOURCE.partition("gymnasium.register")[0] + UNPAID)
+    task, run = ("--task", f"{module}:make_unpaid"), tmp_path / "run"
+    flags = (*task, "--demos", demos, "--run-dir", run, "--quiet")
+    trained = spacil("train", algorithm, *flags, *tiny_flags(algorithm))
+    assert trained.code == 0 and picked in trained.out.splitlines()[0]
+    played = spacil("evaluate", run, *task, "--episodes", 3)
+    for shown in (trained.out, played.out):
+        assert re.search(r"^return G( +-)+$", shown, re.MULTILINE)
+        scores = re.search(r"^imitation score, 0 is alike +(?:- +)?(\d\.\d+)", shown, re.MULTILINE)
+        assert scores is not None and float(scores[1]) > 0
+        assert re.search(r"^  alike up to( +0\.\d+)+$", shown, re.MULTILINE)
+        assert "every episode earned 0, so the return says nothing" in shown
+    kept = spacil("evaluate", run, *task, "--episodes", 3, "--keep")
+    compared = spacil("compare", run)
+    assert (kept.code, compared.code) == (0, 0)
+    assert "earned 0, so G says nothing" in compared.out and "no fresh" not in compared.out
+    assert "imitation score" in compared.out and "return G" not in compared.out
+
+
+def test_cloning_that_stops_early_says_why(
+    spacil: Spacil, tiny_flags: TinyFlags, tmp_path: Path
+) -> None:
+    flags = tiny_flags("bc", iterations=50, clone_patience=2, clone_learning_rate=0.3)
+    flags = ("--task", "Reacher-v4", "--run-dir", tmp_path / "run", *flags)
+    told = spacil("train", "bc", *flags).err
+    stop = re.search(r"stopped after epoch (\d+): .* has not fallen for 2 epochs", told)
+    assert stop is not None
+    assert f"the policy of epoch {int(stop[1]) - 2} is handed out" in told

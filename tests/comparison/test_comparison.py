@@ -103,7 +103,7 @@ def test_missing_fresh_episodes_are_flagged(tmp_path: Path) -> None:
     assert "Hopper-v4, gail: no fresh episodes" in comparison.notes[0]
     assert r"| gail \* |" in plain(comparison.to_markdown())
     (told,) = [note for note in comparison.notes if "95 %" in note and "gail" in note]
-    assert told.endswith("95 % of the demonstrator's return counts from 0")
+    assert told.endswith("`spacil evaluate RUN --keep` plays fresh ones and keeps them")
 
 
 def test_rows_with_other_demonstrations_than_those_shown_are_named(tmp_path: Path) -> None:

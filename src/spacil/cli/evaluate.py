@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spacil.cli.arguments import Episodes, Json, PolicySource, UnderConditions
-from spacil.cli.output import identity, print_records, show
+from spacil.cli.output import NOTHING_EARNED, identity, print_records, show, without_return
 from spacil.plain_text import count, shown
 
 if TYPE_CHECKING:
@@ -21,18 +21,26 @@ class Arguments(PolicySource, Episodes, UnderConditions, Json):
     demos: str | None = None
     """Demonstrations that define the common frame of J; by default the frame kept with the
     policy, else the task's bundled ones."""
+    keep: bool = False
+    """Keep so many episodes of the run's best and last policy, from the start states of seed 0, as
+    its fresh ones, by which `spacil compare` and `spacil report` go."""
 
 
 def run(parsed: Arguments) -> int:
     from spacil.demos.conditions import under_conditions
     from spacil.demos.file import load_demos
-    from spacil.measuring.evaluate import evaluate_afresh
+    from spacil.measuring.evaluate import evaluate_afresh, pays_nothing
     from spacil.measuring.frames import choose_frame, frame_facts
+    from spacil.measuring.imitation_score import DemonstratedStates, shown_to
     from spacil.policies.open import load_policy
     from spacil.policies.policy import task_of
 
     policy = load_policy(parsed.source, parsed.which)
     task = parsed.task or task_of(policy)
+    if parsed.keep:
+        from spacil.sweeps.fresh_episodes import add_fresh_episodes
+
+        add_fresh_episodes(Path(parsed.source), parsed.episodes, typed=(task,))
     demos = None if parsed.demos is None else load_demos(parsed.demos)
     if demos is not None:
         seen = replace(policy.conditions, sensor_noise=0.0)
@@ -40,7 +48,11 @@ def run(parsed: Arguments) -> int:
         policy.require_widths(demos.num_states, demos.num_actions, demos.source)
     frame = choose_frame(demos, policy.common_frame, task)
     under = parsed.instead_of(policy.conditions)
-    result = evaluate_afresh(policy, task, parsed.episodes, parsed.seed, None, frame, under)
+    to_compare = shown_to(policy) if demos is None else demos
+    result = evaluate_afresh(
+        *(policy, task, parsed.episodes, parsed.seed, None, frame, under),
+        None if to_compare is None else DemonstratedStates.by(to_compare),
+    )
     facts = frame_facts(frame, policy.policy.normalizer.scale)
     # Where nobody showed it anything there is no demonstrator.
     beside = demonstrator_of(policy, task, frame) if task == policy.task else None
@@ -64,7 +76,12 @@ def run(parsed: Arguments) -> int:
         spread = ("return_std", "return_low", "return_high") if result.num_episodes == 1 else ()
         own = document | dict.fromkeys(spread)
         columns = {"policy": own, "demonstrator": document["demonstrator"]}
-        print_records({k: v for k, v in columns.items() if v is not None}, is_across=True)
+        columns = {k: v for k, v in columns.items() if v is not None}
+        if pays_nothing(document):
+            columns = {k: without_return(v, to_compare) for k, v in columns.items()}
+        print_records(columns, is_across=True)
+        if pays_nothing(document):
+            print(NOTHING_EARNED)
         without = "no common frame: pass --demos to compare policies of this task"
         print(without if facts is None else f"common frame: {facts}")
 

@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
@@ -20,12 +20,17 @@ from spacil.errors import StorageError
 from spacil.plain_text import printable, shown
 from spacil.version import __version__
 
+if TYPE_CHECKING:
+    from spacil.demos.demonstrations import Demonstrations
+
 STDOUT = Path("-")
 METRICS = {
     "average_return": "return G",
     "return_std": "  std over episodes",
     "return_low": "  95 % interval of the mean, low",
     "return_high": "  95 % interval of the mean, high",
+    "imitation_score": "imitation score, 0 is alike",
+    "score_threshold": "  alike up to",
     "mean_length": "episode length n",
     "smoothness_j": "J, common frame",
     "smoothness_j_effective": "J, effective (after clipping)",
@@ -42,6 +47,11 @@ METRICS = {
 }
 """What the numbers of an evaluation are called, by their keys in documents"""
 
+_RETURNS = ("average_return", "return_std", "return_low", "return_high")
+NOTHING_EARNED = (
+    "every episode earned 0, so the return says nothing; the imitation score compares the states "
+    "visited with the demonstrated ones"
+)
 JsonTarget = Annotated[
     Path | None,
     tyro.conf.arg(
@@ -134,6 +144,15 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None
     for row in rows:
         table.add_row(*map(_cell, row))
     Console(width=10_000, color_system=None, highlight=False, markup=False).print(table)
+
+
+def without_return(row: Mapping[str, Any], demos: "Demonstrations | None") -> dict[str, Any]:
+    """An evaluation in which nothing was earned: the imitation score in the place of G."""
+    from spacil.measuring.imitation_score import threshold_of
+
+    known = row.get("score_threshold")
+    tau = known if known is not None or demos is None else threshold_of(demos, 0)
+    return {**row, **dict.fromkeys(_RETURNS), "score_threshold": tau}
 
 
 def _title(key: str) -> str:

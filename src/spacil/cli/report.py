@@ -10,6 +10,7 @@ import tyro
 from spacil import storage
 from spacil.cli.compare import EXIT_INCOMPLETE, Compared
 from spacil.errors import ConfigError, SpacilError
+from spacil.plain_text import count
 
 if TYPE_CHECKING:
     from spacil.comparison.comparison import Comparison
@@ -56,7 +57,8 @@ def _write(comparison: "Comparison", parsed: Arguments) -> None:
     runs = comparison.frame
     commits = runs.commit.fillna("an installed package").str[:20].unique()
     facts = [
-        f"{len(runs)} runs, {len(comparison.rows)} rows, the {comparison.which} policy of each run",
+        f"{count(len(runs), 'run')}, {count(len(comparison.rows), 'row')}, the "
+        f"{comparison.which} policy of each run",
         f"made by spacil {__version__}; runs by {', '.join(commits)}",
         LEGEND,
     ]

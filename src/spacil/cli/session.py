@@ -6,7 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spacil.cli.arguments import Output
-from spacil.cli.output import METRICS, identity, print_record, print_records, show
+from spacil.cli.output import (
+    METRICS,
+    NOTHING_EARNED,
+    identity,
+    print_record,
+    print_records,
+    show,
+    without_return,
+)
+from spacil.config.algorithms import BCConfig
 from spacil.config.train_config import TrainConfig
 from spacil.plain_text import printable
 
@@ -37,6 +46,7 @@ def train_and_show(
     from spacil.learning.intake import demonstrations_for
     from spacil.learning.learner import make_learner
     from spacil.learning.run import train_in_folder
+    from spacil.measuring.evaluate import pays_nothing
     from spacil.runs import metrics_log
     from spacil.runs.facts import RunInputs, highest_return, read_run
     from spacil.runs.progress import Progress
@@ -80,17 +90,22 @@ def train_and_show(
     }
 
     def show_table() -> None:
-        rows = {"demonstrator": demonstrator, "learned, best": outcome.best}
-        rows["learned, last"] = outcome.last
+        rows = {"demonstrator": demonstrator, f"handed out: {picked(config)}": outcome.best}
+        if outcome.last != outcome.best:
+            rows["last"] = outcome.last
         if result["highest_return"] not in (outcome.best, outcome.last):
             rows["highest return seen"] = result["highest_return"]
         known = {name: row for name, row in rows.items() if row is not None}
+        is_blind = used is not None and outcome.last is not None and pays_nothing(outcome.last)
+        if is_blind:
+            known = {name: without_return(row, used) for name, row in known.items()}
         warnings = [key for key in _WARNINGS if any(row.get(key) for row in known.values())]
         print_records(known, [*METRICS, *warnings], is_across=True)
         if about := {**searches, **searches.get("smoothest", {})}:
             about.pop("smoothest", None)
             print_record(about)
-        lines = [f"run folder: {outcome.path}"]
+        lines = [NOTHING_EARNED] if is_blind else []
+        lines.append(f"run folder: {outcome.path}")
         if picture.is_file():
             lines.append(f"learning curve: {picture}")
         print("\n".join(lines))
@@ -99,6 +114,21 @@ def train_and_show(
 
     show(result, output.json, show_table)
     return outcome.exit_code
+
+
+def picked(config: TrainConfig) -> str:
+    """Say how the policy that a run hands out was picked."""
+    if isinstance(config, BCConfig):
+        return "lowest held-out loss"
+    imitation = config.imitation
+    if imitation.select == "last" and imitation.kept_policy_decay > 0:
+        return "mean of the policies"
+    return {
+        "last": "the last policy",
+        "return": "highest return",
+        "imitation": "lowest imitation score",
+        "smoothest": "the smoothest that keeps what it must",
+    }[imitation.select]
 
 
 def search_outcome(metrics: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

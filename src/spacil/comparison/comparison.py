@@ -69,6 +69,10 @@ class Row:
     def is_fresh(self) -> bool:
         return bool(self.runs.is_fresh.all())
 
+    @property
+    def earns_nothing(self) -> bool:
+        return not self.runs[["average_return", "return_std"]].abs().to_numpy().any()
+
     def document(self) -> dict[str, Any]:
         records, first = self.runs.to_dict("records"), self.runs.iloc[0]
         names = ("task", "label", "algorithm", "seeds", "is_fresh")
@@ -345,9 +349,14 @@ def _remarks(frame: pd.DataFrame) -> tuple[list[str], list[str]]:
                 problems.append(shown(f"{name}: no run of seed {missing}"))
             if not own.is_fresh.all():
                 notes.append(
-                    f"{name}: no fresh episodes; these are the evaluations that the best policy "
-                    "was picked by, which flatter it, and 95 % of the demonstrator's return counts "
-                    "from 0"
+                    f"{name}: no fresh episodes; these are evaluations during training, and "
+                    "flatter a policy picked by them. 95 % of the demonstrator's return counts "
+                    "from 0. `spacil evaluate RUN --keep` plays fresh ones and keeps them"
+                )
+            if not own[["average_return", "return_std"]].abs().to_numpy().any():
+                notes.append(
+                    f"{name}: every episode earned 0, so G says nothing; the imitation score "
+                    "compares the states visited with the demonstrated ones"
                 )
             if own.demonstrations.nunique() > 1:
                 notes.append(f"{name}: seeds learned from different demonstrations")

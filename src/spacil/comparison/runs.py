@@ -39,6 +39,7 @@ EVALUATED = {
     "smoothness_jeffreys": "Jeffreys divergence",
     "action_fluctuation": "action change",
     "spectrum_score": "spectrum score",
+    "imitation_score": "imitation score",
     "random_return": "G of random actions",
 }
 """Numbers of one policy's episodes, with the heads of their columns"""

@@ -42,7 +42,9 @@ def tables_of(comparison: Comparison) -> list[pd.DataFrame]:
             for table, cells in zip(tables, _cells_of(row, is_baseline), strict=True):
                 table.append(head | cells)
     # The demonstrator comes first and has few of the columns: their order is that of the last row.
-    return [pd.DataFrame(rows, columns=list(rows[-1])).fillna("") for rows in tables if rows]
+    frames = [pd.DataFrame(rows, columns=list(rows[-1])).fillna("") for rows in tables if rows]
+    # A column in which nobody has a number is none.
+    return [frame.loc[:, ~frame.isin(["", "-", "baseline"]).all()] for frame in frames]
 
 
 def _cells_of(row: Row, is_baseline: bool) -> tuple[dict[str, str], ...]:
@@ -51,11 +53,14 @@ def _cells_of(row: Row, is_baseline: bool) -> tuple[dict[str, str], ...]:
 
     g, j = row.summaries["average_return"], row.summaries["smoothness_j_common"]
     episodes = row.summaries["return_std"]
+    if row.earns_nothing:
+        g = episodes = None
+    has_spread = len(row.runs) > 1
     returns = {
         "seeds": str(len(row.runs)),
         "return G": _spread(g),
         "95 % interval": interval(g),
-        "IQM": number(g and g.iqm),
+        "IQM": number(g and g.iqm if has_spread else None),
         "std over episodes": number(episodes and episodes.mean),
         "P(better)": "baseline" if is_baseline else _probability(row.better_return),
         **spreads("steps_to_95", "seconds_to_95"),
@@ -64,13 +69,13 @@ def _cells_of(row: Row, is_baseline: bool) -> tuple[dict[str, str], ...]:
     smoothness = {
         "J common": _spread(j),
         "95 % interval": interval(j),
-        "IQM": number(j and j.iqm),
+        "IQM": number(j and j.iqm if has_spread else None),
         **spreads("smoothness_j_effective", "smoothness_j_own", "smoothness_j_raw"),
         "P(smoother)": "baseline" if is_baseline else _probability(row.smoother),
         "paper J": _spread(row.published_smoothness),
     }
     otherwise = spreads(
-        "smoothness_j_demo_states", "smoothness_j_ball", "smoothness_jeffreys",
+        "imitation_score", "smoothness_j_demo_states", "smoothness_j_ball", "smoothness_jeffreys",
         "action_fluctuation", "spectrum_score",
     )  # fmt: skip
     return returns, smoothness, otherwise

@@ -42,6 +42,7 @@ from spacil.learning.learner import (
 from spacil.learning.regression import LabelledRows, Regression
 from spacil.measuring.evaluate import Best, Evaluation
 from spacil.measuring.frames import frame_of_run
+from spacil.measuring.imitation_score import DemonstratedStates
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import derived_seed, stream
 from spacil.smoothness.policy_terms import PenaltyRows, terms_at
@@ -207,10 +208,21 @@ class CloningLearner(Cloner):
             labelled = labels.demonstrations
         super().__init__(config, probe.spec, labelled)
         self.demonstrations, self.counters.env_steps = demonstrations, num_played
+        self.demonstrated = DemonstratedStates.by(demonstrations)
         self.eval_env = make_eval_env(config, env_source, probe.spec, demonstrations, common_frame)
         self.common_frame = frame_of_run(common_frame, demonstrations, probe.spec)
         if labelled.columns and self.common_frame is not None:
             self.common_frame = self.common_frame.with_columns_of(labelled)
+
+    def iterate(self) -> Metrics:
+        metrics, patience = super().iterate(), self.config.bc.clone_patience
+        if self.is_done and self.counters.iteration < self.config.run.iterations:
+            _logger.info(
+                "stopped after epoch %d: the held-out loss has not fallen for %d epochs "
+                "(--clone-patience); the policy of epoch %d is handed out",
+                *(self.counters.iteration, patience, self.counters.chosen_iteration),
+            )
+        return metrics
 
 
 def clone(

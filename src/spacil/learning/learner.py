@@ -28,6 +28,7 @@ from spacil.errors import ConfigError, DivergedError
 from spacil.learning.adversary import DiscriminatorReport
 from spacil.learning.policy_step import StepReport
 from spacil.measuring.evaluate import Best, Evaluation, expected_length, num_evaluation_envs
+from spacil.measuring.imitation_score import DemonstratedStates
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs.state import State
 from spacil.seeding import Streams
@@ -138,6 +139,8 @@ class Learner(ABC):
     env: VectorEnv | None = None
     """What is learned in; None for cloning"""
     eval_env: VectorEnv
+    demonstrated: DemonstratedStates | None = None
+    """What evaluations compare the states visited with"""
 
     def __init__(
         self, config: TrainConfig, counters: Counters, demonstrations: Demonstrations | None = None

@@ -47,7 +47,7 @@ from spacil.learning.policy_step import ClippedStep, PolicyStep, StepReport, Tru
 from spacil.learning.searches import WeightSearches
 from spacil.measuring.evaluate import Best, Evaluation
 from spacil.measuring.frames import frame_of_run
-from spacil.measuring.imitation_score import DemonstratedStates, imitation_score
+from spacil.measuring.imitation_score import DemonstratedStates
 from spacil.nets.mlp import ValueNet
 from spacil.nets.policy import EmaPolicy, GaussianPolicy, RunningNormalizer
 from spacil.smoothness.cost import cost_constants
@@ -128,7 +128,6 @@ class OnPolicy(Learner):
             self.policy, config
         )
         self.adversary: Adversary | None = None
-        self.demonstrated: DemonstratedStates | None = None
         self.labels: Labels | None = None
         """Actions in the place of those that the demonstrations do not hold"""
         if demonstrations is not None:
@@ -150,11 +149,7 @@ class OnPolicy(Learner):
             self.adversary = pkgutil.resolve_name(adversary)(
                 config, self.policy, expert, self.streams.init
             )
-        wish, by_score = config.wish, config.imitation.select == "imitation"
-        if config.policy_penalty.penalty_weight == "auto" or wish.wants_smoothest or by_score:
-            num_ended = float(demonstrations.terminations.float().sum())
-            fraction = num_ended / demonstrations.num_episodes
-            self.demonstrated = DemonstratedStates.of(demonstrations.states, fraction)
+        self.demonstrated = DemonstratedStates.by(demonstrations)
 
     def _stagger(self) -> None:
         """Let env i of N begin with i / N of the time limit gone.
@@ -375,12 +370,7 @@ class OnPolicy(Learner):
 
     def after_evaluation(self, evaluation: Evaluation, episodes: EpisodeTotals) -> Metrics:
         """Let the weight searches hear of it; how alike, and how smooth the cost is."""
-        score, num_done = None, self.counters.iteration
-        if self.demonstrated is not None:
-            # Terminations are compared with demonstrated ones: a length says how an episode ended
-            # only where the time limit is known.
-            early_fraction = float(episodes.is_terminated.mean())
-            score = imitation_score(episodes.states, early_fraction, self.demonstrated)
+        num_done, score = self.counters.iteration, evaluation.imitation_score
         found = Best(evaluation.average_return, num_done, score, evaluation.smoothness_j)
         is_regular = num_done % self.config.evaluation.evaluation_interval == 0
         metrics = self.searches.after_evaluation(

@@ -117,12 +117,12 @@ def evaluate_if_due(learner: Learner) -> Metrics:
     started = time.perf_counter()
     policy, env = learner.evaluated_policy, learner.eval_env
     episodes = play_mean_actions(policy, env, num_done, env.num_envs)
-    result = evaluation_of(policy, episodes, learner.common_frame)
+    result = evaluation_of(policy, episodes, learner.common_frame, learner.demonstrated)
     metrics: Metrics = {"iteration": 0, "env_steps": 0}
     if num_done:
         metrics = learner.after_evaluation(result, episodes)
         if "is_best" not in metrics:  # a learner that selects by itself says so
-            found = Best(result.average_return, num_done, metrics.get("imitation_score"))
+            found = Best(result.average_return, num_done, result.imitation_score)
             is_best = select(found, learner.best, RANKS[learner.config.imitation.select])
             learner.best = found if is_best else learner.best
             metrics = {**metrics, "is_best": is_best}

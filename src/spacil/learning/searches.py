@@ -39,11 +39,10 @@ from spacil.learning.weight_search import (
 )
 from spacil.measuring.evaluate import Best, Evaluation, evaluate
 from spacil.measuring.frames import mean_j
-from spacil.measuring.imitation_score import score_threshold
+from spacil.measuring.imitation_score import threshold_of
 from spacil.measuring.played import random_return
 from spacil.nets.policy import GaussianPolicy
 from spacil.runs.state import State
-from spacil.seeding import stream
 from spacil.smoothness.policy_penalty import rows_with_successor
 from spacil.smoothness.policy_terms import FoundWeights, share_at
 from spacil.types import RolloutBatch
@@ -212,7 +211,7 @@ class WeightSearches:
         """
         is_whole = share_at(self.config.policy_penalty, policy.iteration - 1) >= 1
         score, j = policy.imitation_score, policy.smoothness_j
-        metrics: Metrics = {} if score is None else {"imitation_score": score}
+        metrics: Metrics = {}
         if self.score_rule is not None:
             assert score is not None and j is not None
             if is_regular and is_whole:
@@ -351,13 +350,6 @@ def wanted_value(
         )
     _logger.info("%s: %g of the demonstrator's %.4g", flag, target, value)
     return target * value
-
-
-def threshold_of(demonstrations: Demonstrations, seed: int) -> float:
-    """tau, the score up to which a policy counts as like the demonstrations."""
-    episodes = demonstrations.episode_of_step
-    states = demonstrations.states[:, demonstrations.is_known]
-    return score_threshold(states, episodes, stream(seed, "score threshold"))
 
 
 def start_score_search(

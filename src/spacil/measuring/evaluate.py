@@ -1,7 +1,7 @@
 """How good and how smooth a policy is, on an env of its own, with mean actions."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -17,6 +17,7 @@ from spacil.envs.episodes import DEFAULT_EPISODE_LIMIT, EpisodeTotals, play_for_
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import FloatArray, ResetSeeds, VectorEnv
 from spacil.measuring.frames import local_j
+from spacil.measuring.imitation_score import DemonstratedStates, imitation_score
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.policy import Policy
 from spacil.smoothness.action_signal import mean_of_known
@@ -52,6 +53,8 @@ class Evaluation(ReturnStatistics):
     smoothness_j_effective: float | None
     action_fluctuation: float | None
     """E |a_{t+1} - a_t| of the executed actions, mean over episodes; None if all have one step"""
+    imitation_score: float | None = None
+    """How unlike demonstrated states the visited ones are; None without demonstrations"""
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,7 @@ def evaluate(
     first_episode: int,
     num_episodes: int,
     common_frame: CommonFrame | None = None,
+    demonstrated: DemonstratedStates | None = None,
 ) -> Evaluation:
     """G over whole episodes with mean actions, and J over every state visited.
 
@@ -98,7 +102,7 @@ def evaluate(
     if isinstance(policy, Policy) and policy.action_bounds is None:
         policy = replace(policy, action_bounds=env.spec.bounds_on(env.device))
     episodes = play_mean_actions(policy, env, first_episode, num_episodes)
-    return evaluation_of(policy, episodes, common_frame)
+    return evaluation_of(policy, episodes, common_frame, demonstrated)
 
 
 def play_mean_actions(
@@ -115,9 +119,18 @@ def play_mean_actions(
 
 
 def evaluation_of(
-    policy: GaussianPolicy | Policy, episodes: EpisodeTotals, common_frame: CommonFrame | None
+    policy: GaussianPolicy | Policy,
+    episodes: EpisodeTotals,
+    common_frame: CommonFrame | None,
+    demonstrated: DemonstratedStates | None = None,
 ) -> Evaluation:
-    """G and J of episodes that the policy has played."""
+    """G, J and imitation score of episodes that the policy has played."""
+    score = None
+    if demonstrated is not None:
+        # Terminations are compared with demonstrated ones: a length says how an episode ended
+        # only where the time limit is known.
+        early_fraction = float(episodes.is_terminated.mean())
+        score = imitation_score(episodes.states, early_fraction, demonstrated)
     found = local_j(policy, episodes.states, common_frame)
     j: dict[str, Any] = {
         f"smoothness_j_{frame}": None if each is None else float(each.mean())
@@ -129,7 +142,13 @@ def evaluation_of(
         smoothness_j=j["smoothness_j_common"],
         **j,
         action_fluctuation=mean_of_known(episodes.action_changes.tolist()),
+        imitation_score=score,
     )
+
+
+def pays_nothing(row: Mapping[str, Any]) -> bool:
+    """Whether all episodes of an evaluation earned 0."""
+    return row.get("average_return") == row.get("return_std") == 0
 
 
 def return_statistics(returns: FloatArray) -> ReturnStatistics:
@@ -154,6 +173,7 @@ def evaluate_afresh(
     num_threads: int | None,
     common_frame: CommonFrame | None,
     conditions: ConditionsConfig | None = None,
+    demonstrated: DemonstratedStates | None = None,
 ) -> Evaluation:
     """`evaluate` on new envs, from start states that no training run uses.
 
@@ -166,7 +186,7 @@ def evaluate_afresh(
     ) as env:
         if isinstance(policy, Policy):
             policy.require_env(env.spec)
-        return evaluate(policy, env, 0, num_episodes, common_frame)
+        return evaluate(policy, env, 0, num_episodes, common_frame, demonstrated)
 
 
 @contextmanager

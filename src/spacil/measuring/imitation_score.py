@@ -13,13 +13,22 @@ In 732 evaluations of a search the score ranked returns at -0.88 on Hopper, -0.9
 little (docs/results/recipe.md).
 """
 
+import contextlib
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
+from spacil.demos.conditions import under_conditions
+from spacil.demos.demonstrations import Demonstrations
+from spacil.demos.file import load_demos
+from spacil.errors import SpacilError
 from spacil.nets.policy import moving_std
+from spacil.policies.policy import Policy
+from spacil.runs.facts import inputs_of
+from spacil.seeding import stream
 
 NUM_LEVELS = 64
 """Quantiles compared per dim."""
@@ -42,6 +51,11 @@ class DemonstratedStates:
     """[S] bool"""
     early_fraction: float
     """Of the demonstrated episodes, those that terminate"""
+
+    @classmethod
+    def by(cls, demonstrations: Demonstrations) -> "DemonstratedStates":
+        num_ended = float(demonstrations.terminations.float().sum())
+        return cls.of(demonstrations.states, num_ended / demonstrations.num_episodes)
 
     @classmethod
     def of(cls, states: Tensor, early_fraction: float) -> "DemonstratedStates":
@@ -79,6 +93,28 @@ def imitation_score(
     live = states.float()[:, demonstrated.is_live]
     distance = marginal_distance(quantiles(live), demonstrated.quantiles, demonstrated.std)
     return distance + max(0.0, early_fraction - demonstrated.early_fraction)
+
+
+def shown_to(policy: Policy) -> Demonstrations | None:
+    """Load the demonstrations of the run that a policy is from, as the policy sees states.
+
+    None where no run says which they were, or they are no longer there.
+    """
+    inputs = None if policy.path is None else inputs_of(Path(policy.path))
+    if inputs is None or inputs.demonstrations is None or inputs.demonstrations.sources is None:
+        return None
+    with contextlib.suppress(SpacilError):
+        sources = inputs.demonstrations.sources or (inputs.task,)
+        demos = Demonstrations.concatenate([load_demos(source) for source in sources])
+        return under_conditions(demos, replace(policy.conditions, sensor_noise=0.0), 0)
+    return None
+
+
+def threshold_of(demonstrations: Demonstrations, seed: int) -> float:
+    """tau, the score up to which a policy counts as like the demonstrations."""
+    episodes = demonstrations.episode_of_step
+    states = demonstrations.states[:, demonstrations.is_known]
+    return score_threshold(states, episodes, stream(seed, "score threshold"))
 
 
 def score_threshold(

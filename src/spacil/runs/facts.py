@@ -48,8 +48,8 @@ _EVALUATION_KEYS = (
     "smoothness_j_effective",
     "action_fluctuation",
 )
-_LABEL_KEYS = ("label_error_held_out", "label_trust")
-"""Of a run whose demonstrations hold no actions"""
+_IMITATION_KEYS = ("imitation_score", "score_threshold", "label_error_held_out", "label_trust")
+"""Of a run that has demonstrations; the last two where these hold no actions"""
 _WARNING_KEYS = ("warn_saturated", "warn_line_search")
 
 
@@ -209,5 +209,5 @@ def _kept(row: Mapping[str, Any] | None) -> Row | None:
     if row is None:
         return None
     warnings = {key: bool(row.get(key)) for key in _WARNING_KEYS}
-    labels = {key: row[key] for key in _LABEL_KEYS if key in row}
-    return {key: row.get(key) for key in _EVALUATION_KEYS} | labels | warnings
+    imitation = {key: row[key] for key in _IMITATION_KEYS if row.get(key) is not None}
+    return {key: row.get(key) for key in _EVALUATION_KEYS} | imitation | warnings

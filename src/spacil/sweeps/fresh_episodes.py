@@ -11,6 +11,7 @@ from typing import Any
 
 from spacil.measuring.evaluate import evaluate_afresh
 from spacil.measuring.frames import choose_frame
+from spacil.measuring.imitation_score import DemonstratedStates, shown_to
 from spacil.measuring.measure import measure_smoothness
 from spacil.policies.file import Which
 from spacil.policies.open import load_policy
@@ -57,7 +58,11 @@ def _row(
     saved = load_policy(run_dir, which)
     task = task_of(saved, typed)
     frame = choose_frame(None, saved.common_frame, task)
-    evaluation = evaluate_afresh(saved, task, num_episodes, FRESH_SEED, num_threads, frame)
+    shown = shown_to(saved)
+    evaluation = evaluate_afresh(
+        *(saved, task, num_episodes, FRESH_SEED, num_threads, frame),
+        demonstrated=None if shown is None else DemonstratedStates.by(shown),
+    )
     # J at the demonstrated states and as the paper estimates it, and what the motors feel.
     report = measure_smoothness(
         run_dir,
