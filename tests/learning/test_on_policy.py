@@ -14,7 +14,7 @@ from spacil.demos.file import load_demos
 from spacil.engine.device import one_torch_thread
 from spacil.envs.episodes import EpisodeTotals
 from spacil.learning.on_policy import OnPolicy
-from spacil.measuring.evaluate import Evaluation
+from spacil.measuring.evaluate import evaluation_of
 
 NewLearner = Callable[..., OnPolicy]
 
@@ -95,16 +95,16 @@ def test_moves_are_counted_from_the_end_of_the_warm_start(make_learner: NewLearn
 
 
 def test_only_episodes_that_terminate_count_as_ended_early(make_learner: NewLearner) -> None:
-    learner = make_learner("gail", select="imitation")
-    learner.counters.iteration = 1
+    learner = make_learner("gail")
     assert learner.demonstrations is not None
     states, nothing = learner.demonstrations.states, np.zeros(4)
-    evaluation = Evaluation(0.0, 0.0, 0.0, 0.0, 4, 25.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.1)
 
     def score(*is_terminated: bool) -> float:
         lengths = np.full(4, 25)
         totals = EpisodeTotals(nothing, lengths, states, nothing, np.array(is_terminated))
-        return float(learner.after_evaluation(evaluation, totals)["imitation_score"])
+        found = evaluation_of(learner.evaluated_policy, totals, None, learner.demonstrated)
+        assert found.imitation_score is not None
+        return found.imitation_score
 
     assert score(False, False, False, False) == 0.0
     assert score(True, False, False, False) == 0.25
