@@ -151,3 +151,23 @@ def test_a_wish_that_cannot_be_followed_is_refused(wish: dict[str, float], words
     with pytest.raises(ConfigError, match=words):
         spacil.attach_penalty(optimizer, module, states, **wish)
     assert not optimizer._optimizer_step_pre_hooks
+
+
+def test_a_penalty_that_reads_successors_says_so_where_there_are_none() -> None:
+    module = network()
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    attached = spacil.attach_penalty(optimizer, module, states, penalty="cats")
+    assert attached.weight == 1.0
+    with pytest.raises(ConfigError, match="the states one step later, which are not known"):
+        optimizer.step()
+    with pytest.raises(ConfigError, match="pgd cannot be attached"):
+        spacil.attach_penalty(optimizer, module, states, penalty="pgd")
+
+
+def test_a_target_of_j_is_followed_by_another_penalty_too() -> None:
+    module = network()
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    attached = spacil.attach_penalty(optimizer, module, states, penalty="frobenius", target=1.0)
+    optimizer.step()
+    before = network()
+    assert attached.j == pytest.approx(float(local_lipschitz(before, states()).mean()), rel=1e-5)

@@ -58,6 +58,71 @@ def test_an_rsl_rl_policy_follows_a_target() -> None:
     assert easy.verdict.is_met and not hard.verdict.is_met
 
 
+@pytest.mark.parametrize(
+    ("penalty", "weight"),
+    [
+        ("frobenius", 0.3),
+        ("lcp", 0.3),
+        ("caps", 30),
+        ("cats", 30),
+        ("l2c2", 1),
+        ("l2c2:twin=noisy", 1),
+    ],
+)
+def test_every_penalty_makes_an_rsl_rl_policy_smoother(penalty: str, weight: float) -> None:
+    (plain, _), (penalised, attached) = trained(), trained(penalty=penalty, weight=weight)
+    assert attached.value is not None
+    assert slope(penalised) < 0.9 * slope(plain)
+
+
+def test_a_penalty_by_its_name_has_the_weight_of_its_paper_and_draws_nothing_of_the_runs() -> None:
+    (plain, _), (named, attached) = trained(1), trained(1, penalty="lcp")
+    assert attached.weight == 0.002
+    stored = [made.alg.storage.observations["policy"] for made in (plain, named)]
+    assert torch.equal(*stored)
+
+
+def tracked(made: Any, values: list[float], **wish: Any) -> list[float]:
+    """Weights after each ten iterations in which tracking was so good."""
+    answers = iter(value for value in values for _ in range(10 * 40))
+    attached = spacil.attach_to_rsl_rl(
+        made, weight=0.1, keep_tracking=lambda: torch.tensor(next(answers)), **wish
+    )
+    weights = []
+    for _ in values:
+        made.learn(10)
+        weights.append(attached.weight)
+    return weights
+
+
+def test_a_weight_rises_while_tracking_is_kept_and_falls_where_it_is_not() -> None:
+    first, second, third = tracked(runner(), [1.0, 1.0, 0.9])
+    assert 0.1 < first < second > third
+    _, low = tracked(runner(), [0.9, 0.9], reference=1.0)
+    assert low < 0.1
+
+
+def test_tracking_is_read_from_the_log_by_the_name_of_its_term(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = runner()
+    attached = spacil.attach_to_rsl_rl(made, weight=0.1, keep_tracking="track")
+    step = Carts.step
+
+    def logged(self: Carts, actions: torch.Tensor) -> Any:
+        *outcome, extras = step(self, actions)
+        return *outcome, extras | {"log": {"Episode_Reward/track": torch.tensor(2.0), "other": 0.0}}
+
+    monkeypatch.setattr(Carts, "step", logged)
+    made.learn(10)
+    assert attached.weight > 0.1
+    monkeypatch.setattr(Carts, "step", step)
+    with pytest.raises(ConfigError, match="logged no such term"):
+        made.learn(10)
+    with pytest.raises(ConfigError, match="expected no target"):
+        spacil.attach_to_rsl_rl(runner(), target=1.0, keep_tracking="track")
+
+
 def test_without_weight_an_rsl_rl_run_is_the_same_bit_for_bit() -> None:
     (plain, _), (attached, _) = trained(2), trained(2, weight=0.0)
     ours, theirs = (made.alg.get_policy().state_dict() for made in (attached, plain))

@@ -17,7 +17,7 @@ from spacil.config.penalty_terms import PenaltyKind, WeightedTerm, parse_term, p
 from spacil.config.settings import PolicyPenaltyConfig
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError
-from spacil.functional.sensitivity import random_offset
+from spacil.functional.sensitivity import BatchFunction, random_offset
 from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams, stream
 from spacil.smoothness.policy_penalty import (
@@ -241,11 +241,18 @@ def _build(
             mean = policy.mean_of_normalized(rows.states)
             noise = (inputs["actions"] - mean) * (-policy.log_std).exp()
             inputs["actions"] = mean_in_units(rows.states) + noise
-    read_when_drawn = ("start", "noise")
-    keywords = {key: arguments[key] for key in kind.arguments if key not in read_when_drawn}
-    function = pkgutil.resolve_name(f"spacil.{build}")
-    penalty = function(mean_in_units, *inputs.values(), **keywords)
+    penalty = resolved(term, mean_in_units, *inputs.values())
     return times(share_meant(arguments, rows.num_meant, len(rows.states)), penalty)
+
+
+def resolved(term: WeightedTerm, mean_action: BatchFunction, *inputs: Tensor) -> Penalty:
+    """The function of the term's row on states and on what else it asks for, with its arguments."""
+    arguments, read_when_drawn = term.arguments, ("start", "noise")
+    keywords = {key: value for key, value in arguments.items() if key not in read_when_drawn}
+    penalty: Penalty = pkgutil.resolve_name(f"spacil.{term.kind.build}")(
+        mean_action, *inputs, **keywords
+    )
+    return penalty
 
 
 def random_subset(size: int, fraction: float, generator: torch.Generator) -> Tensor | None:
