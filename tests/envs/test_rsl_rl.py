@@ -157,3 +157,23 @@ def test_imitation_smoothing_and_measuring_take_it_as_it_is() -> None:
     agent.close()
     found = spacil.diagnose(agent.policy, robots, episodes=2)
     assert found.findings
+
+
+def test_a_policy_is_smoothed_where_its_worlds_are() -> None:
+    robots = ToyRobots(32)
+    result = spacil.smooth(
+        lambda states: controller(torch.from_numpy(states)).numpy(),
+        robots,
+        num_envs=32,
+        steps_per_iteration=32 * HORIZON,
+        iterations=3,
+        fit_steps=100,
+        policy_hidden=(32,),
+        episodes=8,
+        keep_return=0.97,
+    )
+    table = result.comparison
+    assert table.smooth.return_share is not None and table.smooth.return_share > 0.8
+    assert table.task == "ToyRobots" and result.policy.predict([0.1, 0, 0, 0]).shape == (2,)
+    with pytest.raises(ConfigError, match="no such CUDA device"):
+        spacil.smooth(result.policy, robots, num_envs=32, device="cuda")

@@ -23,7 +23,7 @@ from torch import Tensor
 from spacil.config.penalty_terms import WeightedTerm
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
-from spacil.engine.device import torch_threads
+from spacil.engine.device import resolve_device, torch_threads
 from spacil.envs.episodes import EpisodeTotals, collect, collect_around
 from spacil.envs.vector_env import ResetSeeds, VectorEnv
 from spacil.errors import ConfigError, StorageError
@@ -95,12 +95,15 @@ class VisitedStates:
         pairs = zip(vars(self).values(), vars(newer).values(), strict=True)
         return VisitedStates(*(torch.cat(pair) for pair in pairs))
 
+    def to(self, device: torch.device) -> "VisitedStates":
+        return VisitedStates(*(tensor.to(device) for tensor in vars(self).values()))
+
     def for_fit(self, student: GaussianPolicy) -> LabelledRows:
         """All rows, normalised. A teacher that switches between its bounds has means far beyond
         them: any mean beyond the same bound is executed alike, and the student need not climb."""
         states, labels = student.normalize(self.states), self.labels
         low, high = student.action_low, student.action_high
-        successors = states[torch.arange(len(states)) + self.ahead]
+        successors = states[torch.arange(len(states), device=states.device) + self.ahead]
         return LabelledRows(
             PenaltyRows(states, successors=successors),
             torch.where(labels >= high, high, labels.where(labels > low, -math.inf)),
@@ -122,8 +125,6 @@ class SmoothingLearner(Learner):
         teacher: Policy,
         common_frame: CommonFrame | None = None,
     ) -> None:
-        if config.run.device != "cpu":
-            raise ConfigError(f"--device {config.run.device}: smooth fits small nets, on the CPU")
         weights = {term.name: term.weight for term in config.policy_penalty.terms}
         if others := sorted(weights.keys() - TERMS.keys()):
             raise ConfigError(
@@ -133,10 +134,20 @@ class SmoothingLearner(Learner):
         super().__init__(config, Counters())
         # The teacher plays where it was made for: that is what students are compared with.
         as_made = replace(config, conditions=teacher.conditions)
-        self.env = make_run_env(as_made, env_source, config.sampling.num_envs, "env")
+        self.is_late = config.conditions != teacher.conditions
+        """Whether commands are executed later than the teacher is used to"""
+        num_envs, on_host = config.sampling.num_envs, self.is_late
+        self.env = make_run_env(as_made, env_source, num_envs, "env", is_on_host=on_host)
+        self.device = self.env.device
+        """Where the student acts and learns: where the env is"""
+        if resolve_device(config.run.device).type not in ("cpu", self.device.type):
+            raise ConfigError(
+                f"--device {config.run.device}: smooth learns where its env is, and that of "
+                f"{config.task} is on the {self.device.type}; leave it out"
+            )
         spec = self.env.spec
         self.env_states = self.env.reset()
-        self.teacher = teacher.fitted_to(spec, self.env_states)
+        self.teacher = teacher.fitted_to(spec, self.env_states.cpu())
         self.eval_env = make_eval_env(as_made, env_source, spec)
         frame = common_frame or teacher.common_frame or frame_of_run(None, None, spec)
         with torch_threads(config.run.torch_threads):
@@ -145,8 +156,6 @@ class SmoothingLearner(Learner):
         self.common_frame = self.profile.frame
         self.asked = torch.empty(0, spec.num_states)
         """The first states in which the teacher was asked, where the student saw others"""
-        self.is_late = config.conditions != teacher.conditions
-        """Whether commands are executed later than the teacher is used to"""
         if self.is_late:
             self._begin_late(config, teacher)
             spec = self.env.spec
@@ -154,14 +163,14 @@ class SmoothingLearner(Learner):
         half_range = (high - low) / 2
         unit = half_range.where(half_range.isfinite() & (half_range > 0), 1.0)
         """[A], what counts as 1 in each action, so that weights mean the same in any env"""
-        self.student = make_policy(spec, config.nets, self.streams.init)
+        self.student = make_policy(spec, config.nets, self.streams.init).to(self.device)
         self.ema = EmaPolicy(self.student, KEPT_OF_MEAN)
         self.policy = copy.deepcopy(self.student).requires_grad_(False)
         """The best student so far, by what was asked for"""
         rate, size = config.distil.fit_learning_rate, config.distil.fit_minibatch
         self.regression = Regression(config, self.student, self.streams, rate, size, unit=unit)
         none = torch.empty(0, spec.num_states), torch.empty(0, spec.num_actions)
-        self.visited = VisitedStates(*none, torch.empty(0, dtype=torch.int64))
+        self.visited = VisitedStates(*none, torch.empty(0, dtype=torch.int64)).to(self.device)
         self.wanted = ReturnGoal(
             config.wish, LATE_REQUIRED_SHARE if self.is_late else REQUIRED_SHARE
         )
@@ -222,6 +231,7 @@ class SmoothingLearner(Learner):
         if len({len(tensor) for tensor in saved.values()}) > 1:
             raise StorageError("the labelled states in the checkpoint have unequal lengths")
         visited = VisitedStates(**{name: tensor.clone() for name, tensor in saved.items()})
+        visited = visited.to(self.device)
         asked = self.asked if self.is_late else visited.states
         states, labels = asked[:NUM_COMPARED], visited.labels[:NUM_COMPARED]
         if len(states) and not torch.allclose(self._label(states), labels, rtol=1e-3, atol=1e-4):
@@ -258,7 +268,8 @@ class SmoothingLearner(Learner):
                 last_rate=LAST_RATE,
             )
         # The student explores as far as it errs: noise shows it the states its errors lead to.
-        newest = torch.arange(len(labelled) - len(new.labels), len(labelled))
+        first_new = len(labelled) - len(new.labels)
+        newest = torch.arange(first_new, len(labelled), device=self.device)
         ceiling = LATE_SPREAD_CEILING if self.is_late else SPREAD_CEILING
         self.regression.fit_spread(labelled.pick(newest), ceiling)
         self.ema.update(self.student, max(1, self.counters.iteration + 1 - FIRST_OF_MEAN))
@@ -293,13 +304,14 @@ class SmoothingLearner(Learner):
                 env, self.student, self.env_states, num_steps, self.streams.action
             )
         else:
-            no_noise = torch.zeros(num_steps // env.num_envs, env.num_envs, env.spec.num_actions)
+            shape = num_steps // env.num_envs, env.num_envs, env.spec.num_actions
+            no_noise = torch.zeros(shape, device=self.device)
             played, self.env_states = collect_around(env, self._label, no_noise, self.env_states)
             self.student.normalizer.merge(played.states)
         is_cut = played.terminated | played.truncated
         if isinstance(env, Witness):
             return self._labelled(late_rows(played.states, *env.testimony(), is_cut))
-        ahead = torch.zeros(played.num_steps, dtype=torch.int64)
+        ahead = torch.zeros(played.num_steps, dtype=torch.int64, device=self.device)
         ahead[rows_with_successor(is_cut)] = env.num_envs
         states = played.flat_states
         return VisitedStates(states, self._label(states), ahead)
@@ -312,7 +324,7 @@ class SmoothingLearner(Learner):
 
     def _label(self, states: Tensor) -> Tensor:
         """What the teacher would do in raw states [B, S]: actions [B, A]."""
-        return self.teacher.act(states).float()
+        return self.teacher.act(states.cpu()).float().to(states.device)
 
     def after_evaluation(self, evaluation: Evaluation, episodes: EpisodeTotals) -> Metrics:
         """Hand out this student if it is the better one, and update the weights.
@@ -327,7 +339,7 @@ class SmoothingLearner(Learner):
             episodes = replace(episodes, states=true_states)
         else:
             states, ahead = episodes.states, ahead_in_wave(torch.from_numpy(episodes.lengths))
-            self.visited += VisitedStates(states, self._label(states), ahead)
+            self.visited += VisitedStates(states, self._label(states), ahead).to(self.device)
         new = StudentEvaluation(
             self.counters.iteration,
             profile.share(evaluation.average_return),

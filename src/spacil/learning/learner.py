@@ -22,6 +22,7 @@ from spacil.demos.demonstrations import Demonstrations
 from spacil.engine.device import one_torch_thread, resolve_device
 from spacil.envs.conditions import under
 from spacil.envs.episodes import EpisodeTotals
+from spacil.envs.on_host import on_host
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import EnvSpec, ResetSeeds, VectorEnv
 from spacil.errors import ConfigError, DivergedError
@@ -227,15 +228,19 @@ def make_run_env(
     num_envs: int,
     stream: str,
     frame: CommonFrame | None = None,
+    *,
+    is_on_host: bool = False,
 ) -> VectorEnv:
     """The env of a run under its conditions; `stream` names its start states: env, eval, evaluate.
 
+    `is_on_host`: for what is measured, which happens on the CPU wherever the env simulates.
     `frame`: the unit of sensor noise, by default that of the demonstrations bundled with the task.
     """
     run = config.run
     seeds = ResetSeeds(run.seed, stream)
     options = (run.simulation_threads, run.env_timeout, str(resolve_device(run.device)))
     env = make_vector_env(env_source, num_envs, seeds, *options)
+    env = on_host(env) if is_on_host else env
     frame = frame or bundled_frame(config.task)
     return under(env, config.conditions, seeds, None if frame is None else frame.std)
 
@@ -250,4 +255,4 @@ def make_eval_env(
     """The env of the evaluations during a run: one whole episode in each copy."""
     length = expected_length(spec.horizon, demonstrations)
     num_envs = num_evaluation_envs(config.evaluation.evaluation_steps, length)
-    return make_run_env(config, env_source, num_envs, "eval", frame)
+    return make_run_env(config, env_source, num_envs, "eval", frame, is_on_host=True)

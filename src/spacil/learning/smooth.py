@@ -6,6 +6,7 @@ result.policy.predict(observation)
 """
 
 import contextlib
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -162,11 +163,13 @@ def _result(
     """
     config, profile = learner.config, learner.profile
     as_made = replace(config, conditions=learner.teacher.conditions)
-    env = make_run_env(as_made, env_source, min(episodes, EVALUATION_ENVS), "evaluate")
+    num_envs = min(episodes, EVALUATION_ENVS)
+    env = make_run_env(as_made, env_source, num_envs, "evaluate", is_on_host=True)
+    policy = copy.deepcopy(learner.policy).cpu()
     with contextlib.closing(env), torch_threads(config.run.torch_threads):
         table, traces = compare(
             learner.teacher,
-            open_policy(learner.policy),
+            open_policy(policy),
             env,
             profile.frame,
             profile.random_return,
@@ -185,6 +188,4 @@ def _result(
         table.worse(),
         [row.name.removeprefix("teacher, ") for row in table.as_good_filters(goal.share)],
     )
-    return SmoothingResult(
-        learner.policy, config.conditions, sentence, is_done, table, traces, run_dir
-    )
+    return SmoothingResult(policy, config.conditions, sentence, is_done, table, traces, run_dir)

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from spacil.config.checks import whole_number
 from spacil.config.settings import ConditionsConfig, RunConfig
@@ -14,6 +15,7 @@ from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.envs.conditions import under
 from spacil.envs.episodes import DEFAULT_EPISODE_LIMIT, EpisodeTotals, play_for_totals
+from spacil.envs.on_host import on_host
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import FloatArray, ResetSeeds, VectorEnv
 from spacil.measuring.frames import local_j
@@ -110,7 +112,11 @@ def play_mean_actions(
 ) -> EpisodeTotals:
     """Whole episodes, within the policy's own bounds: the env may have wider ones."""
     if isinstance(policy, GaussianPolicy):
-        bounds, mean = (policy.action_low, policy.action_high), policy.mean
+        bounds, home = (policy.action_low, policy.action_high), policy.log_std.device
+
+        def mean(states: Tensor) -> Tensor:
+            return policy.mean(states.to(home))
+
     else:
         bounds, mean = policy.action_bounds or env.spec.bounds_on(env.device), policy.act
     return play_for_totals(
@@ -206,7 +212,8 @@ def evaluation_env(
     """
     seeds = ResetSeeds(whole_number("seed", seed, 0), "evaluate")
     num_threads = num_threads or RunConfig().simulation_threads
-    env = make_vector_env(env_source, min(num_episodes, EVALUATION_ENVS), seeds, num_threads)
+    num_envs = min(num_episodes, EVALUATION_ENVS)
+    env = on_host(make_vector_env(env_source, num_envs, seeds, num_threads))
     inputs = inputs or ConditionsConfig()
     try:
         yield under(env, conditions or inputs, seeds, None if frame is None else frame.std, inputs)

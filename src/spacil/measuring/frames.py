@@ -140,7 +140,7 @@ def _view(
     else:
         feature_std = feature_std_of(states, common_frame).to(policy.dtype)
         own, bounds = policy.with_derivatives(feature_std).own_frame, policy.action_bounds
-    return own, own.normalize(states.to(own.scale.dtype)), bounds
+    return own, own.normalize(states.to(own.scale)), bounds
 
 
 def feature_std_of(states: Tensor, common_frame: CommonFrame | None) -> Tensor:

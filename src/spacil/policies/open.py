@@ -33,6 +33,7 @@ from spacil.policies.file import (
     write_policy_file,
 )
 from spacil.policies.policy import Policy, own_policy
+from spacil.policies.rsl_rl import from_checkpoint
 from spacil.runs import checkpoint
 from spacil.runs.state import first_non_finite, with_prefix
 from spacil.smoothness.cost import CostFunction, on_live_dims
@@ -131,6 +132,8 @@ def _from_text(text: str, which: Which, *, with_cost: bool) -> Policy:
         return open_policy(found_there)
     if path.suffix.lower() == ".onnx":
         return third_party.from_onnx(path)
+    if path.is_file() and path.suffix.lower() == ".pt" and re.match(r"model_\d+", path.name):
+        return from_checkpoint(path)
     if path.is_file() and path.suffix.lower() in _PICKLED:
         raise DataError(_RECIPE.format(path=path))
     if path.is_file() and not checkpoint.is_checkpoint(path):

@@ -22,7 +22,7 @@ from spacil.runs.facts import task_to_play
 from spacil.smoothness.cost import CostFunction
 from spacil.user_code import task_named_in_file
 
-Kind = Literal["spacil", "module", "stable-baselines3", "onnx", "callable"]
+Kind = Literal["spacil", "module", "stable-baselines3", "rsl_rl", "onnx", "callable"]
 
 _NUM_PROBED = 8
 

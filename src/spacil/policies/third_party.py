@@ -21,6 +21,7 @@ from spacil.functional.sensitivity import BatchFunction
 from spacil.policies.file import conditions_in
 from spacil.policies.onnx import read_onnx
 from spacil.policies.policy import OwnFrame, Policy, guarded, refuse_nonfinite
+from spacil.policies.rsl_rl import from_actor, is_actor
 from spacil.storage import parse_json
 
 _logger = logging.getLogger(__name__)
@@ -39,6 +40,8 @@ def from_memory(policy: object) -> Policy | None:
     marks = ("obs_to_tensor", "observation_space", "action_space")
     if isinstance(inner, nn.Module) and all(hasattr(inner, name) for name in marks):
         return _from_sb3(policy)
+    if is_actor(policy):
+        return from_actor(policy)
     if isinstance(policy, nn.Module):
         name = type(policy).__name__
         frozen = _frozen_copy(policy, name)
