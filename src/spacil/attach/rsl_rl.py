@@ -34,6 +34,7 @@ def attach_to_rsl_rl(
     keep_tracking: str | Callable[[], Tensor] | None = None,
     keep: float = 0.97,
     reference: float | None = None,
+    moves_every: int = ITERATIONS_PER_MOVE,
     num_states: int = DEFAULT_STATES,
     seed: int = 0,
 ) -> AttachedPenalty:
@@ -44,8 +45,8 @@ def attach_to_rsl_rl(
     `cats`, `caps` and `l2c2` they are those whose successor is in the rollout too.
     `keep_tracking`: what must not suffer, as the name of a reward term that the env logs
     (`track_linear_velocity`), or a function that returns what it is now. The weight then rises
-    while the mean over ten iterations is at least `keep` of the `reference`, and falls where it is
-    not; by default the reference is the best mean so far.
+    while the mean over `moves_every` iterations is at least `keep` of the `reference`, and falls
+    where it is not; by default the reference is the best mean so far.
     """
     algorithm, choose = getattr(runner, "alg", runner), row_choice(num_states, seed)
     name, find = type(algorithm).__name__, getattr(algorithm, "get_policy", None)
@@ -105,7 +106,7 @@ def attach_to_rsl_rl(
                 f"keep_tracking with target {target}, keep {keep} and weight {attached.weight}: "
                 "expected no target, keep between 0 and 1, and a weight above 0 to start from"
             )
-        _Tracking(algorithm, attached, keep_tracking, keep, reference)
+        _Tracking(algorithm, attached, keep_tracking, keep, reference, moves_every)
     return attached
 
 
@@ -119,13 +120,14 @@ class _Tracking:
         source: str | Callable[[], Tensor],
         keep: float,
         reference: float | None,
+        moves_every: int,
     ) -> None:
         first = attached.weight
         self.attached, self.source, self.keep, self.reference = attached, source, keep, reference
         self.search = WeightSearch(first, first / SEARCH_RANGE, SEARCH_RANGE * first)
         self.best, self.num_steps = 0.0, 0
         self.seen: list[Tensor] = []
-        self.interval = ITERATIONS_PER_MOVE * algorithm.storage.num_transitions_per_env
+        self.interval = moves_every * algorithm.storage.num_transitions_per_env
         self.process = algorithm.process_env_step
         algorithm.process_env_step = self.process_env_step
 
@@ -146,7 +148,7 @@ class _Tracking:
         if not self.seen:
             raise ConfigError(
                 f"keep_tracking {self.source!r}: the env logged no such term in "
-                f"{ITERATIONS_PER_MOVE} iterations; pass a function that returns it"
+                f"{self.interval} steps; pass a function that returns it"
             )
         value, self.seen = float(torch.stack(self.seen).mean()), []
         self.best = max(self.best, value)
