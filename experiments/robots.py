@@ -35,7 +35,7 @@ from spacil.policies.open import open_policy
 from spacil.policies.policy import Policy
 
 TRACKING, RATE = "track_linear_velocity", "action_rate_l2"
-LOG_INTERVAL = 10
+LOG_INTERVAL, SAVE_INTERVAL = 10, 50
 READS = ("item", "tolist", "numpy", "cpu", "__bool__", "__float__", "__int__", "__index__")
 NOISE = 0.1
 """Standard deviation of extra observation noise, in those of the observations"""
@@ -122,6 +122,8 @@ class Robots:
                 )  # fmt: skip
                 seen.clear()
                 reward.clear()
+            if stage == "stock" and done % SAVE_INTERVAL == 0:
+                self.save(runner, done)
             if time.time() - began > seconds:
                 raise _TimeIsUpError
             return found
@@ -206,6 +208,10 @@ class Robots:
         actor = runner.get_inference_policy(device=self.options.device)
         return lambda observations: actor({"actor": observations}), open_policy(actor)
 
+    def save(self, runner: Any, iteration: int) -> None:
+        """What the other stages go on from."""
+        torch.save(runner.alg.save() | {"iter": iteration, "infos": None}, self.checkpoint)
+
     @property
     def checkpoint(self) -> Path:
         return self.out / "model_stock.pt"
@@ -219,7 +225,7 @@ def stock(robots: Robots, options: argparse.Namespace) -> None:
     """The stock recipe from scratch."""
     runner = robots.runner()
     done = robots.learn(runner, options.seconds, "stock", "stock")
-    torch.save(runner.alg.save() | {"iter": done, "infos": None}, robots.checkpoint)
+    robots.save(runner, done)
     robots.write(stage="stock", name="saved", iteration=done)
     found = robots.measure(*robots.actor(runner), options.steps)
     robots.write(stage="stock", name="measured", iteration=done, **found)

@@ -114,7 +114,7 @@ class OnPolicy(Learner):
         self.value_optimizer = Adam(self.value, value.value_learning_rate)
         # Where the envs are on another device, a copy of the policy acts there.
         self.rollout_policy = self.policy
-        if self.device != self.env_states.device:
+        if self.policy.log_std.device != self.env_states.device:  # cuda is cuda:0
             self.rollout_policy = copy.deepcopy(self.policy).to(self.env.device)
         decay = config.imitation.kept_policy_decay
         self.ema = EmaPolicy(self.rollout_policy, decay) if decay > 0 else None
