@@ -215,6 +215,15 @@ def ratio_interval(ours: Sequence[float], theirs: Sequence[float]) -> tuple[floa
     return None if low is None or high is None else (math.exp(low), math.exp(high))
 
 
+def holm(ps: Sequence[float]) -> list[float]:
+    """p-values corrected for their number (Holm, 1979), in the order given."""
+    order = np.argsort(ps)
+    steps = np.asarray(ps)[order] * np.arange(len(ps), 0, -1)
+    corrected = np.empty(len(ps))
+    corrected[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return [float(p) for p in corrected]
+
+
 def number(value: float | None) -> str:
     """Four significant digits; a dash for None."""
     if value is None:

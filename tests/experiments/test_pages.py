@@ -16,11 +16,11 @@ SCRIPTS = {
     name: name.replace("-", "_")
     for name in (
         "returns", "curves", "mixing", "lambda-grid", "cost-smoothness", "demonstrators",
-        "perturbation", "delay",
+        "perturbation", "delay", "claims", "default",
     )
 }  # fmt: skip
 """Document -> the script that made it"""
-WITHOUT_SCRIPTS = ("claims", "front")
+WITHOUT_SCRIPTS = ("front",)
 
 
 def document_of(name: str) -> dict[str, Any]:
