@@ -1,5 +1,6 @@
 """Cloning an expert whose answer is known: what is learned, held out, penalised, refused."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -180,3 +181,21 @@ def test_a_penalty_without_weight_draws_nothing() -> None:
 
 
 # --- bad input
+
+
+def test_a_clone_that_sees_its_last_command_does_not_merely_repeat_it() -> None:
+    """The command to give is that of the state, and nearly the last one too."""
+    generator = torch.Generator().manual_seed(0)
+    states = torch.randn(400, 1, generator=generator).cumsum(0) / 20
+    commands = states[:-1].clone()
+    seen = torch.cat([states, states.roll(1, 0)], dim=1)
+    demos = Demonstrations.from_arrays([seen.numpy()], [commands.numpy()])
+    spec = EnvSpec("late", 2, 1, *(np.full(1, b, np.float32) for b in (-5, 5)), None, None)
+    config = settings(iterations=20)
+    slopes = []
+    for num_sensors in (None, 1):
+        policy = clone(demos, replace(spec, num_sensors=num_sensors), config)
+        inputs = policy.normalize(demos.states.float()).requires_grad_()
+        (slope,) = torch.autograd.grad(policy.mean_of_normalized(inputs).sum(), inputs)
+        slopes.append(slope.abs().mean(0))
+    assert slopes[1][1] < 0.5 * slopes[0][1] and slopes[1][0] > slopes[0][0]

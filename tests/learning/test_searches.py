@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from demo_edits import with_tensors
@@ -25,7 +26,7 @@ from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import load_demos
 from spacil.demos.metadata import DemoMetadata
 from spacil.envs.registry import make_vector_env
-from spacil.envs.vector_env import ResetSeeds
+from spacil.envs.vector_env import EnvSpec, ResetSeeds
 from spacil.errors import ConfigError
 from spacil.learning.learner import Metrics
 from spacil.learning.on_policy import OnPolicy
@@ -540,3 +541,20 @@ def test_the_rule_starts_from_the_demonstrations_alone() -> None:
     assert rule.weight == rule.first_weight == pytest.approx(0.1 * weight_scale(reference))
     smoother = with_settings(config, {"penalty": ("exact=100.0",)})
     assert start_score_search(smoother, demos, frame, env.spec).target_j == rule.target_j
+
+
+def test_under_a_delay_the_wanted_j_is_not_that_of_a_clone_which_repeats_its_commands() -> None:
+    """Where the command to give is the last one given, a clone that sees it needs no state."""
+    states = torch.randn(200, 2, generator=torch.Generator().manual_seed(0))
+    held = states[:, :1].clone()
+    settings = {"action_delay": "1", **tiny("spacil", warm_start_steps=300)}
+    config = with_settings(default_config("spacil", "Reacher-v4"), settings)
+    seen = torch.cat([states, held], dim=1)
+    demos = Demonstrations.from_arrays([seen.numpy()], [held[:-1].numpy()])
+    frame = CommonFrame(torch.ones(2, dtype=torch.float64), "ones").with_history(3)
+    spec = EnvSpec("late", 3, 1, *(np.full(1, b, np.float32) for b in (-5, 5)), None, None)
+    found = [
+        start_score_search(config, demos, frame, replace(spec, num_sensors=n)).target_j
+        for n in (2, None)
+    ]
+    assert found[0] > 1.5 * found[1]

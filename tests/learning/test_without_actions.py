@@ -27,7 +27,7 @@ from spacil.learning.inverse_model import (
 )
 from spacil.learning.learner import Learner, make_learner
 from spacil.learning.on_policy import OnPolicy
-from spacil.learning.weight_search import LabelSearch, ScoreSearch
+from spacil.learning.weight_search import LABELS_J, ScoreSearch, SlowSearch
 from spacil.nets.discriminator import Discriminator
 
 NUM_OWN = 2 * 20 * 30
@@ -317,9 +317,9 @@ def test_single_states_are_led_to_those_that_follow() -> None:
     assert 0 <= float(certainty) <= 1
 
 
-def by_labels() -> LabelSearch:
-    return LabelSearch.of(
-        ScoreSearch.starting(threshold=1.0, target_j=1.0, config_weight=0.1, first=0.5)
+def by_labels() -> SlowSearch:
+    return SlowSearch.of(
+        ScoreSearch.starting(threshold=1.0, target_j=1.0, config_weight=0.1, first=0.5), LABELS_J
     )
 
 

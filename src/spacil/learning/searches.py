@@ -29,10 +29,11 @@ from spacil.errors import ConfigError
 from spacil.learning.cloning import Cloner, clone, cloning_config
 from spacil.learning.learner import Metrics
 from spacil.learning.weight_search import (
+    LABELS_J,
     LAWS,
     Constraint,
-    LabelSearch,
     ScoreSearch,
+    SlowSearch,
     TargetSearch,
     WeightSearch,
     select,
@@ -101,6 +102,8 @@ class WeightSearches:
     def __init__(self, config: TrainConfig, *, are_labels: bool = False) -> None:
         """`are_labels`: the actions of the demonstrations were not demonstrated, but found."""
         self.config, self.are_labels = config, are_labels
+        self.is_slow = are_labels or config.conditions.is_on
+        """Whether the clone that a run starts from is far from the demonstrations for long"""
         self.score_rule: ScoreSearch | None = None
         self.smoothness: TargetSearch | None = None
         """Towards a J that is at most so much"""
@@ -116,7 +119,7 @@ class WeightSearches:
 
     def register(self, state: State) -> None:
         """Keep the searches under way in checkpoints."""
-        score_rule = LabelSearch if self.are_labels else ScoreSearch
+        score_rule = SlowSearch if self.is_slow else ScoreSearch
         for name, kind in {"score_rule": score_rule, **_KINDS}.items():
             state.register_record(f"search.{name}", self, kind, name, optional=True)
 
@@ -149,7 +152,9 @@ class WeightSearches:
         if penalty.penalty_weight == "auto" and self.score_rule is None:
             assert demos is not None and common_frame is not None
             search = start_score_search(config, demos, common_frame, eval_env.spec)
-            self.score_rule = LabelSearch.of(search) if self.are_labels else search
+            if self.is_slow:
+                search = SlowSearch.of(search, LABELS_J if self.are_labels else 1.0)
+            self.score_rule = search
 
     @property
     def weights(self) -> FoundWeights:
@@ -361,10 +366,15 @@ def start_score_search(
     without running it; J* is 0.38 J_ref at 300 pairs, 0.3 at 6,000. The first weight is the
     config's times (1.8 / J_ref)^2, where that is above 1: the penalty is quadratic in J, and what
     J_ref a task has is its own. How the numbers were chosen: docs/results/recipe.md.
+
+    Under a delay this clone does not see its past: one that repeats its commands has little J.
     """
     threshold = threshold_of(demonstrations, config.run.seed)
     unpenalized = with_settings(config, {"penalty": (), "penalty_weight": "fixed"})
     cloner = Cloner(cloning_config(unpenalized), spec, demonstrations)
+    for policy in (cloner.student, cloner.policy):
+        policy.normalizer.is_live[spec.num_sensors or spec.num_states :] = False
+        policy.normalizer.refresh()
     cloned = cloner.run(config.warm_start.warm_start_steps or REFERENCE_STEPS)
     stride = -(-demonstrations.num_steps // NUM_REFERENCE_STATES)
     reference_j = mean_j(cloned, demonstrations.states.float()[::stride], common_frame)

@@ -257,8 +257,8 @@ model finds is smoother than what was done."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelSearch(ScoreSearch):
-    """The same where labels stand in for demonstrated actions: the start is worse, and slow.
+class SlowSearch(ScoreSearch):
+    """The same where labels stand in for actions, or actions are late: a worse start, and slow.
 
         score > 2 tau            it falls: x 0.5
         J <= J*                  as above
@@ -275,8 +275,9 @@ class LabelSearch(ScoreSearch):
     """Evaluations since the last progress"""
 
     @classmethod
-    def of(cls, search: ScoreSearch) -> Self:
-        given = vars(search) | {"target_j": LABELS_J * search.target_j}
+    def of(cls, search: ScoreSearch, factor: float) -> Self:
+        """Begin with this factor on J*."""
+        given = vars(search) | {"target_j": factor * search.target_j}
         return cls(**given, best_score=HIGHEST * search.threshold)
 
     def after_evaluation(self, score: float, j: float) -> Self:
