@@ -1,5 +1,6 @@
 """Demonstrations that hold states alone."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,24 @@ def test_some_columns_are_read_from_whole_states_or_alone(is_narrow: bool) -> No
     assert "pairs of columns 0-2,4" in found.message
     thinned = demos.subsample(20, 3)
     assert torch.equal(thinned.next_states[:, known], whole.subsample(20, 3).next_states[:, known])
+
+
+def test_fewer_columns_than_the_task_has_are_refused_with_their_remedy() -> None:
+    alone = Demonstrations.from_arrays([np.zeros((5, 3), np.float32)])
+    with pytest.raises(DataError, match="name them, as --demo-columns 0-7"):
+        found_demonstrations(default_config("spacil", "Hopper-v4"), "Hopper-v4", alone)
+
+
+def test_columns_are_checked_from_the_command_line(
+    tmp_path: Path, spacil: Callable[..., Any]
+) -> None:
+    observations = [e.observations[:, :5] for e in load_demos("Hopper-v4").first(3).episodes]
+    save_demos(Demonstrations.from_arrays(observations), tmp_path / "x.npz")
+    words = ("demos", "check", tmp_path / "x.npz", "--task", "Hopper-v4")
+    assert spacil(*words).code == 65
+    checked = spacil(*words, "--demo-columns", "0-4")
+    assert checked.code == 0
+    assert "pairs of columns 0-4" in checked.out + checked.err
 
 
 @pytest.mark.parametrize("columns", ["9-11", "0-5", "speed", "4-2"])
