@@ -19,7 +19,7 @@ import pandas as pd
 from pages import Document, Panel, Series
 from spacil.comparison.demonstrator import demonstrator_of
 from spacil.comparison.runs import row_of_run
-from spacil.comparison.statistics import student_interval
+from spacil.comparison.statistics import permutation_p, student_interval
 from spacil.policies.file import Which
 from spacil.sweeps.folder import read_sweep
 from spacil.sweeps.plan import PlannedRun, grids_of, planned_runs
@@ -184,6 +184,12 @@ class Arm:
     def num_seeds(self) -> str:
         return str(len(self.rows))
 
+    @property
+    def iterations(self) -> str:
+        """Of the shown policies, from the earliest to the latest."""
+        known = sorted({*self.rows["iteration"]})
+        return " to ".join(map(str, known[:: max(len(known) - 1, 1)]))
+
 
 def arms_of(runs: Sequence[Row], order: Sequence[str] = ()) -> list[Arm]:
     """Settings in the given order, tasks and groups as they come; runs by seed."""
@@ -286,6 +292,38 @@ def ratio_to(arm: Arm, baseline: Arm | None, name: str) -> str:
 
 
 # --- what pages share
+
+COMPARED = [
+    "task", "setting", "n", "iterations", "return G", "share of the demonstrator", "p of G", "J",
+    "J ratio", "p of J", "action change ratio", "commit",
+]  # fmt: skip
+
+
+def compared(arm: Arm, to: Arm | None) -> list[str]:
+    """Cells of an arm beside a reference, with exact permutation p; `COMPARED` is their head."""
+    is_other = to is not None and to is not arm
+    commits = sorted({str(commit)[:7] for commit in arm.rows["commit"]})
+    ps = [p_to(arm, to, name) if is_other else None for name in ("G", "J")]
+    return [
+        arm.task,
+        arm.setting,
+        arm.num_seeds,
+        arm.iterations,
+        with_interval(arm.values("G")),
+        percent(arm.values("share")),
+        number(ps[0]),
+        with_interval(arm.values("J")),
+        ratio_to(arm, to, "J"),
+        number(ps[1]),
+        ratio_to(arm, to, "action_change"),
+        " ".join(commits),
+    ]
+
+
+def p_to(arm: Arm, to: Arm | None, name: str) -> float | None:
+    """Two-sided permutation p of equal means of two arms; None where one has one seed."""
+    ours, theirs = arm.values(name), [] if to is None else to.values(name)
+    return permutation_p(ours, theirs)
 
 
 def return_against_j(arms: Iterable[Arm], document: Document, task: str, group: str = "") -> Panel:

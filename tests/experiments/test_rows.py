@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 from generated_runs import write_run
 
+import controls
 import curves
+import front_equal
 import mixing
 import pages
+import printed
 import recipe
 import returns
 import rows
@@ -137,6 +140,47 @@ def test_each_tier_is_a_table_with_ratios_to_its_own_baseline() -> None:
         "Hopper-v4, whole",
         "Hopper-v4, ablation-whole",
     ]
+
+
+def row(setting: str, seed: int, j: float, **more: Any) -> dict[str, Any]:
+    place = {"group": "whole", "task": TASK, "setting": setting, "seed": seed, "which": "best"}
+    numbers = {"G": 3600.0 + seed, "J": j, "share": 0.975, "action_change": j / 2}
+    return place | numbers | {"iteration": 300 + seed, "commit": "c" * 40} | more
+
+
+def test_p_values_are_corrected_for_their_number() -> None:
+    assert rows.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert rows.holm([0.6, 0.7]) == [1.0, 1.0] and rows.holm([]) == []
+
+
+def test_rivals_under_one_controller_are_tested_against_the_exact_penalty() -> None:
+    js = {"exact": 0.5, "frobenius": 0.6, "caps": 0.5, "gail-like": 2.5}
+    found = [row(name, seed, j + 0.01 * seed) for name, j in js.items() for seed in range(5)]
+    found[6]["share"] = 0.9
+    (table,) = front_equal.page_of({"runs": found}).tables
+    cells = {line[1]: dict(zip(table.header, line, strict=True)) for line in table.rows}
+    # Complete separation of five from five, twice the smaller p of two rivals; equal means.
+    assert cells["frobenius"]["p of J"] == f"{2 * 2 / 252:.4g}"
+    assert cells["caps"]["p of J"] == "1" and cells["gail-like"]["p of J"] == "-"
+    assert cells["frobenius"]["kept"] == "4 of 5" and cells["exact"]["kept"] == "5 of 5"
+    assert cells["exact"]["iterations"] == "300 to 304"
+    assert cells["exact"]["J / GAIL's"].startswith(f"{0.52 / 2.52:.2f} (")
+
+
+@pytest.mark.parametrize(
+    ("script", "names"),
+    [
+        (controls, {*controls.ORDER, "bc exact=0.01", "bc exact=0.03", "bc exact=0.1"}),
+        (front_equal, {"exact", "exact + cats", "l2c2", "gail-like", "spacil, reads no return"}),
+        (printed, {"gail", "spacil paper-sum", "gail from log std -1, R1"}),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_every_run_of_a_plan_has_a_place_of_its_own(script: Any, names: set[str]) -> None:
+    plan = plan_named(script.__name__)
+    found = [(run.task, run.seed, *place) for run in plan for place in script.places(run)]
+    assert len(set(found)) == len(plan)
+    assert names <= {setting for *_, setting in found}
 
 
 def test_a_script_writes_document_page_and_figure_from_the_runs_of_its_plan(
