@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tiny_runs import tiny
 
 import spacil
 
@@ -115,6 +116,14 @@ def test_the_loop_of_1_khz_reports_missed_deadlines(robot: Path) -> None:
     counted = re.search(r"missed deadlines: (\d+) of 200", done.stdout)
     assert counted is not None and 0 <= int(counted[1]) <= 200
     assert re.search(r"computing: median \d+ us", done.stdout)
+
+
+def test_the_loop_hands_its_past_back_to_a_policy_that_sees_it(tmp_path: Path) -> None:
+    agent = spacil.BC("Reacher-v4", action_delay="0-2", **tiny("bc", iterations=1)).learn()
+    spacil.export_policy(agent, tmp_path / "robot", episodes=0)
+    done = run_loop(tmp_path / "robot")
+    assert done.returncode == 0, done.stderr
+    assert "missed deadlines" in done.stdout
 
 
 def test_the_loop_does_not_start_with_another_policy(robot: Path, tmp_path: Path) -> None:

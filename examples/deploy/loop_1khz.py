@@ -4,7 +4,8 @@
     python loop_1khz.py robot --seconds 10
 
 Needs numpy and onnxruntime, and neither torch nor spacil. Observations are those of golden.json;
-on a robot they come from its sensors, and the action goes to its motors.
+on a robot they come from its sensors, and the action goes to its motors. A policy that was made for
+late actions sees its past too: what the session says of it is handed back in the next step.
 """
 
 import argparse
@@ -29,19 +30,32 @@ def main() -> None:
         arguments.folder / "policy.onnx", options, providers=["CPUExecutionProvider"]
     )
     golden = json.loads((arguments.folder / "golden.json").read_text())
-    observations = np.array(golden["observations"], np.float32)
-    (actions,) = session.run(["action"], {"observation": observations})
+    widths = {one.name: one.shape[1] for one in session.get_inputs()}  # the observation, the past
+    rows = np.array(golden["observations"], np.float32)
+    parts = np.split(rows, np.cumsum([*widths.values()])[:-1], axis=1)
+    golden_inputs = dict(zip(widths, parts, strict=True))
+    (actions,) = session.run(["action"], golden_inputs)
     difference = np.abs(actions - np.array(golden["actions"], np.float32)).max()
     if not difference <= golden["tolerance"]:
         raise SystemExit(f"self-test failed: off by {difference:.2g}; do not drive")
 
     num_steps, period = round(arguments.seconds * arguments.rate), 1 / arguments.rate
     late, spent = np.zeros(num_steps), np.zeros(num_steps)
+    observations = golden_inputs.pop("observation")
+    # The episode begins: nothing is on its way (the bound nearest to 0), and nothing was before.
+    facts = json.loads((arguments.folder / "policy.json").read_text())
+    rest = np.clip(0.0, facts["action_low"], facts["action_high"])
+    begin = {"commands": rest, "past_observations": observations[0]}
+    past = {
+        name: np.resize(begin[name], (1, widths[name])).astype(np.float32) for name in golden_inputs
+    }
+    outputs = ["action", *(f"next_{name}" for name in past)]
     start = time.perf_counter()
     for step in range(num_steps):
         began = time.perf_counter()
         observation = observations[step % len(observations)]  # your sensors
-        (action,) = session.run(["action"], {"observation": observation[None]})[0]
+        (action,), *next_past = session.run(outputs, {"observation": observation[None], **past})
+        past = dict(zip(past, next_past, strict=True))
         spent[step] = time.perf_counter() - began
         assert action.shape == actions[0].shape  # your motors: the action is final
         deadline = start + (step + 1) * period
