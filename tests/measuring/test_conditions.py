@@ -117,3 +117,17 @@ def test_policies_of_several_conditions_share_one_film(run_dir: Path) -> None:
     assert first.states.shape[1] == 15
     assert second.states.shape[1] == 11
     np.testing.assert_allclose(first.states[0, 4:6], second.states[0, 4:6], atol=0.05)  # target
+
+
+def test_margins_of_runs_are_compared_if_asked_for(run_dir: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    comparison = library.compare(run_dir, margins=2)
+    (run,) = comparison.frame.to_dict("records")
+    for name, most in (("delay_margin", 8.0), ("noise_margin", 1.6)):
+        assert 0 <= run[f"{name}_low"] <= run[name] <= run[f"{name}_high"] <= most
+    assert "delay margin, steps" in str(comparison) and comparison.problems == ()
+    assert "delay margin" not in str(library.compare(run_dir))
+    page = tmp_path / "report.html"
+    words = ["report", str(run_dir), "-o", str(page), "--margins", "2", "--no-videos"]
+    assert spacil_command(words) == 0
+    assert "noise margin, std" in page.read_text()

@@ -37,13 +37,18 @@ class Compared:
     """Which policy of each run."""
     baseline: str = "gail"
     """Algorithm, or name of the row, that probabilities of improvement refer to."""
+    margins: int = 0
+    """Episodes by which to measure what each policy bears: how much later its commands may come,
+    and how noisy its sensors may be, until a tenth of the return is lost, e.g. 20; 0: not."""
 
     def compare(self) -> "Comparison":
         if not self.sources:
             raise ConfigError("no runs given: name run folders, folders of runs, or a sweep")
         from spacil.comparison.comparison import compare
 
-        comparison = compare(self.sources, which=self.which, baseline=self.baseline)
+        comparison = compare(
+            self.sources, which=self.which, baseline=self.baseline, margins=self.margins
+        )
         if not comparison.rows:
             raise RunDirError("no run to compare:\n  " + "\n  ".join(comparison.problems))
         return comparison

@@ -16,10 +16,14 @@ from typing import Any
 from spacil import storage
 from spacil.comparison.demonstrator import Demonstrator, demonstrator_of
 from spacil.comparison.published import Printed, published_return, published_smoothness
-from spacil.comparison.runs import CURVE, MEASURES, rows_of_runs
-from spacil.errors import ConfigError
+from spacil.comparison.runs import CURVE, MARGINS, MEASURES, rows_of_runs
+from spacil.config.checks import whole_number
+from spacil.errors import ConfigError, SpacilError
+from spacil.measuring.margins import margins_of
 from spacil.plain_text import shown
 from spacil.policies.file import Which
+from spacil.policies.open import open_policy
+from spacil.runs.facts import task_to_play
 from spacil.sweeps.plan import is_read
 
 try:
@@ -178,12 +182,17 @@ class Comparison:
 
 
 def compare(
-    sources: str | Path | Iterable[str | Path], *, which: Which = "best", baseline: str = BASELINE
+    sources: str | Path | Iterable[str | Path],
+    *,
+    which: Which = "best",
+    baseline: str = BASELINE,
+    margins: int = 0,
 ) -> Comparison:
     """Compare runs: run folders, folders of runs, and sweeps.
 
     `which` policy of each run; `baseline` is the algorithm, or the label of the row, that
-    probabilities of improvement refer to.
+    probabilities of improvement refer to. `margins`: episodes by which to measure how much later
+    commands may come, and how much noise each policy bears; 0: that is not measured.
     """
     if which not in ("best", "last"):
         raise ConfigError(f"which is {which!r}, expected best or last")
@@ -192,6 +201,8 @@ def compare(
     if not runs:
         return Comparison(pd.DataFrame(), pd.DataFrame(), (), which, {}, {}, (), (*problems,), ())
     frame, twice = _labelled(pd.DataFrame(runs))
+    if margins := whole_number("margins", margins, 0):
+        problems += _measure_margins(frame, which, margins)
     names = ["run_dir", "task", "label", "algorithm", "seed"]
     curves = frame[names].merge(pd.DataFrame(points, columns=["run_dir", *CURVE]), on="run_dir")
     firsts = frame.drop_duplicates(["task", "label"])
@@ -255,6 +266,22 @@ def _labelled(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
             labels[run.group] = label
     runs.insert(2, "label", runs["group"].map(labels))
     return runs.drop(columns=["group", "key"]).reset_index(drop=True), twice
+
+
+def _measure_margins(frame: pd.DataFrame, which: Which, num_episodes: int) -> list[str]:
+    """Play the policy of every run later and noisier; the runs for which that cannot be done."""
+    problems = []
+    for index, run in frame.iterrows():
+        path = Path(run.run_dir)
+        try:
+            found = margins_of(open_policy(path, which), task_to_play(run.task, path), num_episodes)
+        except SpacilError as error:
+            problems.append(shown(f"{path}: no margins: {error}"))
+            continue
+        if found is not None:  # else it earns no more than random actions
+            for name, one in zip(MARGINS, (found.delay_steps, found.noise), strict=True):
+                frame.loc[index, [name, f"{name}_low", f"{name}_high"]] = one.levels
+    return problems
 
 
 def _row(runs: pd.DataFrame, reference: pd.DataFrame | None) -> Row:

@@ -46,7 +46,10 @@ EVALUATED = {
 REACHED = {"steps_to_95": "steps to 95 %", "seconds_to_95": "seconds to 95 %"}
 """When training first reached the demonstrator's return, with the heads of their columns; steps of
 evaluations that steered count"""
-MEASURES = EVALUATED | REACHED
+MARGINS = {"delay_margin": "delay margin, steps", "noise_margin": "noise margin, std"}
+"""What a tenth of the return is lost at, where that was asked for, with the heads of their columns;
+each has `_low` and `_high` beside it"""
+MEASURES = EVALUATED | REACHED | MARGINS
 CURVE = (
     "iteration", "env_steps", "average_return", "smoothness_j", "seconds", "steering_steps",
 )  # fmt: skip
@@ -159,6 +162,7 @@ def row_of_run(path: Path, planned: PlannedRun | None, which: Which) -> tuple[Ro
         "env_steps": curve[-1]["env_steps"] if curve else math.nan,
         **numbers,
         **_beside_demonstrator(config.task, frame, numbers, curve),
+        **{f"{name}{end}": math.nan for name in MARGINS for end in ("", "_low", "_high")},
         "is_fresh": facts.fresh is not None,
         "is_planned": planned is not None,
         "commit": facts.commit,

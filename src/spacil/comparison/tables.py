@@ -8,7 +8,7 @@ import pandas as pd
 
 from spacil.comparison.comparison import Comparison, Row
 from spacil.comparison.published import Printed
-from spacil.comparison.runs import MEASURES
+from spacil.comparison.runs import MARGINS, MEASURES
 from spacil.comparison.statistics import Improvement, Summary
 from spacil.plain_text import shown
 
@@ -78,6 +78,7 @@ def _cells_of(row: Row, is_baseline: bool) -> tuple[dict[str, str], ...]:
         "imitation_score", "smoothness_j_demo_states", "smoothness_j_ball", "smoothness_jeffreys",
         "action_fluctuation", "spectrum_score",
     )  # fmt: skip
+    otherwise |= {head: _margin(row, name) for name, head in MARGINS.items()}
     return returns, smoothness, otherwise
 
 
@@ -114,6 +115,17 @@ def _spread(summary: Summary | Printed | None) -> str:
     if summary is None:
         return "-"
     return number(summary.mean) + ("" if summary.std is None else f" ± {number(summary.std)}")
+
+
+def _margin(row: Row, name: str) -> str:
+    """Mean and interval over seeds; of one run, its own by its episodes."""
+    summary, first = row.summaries[name], row.runs.iloc[0]
+    if summary is None:
+        return "-"
+    if len(row.runs) > 1:
+        return f"{_spread(summary)} ({interval(summary)})"
+    ends = (number(first[f"{name}_{end}"]) for end in ("low", "high"))
+    return f"{number(summary.mean)} ({' to '.join(ends)})"
 
 
 def _probability(found: Improvement | None) -> str:

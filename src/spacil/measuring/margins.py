@@ -16,7 +16,10 @@ from torch import Tensor
 from spacil.envs.conditions import disturbed
 from spacil.envs.episodes import Actor, play_for_totals
 from spacil.envs.vector_env import VectorEnv
+from spacil.measuring.evaluate import evaluation_env
+from spacil.measuring.frames import choose_frame
 from spacil.measuring.played import random_return
+from spacil.policies.policy import Policy
 
 KEPT = 0.9
 """Share of the undisturbed return at the margin."""
@@ -35,6 +38,11 @@ class Margin:
     high: float | None
     most: float
     """Largest level that was to be played"""
+
+    @property
+    def levels(self) -> tuple[float, float, float]:
+        """Level and ends, the largest level for what is beyond it."""
+        return tuple(self.most if x is None else x for x in (self.level, self.low, self.high))  # type: ignore[return-value]  # three
 
 
 @dataclass(frozen=True)
@@ -78,6 +86,19 @@ def measure_margins(
         env.spec.dt,
         margin(lambda noise: share(disturbed(env, noise=noise, unit=unit)), *NOISES),
     )
+
+
+def margins_of(policy: Policy, task: str, num_episodes: int, seed: int = 0) -> Margins | None:
+    """Measure them for a policy where it was made for, on start states that no run uses."""
+    frame = choose_frame(None, policy.common_frame, task)
+    with evaluation_env(task, num_episodes, seed, None, policy.conditions, frame=frame) as env:
+        policy.require_env(env.spec)
+        if frame is None:  # noise in the spread of what it visits
+            visited = play_for_totals(env, policy.act, 0, num_episodes).states
+            unit = visited.double().std(0, correction=0)
+        else:
+            unit = frame.std
+        return measure_margins(env, policy.act, unit, num_episodes, seed)
 
 
 def margin(share_at: Callable[[float], Share], first: float, most: float) -> Margin:
