@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -18,6 +19,7 @@ from spacil.envs.rsl_rl import RslRlEnv
 from spacil.envs.vector_env import ResetSeeds
 from spacil.errors import ConfigError
 from spacil.learning import on_policy
+from spacil.nets.policy import GaussianPolicy
 
 SEEDS = ResetSeeds(0, "env")
 SMALL: dict[str, Any] = {
@@ -177,3 +179,25 @@ def test_a_policy_is_smoothed_where_its_worlds_are() -> None:
     assert table.task == "ToyRobots" and result.policy.predict([0.1, 0, 0, 0]).shape == (2,)
     with pytest.raises(ConfigError, match="no such CUDA device"):
         spacil.smooth(result.policy, robots, num_envs=32, device="cuda")
+
+
+def test_a_policy_is_exported_with_what_the_robots_software_needs(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    facts = {"joint_names": ["hip", "knee"], "joint_stiffness": [20.0, 17.5]}
+    robots = spacil.RslRlTask(ToyRobots(4, horizon=5), name="Toy", facts=facts)
+    policy = GaussianPolicy(4, [-torch.inf] * 2, [torch.inf] * 2, (8,))
+    spacil.save_policy(policy, tmp_path / "toy.policy.safetensors", "Toy")
+    made = spacil.export_policy(tmp_path / "toy.policy.safetensors", tmp_path / "robot", robots)
+    assert made.facts["joint_names"] == ["hip", "knee"] and made.facts["control_rate_hz"] == 10.0
+    model = onnx.load(tmp_path / "robot" / "policy.onnx")
+    kept = {entry.key: entry.value for entry in model.metadata_props}
+    assert (kept["joint_names"], kept["joint_stiffness"]) == ("hip,knee", "20,17.5")
+
+
+def test_an_env_that_draws_itself_is_filmed() -> None:
+    robots: Any = ToyRobots(4, horizon=5)
+    assert make_vector_env(robots, 4, SEEDS).scene() is None  # type: ignore[attr-defined]
+    robots.render_mode, robots.unwrapped = "rgb_array", robots
+    robots.render = lambda: np.zeros((8, 8, 3), dtype=np.uint8)
+    scene = make_vector_env(robots, 4, SEEDS).scene()  # type: ignore[attr-defined]
+    assert scene.model is None and scene.pose().startswith(b"\x89PNG")

@@ -10,8 +10,10 @@ Neither rsl_rl nor a simulator is imported before a task of mjlab is made.
 
 import difflib
 import importlib
+import io
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -20,7 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from spacil.envs.vector_env import EnvSpec, ResetSeeds, Step
+from spacil.envs.vector_env import EnvSpec, ResetSeeds, Scene, Step
 from spacil.errors import ConfigError, EnvError
 
 READ_BY_POLICY = ("actor", "policy")
@@ -47,6 +49,10 @@ class RslRlTask:
     named actor or policy, or the only one"""
     name: str = ""
     """Name of the task in run folders and tables; by default the class of the env"""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What a robot's software needs beside the policy, for an export: `joint_names`,
+    `joint_stiffness`, `joint_damping`, `default_joint_pos`, `action_scale`, `observation_names`.
+    mjlab tells by itself"""
 
     def __str__(self) -> str:
         return self.name or type(getattr(self.env, "unwrapped", self.env)).__name__
@@ -61,6 +67,7 @@ class RslRlEnv:
         """`is_own`: made here, so it is closed with this."""
         env = self.env = source.env
         self.seeds, self._is_own, self.device = seeds, is_own, torch.device(env.device)
+        self._facts = source.facts
         self.num_envs = min(num_envs, env.num_envs)
         if seeds.stream == "env" and num_envs != env.num_envs:
             raise ConfigError(
@@ -125,6 +132,27 @@ class RslRlEnv:
         elapsed[: self.num_envs] = state["elapsed_steps"].to(elapsed)
         self.env.episode_length_buf = elapsed
         return observations
+
+    def robot_facts(self) -> dict[str, Any]:
+        """Joint names, gains, scales and history, by the names that mjlab's own export has."""
+        if self._facts or "mjlab" not in sys.modules or not hasattr(self.env, "unwrapped"):
+            return dict(self._facts)
+        exporter = importlib.import_module("mjlab.rl.exporter_utils")
+        found: dict[str, Any] = exporter.get_base_metadata(self.env.unwrapped, "")
+        return {name: value for name, value in found.items() if name != "run_path"}
+
+    def scene(self) -> Scene | None:
+        """The env's own pictures, where it was made with render_mode "rgb_array"."""
+        if getattr(self.env, "render_mode", None) != "rgb_array":
+            return None
+        from matplotlib import pyplot
+
+        def picture() -> bytes:
+            content = io.BytesIO()
+            pyplot.imsave(content, np.asarray(self.env.unwrapped.render()), format="png")
+            return content.getvalue()
+
+        return Scene(None, picture)
 
     def close(self) -> None:
         """Close an env that was made here; that of a user stays open."""

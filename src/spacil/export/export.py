@@ -8,6 +8,7 @@ Nothing is handed out before it was compared with `predict`, and the folder appe
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,13 @@ FILES = (ONNX, HEADER, GOLDEN, FACTS)
 DEFAULT_EPISODES = 10
 NUM_CHECKED = 10_000
 NUM_GOLDEN, NUM_GOLDEN_IN_C = 64, 16
+ROBOT_LISTS = (
+    *("joint_names", "joint_stiffness", "joint_damping", "default_joint_pos", "action_scale"),
+    *("command_names", "observation_names", "observation_terms_scale"),
+    *("observation_terms_history_length", "observation_terms_flatten_history_dim"),
+    "observation_terms_clip",
+)
+"""Metadata that whole_body_tracking's and mjlab's controllers read from an ONNX file"""
 NOTE = (
     "actions are final, in env units: already clipped to action_low..action_high. Feed raw "
     "observations as the env returns them; the normaliser is inside. Add no tanh, scaling or noise."
@@ -103,6 +111,8 @@ def export_policy(
     header = c_header(opened.policy, *in_c, facts, tolerance, layout, commands)
     # As texts: plain ones as they are, all others as JSON.
     metadata = {k: v if isinstance(v, str) else json.dumps(v) for k, v in facts.items()}
+    # Lists about a robot as its software reads them: comma-separated, inner lists by semicolons.
+    metadata |= {k: _separated(facts[k]) for k in ROBOT_LISTS if isinstance(facts.get(k), list)}
     # Every golden number is a float32, written so that a reader of doubles gets it exactly.
     golden_document = {
         "policy_sha256": facts["policy_sha256"],
@@ -193,7 +203,9 @@ def _measured(
         if frame is not None and frame.num_states != spec.num_states:
             frame = None
         totals = play_mean_actions(opened.policy, env, 0, episodes)
-    found, quantities = evaluation_of(opened.policy, totals, frame), dict[str, Any]()
+        robot = getattr(env, "robot_facts", None)
+        quantities = robot() if robot else dict[str, Any]()
+    found = evaluation_of(opened.policy, totals, frame)
     if (task := built_in_task(spec)) is not None:
         from spacil.envs import mujoco_model  # loads the simulator
 
@@ -234,6 +246,19 @@ def _states_to_check(policy: GaussianPolicy, visited: Tensor | None, count: int)
     drawn = policy.normalizer.mean + policy.normalizer.std * directions * spreads
     states = torch.cat([chosen, drawn.to(torch.float32)])
     return states[torch.randperm(count, generator=generator)]
+
+
+def _separated(values: Sequence[Any], separator: str = ",") -> str:
+    """`a,b;c,1.5` of ["a", ["b", "c"], 1.5]."""
+    words = (
+        _separated(v, ";")
+        if isinstance(v, list | tuple)
+        else f"{v:g}"
+        if type(v) is float
+        else str(v)
+        for v in values
+    )
+    return separator.join(words)
 
 
 def _require_place(folder: Path, *, overwrite: bool) -> None:

@@ -18,6 +18,7 @@ from torch import Tensor
 from spacil.demos.common_frame import CommonFrame, bundled_frame
 from spacil.envs.conditions import under
 from spacil.envs.episodes import Trajectory, play_wave
+from spacil.envs.on_host import on_host
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import EnvSpec, ResetSeeds, Scene, VectorEnv
 from spacil.errors import ConfigError
@@ -94,7 +95,8 @@ class Recording:
 @contextlib.contextmanager
 def drawable_env(env_source: Any, seed: int) -> Iterator[tuple[VectorEnv, Scene | None]]:
     """Open one env for all policies, with the stream of `spacil evaluate`."""
-    with contextlib.closing(make_vector_env(env_source, 1, ResetSeeds(seed, "evaluate"))) as env:
+    env = on_host(make_vector_env(env_source, 1, ResetSeeds(seed, "evaluate")))
+    with contextlib.closing(env):
         scene = getattr(env, "scene", None)
         yield env, scene and scene()
 
