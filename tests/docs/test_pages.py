@@ -36,7 +36,10 @@ RUN_HERE = [
         for name in ("attach", "demonstrations", "diagnose", "index", "page", "resume")
     ),
     *(f"docs/{name}.md" for name in ("smooth", "stable_baselines3", "wishes")),
-    *(f"docs/tutorials/{name}.md" for name in ("compare_and_report", "motion_clip", "smooth_sb3")),
+    *(
+        f"docs/tutorials/{name}.md"
+        for name in ("compare_and_report", "motion_clip", "robots", "smooth_sb3")
+    ),
 ]
 SLOW = {"docs/wishes.md"}
 """Minutes, even cut short: the run looks for its weight"""
@@ -75,6 +78,15 @@ def furnish(page: str) -> Mapping[str, Any]:
                 agent = kind("Reacher-v4", **settings)
                 agent.learn(run_dir=f"sweeps/first/{kind.__name__}")
                 agent.close()
+        case "docs/tutorials/robots.md":
+            pytest.importorskip("rsl_rl")
+            from toy_robots import ToyRobots, settings
+
+            return {
+                "env": ToyRobots(16, horizon=10),
+                "train_cfg": settings(),
+                "clip": np.random.default_rng(0).normal(2, 0.5, size=(40, 4)).astype(np.float32),
+            }
         case "docs/tutorials/smooth_sb3.md":
             pytest.importorskip("stable_baselines3")
     return {"tiny": tiny, "quick": QUICK}

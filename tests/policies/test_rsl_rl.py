@@ -10,7 +10,7 @@ import torch
 
 pytest.importorskip("rsl_rl")
 from rsl_rl.runners import OnPolicyRunner
-from toy_robots import ToyRobots
+from toy_robots import ToyRobots, settings
 
 from spacil.errors import DataError
 from spacil.policies.open import open_policy
@@ -27,20 +27,10 @@ critic:
 """
 
 
-def runner(activation: str = "elu", **actor: Any) -> Any:
+def runner(**actor: Any) -> Any:
     torch.manual_seed(0)
-    net = {"class_name": "MLPModel", "hidden_dims": [32, 16], "activation": activation}
-    gaussian = {"class_name": "GaussianDistribution", "init_std": 0.5}
-    settings = {
-        "num_steps_per_env": 10,
-        "save_interval": 100,
-        "obs_groups": {"actor": ["actor"], "critic": ["critic"]},
-        "actor": {**net, "obs_normalization": True, "distribution_cfg": gaussian, **actor},
-        "critic": net,
-        "algorithm": {"class_name": "PPO"},
-    }
     with contextlib.redirect_stdout(io.StringIO()):
-        made = OnPolicyRunner(ToyRobots(8), settings, device="cpu")
+        made = OnPolicyRunner(ToyRobots(8), settings(**actor), device="cpu")
         made.learn(2)
     return made
 

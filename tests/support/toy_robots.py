@@ -76,3 +76,17 @@ class ToyRobots(VecEnv):
 def controller(states: Tensor) -> Tensor:
     """Drive to the origin."""
     return -2.0 * states[:, :2] - 2.5 * states[:, 2:]
+
+
+def settings(**actor: Any) -> dict[str, Any]:
+    """The config of an rsl_rl runner on these robots, small."""
+    net = {"class_name": "MLPModel", "hidden_dims": [32, 16], "activation": "elu"}
+    gaussian = {"class_name": "GaussianDistribution", "init_std": 0.5}
+    return {
+        "num_steps_per_env": 10,
+        "save_interval": 100,
+        "obs_groups": {"actor": ["actor"], "critic": ["critic"]},
+        "actor": {**net, "obs_normalization": True, "distribution_cfg": gaussian, **actor},
+        "critic": net,
+        "algorithm": {"class_name": "PPO"},
+    }

@@ -129,8 +129,9 @@ class Labels:
         low, high = self.bounds
         half_range = ((high - low) / 2).nan_to_num(posinf=1.0)
         centre = ((high + low) / 2).nan_to_num()
-        scales = torch.tensor(NOISES).repeat(NUM_ENVS)[:NUM_ENVS, None] * half_range
-        shape = (STEPS_PER_ENV, NUM_ENVS, len(low))
+        num_envs = env.num_envs  # a simulator of a user's own may have fewer
+        scales = torch.tensor(NOISES).repeat(num_envs)[:num_envs, None] * half_range
+        shape = (STEPS_PER_ENV, num_envs, len(low))
         noise = half_range * (2 * torch.rand(shape, generator=self.generator) - 1)
         mean: Actor = functools.partial(_everywhere, centre)
         with contextlib.closing(env):
