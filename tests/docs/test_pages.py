@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SHORTER = {
     r"seed=(\d)\)": r"seed=\1, **tiny)",
+    r"iterations=300,\n": "iterations=1, warm_start_steps=20,\n",
     r"iterations=\d+": "iterations=1",
     r"keep_return=0.98\)": "keep_return=0.98, **tiny)",
     r"\.learn\(300,": ".learn(1,",
