@@ -259,8 +259,12 @@ def towards_each_other(
     num_asked = min(
         len(states) - 1, max(NUM_NEAREST, min(MOST_ASKED, NUM_ANSWERING // len(states)))
     )
-    distances = torch.cdist(forward.next_states(states, actions) / unit, states / unit)
-    candidates = distances.fill_diagonal_(math.inf).topk(num_asked, largest=False).indices
+    led_to, nearest = forward.next_states(states, actions) / unit, list[Tensor]()
+    for rows in torch.arange(len(states)).split(NUM_ASKED):  # all at once may be too large
+        distances = torch.cdist(led_to[rows], states / unit)
+        distances[torch.arange(len(rows)), rows] = math.inf
+        nearest.append(distances.topk(num_asked, largest=False).indices)
+    candidates = torch.cat(nearest)
     here, there = states.repeat_interleave(num_asked, 0), states[candidates.flatten()]
     answers = inverse.actions(here, there)
     missed = ((forward.next_states(here, answers) - there) / unit).square().sum(-1)
