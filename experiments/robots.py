@@ -277,7 +277,7 @@ def smooth(robots: Robots, options: argparse.Namespace) -> None:
         teacher,
         spacil.RslRlTask(robots.env, name=options.task),
         num_envs=options.worlds,
-        steps_per_iteration=25 * options.worlds,
+        steps_per_iteration=options.play * options.worlds,
         iterations=options.rounds,
         fit_steps=options.fit_steps,
         fit_minibatch=2_048,
@@ -410,14 +410,16 @@ def main() -> None:
     parser.add_argument("--each", type=float, default=40.0, help="seconds of a fine-tuning")
     parser.add_argument("--moves-every", type=int, default=2, help="iterations between weights")
     parser.add_argument("--steps", type=int, default=150, help="steps of a measurement")
-    parser.add_argument("--rounds", type=int, default=12, help="of smooth")
+    parser.add_argument("--rounds", type=int, default=8, help="of smooth")
+    parser.add_argument("--play", type=int, default=100, help="steps of a world in a round")
+    parser.add_argument("--episode", type=float, default=3.0, help="seconds, of smooth")
     parser.add_argument("--fit-steps", type=int, default=300, help="of smooth")
     parser.add_argument("--keep-return", type=float, default=0.97, help="of smooth")
     parser.add_argument("--repeats", type=int, default=8, help="of probe")
     options = parser.parse_args()
     Path(options.out).mkdir(parents=True, exist_ok=True)
     stages = {"probe": probe, "stock": stock, "smooth": smooth, "finetune": finetune}
-    short = {"probe": 1.0, "smooth": 4.0}
+    short = {"probe": 0.5, "smooth": options.episode}
     robots = Robots(options, short.get(options.stage))
     stages[options.stage](robots, options)
 

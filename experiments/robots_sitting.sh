@@ -4,6 +4,6 @@
 out=$1; shift
 run() { timeout "$1" python3 experiments/robots.py "$2" "$out" "${@:3}" > "$out/$2.log" 2>&1; echo "$2: exit $?"; }
 run 275 stock --seconds 215 "$@"
-run 285 smooth "$@" &
+run 285 smooth --worlds 1024 "$@" &
 run 285 finetune --seconds 255 --each 36 --steps 100 "$@" &
 wait
