@@ -97,7 +97,7 @@ class Runs:
 
 def runs_of(plans: Iterable[PlannedRun], sweep: Path) -> Runs:
     states = read_sweep(sweep).states(plans)
-    records, missing = [], []
+    records, missing = [], dict[tuple[str, str], list[str]]()
     for run, state in states.items():
         if state.state in ("finished", "trained"):
             path = sweep / run.name
@@ -105,8 +105,10 @@ def runs_of(plans: Iterable[PlannedRun], sweep: Path) -> Runs:
             last, _ = row_of_run(path, run, "last")
             records.append((run, Record(path, run.task, run.algorithm, best, last, curve)))
         else:
-            missing.append(f"{run.name}: {state.state} {state.reason}".rstrip())
-    return Runs(records, missing)
+            arm = run.name.removesuffix(f"/seed{run.seed}")
+            missing.setdefault((arm, f"{state.state} {state.reason}"), []).append(str(run.seed))
+    lines = (f"{arm}, seed {', '.join(seeds)}: {why}" for (arm, why), seeds in missing.items())
+    return Runs(records, [line.rstrip() for line in lines])
 
 
 def row_of(run: PlannedRun, record: Record, which: Which, place: Place) -> Row:

@@ -197,5 +197,5 @@ def test_a_script_writes_document_page_and_figure_from_the_runs_of_its_plan(
     assert document["command"] == f"python mixing.py {tmp_path} --results {results}"
     page = (results / "mixing.md").read_text()
     assert "| Hopper-v4 | interpolate | 3 | 2890 |" in page
-    assert "seed2: waiting" in page.split("## Missing")[1]
+    assert ", seed 2: waiting" in page.split("## Missing")[1]
     assert (results / "mixing.png").is_file()
