@@ -10,6 +10,7 @@ from generated_runs import write_run
 import controls
 import curves
 import front_equal
+import held_out
 import mixing
 import pages
 import printed
@@ -172,6 +173,7 @@ def test_rivals_under_one_controller_are_tested_against_the_exact_penalty() -> N
     [
         (controls, {*controls.ORDER, "bc exact=0.01", "bc exact=0.03", "bc exact=0.1"}),
         (front_equal, {"exact", "exact + cats", "l2c2", "gail-like", "spacil, reads no return"}),
+        (held_out, {"bc", "gail-like", "spacil"}),
         (printed, {"gail", "spacil paper-sum", "gail from log std -1, R1"}),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
