@@ -3,6 +3,9 @@
 A terminal obeys escape sequences, a log reader believes in lines: neither may come from a file.
 """
 
+import difflib
+from collections.abc import Iterable
+
 MAX_SHOWN = 200
 """Characters of one foreign string that are worth showing."""
 MAX_MESSAGE = 8_000
@@ -20,6 +23,12 @@ def shown(value: object, limit: int = MAX_SHOWN) -> str:
 def count(number: int, noun: str) -> str:
     """ "1 episode", "3 episodes"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """ ": did you mean a or b?" of the names that are close; empty where none is."""
+    close = difflib.get_close_matches(name, dict.fromkeys(known), n=3)
+    return f": did you mean {' or '.join(close)}?" if close else ""
 
 
 def printable(text: str) -> str:

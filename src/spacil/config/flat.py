@@ -5,7 +5,6 @@ explicitly wins over what a preset says of the same thing.
 """
 
 import dataclasses
-import difflib
 import functools
 from collections.abc import Iterable, Mapping
 from typing import Any, get_type_hints
@@ -14,6 +13,7 @@ from spacil.config.algorithms import ALGORITHMS
 from spacil.config.penalty_terms import words_of
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError
+from spacil.plain_text import did_you_mean
 
 CHANGES_ROUNDING = frozenset({"device", "torch_threads"})
 """Settings that change the last bits of an iteration and nothing else."""
@@ -103,8 +103,7 @@ def refuse_unknown(algorithm: str, names: Iterable[str]) -> None:
         if readers := [other for other in ALGORITHMS if own in settings_of(other)]:
             who = ", ".join(readers)
             raise ConfigError(f"{_flag(name)}: {algorithm} has no such setting; it is for {who}")
-        close = ", ".join(map(_flag, difflib.get_close_matches(name, known, n=3)))
-        hint = f": did you mean {close}?" if close else ""
+        hint = did_you_mean(_flag(name), map(_flag, known))
         raise ConfigError(f"unknown setting {_flag(name)}{hint}")
 
 

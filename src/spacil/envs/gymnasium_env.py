@@ -7,7 +7,6 @@ and the seed that replays it; an env that hangs ends the process with the stacks
 
 import contextlib
 import copy
-import difflib
 import faulthandler
 import inspect
 import io
@@ -16,7 +15,7 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,7 @@ from spacil.envs.vector_env import (
     Scene,
 )
 from spacil.errors import ConfigError, EnvError, RetryableError, SpacilError
-from spacil.plain_text import printable, shown
+from spacil.plain_text import did_you_mean, printable, shown
 from spacil.user_code import import_typed
 
 DEFAULT_TIMEOUT = 300.0
@@ -306,8 +305,8 @@ def _factory_of_id(name: str) -> EnvFactory:
         gymnasium.spec(name)
     except gymnasium.error.Error as error:
         # Ours first: the registry also lists versions that no longer run.
-        close = _close_to(name, [task.name for task in MUJOCO_TASKS])
-        close = close or _close_to(name, gymnasium.registry)
+        close = did_you_mean(name, [task.name for task in MUJOCO_TASKS])
+        close = close or did_you_mean(name, gymnasium.registry)
         raise ConfigError(
             f"unknown task {name!r}{close or f': {error} `spacil tasks` lists ours.'} An env of "
             "your own is module:Env-v0, with module.py in this folder"
@@ -332,16 +331,10 @@ def _own_factory(name: str) -> EnvFactory:
         raise ConfigError(
             f"{name} is not an id that {module.__name__} registers, a subclass of gymnasium.Env, "
             "or a function of its own that returns an env, and is not called"
-            + _close_to(wanted, [n for n in (*gymnasium.registry, *vars(module)) if n != wanted])
+            + did_you_mean(wanted, [n for n in (*gymnasium.registry, *vars(module)) if n != wanted])
         )
     found: EnvFactory = maker
     return found
-
-
-def _close_to(name: str, known: Iterable[str]) -> str:
-    """Ask for the names that somebody may have meant; nothing where none is close."""
-    close = difflib.get_close_matches(name, dict.fromkeys(known), n=3)
-    return f": did you mean {' or '.join(close)}?" if close else ""
 
 
 def _factory_like(env: Env, name: str) -> EnvFactory:

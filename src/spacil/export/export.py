@@ -26,7 +26,7 @@ from spacil.export.checks import Checked, check_files, tolerance_for
 from spacil.measuring.evaluate import evaluation_env, evaluation_of, play_mean_actions
 from spacil.measuring.frames import choose_frame
 from spacil.nets.policy import GaussianPolicy
-from spacil.policies.file import Which, policy_document
+from spacil.policies.file import Which
 from spacil.policies.history import InLoop, Layout
 from spacil.policies.onnx import INPUT, OPSET, OUTPUT, import_or_explain, onnx_bytes
 from spacil.policies.open import load_policy
@@ -172,7 +172,7 @@ def _facts(
         "action_high": policy.action_high.tolist(),
         "observations_ignored": (policy.normalizer.scale == 0).nonzero().flatten().tolist(),
         "policy_sha256": storage.content_hash(
-            policy.state_dict(), policy_document(policy, opened.task or "")
+            policy.state_dict(), {"task": opened.task or "", **policy.sizes}
         ),
         "run_content_hash": provenance.get("content_hash"),
         "algorithm": provenance.get("algorithm"),

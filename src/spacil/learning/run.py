@@ -35,7 +35,6 @@ from spacil.learning.learner import Learner, Metrics
 from spacil.learning.weight_search import RANKS, select
 from spacil.measuring.evaluate import Best, evaluation_of, play_mean_actions
 from spacil.plain_text import shown
-from spacil.policies.file import policy_document
 from spacil.runs import checkpoint, metrics_log
 from spacil.runs.checkpoint import RunState, deciding_last_bits, provenance_of
 from spacil.runs.facts import RunInputs, best_and_last, config_of
@@ -216,7 +215,7 @@ def run_document(learner: Learner) -> dict[str, Any]:
     return {
         **learner.state.document(),
         "config": {k: v for k, v in settings.items() if k not in FREE_TO_CHANGE_ON_RESUME},
-        "policy": policy_document(learner.policy, learner.config.task),
+        "policy": {"task": learner.config.task, **learner.policy.sizes},
         "env": dict(learner.eval_env.spec.fingerprint),
         FRAME_KEY: frame_document(learner.common_frame),
         "demonstrations": None if demonstrations is None else demonstrations.content_hash,

@@ -140,6 +140,11 @@ class GaussianPolicy(nn.Module):
     def hidden(self) -> list[int]:
         return [weight.shape[0] for weight, _ in self.mean_net.weights_and_biases[:-1]]
 
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """What is needed to build the same networks, JSON-able."""
+        return {name: getattr(self, name) for name in ("num_states", "hidden", "num_actions")}
+
     def normalize(self, states: Tensor) -> Tensor:
         """[B, S] raw -> [B, S] normalised, masked dims zero"""
         normalized: Tensor = self.normalizer(states)

@@ -45,19 +45,10 @@ def bundled_experts() -> dict[str, Traversable]:
     return bundled_files(SUFFIX)
 
 
-def policy_document(policy: GaussianPolicy, task: str) -> dict[str, Any]:
-    """What is needed to rebuild the policy, besides its tensors."""
-    return {
-        "task": task,
-        "num_states": policy.num_states,
-        "hidden": policy.hidden,
-        "num_actions": policy.num_actions,
-    }
-
-
 def write_policy_file(policy: Policy, task: str, path: Path) -> None:
     """Write one self-contained file, atomically."""
-    document = {**policy_document(policy.policy, task), "provenance": dict(policy.provenance)}
+    document: dict[str, Any] = {"task": task, **policy.policy.sizes}
+    document["provenance"] = dict(policy.provenance)
     tensors = policy.policy.state_dict() | frame_tensors(policy.common_frame)
     if policy.common_frame is not None:
         document[FRAME_KEY] = frame_document(policy.common_frame)

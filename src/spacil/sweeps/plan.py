@@ -5,7 +5,6 @@ the first run starts, and each of its runs has one folder whose name follows fro
 that any machine finds the same run in the same place.
 """
 
-import difflib
 import itertools
 import re
 import shlex
@@ -25,7 +24,7 @@ from spacil.config.flat import (
 from spacil.config.settings import DemoChoice
 from spacil.config.train_config import TrainConfig
 from spacil.errors import ConfigError
-from spacil.plain_text import shown
+from spacil.plain_text import did_you_mean, shown
 from spacil.runs.folder import safe_folder_name
 
 Value = str | int | float | bool | tuple[str | int | float, ...]
@@ -251,9 +250,7 @@ def _value(name: str, given: object) -> Value:
         raise ConfigError(f"--set {name}: a sweep takes {_DECIDED_BY_THE_SWEEP[name]}")
     hints = {**all_settings(), **DEMONSTRATION_FLAGS, SHORT_FORM: float, PRESET: str}
     if name not in hints:
-        close = difflib.get_close_matches(name, hints, n=3)
-        hint = f": did you mean {', '.join(close)}?" if close else ""
-        raise ConfigError(f"--set {name}: there is no such setting{hint}")
+        raise ConfigError(f"--set {name}: there is no such setting{did_you_mean(name, hints)}")
     if get_origin(hints[name]) is tuple:
         parts = given.split() if isinstance(given, str) else _listed(given)
         return tuple(_scalar(name, get_args(hints[name])[0], part) for part in parts)
