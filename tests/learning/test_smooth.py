@@ -19,6 +19,7 @@ from spacil.errors import ConfigError, DataError
 from spacil.learning.dagger import SmoothingLearner
 from spacil.learning.run import train
 from spacil.learning.smooth import smooth
+from spacil.learning.smoothing_goal import first_weights
 from spacil.policies.open import open_policy
 
 TINY: dict[str, Any] = TINY_SMOOTHING | {"iterations": 4}
@@ -79,11 +80,22 @@ def test_the_folder_holds_the_policy_that_was_returned(result: Any) -> None:
     assert saved.common_frame is not None
 
 
-def learner(iterations: int, teacher: object = point_mass.jerky_teacher) -> SmoothingLearner:
-    config = with_user_settings(
-        default_config("smooth", "point-mass"), TINY | {"iterations": iterations, "fit_steps": 20}
-    )
+def learner(
+    iterations: int, teacher: object = point_mass.jerky_teacher, **more: Any
+) -> SmoothingLearner:
+    settings = TINY | {"iterations": iterations, "fit_steps": 20} | more
+    config = with_user_settings(default_config("smooth", "point-mass"), settings)
     return SmoothingLearner(config, point_mass.make_point_mass, open_policy(teacher))
+
+
+def test_the_first_weights_are_a_tenth_where_commands_are_late() -> None:
+    soon, late = learner(1), learner(1, action_delay="1")
+    assert soon.first_weights == first_weights(soon.profile, 1.0)
+    assert [late.first_weights[name] for name in ("exact", "cats")] == pytest.approx(
+        [0.1 * weight for weight in soon.first_weights.values()]
+    )
+    soon.close()
+    late.close()
 
 
 def test_a_run_taken_apart_after_a_round_goes_on_bit_for_bit() -> None:
