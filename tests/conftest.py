@@ -1,7 +1,7 @@
 """What several folders share: a tiny run, the command line, and processes that may be killed."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,22 @@ from run_state import RunState, state_of_run
 
 from spacil import GAIL
 from spacil.cli import main
+from spacil.config.penalty_terms import POLICY_PENALTIES
 
 
 @pytest.fixture(autouse=True)
 def one_thread_of_matrix_products() -> None:
     """Small products gain nothing from a second thread, and lose much on a busy machine."""
     torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def penalties_as_they_were() -> Iterator[None]:
+    """A test's own penalties leave with it."""
+    known = dict(POLICY_PENALTIES)
+    yield
+    POLICY_PENALTIES.clear()
+    POLICY_PENALTIES.update(known)
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ import safetensors.torch
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from run_folders import names_in
 
 from spacil import storage
 from spacil.errors import DataError, StorageError
@@ -46,10 +47,6 @@ def file_size_limit(num_bytes: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-def names_in(folder: Path) -> list[str]:
-    return sorted(entry.name for entry in folder.iterdir())
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)

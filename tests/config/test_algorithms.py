@@ -69,9 +69,6 @@ def test_a_setting_of_other_algorithms_is_refused_with_their_names(algorithm: st
     ("command", "words"),
     [
         ("bc --max-kl 1", "bc has no such setting; it is for spacil, gail, airl, trpo"),
-        ("trpo --lambda-cost 1", "trpo has no such setting; it is for spacil, gail"),
-        ("airl --discriminator-actions raw", "airl has no such setting; it is for spacil, gail"),
-        ("spacil --airl-reward state", "spacil has no such setting; it is for airl"),
         ("gail --lambda_policy=0.1", "--lambda-policy: gail has no such setting; it is for spacil"),
         ("gail --no-smoothest", "--smoothest: gail has no such setting; it is for spacil, airl"),
         ("gail --max-kll 1", "unknown setting --max-kll: did you mean --max-kl"),
@@ -112,9 +109,5 @@ def test_the_short_form_is_the_exact_penalty() -> None:
     assert config.policy_penalty.penalty == ()
     smooth = with_user_settings(config, {"lambda_policy": 0.25})
     assert smooth == with_user_settings(config, {"penalty": {"exact": 0.25}})
-
-
-@pytest.mark.parametrize("weight", [-1, float("nan"), float("inf"), True, "much", None])
-def test_the_short_form_takes_a_weight(weight: object) -> None:
-    with pytest.raises(ConfigError, match=f"--penalty exact={weight}: expected NAME=WEIGHT"):
-        with_user_settings(default_config("trpo", "Reacher-v4"), {"lambda_policy": weight})
+    with pytest.raises(ConfigError, match="--penalty exact=much: expected NAME=WEIGHT"):
+        with_user_settings(config, {"lambda_policy": "much"})

@@ -1,7 +1,6 @@
 """Policy penalties by name and weight, as words, as mappings, and as functions of one's own."""
 
 import functools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,15 +17,6 @@ from spacil.config.penalty_terms import (
 )
 from spacil.config.settings import PolicyPenaltyConfig
 from spacil.errors import ConfigError
-
-
-@pytest.fixture(autouse=True)
-def table_as_it_was() -> Iterator[None]:
-    """A test's own penalties leave with it."""
-    known = dict(POLICY_PENALTIES)
-    yield
-    POLICY_PENALTIES.clear()
-    POLICY_PENALTIES.update(known)
 
 
 def magnitude(mean_action: Any, states: Any) -> Any:

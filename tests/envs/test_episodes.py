@@ -9,19 +9,12 @@ import torch
 from countdown import Countdown, countdown
 from torch import Tensor
 
-from spacil.engine.device import one_torch_thread
 from spacil.envs.episodes import DEFAULT_EPISODE_LIMIT, all_states, play, play_for_totals, play_wave
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds, VectorEnv
 from spacil.errors import DivergedError
 from spacil.nets.mlp import MLP
 from spacil.smoothness.action_signal import action_fluctuation
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    with one_torch_thread():
-        yield
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from tiny_runs import tiny
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_settings
 from spacil.demos.file import load_demos
-from spacil.engine.device import one_torch_thread, torch_threads
+from spacil.engine.device import torch_threads
 from spacil.learning.on_policy import OnPolicy
 from spacil.learning.run import evaluate_if_due, train
 
@@ -19,8 +19,7 @@ from spacil.learning.run import evaluate_if_due, train
 def learner() -> Iterator[OnPolicy]:
     config = with_settings(default_config("gail", "Reacher-v4"), tiny())
     learner = OnPolicy(config, "Reacher-v4", load_demos("Reacher-v4").first(3))
-    with one_torch_thread():
-        yield learner
+    yield learner
     learner.close()
 
 

@@ -11,7 +11,6 @@ from tiny_runs import plain_config, tiny
 from spacil.config.flat import with_settings
 from spacil.config.penalty_terms import POLICY_PENALTIES, PenaltyKind
 from spacil.demos.file import load_demos
-from spacil.engine.device import one_torch_thread
 from spacil.envs.episodes import EpisodeTotals
 from spacil.learning.on_policy import OnPolicy
 from spacil.measuring.evaluate import evaluation_of
@@ -29,8 +28,7 @@ def make_learner() -> Iterator[NewLearner]:
         made.append(OnPolicy(config, task, demos))
         return made[-1]
 
-    with one_torch_thread():
-        yield make
+    yield make
     for learner in made:
         learner.close()
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from run_folders import names_in
 from tiny_runs import tiny
 
 import spacil
@@ -37,10 +38,6 @@ def trained(tmp_path: Path) -> Train:
         )
 
     return train
-
-
-def names_in(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
 
 
 def status_of(run_dir: Path) -> tuple[str, str]:

@@ -1,5 +1,4 @@
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +14,10 @@ from spacil.engine.device import one_torch_thread
 from spacil.errors import ConfigError, DataError
 from spacil.measuring.evaluate import evaluate
 from spacil.measuring.measure import load_states, measure_smoothness
-from spacil.policies.open import load_policy, open_policy, save_policy
+from spacil.policies.open import load_policy, open_policy
 
 ASSETS = Path("src/spacil/demos/assets")
 REACHER = ASSETS / "Reacher-v4.policy.safetensors"
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    with one_torch_thread():
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -233,13 +226,3 @@ def test_files_without_states_fail(arrays: dict[str, Any], complaint: str, tmp_p
 def test_impossible_measurements_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises((ConfigError, DataError), match=message):
         measure_smoothness(foreign.make_module(), **settings)
-
-
-def test_a_policy_file_brings_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It names its task; a module is imported because somebody typed it, never a file."""
-    (tmp_path / "brought_along.py").write_text("raise SystemExit('imported')")
-    monkeypatch.syspath_prepend(tmp_path)
-    policy, file = load_policy(REACHER).policy, tmp_path / "theirs.policy.safetensors"
-    save_policy(policy, file, "brought_along:Env-v0", {})
-    with pytest.raises(DataError, match="no file decides what is imported"):
-        measure_smoothness(file)

@@ -5,7 +5,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from spacil.engine.device import one_torch_thread
 from spacil.envs.episodes import Actor, play
 from spacil.envs.registry import make_vector_env
 from spacil.envs.vector_env import ResetSeeds, VectorEnv
@@ -19,12 +18,6 @@ from spacil.measuring.robustness import (
 )
 from spacil.nets.mlp import MLP
 from spacil.seeding import stream
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    with one_torch_thread():
-        yield
 
 
 @pytest.fixture

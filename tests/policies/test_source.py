@@ -12,17 +12,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from spacil.engine.device import one_torch_thread
 from spacil.errors import ConfigError, DataError
 from spacil.measuring.measure import measure_smoothness
 from spacil.nets.policy import GaussianPolicy
 from spacil.policies.open import open_policy, save_policy
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    with one_torch_thread():
-        yield
 
 
 def make_states(num: int = 64, width: int = 11) -> Tensor:

@@ -1,6 +1,5 @@
 """Several policy penalties at once, functions of one's own among them; masked dims in none."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +20,6 @@ from spacil.nets.policy import GaussianPolicy
 from spacil.seeding import Streams
 from spacil.smoothness.cost import cost_penalty, draw_pairs
 from spacil.smoothness.policy_terms import build_terms, draw_terms
-
-
-@pytest.fixture(autouse=True)
-def table_as_it_was() -> Iterator[None]:
-    """A test's own penalties leave with it."""
-    known = dict(POLICY_PENALTIES)
-    yield
-    POLICY_PENALTIES.clear()
-    POLICY_PENALTIES.update(known)
 
 
 def gradient(policy: GaussianPolicy, words: str, config: TrainConfig) -> Tensor:
