@@ -9,6 +9,7 @@ Names load on first use, so that `import spacil` stays quick.
 """
 
 import importlib
+import inspect
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -65,7 +66,13 @@ __all__ = list(_HOMES)
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'spacil' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    found = getattr(importlib.import_module(_HOMES[name]), name)
+    if inspect.isfunction(found):
+        from spacil.python_face import python_face
+
+        found = python_face()(found)
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

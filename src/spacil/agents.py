@@ -1,6 +1,7 @@
 """The Python face: TRPO, GAIL, SPaCIL, AIRL and BC with the verbs people know."""
 
 import os
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,14 +17,22 @@ from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.file import require_name
 from spacil.envs.registry import task_name
-from spacil.errors import ConfigError, DataError, EnvError, keywords_for_flags
+from spacil.errors import ConfigError, DataError, EnvError
 from spacil.learning.critic import RewardTerm
 from spacil.learning.intake import demonstrations_for
 from spacil.learning.learner import Metrics, make_learner
 from spacil.learning.on_policy import OnPolicy
-from spacil.learning.run import restore, saved_config, state_to_save, train, train_recorded
+from spacil.learning.run import (
+    memory_named,
+    restore,
+    saved_config,
+    state_to_save,
+    train,
+    train_recorded,
+)
 from spacil.measuring.evaluate import Evaluation, evaluate_afresh
 from spacil.nets.policy import GaussianPolicy
+from spacil.python_face import python_face
 from spacil.runs import checkpoint
 from spacil.runs.facts import DemoInputs, RunInputs, full_names, task_to_play
 from spacil.runs.folder import is_run_folder, open_run
@@ -40,7 +49,7 @@ class Agent:
 
     algorithm: ClassVar[str]
 
-    @keywords_for_flags()
+    @python_face()
     def __init__(
         self,
         env: Any,
@@ -70,7 +79,7 @@ class Agent:
         source: Demonstrations | str | Path | None,
         allow_env_mismatch: bool,
     ) -> None:
-        self._env_source, self._process = env, os.getpid()
+        self._env_source, self._process, self._learning = env, os.getpid(), threading.RLock()
         given, demonstrations, common_frame = None, None, None
         if ALGORITHMS[self.algorithm].needs_demonstrations:
             choice = DemoChoice(allow_env_mismatch=allow_env_mismatch)
@@ -84,7 +93,8 @@ class Agent:
             intake, config = demonstrations_for(config, env, source, choice)
             demonstrations, common_frame = intake.used, CommonFrame.of(intake.given)
         self._inputs = RunInputs(config.task, isinstance(env, str), given)
-        self._learner = make_learner(config, env, demonstrations, common_frame)
+        with memory_named(config):
+            self._learner = make_learner(config, env, demonstrations, common_frame)
 
     @property
     def policy(self) -> GaussianPolicy:
@@ -138,7 +148,7 @@ class Agent:
             )
         return self._learner
 
-    @keywords_for_flags()
+    @python_face()
     def learn(
         self,
         iterations: int | None = None,
@@ -163,10 +173,12 @@ class Agent:
             return callback is None or callback(self, metrics) is not False
 
         progress = Progress(learner.config.run.iterations, is_shown=progress_bar)
+        if not self._learning.acquire(blocking=False):  # a callback may learn on
+            raise ConfigError("another thread is in learn() of this agent: make one for each")
         try:
             if run_dir is None:
                 # Ctrl-C ends the iteration first: half of one could be neither saved nor resumed.
-                with Interruption() as interruption:
+                with Interruption() as interruption, memory_named(learner.config):
 
                     def show(metrics: Metrics) -> bool:
                         progress.update(metrics)
@@ -182,10 +194,11 @@ class Agent:
                 ):
                     train_recorded(run, learner, progress, on_iteration, self._inputs, log)
         finally:
+            self._learning.release()
             progress.close()
         return self
 
-    @keywords_for_flags()
+    @python_face()
     def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
         """Return G and smoothness J with mean actions, on fresh envs."""
         self._require_own_process()
@@ -210,7 +223,7 @@ class Agent:
         checkpoint.write_best(Path(folder) / "checkpoints", state_to_save(learner))
 
     @classmethod
-    @keywords_for_flags()
+    @python_face()
     def load(
         cls,
         folder: str | Path,

@@ -18,7 +18,7 @@ import re
 import shutil
 import stat
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -108,6 +108,12 @@ def require_free(path: str | Path, *, overwrite: bool) -> None:
         raise StorageError(
             f"{str(path)!r} exists already: --overwrite replaces it, another name leaves it alone"
         )
+
+
+def require_free_in(folder: Path, names: Iterable[str], *, overwrite: bool) -> None:
+    """Refuse to write files into a folder, which may be a new one, over some that are there."""
+    for name in names if folder.is_dir() else ():
+        require_free(folder / name, overwrite=overwrite)
 
 
 def sync_folder(folder: Path) -> None:

@@ -144,3 +144,14 @@ def test_without_its_packages_the_extra_to_install_is_named(
     refusal = spacil("compare", runs)
     assert (refusal.code, refusal.out) == (2, "")
     assert f"comparing runs needs {package}: pip install 'spacil[report]'" in refusal.err
+
+
+def test_a_full_disk_leaves_all_files_or_none(
+    spacil: Spacil, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> Path:
+        raise StorageError("no space left")
+
+    monkeypatch.setattr("spacil.comparison.figures.draw_charts", full)
+    assert spacil("compare", runs, "-o", tmp_path / "tables").code == 74
+    assert list((tmp_path / "tables").iterdir()) == []

@@ -1,6 +1,7 @@
 """From folders to rows: which runs are found, what was chosen for them, and what is damaged."""
 
 import json
+import os
 import re
 import shlex
 from dataclasses import replace
@@ -64,6 +65,32 @@ def test_a_damaged_value_names_its_run(tmp_path: Path, file: str, name: str, val
     (problem,) = comparison.problems
     assert problem.startswith(str(tmp_path / "damaged"))
     assert f"{name} is {value!r}, expected a number" in problem
+
+
+def test_a_folder_that_cannot_be_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("open", "closed/inside"):
+        write_run(tmp_path / name)
+    scandir = os.scandir
+
+    def guarded(path: Any = ".") -> Any:
+        if Path(path).name == "closed":
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", guarded)
+    comparison = compare(tmp_path)
+    assert len(comparison.frame) == 1
+    (problem,) = comparison.problems
+    assert problem == f"{tmp_path / 'closed'}: cannot be read: Permission denied"
+
+
+def test_a_copy_under_another_seed_is_noticed(tmp_path: Path) -> None:
+    for seed, final in ((0, 3000.0), (1, 3000.0), (2, 3100.0)):
+        write_run(tmp_path / str(seed), seed=seed, fresh=(final, 1.0))
+    (note,) = compare(tmp_path).notes
+    assert "gail: seeds 0, 1 have the same numbers to the last digit: copies of one run?" in note
 
 
 def test_a_number_that_is_not_there_is_unknown(tmp_path: Path) -> None:
@@ -256,9 +283,9 @@ def test_demonstrations_tell_rows_apart_by_content_and_choice(tmp_path: Path) ->
         run_dir = write_run(tmp_path / f"file{seed}", seed=seed)
         given(run_dir, (f"/place{seed}/d.npz",), "c" * 64)  # the same in another place
     comparison = compare(tmp_path)
-    assert comparison.notes == (
+    assert [note for note in comparison.notes if "copies" not in note] == [
         "Hopper-v4, gail demo_noise=0.1: seeds learned from different demonstrations",
-    )
+    ]
     assert seeds_of(comparison) == {
         "gail": [0, 1],
         "gail demos=/place0/d.npz": [0, 1],

@@ -46,7 +46,7 @@ def test_every_setting_has_a_flat_name_of_its_own() -> None:
         ({"algorithm": "ppo"}, "algorithm is 'ppo'"),
         ({"policy_hidden": [16, True]}, "--policy-hidden is .*, expected tuple.int, ..."),
         ({"init": ["fan-in"]}, "--init is .*, expected fan-in, paper-numel"),
-        ({"standardize_actions": 1}, "--standardize-actions is 1, expected bool"),
+        ({"standardize_actions": 1}, "--standardize-actions is 1, expected True or False"),
         ({"gamma": float("nan")}, "--gamma is nan, expected a finite number"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",

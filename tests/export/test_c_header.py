@@ -36,6 +36,7 @@ def test_the_name_of_a_task_stays_inside_its_quotes_and_comments() -> None:
         1e-5,
     )
     assert text.isascii() and "??" not in text and "\n#include </etc" not in text
-    assert text.index("*/") > text.index("* / ")  # the comment ends where it should
+    comment = text[: text.index("*/")]  # which ends where it should, and begins once
+    assert "#include </etc" in comment and comment.count("/*") == 1
     (line,) = [line for line in text.splitlines() if "define SPACIL_POLICY_TASK" in line]
     assert line.count('"') - line.count('\\"') == 2

@@ -279,6 +279,14 @@ def test_without_a_usable_compiler_the_header_is_written_and_said_to_be_untried(
     assert (tmp_path / "robot" / "policy.h").is_file()
 
 
+def test_a_compiler_that_is_no_command_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CC", 'gcc"')
+    with pytest.raises(ConfigError, match='CC is gcc", expected a command: No closing quotation'):
+        export_policy(make_policy(), tmp_path / "robot", num_checked=100)
+
+
 def compiled(folder: Path, source: str, *command: str) -> str:
     """What a program with the header prints."""
     suffix = ".cpp" if "++" in command[0] else ".c"
@@ -307,7 +315,11 @@ int main(void)
 """
 
 
-@pytest.mark.parametrize("command", [("cc", "-std=c99"), ("c++", "-std=c++11")], ids=str)
+@pytest.mark.parametrize(
+    "command",
+    [("cc", "-std=c99"), ("c++", "-std=c++11"), ("cc", "-std=c99", "-ffast-math")],
+    ids=str,
+)
 def test_the_header_compiles_without_a_warning_and_tests_itself(
     command: tuple[str, ...], tmp_path: Path
 ) -> None:

@@ -27,6 +27,21 @@ def test_overwriting_is_asked_for(spacil: Spacil, tmp_path: Path, words: tuple[s
     assert spacil("demos", "check", precious).code == 0
 
 
+def test_pictures_are_overwritten_when_asked(spacil: Spacil, tmp_path: Path) -> None:
+    for words, picture in (
+        (("demos", "show", "Reacher-v4", "--figure"), tmp_path / "show.png"),
+        (("smoothness", "Reacher-v4", "--episodes", 1, "--pictures"), tmp_path),
+    ):
+        precious = picture if picture.suffix else picture / "j_along_episode.png"
+        precious.write_text("hours of work")
+        refusal = spacil(*words, picture)
+        assert refusal.code == 74
+        assert "exists already: --overwrite replaces it" in refusal.err
+        assert precious.read_text() == "hours of work"
+        assert spacil(*words, picture, "--overwrite").code == 0
+        assert precious.read_bytes().startswith(b"\x89PNG")
+
+
 def test_a_bare_json_flag_overwrites_no_file_after_it(spacil: Spacil, tmp_path: Path) -> None:
     for name in ("a.npz", "b.npz"):
         assert spacil("demos", "export", "Reacher-v4", tmp_path / name).code == 0

@@ -2,11 +2,13 @@
 
 import json
 import os
+import re
 import socket
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fixture_types import Spacil
 from generated_runs import write_run
 
 from spacil.errors import RunDirError, StorageError
@@ -108,6 +110,31 @@ def test_a_damaged_folder_is_a_failure_with_its_name(sweep: SweepFolder) -> None
     state = sweep.state(RUN)
     assert state.state == "failed"
     assert "run.json" in state.reason
+
+
+@pytest.mark.parametrize("value", ["12.5", True, [1], {"a": 1}])
+@pytest.mark.parametrize("name", ["average_return", "seconds_policy"])
+def test_a_damaged_value_is_named_and_the_other_runs_stand(
+    sweep: SweepFolder, spacil: Spacil, name: str, value: object
+) -> None:
+    for run in sweep.runs():
+        path = write_run(sweep.run_dir(run), seed=run.seed) / "metrics.jsonl"
+    path.write_text(
+        re.sub(rf'("{name}": )[-\d.e]+', rf"\g<1>{json.dumps(value)}", path.read_text())
+    )
+    shown = spacil("sweep", "status", sweep.path, "--json")
+    assert shown.code == 3
+    assert shown.result["states"] == {"finished": 1, "failed": 1}
+    (failed,) = [run for run in shown.result["runs"] if run["state"] == "failed"]
+    assert f"{path}: {name} is {value!r}, expected a number: damaged" in failed["reason"]
+
+
+def test_an_owner_who_is_no_process_is_not_looked_for(sweep: SweepFolder) -> None:
+    run_dir = write_run(sweep.run_dir(RUN))
+    write_facts(replace(read_run(run_dir), status="running"))
+    for number in ("../" * 1000, "1" * 6000, "self"):
+        (run_dir / "run.lock").write_text(f"process {number} on {socket.gethostname()}")
+        assert sweep.state(RUN).state in ("running", "interrupted")
 
 
 def test_a_metrics_line_in_writing_is_left_out(sweep: SweepFolder) -> None:

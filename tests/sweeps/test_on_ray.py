@@ -135,6 +135,24 @@ def test_without_ray_the_extra_is_named_and_nothing_is_written(
     assert not (tmp_path / "sweep").exists()
 
 
+@pytest.mark.parametrize(
+    ("address", "code", "told"),
+    [
+        ("127.0.0.1:1", 75, "cannot connect: Connection refused. `ray start --head` starts"),
+        ("127.0.0.1", 2, "expected local, auto or HOST:PORT"),
+        ("127.0.0.1:99999", 2, "expected local, auto or HOST:PORT"),
+    ],
+)
+def test_an_address_without_a_cluster_is_told_at_once(
+    spacil: Spacil, tmp_path: Path, address: str, code: int, told: str
+) -> None:
+    words = flags(tmp_path / "sweep", 1, 1, "--engine", "ray", "--ray-address", address)
+    refused = spacil("sweep", *words)
+    assert refused.code == code
+    assert f"--ray-address {address}" in refused.err or f"--ray-address is {address}" in refused.err
+    assert told in refused.err
+
+
 @pytest.mark.slow
 def test_eight_runs_survive_three_lost_nodes(spacil: Spacil, start: Start, tmp_path: Path) -> None:
     iterations = 150

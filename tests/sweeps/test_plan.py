@@ -62,6 +62,15 @@ def test_seeds_are_numbers_and_ranges_each_once() -> None:
     assert seeds_of(["3", "0-2", "1"]) == (3, 0, 1, 2)
 
 
+@pytest.mark.parametrize("seeds", ["0-9999999999", f"0-{10**30}", "9" * 5000, "0-10000"])
+def test_a_plan_without_end_is_refused_at_once(seeds: str) -> None:
+    with pytest.raises(ConfigError, match=r"--seeds .*: expected numbers, or ranges"):
+        seeds_of([seeds])
+    choices = (assignment("max_kl=" + ",".join(map(str, range(1, 200)))),)
+    with pytest.raises(ConfigError, match="19,900 runs in one sweep, expected 10,000 at most"):
+        Grid(("gail",), ("Hopper-v4",), seeds_of(["0-99"]), choices)
+
+
 def test_a_plan_in_a_document_is_the_same_plan() -> None:
     given = [grid("warm_start_epochs=0,40", "policy_hidden=64 64"), grid("demo_every=20")]
     assert grids_of(document_of(given), "sweep.json") == given

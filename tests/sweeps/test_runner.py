@@ -68,6 +68,24 @@ def test_a_run_that_is_lost_every_time_fails_and_the_others_finish(sweep: SweepF
     assert said.count("its node is gone; trying again") == 2
 
 
+def test_what_no_machine_took_was_no_attempt(
+    sweep: SweepFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused, _ = sweep.runs()
+
+    def attempt(run: PlannedRun, count: int) -> Ending:
+        if run == refused and count < 10:  # while the cluster still lists nodes that are gone
+            return Ending(None, "no node took it", has_begun=False)
+        write_run(sweep.run_dir(run))
+        return Ending(0)
+
+    assert swept(sweep, OneByOne(sweep, attempt))[0] == 0
+    monkeypatch.setattr(runner, "_PATIENCE_SECONDS", 0.0)
+    shutil.rmtree(sweep.run_dir(refused))
+    assert swept(sweep, OneByOne(sweep, lambda run, count: attempt(run, 1)))[0] == 3
+    assert sweep.state(refused).reason == "no node took it"
+
+
 @pytest.mark.parametrize(("code", "num_starts"), [(65, 1), (70, 1), (75, 3), (-9, 3)])
 def test_what_may_end_well_is_tried_again(sweep: SweepFolder, code: int, num_starts: int) -> None:
     engine = OneByOne(sweep, lambda run, count: Ending(code))

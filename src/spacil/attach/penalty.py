@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+from spacil.config.checks import number, whole_number
 from spacil.config.penalty_terms import WeightedTerm, parse_term
 from spacil.errors import ConfigError, DivergedError
 from spacil.functional.sensitivity import (
@@ -196,11 +197,9 @@ def attach_penalty(
         )
     own = term.weight if penalty and target is None else FIRST_WEIGHT
     first = own if weight is None else weight
-    if not 0 <= first < float("inf"):
-        raise ConfigError(f"weight is {weight}, expected a finite number of 0 or more")
+    first = number("weight", first, "a finite number of 0 or more", lambda value: value >= 0)
     if target is not None:
-        if not 0 < target < float("inf"):
-            raise ConfigError(f"target is {target}, expected a finite number above 0")
+        target = number("target", target, "a finite number above 0", lambda value: value > 0)
         if first == 0:
             raise ConfigError("weight is 0, expected more: a target's search begins somewhere")
         search = TargetSearch.starting(target, first)
@@ -209,7 +208,6 @@ def attach_penalty(
 
 def row_choice(num_states: int, seed: int) -> Callable[[int], Any]:
     """Choose indices of so many of `size` rows, by draws of their own: the run's draws stay."""
-    if num_states < 1:
-        raise ConfigError(f"num_states is {num_states}, expected 1 or more")
-    generator = np.random.default_rng(seed)
+    num_states = whole_number("num_states", num_states)
+    generator = np.random.default_rng(whole_number("seed", seed, 0))
     return lambda size: generator.integers(size, size=min(num_states, size))

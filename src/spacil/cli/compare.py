@@ -2,6 +2,7 @@
 
 import json
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -71,8 +72,7 @@ def run(parsed: Arguments) -> int:
         present = next((one for one in (parsed.out, *parsed.out.parents) if one.exists()), None)
         if present is not None and not present.is_dir():
             raise StorageError(f"-o {parsed.out}: {str(present)!r} is a file, expected a folder")
-        for name in WRITTEN if parsed.out.is_dir() else ():
-            storage.require_free(parsed.out / name, overwrite=parsed.overwrite)
+        storage.require_free_in(parsed.out, WRITTEN, overwrite=parsed.overwrite)
     comparison = parsed.compare()
     document = identity() | comparison.document()
     if parsed.format == "json":
@@ -93,18 +93,19 @@ def _write(comparison: "Comparison", document: object, folder: Path) -> list[Pat
     from spacil.runs.folder import make_folder
 
     make_folder(folder)
-    written = [folder / "comparison.json"]
-    storage.write_json(written[0], document)
-    for form, suffix in FORMS.items():
-        written.append(folder / f"comparison.{suffix}")
-        storage.replace_file(written[-1], comparison.rendered(form).encode())
-    tasks = comparison.tasks
-    for name, charts, columns in (
-        ("curves", [chart for task in tasks for chart in curves_of(comparison, task)], 2),
-        ("front", [chart for task in tasks for chart in front_of(comparison, task)], 5),
-        ("aggregate", aggregates_of(comparison), 2),
-    ):
-        for suffix in ("png", "svg") if charts else ():
-            path = folder / f"{name}.{suffix}"
-            written.append(draw_charts(charts, path, columns, size=(5, 3.5)))
-    return written
+    with tempfile.TemporaryDirectory(prefix=".tmp-", dir=folder) as stage:  # all of them, or none
+        written = [Path(stage) / "comparison.json"]
+        storage.write_json(written[0], document)
+        for form, suffix in FORMS.items():
+            written.append(Path(stage) / f"comparison.{suffix}")
+            storage.replace_file(written[-1], comparison.rendered(form).encode())
+        tasks = comparison.tasks
+        for name, charts, columns in (
+            ("curves", [chart for task in tasks for chart in curves_of(comparison, task)], 2),
+            ("front", [chart for task in tasks for chart in front_of(comparison, task)], 5),
+            ("aggregate", aggregates_of(comparison), 2),
+        ):
+            for suffix in ("png", "svg") if charts else ():
+                path = Path(stage) / f"{name}.{suffix}"
+                written.append(draw_charts(charts, path, columns, size=(5, 3.5)))
+        return [path.replace(folder / path.name) for path in written]

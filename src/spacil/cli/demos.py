@@ -243,10 +243,15 @@ class Show(Json):
     source: Source
     figure: Path | None = None
     """Draw a picture into this file too (.png, .pdf, .svg)."""
+    overwrite: bool = False
+    """Replace the picture if it exists."""
 
     def run(self) -> int:
+        from spacil import storage
         from spacil.demos.file import load_demos
 
+        if self.figure is not None:
+            storage.require_free(self.figure, overwrite=self.overwrite)
         demos = load_demos(self.source)
         if self.figure is not None:
             from spacil.comparison.pictures import draw_demonstrations

@@ -72,10 +72,7 @@ def run(parsed: Arguments) -> int:
         others = [f", {k.replace('_', ' ')} {v}" for k, v in asdict(under).items() if v != plain[k]]
         played = f"{count(result.num_episodes, 'episode')}, seed {parsed.seed}"
         print(f"{shown(task)}: {played}{''.join(others)}")
-        # One episode says nothing about others.
-        spread = ("return_std", "return_low", "return_high") if result.num_episodes == 1 else ()
-        own = document | dict.fromkeys(spread)
-        columns = {"policy": own, "demonstrator": document["demonstrator"]}
+        columns = {"policy": document, "demonstrator": document["demonstrator"]}
         columns = {k: v for k, v in columns.items() if v is not None}
         if pays_nothing(document):
             columns = {k: without_return(v, to_compare) for k, v in columns.items()}

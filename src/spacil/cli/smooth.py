@@ -74,7 +74,7 @@ class Arguments(PolicySource, UnderConditions, Output):
 def run(parsed: Arguments) -> int:
     from spacil.comparison.pictures import draw_smoothing
     from spacil.export.export import export_policy
-    from spacil.film.video import make_video
+    from spacil.film.video import video
     from spacil.learning.run import Outcome
     from spacil.learning.smooth import POLICY_FILE, config_for, smooth_in_folder
     from spacil.learning.smoothing_comparison import LEAST_DISTURBED_SHARE
@@ -108,7 +108,7 @@ def run(parsed: Arguments) -> int:
     def film() -> Path:
         # The student from its file: the frame of the table's J is in there.
         actors = {"teacher": teacher, "smooth policy": policy}
-        make_video(
+        video(
             *(actors, folder / "video.mp4"),
             env=task,
             seed=table.seed,

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from spacil import storage
 from spacil.cli.arguments import Json, PolicySource
 from spacil.cli.output import identity, print_record, print_records, show
 from spacil.measuring.margins import Margin
@@ -13,6 +14,7 @@ from spacil.policies.policy import known_task
 from spacil.smoothness.action_signal import SPECTRUM_CONVENTION
 
 _SUMMARY = ("mean", "median", "p95", "max")
+PICTURES = ("j_along_episode", "actions_and_spectrum", "noise_curve")
 _DISTURBANCES = ("observation_noise", "observation_delay", "action_delay")
 
 
@@ -30,9 +32,14 @@ class Arguments(PolicySource, Json):
     measuring: SmoothnessOptions = field(default_factory=SmoothnessOptions)
     pictures: Path | None = None
     """Draw into this folder: J along an episode, actions and their spectrum, the noise curve."""
+    overwrite: bool = False
+    """Replace pictures that are there."""
 
 
 def run(parsed: Arguments) -> int:
+    if parsed.pictures is not None:
+        names = (f"{name}.png" for name in PICTURES)
+        storage.require_free_in(parsed.pictures, names, overwrite=parsed.overwrite)
     policy = open_policy(parsed.source, parsed.which)
     task = parsed.task or known_task(policy)
     fixed = None if parsed.states is None else load_states(parsed.states)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from spacil.cli.arguments import parse
+from spacil.cli.compare import EXIT_INCOMPLETE
 from spacil.cli.output import JsonTarget, identity, print_records, show
 from spacil.config.checks import require, whole_number
 from spacil.errors import ConfigError, DataError, StorageError
@@ -198,7 +199,7 @@ def show_states(sweep: "SweepFolder", runs: "Sequence[PlannedRun]", target: Path
         print(f"sweep folder: {sweep.path}, its runs' output: logs/")
 
     show(document, target, print_states)
-    return 0
+    return EXIT_INCOMPLETE if "failed" in document["states"] else 0
 
 
 class Overview:

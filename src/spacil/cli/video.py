@@ -51,7 +51,7 @@ def run(parsed: Arguments) -> int:
 
     from spacil import storage
     from spacil.film.render import HELD_SECONDS, check_target
-    from spacil.film.video import make_video
+    from spacil.film.video import video
 
     size = re.fullmatch(r"(\d{1,5})x(\d{1,5})", parsed.size)
     if size is None:
@@ -59,7 +59,7 @@ def run(parsed: Arguments) -> int:
     still = parsed.still
     if still is not None:
         check_target(still, (".png",), overwrite=parsed.overwrite)
-    film = make_video(
+    film = video(
         parsed.sources,
         parsed.out,
         env=parsed.task,

@@ -385,6 +385,13 @@ def _remarks(frame: pd.DataFrame) -> tuple[list[str], list[str]]:
                     f"{name}: every episode earned 0, so G says nothing; the imitation score "
                     "compares the states visited with the demonstrated ones"
                 )
+            # To the last digit: seeds differ, in whatever they share.
+            twins = own[own.duplicated([_G, _J, "return_std"], keep=False)].seed.tolist()
+            if twins:
+                notes.append(
+                    f"{name}: seeds {', '.join(map(str, twins))} have the same numbers to the last "
+                    "digit: copies of one run?"
+                )
             if own.demonstrations.nunique() > 1:
                 notes.append(f"{name}: seeds learned from different demonstrations")
         if runs.frame_hash.nunique() > 1:

@@ -96,7 +96,7 @@ def draw_pictures(
     if report["robustness"] is not None:
         points = report["robustness"]["observation_noise"]
         levels, means, spread = (
-            np.array([point[key] for point in points])
+            np.nan_to_num(np.array([point[key] for point in points], np.float64))
             for key in ("level", "average_return", "return_std")
         )
         known = {
@@ -135,10 +135,12 @@ def draw_smoothing(
     actions = draw_charts(charts, folder / "actions.png", size=(9, 2), title=title)
     points: dict[str, list[tuple[str, float, float]]] = {"undisturbed": []}
     for row in table.rows:
-        points["undisturbed"].append((row.name, row.played.average_return, row.played.return_std))
+        points["undisturbed"].append(
+            (row.name, row.played.average_return, row.played.return_std or 0.0)
+        )
         for one in row.disturbed:
             known = points.setdefault(f"{one.disturbance} {one.level:g}", [])
-            known.append((row.name, one.average_return, one.return_std))
+            known.append((row.name, one.average_return, one.return_std or 0.0))
     returns = {}
     for condition, of_rows in points.items():
         names, means, spread = zip(*of_rows, strict=True)

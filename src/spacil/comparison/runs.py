@@ -5,6 +5,7 @@ No policy is opened, so that fifty runs take seconds. What cannot be read is nam
 
 import functools
 import math
+import os
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -23,7 +24,7 @@ from spacil.measuring.played import share_of_return
 from spacil.plain_text import MAX_MESSAGE, shown
 from spacil.policies.file import Which
 from spacil.runs import metrics_log
-from spacil.runs.facts import RUN_FILE, RunFacts, read_run
+from spacil.runs.facts import RUN_FILE, RunFacts, number_in, read_run
 from spacil.sweeps.folder import PLAN, read_sweep
 from spacil.sweeps.plan import PRESET, SWEEP_FOLDER, PlannedRun, Value, flag_words, words_of
 
@@ -73,7 +74,7 @@ def rows_of_runs(sources: Iterable[Path], which: Which) -> tuple[list[Row], list
     for path, planned in found.values():
         try:
             run, curve = row_of_run(path, planned, which)
-        except SpacilError as error:
+        except (SpacilError, OSError) as error:
             problems.append(str(error) if str(path) in str(error) else f"{path}: {error}")
         else:
             runs.append(run)
@@ -90,7 +91,12 @@ def _runs_under(source: Path, problems: list[str]) -> dict[Path, PlannedRun | No
         return {}
     found: dict[Path, PlannedRun | None] = {}
     planned: set[Path] = set()
-    sweeps = sorted(path.parent for path in source.rglob(PLAN))
+
+    def name_problem(error: OSError) -> None:
+        problems.append(f"{error.filename}: cannot be read: {error.strerror}")
+
+    files = {Path(at): names for at, _, names in os.walk(source, onerror=name_problem)}
+    sweeps = sorted(folder for folder, names in files.items() if PLAN in names)
     for folder in sweeps:
         try:
             sweep = read_sweep(folder)
@@ -107,7 +113,7 @@ def _runs_under(source: Path, problems: list[str]) -> dict[Path, PlannedRun | No
                 problems.append(
                     f"{path}: {state.state}" + (f": {state.reason}" if state.reason else "")
                 )
-    others = sorted(file.parent for file in source.rglob(RUN_FILE))
+    others = sorted(folder for folder, names in files.items() if RUN_FILE in names)
     found |= {path: None for path in others if path.resolve() not in planned}
     if not found and not sweeps:
         problems.append(f"{source}: holds no run")
@@ -136,17 +142,17 @@ def row_of_run(path: Path, planned: PlannedRun | None, which: Which) -> tuple[Ro
     words += [word for name, value in chosen.items() for word in flag_words(name, value)]
     source = f"{path}, evaluation of the {which} policy"
     names = ("iteration", *EVALUATED, "num_episodes")
-    numbers = {name: _number(measured, name, source) for name in names}
+    numbers = {name: number_in(measured, name, source) for name in names}
     # Evaluations, with the seconds of all iterations until each, its own included.
     curve, seconds, steering = [], 0.0, 0.0
     for record in metrics_log.read(metrics := path / "metrics.jsonl"):
         spent = [name for name in record if name.startswith("seconds_")]
-        seconds += math.fsum(_number(record, name, metrics) for name in spent)
+        seconds += math.fsum(number_in(record, name, metrics) for name in spent)
         if record.get("average_return") is not None:
-            point = {name: _number(record, name, metrics) for name in CURVE[1:4]}
+            point = {name: number_in(record, name, metrics) for name in CURVE[1:4]}
             if any(name.startswith("next_lambda") or "target_verdict" in name for name in record):
                 played = (
-                    _number(record, name, metrics) for name in ("num_episodes", "mean_length")
+                    number_in(record, name, metrics) for name in ("num_episodes", "mean_length")
                 )
                 steering += math.prod(played)
             point |= {"seconds": seconds, "steering_steps": steering}
@@ -251,12 +257,3 @@ def _beside_demonstrator(
         )
         row |= {k: v for k, v in zip(names, found, strict=True) if v is not None}
     return row
-
-
-def _number(record: Mapping[str, Any], name: str, source: object) -> float:
-    value = record.get(name)
-    if value is None:
-        return math.nan
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise DataError(f"{source}: {name} is {shown(repr(value))}, expected a number: damaged")
-    return float(value)

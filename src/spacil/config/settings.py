@@ -5,7 +5,6 @@ subclass of it; the group itself holds it as it is elsewhere, without an annotat
 """
 
 import functools
-import math
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -22,7 +21,7 @@ from typing import (
     get_type_hints,
 )
 
-from spacil.config.checks import require
+from spacil.config.checks import is_number, plain, require
 from spacil.config.penalty_terms import (
     COST_FORMS,
     WeightedTerm,
@@ -86,23 +85,22 @@ def columns_of(words: str) -> tuple[int, ...]:
     return tuple(sorted({k for a, _, b in ends for k in range(int(a), int(b or a) + 1)}))
 
 
+_WORDS = {int: "a whole number", float: "a finite number", bool: "True or False", str: "text"}
+
+
 @functools.cache
 def _hints_of(kind: Any) -> dict[str, Any]:
     return get_type_hints(kind, include_extras=True)
 
 
 def _fits(hint: Any, value: object) -> bool:
-    """Whether a value, which may come from a file or a keyword, is of a setting's type.
-
-    Neither infinity nor NaN is a number: no comparison refuses both, and no file keeps them.
-    """
+    """Whether a value, which may come from a file or a keyword, is of a setting's type."""
     if get_origin(hint) is Literal:
         return value in get_args(hint)
     if get_origin(hint) is tuple:
         return isinstance(value, tuple) and all(_fits(get_args(hint)[0], part) for part in value)
-    if hint is float and isinstance(value, float):
-        return math.isfinite(value)
-    return type(value) is hint or (hint is float and type(value) is int)
+    is_of_type = hint is float or type(value) is hint
+    return is_of_type and (is_number(value) or hint not in (int, float))
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
@@ -116,9 +114,14 @@ class Group:
     def __post_init__(self) -> None:
         group: Any = type(self)
         for name, hint in _hints_of(group).items():
-            value = getattr(self, name)
+            value = plain(getattr(self, name))
+            object.__setattr__(self, name, value)
+            if type(None) in get_args(hint):
+                if value is None:
+                    continue
+                hint = get_args(hint)[0]
             kind, *marks = get_args(hint) if get_origin(hint) is Annotated else [hint]
-            words = formatannotation(kind).replace("float", "a finite number")
+            words = _WORDS.get(kind, formatannotation(kind))
             words = ", ".join(get_args(kind)) if get_origin(kind) is Literal else words
             require(_fits(kind, value), name, repr(value), words)
             for mark in marks:

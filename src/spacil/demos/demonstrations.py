@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from spacil.config.checks import number, whole_number
 from spacil.config.settings import ActionKind, columns_of
 from spacil.demos.episode import (
     FIELDS,
@@ -24,7 +25,7 @@ from spacil.demos.episode import (
 )
 from spacil.demos.formats.npz import STEPWISE
 from spacil.demos.metadata import DemoMetadata
-from spacil.errors import ConfigError, DataError
+from spacil.errors import ConfigError, DataError, keywords_for_flags
 from spacil.plain_text import count
 from spacil.seeding import stream
 from spacil.storage import content_hash
@@ -311,28 +312,31 @@ class Demonstrations:
 
     # --- parts and variations of it
 
+    @keywords_for_flags()
     def first(self, num_episodes: int | None, start: int = 0) -> "Demonstrations":
         """Keep so many episodes from episode `start` on, or all of them (None)."""
-        number = max(1, self.num_episodes - start) if num_episodes is None else num_episodes
-        if (is_odd := number < 1 or start < 0) or start + number > self.num_episodes:
-            raise (ConfigError if is_odd else DataError)(
-                f"{self.source}: {count(number, 'episode')} asked for, "
-                f"{max(0, self.num_episodes - start)} there from episode {start} on (the first "
-                "is 0); ask for 1 or more"
+        start, rest = whole_number("start", start, 0), max(0, self.num_episodes - start)
+        wanted = max(1, rest) if num_episodes is None else num_episodes
+        if (wanted := whole_number("num_episodes", wanted)) > rest:
+            raise DataError(
+                f"{self.source}: {count(wanted, 'episode')} asked for, {rest} there from episode "
+                f"{start} on (the first is 0)"
             )
-        if number == self.num_episodes:
+        if wanted == self.num_episodes:
             return self
-        details = {"num_episodes": number, **({"start": start} if start else {})}
+        details = {"num_episodes": wanted, **({"start": start} if start else {})}
         metadata = self.metadata.with_change("keep_first_episodes", **details)
-        return replace(self, episodes=self.episodes[start : start + number], metadata=metadata)
+        return replace(self, episodes=self.episodes[start : start + wanted], metadata=metadata)
 
+    @keywords_for_flags()
     def subsample(self, every: int, offset: int = 0) -> "Demonstrations":
         """Keep every n-th step of each episode, from step `offset`; returns and ends are kept.
 
         Fewer and less similar steps from the same episodes, as in the GAIL paper's experiments.
         What followed each kept step is kept beside it.
         """
-        if not 0 <= offset < every:
+        every, offset = whole_number("every", every), whole_number("offset", offset, 0)
+        if offset >= every:
             raise ConfigError(
                 f"cannot keep every {every}-th step from step {offset} on; expected 1 or more, and "
                 "a first step below that"
@@ -438,17 +442,17 @@ class Demonstrations:
         kept = tuple(e for index, e in enumerate(self.episodes) if index not in dropped)
         return replace(self, episodes=kept, metadata=metadata)
 
+    @keywords_for_flags()
     def with_observation_noise(self, noise: float, seed: int) -> "Demonstrations":
         """Add Gaussian noise to every observation, `noise` standard deviations of its column.
 
         Actions stay those taken in the undisturbed state, as a sensor would see it. The successors
         of a thinned record are observations of their own, with draws of their own.
         """
-        if not 0 <= noise < float("inf"):
-            raise ConfigError(f"the observation noise is {noise}, expected 0 or more")
+        noise = number("noise", noise, "0 or more", lambda value: value >= 0)
         if noise == 0:
             return self
-        generator = stream(seed, "demonstration-noise")
+        generator = stream(whole_number("seed", seed, 0), "demonstration-noise")
         scale = noise * self.state_std
         noisy: dict[str, Sequence[Tensor]] = {}
         for name, extra in (("observations", 1), ("next_observations", 0)):

@@ -24,6 +24,7 @@ from torch import Tensor
 from spacil.errors import ConfigError
 
 _logger = logging.getLogger(__name__)
+_LOADED_IN = os.getpid()
 
 
 def resolve_device(name: str) -> torch.device:
@@ -51,9 +52,12 @@ def read_together(*numbers: Tensor) -> list[float]:
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """So many threads for torch inside the block, and as many as before after it."""
+    """So many threads for torch inside the block, and as many as before after it.
+
+    One in a process forked since: it has none of the others, and would wait for them for ever.
+    """
     before = torch.get_num_threads()
-    torch.set_num_threads(count)
+    torch.set_num_threads(count if os.getpid() == _LOADED_IN else 1)
     try:
         yield
     finally:

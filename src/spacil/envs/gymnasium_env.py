@@ -261,6 +261,11 @@ def _described(env: Env, task_name: str) -> EnvSpec:
     low, high = actions.low.astype(np.float32), actions.high.astype(np.float32)
     low = np.where(low < actions.low, np.nextafter(low, np.float32(np.inf)), low)
     high = np.where(high > actions.high, np.nextafter(high, np.float32(-np.inf)), high)
+    if not (low <= high).all():
+        raise ConfigError(f"{task_name}: actions go from {low} to {high}, expected low <= high")
+    with np.errstate(over="ignore"):  # bounds so far apart that no float says how far are none
+        is_open = np.isfinite(low) & np.isfinite(high) & ~np.isfinite(high - low)
+    low, high = np.where(is_open, -np.inf, low), np.where(is_open, np.inf, high)
     dt = getattr(env.unwrapped, "dt", None)
     kwargs, plain = env.spec.kwargs if env.spec is not None else {}, bool | int | float | str | None
     limit = "_max_episode_steps"  # of gymnasium's TimeLimit, also where nobody registered the env

@@ -31,6 +31,7 @@ _TEMPLATE = """\
 #define SPACIL_POLICY_H
 
 #include <math.h>
+#include <stdint.h>
 
 #define SPACIL_POLICY_TASK {task}
 #define SPACIL_POLICY_SHA256 "{policy_hash}"
@@ -56,6 +57,17 @@ static inline float spacil_policy_tanh(float x)
     return 2.0f * p * q / (p * p + q * q);
 }}
 
+/* By its bits: under -ffast-math a compiler takes isfinite() to be true. */
+static inline int spacil_policy_is_finite(float x)
+{{
+    union {{
+        float number;
+        uint32_t bits;
+    }} view;
+    view.number = x;
+    return (view.bits & 0x7f800000u) != 0x7f800000u;
+}}
+
 static inline float spacil_policy_clip(float x, float low, float high)
 {{
     return x < low ? low : x > high ? high : x;
@@ -78,7 +90,7 @@ static inline int spacil_policy(const float *observation, float *action)
 {{
     float a[{width}], b[{width}];
     for (int i = 0; i < {num_states}; ++i) {{
-        if (!isfinite(observation[i])) return -1;
+        if (!spacil_policy_is_finite(observation[i])) return -1;
         a[i] = (observation[i] - spacil_policy_shift[i]) * spacil_policy_scale[i];
         a[i] = spacil_policy_clip(a[i], -{limit}, {limit});
     }}
@@ -135,7 +147,7 @@ static inline int spacil_policy_step(spacil_policy_memory *memory, const float *
 {{
     float *const commands = memory->input + {num_sensors}, *const past = commands + {num_commands};
     for (int i = 0; i < {num_sensors}; ++i)
-        if (!isfinite(observation[i])) return -1;
+        if (!spacil_policy_is_finite(observation[i])) return -1;
     for (int i = {num_past} - 1; i >= 0; --i)
         past[i] = !memory->has_begun     ? observation[i % {num_sensors}]
                   : i < {num_sensors} ? memory->input[i]
@@ -211,8 +223,8 @@ def c_header(
     return _TEMPLATE.format(
         loop=loop,
         loop_test=loop_test,
-        # It cannot end the comment it stands in.
-        title=f"The policy of {name.replace('*/', '* /')}",
+        # It cannot end the comment it stands in, nor begin another.
+        title=f"The policy of {name.replace('*', '_')}",
         version=__version__,
         note=textwrap.fill(facts["note"], 98, initial_indent=" * ", subsequent_indent=" * "),
         task=json.dumps(name),

@@ -16,8 +16,9 @@ import torch
 from numpy.typing import NDArray
 
 from spacil.engine.device import one_torch_thread
-from spacil.errors import DataError
+from spacil.errors import ConfigError, DataError
 from spacil.nets.policy import GaussianPolicy
+from spacil.plain_text import shown
 from spacil.policies.history import InLoop
 from spacil.policies.onnx import INPUT, OUTPUT, OnnxGraph
 
@@ -178,7 +179,10 @@ def _check_c(
 
 def c_compiler() -> list[str] | None:
     """The command of the C compiler: $CC, else the usual names."""
-    named = shlex.split(os.environ.get("CC", ""))
+    try:
+        named = shlex.split(os.environ.get("CC", ""))
+    except ValueError as error:
+        raise ConfigError(f"CC is {shown(os.environ['CC'])}, expected a command: {error}") from None
     candidates = [named] if named else [["cc"], ["gcc"], ["clang"]]
     return next((command for command in candidates if shutil.which(command[0])), None)
 

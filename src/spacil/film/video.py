@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from spacil.errors import ConfigError, keywords_for_flags
+from spacil.errors import ConfigError
 from spacil.film.draw import Size
 from spacil.film.record import record
 from spacil.film.render import Film, check_target
@@ -20,7 +20,7 @@ DEFAULT_SECONDS = 8.0
 MIN_SIDE, MAX_SIDE = 96, 1_920
 
 
-def make_video(
+def video(
     policies: object,
     out: str | Path,
     *,
@@ -49,10 +49,6 @@ def make_video(
     film = Film(record(named, env, seed, seconds, demonstrator), Size(*size))
     film.write(Path(out))
     return film
-
-
-video = keywords_for_flags()(make_video)
-"""`spacil.video`: the same, with errors that name keywords instead of flags"""
 
 
 def open_policies(policies: object, env: Any, which: Which) -> tuple[dict[str, Policy], Any]:

@@ -231,15 +231,18 @@ class SmoothingLearner(Learner):
         if len({len(tensor) for tensor in saved.values()}) > 1:
             raise StorageError("the labelled states in the checkpoint have unequal lengths")
         visited = VisitedStates(**{name: tensor.clone() for name, tensor in saved.items()})
-        visited = visited.to(self.device)
-        asked = self.asked if self.is_late else visited.states
-        states, labels = asked[:NUM_COMPARED], visited.labels[:NUM_COMPARED]
-        if len(states) and not torch.allclose(self._label(states), labels, rtol=1e-3, atol=1e-4):
+        self.visited = visited.to(self.device)
+        if not self.teacher_answers_as_before():
             raise ConfigError(
                 f"cannot resume with another teacher: {self.teacher.name} does not answer as "
                 "that of the run; name that one, or start a new run"
             )
-        self.visited = visited
+
+    def teacher_answers_as_before(self) -> bool:
+        """Ask it again in the first states; one that remembers may have changed since."""
+        asked = self.asked if self.is_late else self.visited.states
+        states, labels = asked[:NUM_COMPARED], self.visited.labels[:NUM_COMPARED]
+        return not len(states) or torch.allclose(self._label(states), labels, rtol=1e-3, atol=1e-4)
 
     @property
     def evaluated_policy(self) -> GaussianPolicy:

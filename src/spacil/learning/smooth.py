@@ -21,7 +21,7 @@ from spacil.config.train_config import TrainConfig
 from spacil.engine.device import torch_threads
 from spacil.envs.episodes import Trajectory
 from spacil.envs.registry import task_name
-from spacil.errors import RetryableError
+from spacil.errors import DataError, RetryableError
 from spacil.learning.dagger import SmoothingLearner
 from spacil.learning.learner import Learner, make_run_env
 from spacil.learning.run import Outcome, memory_named, train, train_in_folder
@@ -162,6 +162,11 @@ def _result(
     The chosen student was picked for its return, so on those it looks better than it is.
     """
     config, profile = learner.config, learner.profile
+    if not learner.teacher_answers_as_before():
+        raise DataError(
+            f"{learner.teacher.name}: it no longer answers as it did in the first round: smooth "
+            "takes the mean action as a function of the state alone, which remembers nothing"
+        )
     as_made = replace(config, conditions=learner.teacher.conditions)
     num_envs = min(episodes, EVALUATION_ENVS)
     env = make_run_env(as_made, env_source, num_envs, "evaluate", is_on_host=True)

@@ -58,7 +58,7 @@ class Condition:
     """noise or delay"""
     level: float
     average_return: float
-    return_std: float
+    return_std: float | None
     action_fluctuation: float | None
 
 
@@ -111,6 +111,8 @@ class Comparison:
         for ours in self.smooth.disturbed:
             theirs = teacher.under(ours.disturbance, ours.level)
             assert theirs is not None
+            if ours.return_std is None or theirs.return_std is None:
+                continue  # one episode says nothing about others
             error = math.hypot(ours.return_std, theirs.return_std) / math.sqrt(self.num_episodes)
             if ours.average_return < theirs.average_return - 2 * error:
                 earned = f"{ours.average_return:.4g} where the teacher earns"

@@ -16,7 +16,6 @@ from spacil.demos.common_frame import CommonFrame
 from spacil.envs.episodes import MakeActor, Trajectory, all_states, play
 from spacil.envs.registry import built_in_task, task_name
 from spacil.envs.vector_env import EnvSpec, VectorEnv
-from spacil.errors import DataError
 from spacil.functional.sensitivity import batch_jacobian
 from spacil.measuring.evaluate import evaluation_env
 from spacil.measuring.frames import choose_frame, mean_j
@@ -32,7 +31,7 @@ from spacil.nets.policy import moving_std
 from spacil.plain_text import count
 from spacil.policies.file import Which
 from spacil.policies.open import open_policy
-from spacil.policies.policy import Policy, task_of
+from spacil.policies.policy import NoFunctionError, Policy, task_of
 from spacil.seeding import stream
 from spacil.smoothness.action_signal import amplitude_spectrum
 
@@ -167,18 +166,19 @@ def diagnose(
     with evaluation_env(env, episodes, seed, None, opened.conditions, frame=frame) as vector_env:
         spec, first = vector_env.spec, vector_env.reset()
         opened.require_env(spec)
+        opened.act(first)  # what gives no actions at all is refused
         try:
-            opened.require_function(first.to(opened.dtype))
-        except DataError as error:
+            opened.fitted_to(spec, first)
+            answered = opened.require_function(first)
+            earned, found = _checked(opened, vector_env, frame, episodes, seed)
+            opened.require_function(first, answered)  # it may remember, and change late
+        except NoFunctionError as error:
             remedy = (
                 "A policy that samples or remembers does not answer a state in one way, and no "
                 "other check can be made on it: pass its mean action (deterministic=True), without "
                 "filters"
             )
             earned, found = None, [Finding("one_answer", "warning", str(error), remedy)]
-        else:
-            opened.fitted_to(spec, first)
-            earned, found = _checked(opened, vector_env, frame, episodes, seed)
     return Diagnosis(opened.name, opened.kind, spec.task, seed, episodes, earned, tuple(found))
 
 

@@ -33,11 +33,11 @@ class ReturnStatistics:
     """The undiscounted returns of whole episodes of one policy; keys are stable."""
 
     average_return: float
-    return_std: float
-    """Standard deviation over episodes, with Bessel's correction; 0 for one episode"""
-    return_low: float
-    return_high: float
-    """95 % bootstrap interval of the mean over episodes of this one policy"""
+    return_std: float | None
+    """Standard deviation over episodes, with Bessel's correction; None for one episode"""
+    return_low: float | None
+    return_high: float | None
+    """95 % bootstrap interval of the mean over episodes of this one policy; None for one"""
     num_episodes: int
 
 
@@ -159,16 +159,13 @@ def pays_nothing(row: Mapping[str, Any]) -> bool:
 
 def return_statistics(returns: FloatArray) -> ReturnStatistics:
     """The statistics of returns [episodes], at least one, with always the same draws."""
-    tail = (1 - 0.95) / 2
-    draws = np.random.default_rng(0).integers(len(returns), size=(2_000, len(returns)))
-    low, high = np.quantile(returns[draws].mean(axis=1), [tail, 1 - tail])
-    return ReturnStatistics(
-        average_return=float(returns.mean()),
-        return_std=float(returns.std(ddof=1)) if len(returns) > 1 else 0.0,
-        return_low=float(low),
-        return_high=float(high),
-        num_episodes=len(returns),
-    )
+    mean, std, low, high = float(returns.mean()), None, None, None
+    if len(returns) > 1:
+        tail = (1 - 0.95) / 2
+        draws = np.random.default_rng(0).integers(len(returns), size=(2_000, len(returns)))
+        low, high = np.quantile(returns[draws].mean(axis=1), [tail, 1 - tail]).tolist()
+        std = float(returns.std(ddof=1))
+    return ReturnStatistics(mean, std, low, high, len(returns))
 
 
 def evaluate_afresh(

@@ -20,7 +20,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from spacil.config.checks import require, whole_number
+from spacil.config.settings import Count, CountFrom0, Group, Positive
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.conditions import under_conditions
 from spacil.demos.demonstrations import Demonstrations
@@ -30,7 +30,7 @@ from spacil.demos.formats.npz import read_arrays
 from spacil.envs.episodes import Trajectory, all_states, play
 from spacil.envs.registry import built_in_task
 from spacil.envs.vector_env import VectorEnv
-from spacil.errors import ConfigError, DataError, keywords_for_flags
+from spacil.errors import ConfigError, DataError
 from spacil.foreign import read_foreign
 from spacil.measuring.at_states import (
     FrameSummaries,
@@ -65,31 +65,27 @@ _ESTIMATOR_STATES_BY_DIFFERENCES = 200
 _NAMES_OF_STATES = ("states", "observations", "obs")
 
 
-@dataclass(frozen=True)
-class SmoothnessOptions:
+class SmoothnessOptions(Group):
     """How to measure; the defaults take seconds."""
 
-    episodes: int = 20
+    episodes: Count = 20
     """Number of whole episodes of the policy, and of each reference."""
-    seed: int = 0
+    seed: CountFrom0 = 0
     """Seed of the start states and of every draw; no training run uses them."""
     sampled: bool = False
     """Act with samples of the policy's Gaussian; J is that of its mean at the states visited."""
     robustness: bool = False
     """Also play under observation noise, attack and delay: about 13 times the episodes."""
-    attack_radius: float | None = None
+    attack_radius: Positive | None = None
     """Radius of the attack, in standard deviations of each feature; by default the task's usual
     one."""
-    max_states: int = 20_000
+    max_states: Count = 20_000
     """Measure at most so many states, a random choice of them, on trajectories and fixed ones."""
 
     def __post_init__(self) -> None:
-        for name, least in (("episodes", 1), ("max_states", 1), ("seed", 0)):
-            object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
-        if self.attack_radius is not None:
-            require(self.attack_radius > 0, "attack_radius", self.attack_radius, "above 0")
-            if not self.robustness:
-                raise ConfigError("--attack-radius is read with --robustness only: add it")
+        super().__post_init__()
+        if self.attack_radius is not None and not self.robustness:
+            raise ConfigError("--attack-radius is read with --robustness only: add it")
 
 
 @dataclass(frozen=True)
@@ -170,7 +166,6 @@ class SmoothnessReport:
         }
 
 
-@keywords_for_flags()
 def measure_smoothness(
     policy: object,
     states: ArrayLike | Tensor | None = None,
@@ -314,7 +309,7 @@ def measure(
             for states in given
         ]
         first = next(states for states in at_states if states is not None)
-        policy.require_function(first)
+        answered = policy.require_function(first)
         bounds = env.spec.bounds_on(env.device) if env else policy.action_bounds
         feature_std = feature_std_of(first, frame).to(first.dtype)
         policy = policy.with_derivatives(feature_std)
@@ -334,6 +329,7 @@ def measure(
             )
             source = "the states it visited" if frame is None else frame.source
             robustness["feature_std_from"] = source
+        policy.require_function(first, answered)  # it may remember, and change late
     at = [
         None if states is None else frame_summaries(policy, states, frame, bounds)
         for states in at_states
@@ -380,7 +376,7 @@ def _references(
     found = {}
     for name, actor in actors.items():
         trajectories = play(env, lambda actor=actor: actor, options.episodes)  # type: ignore[misc]
-        j: float | None = 0.0
+        j: float | None = None  # random and zero actions are none of the state
         if name == "demonstrator" and expert is not None:
             states = _subset(all_states(trajectories), options.max_states, options.seed)
             common = frame_summaries(expert, states.to(expert.dtype), frame, None).common

@@ -184,12 +184,17 @@ class GaussianPolicy(nn.Module):
         With `state=None` the pair of Stable-Baselines3, (action, None), so that its helpers take
         our policies: `action, _ = policy.predict(obs, state=None)`, `evaluate_policy(policy, env)`.
         """
-        array = np.asarray(observations, dtype=np.float32)
-        if array.ndim not in (1, 2) or array.shape[-1] != self.num_states:
+        try:
+            array = np.asarray(observations)
+        except (TypeError, ValueError) as error:  # ragged lists, tensors of another device
+            raise DataError(f"observations are no array of numbers: {error}") from None
+        is_real, is_batch = array.dtype.kind in "biuf", array.ndim in (1, 2)
+        if not is_real or not is_batch or array.shape[-1] != self.num_states:
             raise DataError(
-                f"observations have shape {array.shape}, this policy takes "
-                f"({self.num_states},) or (batch, {self.num_states})"
+                f"observations are {array.dtype} of shape {array.shape}, this policy takes real "
+                f"numbers of shape ({self.num_states},) or (batch, {self.num_states})"
             )
+        array = array.astype(np.float32, copy=False)
         if not np.isfinite(array).all():
             raise DataError("observations hold NaN or infinity: no action follows from them")
         states = torch.from_numpy(np.atleast_2d(array)).to(self.log_std.device)

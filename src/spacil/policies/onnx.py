@@ -77,6 +77,8 @@ class OnnxGraph:
         if self._input.type not in _DTYPES:
             raise DataError(f"{name}: its input is {self._input.type}, expected float or double")
         sizes = [s if isinstance(s, int) else None for port in ports for s in port.shape]
+        if 0 in sizes:
+            raise DataError(f"{name}: has a batch or width of 0, expected 1 or more")
         self._batch, self.num_states, _, self.num_actions = sizes
         """None for a size that the file leaves open"""
         self._parts = parts or {self._input.name: self.num_states or 0}

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from spacil.config.settings import ConditionsConfig
 from spacil.demos.common_frame import CommonFrame
@@ -25,6 +26,10 @@ from spacil.user_code import task_named_in_file
 Kind = Literal["spacil", "module", "stable-baselines3", "rsl_rl", "onnx", "callable"]
 
 _NUM_PROBED = 8
+
+
+class NoFunctionError(DataError):
+    """A policy answers one state in several ways."""
 
 
 @dataclass(frozen=True)
@@ -122,33 +127,33 @@ class Policy:
         Returns the policy with its number of actions, which a function shows only now.
         """
         self.require_env(spec)
-        num_actions = self.require_function(states.to(self.dtype))
+        num_actions = self.require_function(states).shape[1]
         fitted = replace(self, num_states=spec.num_states, num_actions=num_actions)
         fitted.require_env(spec)
         return fitted
 
-    def require_function(self, states: Tensor) -> int:
+    def require_function(self, states: Tensor, answered: Tensor | None = None) -> Tensor:
         """Refuse a policy that is not a function of one state: random, stateful, or mixing rows.
 
-        Its finite differences and Jacobians would be noise that looks like a number. Returns the
-        number of actions.
+        Its finite differences and Jacobians would be noise that looks like a number. Returns its
+        answers to the first states; `answered` are those of a former call.
         """
-        probe = states[:_NUM_PROBED]
+        probe = states[:_NUM_PROBED].to(self.dtype)
         with torch.no_grad():
-            first, again = self.mean(probe), self.mean(probe)
+            again, first = self.mean(probe), self.mean(probe) if answered is None else answered
             alone = torch.cat([self.mean(row) for row in probe.split(1)])
         tolerance = 1e-3 * (1 + first.abs().max())
         if (again - first).abs().max() > tolerance:
-            raise DataError(
+            raise NoFunctionError(
                 f"{self.name}: two calls on the same states gave actions that differ by "
                 f"{float((again - first).abs().max()):.3g}: measure the mean action, not a sample"
             )
         if (alone - first).abs().max() > tolerance:
-            raise DataError(
+            raise NoFunctionError(
                 f"{self.name}: the action for a state depends on the other rows of the batch (by "
                 f"{float((alone - first).abs().max()):.3g}): each row must be computed on its own"
             )
-        return first.shape[1]
+        return first
 
     def with_derivatives(self, feature_std: Tensor) -> "Policy":
         """The policy with an own frame, the raw one if need be, and a mean with gradients there.
@@ -211,6 +216,8 @@ def task_of(policy: Policy, typed: Collection[str] = ()) -> str:
 def refuse_nonfinite(module: nn.Module, name: str) -> None:
     """Refuse weights that would make every number of a report a NaN."""
     for key, parameter in module.named_parameters():
+        if parameter.is_meta or is_lazy(parameter):
+            raise DataError(f"{name}: the weights {key!r} are not there yet: load or use it first")
         if not bool(torch.isfinite(parameter).all()):
             raise DataError(
                 f"{name}: the weights {key!r} are not finite, so there is nothing to measure"

@@ -47,6 +47,8 @@ def from_memory(policy: object) -> Policy | None:
         frozen = _frozen_copy(policy, name)
         floats = (p.dtype for p in frozen.parameters() if p.dtype.is_floating_point)
         dtype = next(floats, torch.float32)
+        if dtype.itemsize < torch.float32.itemsize:  # slopes are not known to three digits
+            frozen, dtype = frozen.float(), torch.float32
         weights = certifiable_weights(frozen)
         return Policy(
             name=name,
@@ -202,7 +204,9 @@ def _frozen_copy(module: nn.Module, name: str) -> nn.Module:
             f"{name}: cannot be copied ({type(error).__name__}: {error}); "
             "pass a function that calls it instead"
         ) from error
-    return frozen.cpu().eval().requires_grad_(False)
+    for parameter in frozen.parameters():  # TorchScript has no `requires_grad_`
+        parameter.detach_()
+    return frozen.cpu().eval()
 
 
 def _answer(function: Callable[..., object], states: Tensor) -> object:

@@ -9,16 +9,19 @@ its return, which is then too good on average; `fresh`, where it is there, evalu
 policies once more on start states that no training run uses.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from spacil import storage
+from spacil.config.checks import is_number
 from spacil.config.flat import flat_settings, from_flat_settings
 from spacil.config.settings import DemoChoice
 from spacil.config.train_config import TrainConfig
-from spacil.errors import ConfigError, RunDirError
+from spacil.errors import ConfigError, DataError, RunDirError
+from spacil.plain_text import shown
 from spacil.runs.checkpoint import source_commit
 from spacil.runs.state import record_from
 from spacil.user_code import task_named_in_file
@@ -147,6 +150,14 @@ def read_run(path: Path) -> RunFacts:
     )
 
 
+def number_in(record: Mapping[str, Any], name: str, source: object) -> float:
+    """Read a number of a record from a file; NaN for none, which is how files keep NaN."""
+    value = record.get(name)
+    if value is not None and not is_number(value):
+        raise DataError(f"{source}: {name} is {shown(repr(value))}, expected a number: damaged")
+    return math.nan if value is None else float(value)
+
+
 def config_of(flat: Mapping[str, Any], source: object) -> TrainConfig:
     """Build a config from the settings in a file."""
     try:
@@ -199,9 +210,7 @@ def highest_return(metrics: Iterable[Mapping[str, Any]]) -> Row | None:
 def _evaluated(metrics: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """List rows with an evaluation; that of iteration 0, the untrained policy, does not count."""
     return [
-        row
-        for row in metrics
-        if row.get("iteration") != 0 and isinstance(row.get("average_return"), int | float)
+        row for row in metrics if row.get("iteration") != 0 and is_number(row.get("average_return"))
     ]
 
 

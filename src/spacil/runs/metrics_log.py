@@ -124,7 +124,7 @@ def _whole_lines(path: Path) -> list[tuple[int, dict[str, Any]]]:
         try:
             record = storage.parse_json(text, source)
             iteration = record.get("iteration") if isinstance(record, dict) else None
-            if not isinstance(iteration, int) or not text.endswith(b"\n"):
+            if type(iteration) is not int or not text.endswith(b"\n"):
                 raise storage.DamagedFileError(f"{source}: not a complete record with an iteration")
         except storage.DamagedFileError as damage:
             if end < len(content):

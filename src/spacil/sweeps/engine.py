@@ -36,6 +36,8 @@ class Ending(NamedTuple):
     """Exit code, negative for a signal; None when the process was lost and nobody knows"""
     words: str = ""
     """What is known of a lost one"""
+    has_begun: bool = True
+    """False where no machine took it: that was no attempt at the run"""
 
 
 class Engine:

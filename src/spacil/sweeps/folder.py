@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from spacil import storage
-from spacil.errors import RunDirError, StorageError
-from spacil.runs.facts import RUN_FILE, read_run
+from spacil.errors import RunDirError, SpacilError, StorageError
+from spacil.runs.facts import RUN_FILE, number_in, read_run
 from spacil.runs.folder import make_folder
 from spacil.runs.lock import owner_of
 from spacil.sweeps.plan import Grid, PlannedRun, document_of, grids_of, planned_runs
@@ -90,7 +90,7 @@ class SweepFolder:
         """From files alone; a damaged file is a failure with its name, never an exception."""
         try:
             return self._state(run)
-        except StorageError as error:
+        except (SpacilError, OSError) as error:
             return RunState("failed", iterations=_iterations(run), reason=str(error))
 
     def states(
@@ -192,12 +192,19 @@ def _progress(metrics: Path) -> dict[str, Any]:
         # The first line of the tail is cut, the last may be in writing.
         with contextlib.suppress(StorageError):
             row = storage.parse_json(line, metrics)
-            if isinstance(row, dict) and "iteration" in row:
+            if isinstance(row, dict) and type(row.get("iteration")) is int:
                 rows.append(row)
     if not rows:
         return {}
-    seconds = [sum(v for k, v in row.items() if k.startswith("seconds_")) for row in rows]
-    returns = [row["average_return"] for row in rows if row.get("average_return") is not None]
+    seconds = [
+        sum(number_in(row, name, metrics) for name in row if name.startswith("seconds_"))
+        for row in rows
+    ]
+    returns = [
+        number_in(row, "average_return", metrics)
+        for row in rows
+        if row.get("average_return") is not None
+    ]
     return {
         "iteration": rows[-1]["iteration"],
         "seconds_per_iteration": sum(seconds) / len(seconds),
@@ -210,7 +217,7 @@ def _owner(run_dir: Path) -> tuple[str, str, bool]:
     words = owner_of(run_dir).partition(",")[0]
     number, _, host = words.removeprefix("process ").partition(" on ")
     if host == socket.gethostname():
-        return words, host, Path(f"/proc/{number}").exists()
+        return words, host, number.isdecimal() and Path(f"/proc/{number}").exists()
     newest = max(path.stat().st_mtime for path in run_dir.iterdir())
     stamp = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(newest))
     return f"{words}, last heard of at {stamp}", host, True

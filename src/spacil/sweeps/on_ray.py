@@ -30,6 +30,8 @@ LOCAL = "local"
 
 _LOOK_SECONDS = 2.0
 """Between two looks at the list of nodes"""
+_ANSWER_SECONDS, MOST_PORT = 10.0, 65_535
+_NO_CLUSTER = "--ray-address {}: cannot connect: {}. `ray start --head` starts a cluster"
 _OBJECT_STORE_BYTES = 100_000_000
 
 
@@ -51,6 +53,14 @@ def ray_engine(
 ) -> "Iterator[RayEngine]":
     """Connect to a cluster that can take a run."""
     ray = load_ray()
+    if address not in (LOCAL, "auto"):
+        host, _, port = address.rpartition(":")
+        if not host or not port.isdecimal() or int(port) > MOST_PORT:
+            raise ConfigError(f"--ray-address is {address}, expected local, auto or HOST:PORT")
+        try:  # Ray itself would try for a minute without a word
+            socket.create_connection((host.rpartition("/")[2], int(port)), _ANSWER_SECONDS).close()
+        except OSError as error:
+            raise RetryableError(_NO_CLUSTER.format(address, error.strerror or error)) from None
     own = {"include_dashboard": False, "object_store_memory": _OBJECT_STORE_BYTES}
     handler = signal.getsignal(signal.SIGTERM)
     try:
@@ -61,9 +71,7 @@ def ray_engine(
             **(own if address == LOCAL else {}),
         )
     except (OSError, ValueError, RuntimeError) as error:
-        raise RetryableError(
-            f"--ray-address {address}: cannot connect: {error}. `ray start --head` starts a cluster"
-        ) from error
+        raise RetryableError(_NO_CLUSTER.format(address, error)) from error
     finally:
         # Ray's own handler would end the process before a sweep has saved.
         signal.signal(signal.SIGTERM, handler)
@@ -138,6 +146,9 @@ class RayEngine(Engine):
                     if isinstance(error.cause, ConfigError):  # of every run on that node
                         raise error.cause from None
                     over.append((run, Ending(1, str(error.cause))))
+                except self._ray.exceptions.TaskUnschedulableError:
+                    self._next_look = 0.0  # nodes went that were there a moment ago
+                    over.append((run, Ending(None, "no node took it", has_begun=False)))
                 except self._ray.exceptions.RayError as error:
                     self._lost[run] = time.monotonic()
                     over.append((run, Ending(None, f"lost: {type(error).__name__}")))

@@ -6,6 +6,7 @@ that any machine finds the same run in the same place.
 """
 
 import itertools
+import math
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,6 +46,9 @@ DEMONSTRATION_FLAGS: Mapping[str, Any] = {
     "num_demos": int,
 }
 """Flags of `spacil train` that choose demonstrations; they are no settings of the config."""
+
+MOST_RUNS = 10_000
+"""Of one grid: more are a slip, and would take all memory before anybody is told"""
 
 _DECIDED_BY_THE_SWEEP = {
     "seed": "--seeds",
@@ -113,6 +117,9 @@ class Grid:
         for name in ("algorithms", "tasks", "seeds"):
             if not getattr(self, name):
                 raise ConfigError(f"a sweep needs --{name}: one or more")
+        sides = (self.algorithms, self.tasks, self.seeds, *(values for _, values in self.set))
+        if (num_runs := math.prod(map(len, sides))) > MOST_RUNS:
+            raise ConfigError(f"{num_runs:,} runs in one sweep, expected {MOST_RUNS:,} at most")
         for algorithm in self.algorithms:
             if algorithm not in TRAINED:
                 known = ", ".join(TRAINED)
@@ -176,10 +183,12 @@ def seeds_of(words: Iterable[str]) -> tuple[int, ...]:
     """Read `0-4` or single numbers, in the order given, each once."""
     seeds: list[int] = []
     for word in words:
-        match = re.fullmatch(r"(\d+)(?:-(\d+))?", word)
+        match = re.fullmatch(r"(\d{1,18})(?:-(\d{1,18}))?", word)
         found = range(int(match[1]), int(match[2] or match[1]) + 1) if match else ()
-        if not found:
-            raise ConfigError(f"--seeds {word}: expected numbers, or ranges such as 0-4")
+        if not 0 < len(found) <= MOST_RUNS:
+            raise ConfigError(
+                f"--seeds {word}: expected numbers, or ranges such as 0-4, of {MOST_RUNS:,} at most"
+            )
         seeds += found
     return tuple(dict.fromkeys(seeds))
 

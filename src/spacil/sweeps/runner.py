@@ -32,6 +32,8 @@ _ASK_AGAIN_SECONDS = 2.0
 """Between two looks at a run that another process holds"""
 _TRY_AGAIN_CODES = (73, 75)
 """Run folder in use; out of memory or a preemption notice: worth a second attempt"""
+_PATIENCE_SECONDS = 300.0
+"""How long a run that no machine takes is offered again and again"""
 _MOST_ATTEMPTS = 3
 """How often a run is started that was lost, killed or told to try again"""
 _STOPPED_CODES = frozenset(EXIT_CODES.values()) - {*_TRY_AGAIN_CODES}
@@ -77,6 +79,8 @@ class _Runner:
     elsewhere: dict[PlannedRun, float] = field(default_factory=dict)
     """Runs that another process holds, and when to ask again"""
     attempts: dict[PlannedRun, int] = field(default_factory=dict)
+    refused: dict[PlannedRun, float] = field(default_factory=dict)
+    """Runs that no machine took when they were last started, and since when"""
 
     def advance(self) -> bool:
         """Take in what ended, look after runs of others, start what may start; False: all done."""
@@ -116,7 +120,14 @@ class _Runner:
         self.elsewhere[run] = time.monotonic() + _ASK_AGAIN_SECONDS
 
     def _take_in(self, run: PlannedRun, ending: Ending) -> None:
-        code = ending.code
+        code, now = ending.code, time.monotonic()
+        if ending.has_begun:
+            self.refused.pop(run, None)
+        elif now < self.refused.setdefault(run, now) + _PATIENCE_SECONDS:
+            # Nodes that went are still listed for a moment, and others may come.
+            self.attempts[run] -= 1
+            self.elsewhere[run] = now + _ASK_AGAIN_SECONDS
+            return
         is_worth_another = code is None or code < 0 or code in _TRY_AGAIN_CODES
         if self.sweep.state(run).state == "finished":
             self.sweep.forget_failure(run)
