@@ -35,10 +35,11 @@ MOST_STATES = 5_000
 NUMBERS = {"G": "average_return", "J": "smoothness_j", "J_fixed": "smoothness_j_fixed"}
 TEXT = (
     "Gaussian noise of the given standard deviation on every weight and bias of the mean network, "
-    f"{DRAWS} draws, {EPISODES} episodes each from the same starts; ± is over draws. J on own "
-    "states is measured where the disturbed policy goes, J on fixed states at demonstrated ones; "
-    "both in the common frame. Scaled numbers are divided by those of the undisturbed policy "
-    "(where returns are negative, above 1 is worse). The paper's ± is as printed, its J "
+    f"{DRAWS} draws, {EPISODES} episodes each from the same starts; ± is over draws, and one "
+    "policy per task, the best of runs of different lengths, so that it says nothing of seeds. J "
+    "on own states is measured where the disturbed policy goes, J on fixed states at demonstrated "
+    "ones; both in the common frame. Scaled numbers are divided by those of the undisturbed "
+    "policy (where returns are negative, above 1 is worse). The paper's ± is as printed, its J "
     "in units it does not state."
 )
 HEADER = [

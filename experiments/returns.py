@@ -50,10 +50,12 @@ TEXT = (
     "over its 100 trajectories, and its J is in units that it does not state. What starts "
     "untrained has so many iterations: Reacher 300, Hopper 200, Walker2d 200, HalfCheetah 400, "
     "Ant 75; on Walker2d and Ant that is not where it stands still, and on Ant nothing was "
-    "learned in them (see the notes); `gail, longer` goes on for 550 on Walker2d, 700 on "
-    "HalfCheetah, 300 on Ant. `gail-like` is GAIL with the default's start, critic and cost "
-    "penalty; its runs and those of the default are from recipe.json where this experiment has "
-    "none of its own (last policies, other start states)."
+    "learned in them (see the notes), from a log std of 0, with which its expert does not learn "
+    "either, so that Ant's rows of GAIL and of the printed presets are no evidence about either; "
+    "`gail, longer` goes on for 550 on Walker2d, 700 on HalfCheetah, 300 on Ant. `gail-like` is "
+    "GAIL with the default's start, critic and cost penalty; its runs and those of the default "
+    "are from recipe.json where this experiment has none of its own (last policies, other start "
+    "states)."
 )
 
 
