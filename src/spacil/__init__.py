@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from spacil.policies.open import load_expert as load_expert
     from spacil.policies.open import load_policy as load_policy
     from spacil.policies.open import save_policy as save_policy
+    from spacil.recordings.diagnosis import diagnose_recording as diagnose_recording
     from spacil.version import __version__ as __version__
 
 _NAMES = {
@@ -57,6 +58,7 @@ _NAMES = {
     "spacil.measuring.diagnose": ("diagnose",),
     "spacil.measuring.measure": ("measure_smoothness",),
     "spacil.policies.open": ("load_expert", "load_policy", "save_policy"),
+    "spacil.recordings.diagnosis": ("diagnose_recording",),
     "spacil.version": ("__version__",),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}

@@ -34,6 +34,21 @@ Source = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
+class Read:
+    """Flags of a verb that reads demonstrations of any format."""
+
+    source: Source
+    obs_keys: tuple[str, ...] = ()
+    """Names of the observations of a LeRobot or robomimic dataset that make a state, in this order;
+    by default all that are tables of numbers."""
+
+    def load(self) -> "Demonstrations":
+        from spacil.demos.file import load_demos
+
+        return load_demos(self.source, self.obs_keys)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Written(Json):
     """Flags of a verb that writes demonstrations."""
 
@@ -82,7 +97,10 @@ class Checked(Json):
             num_states = demos.num_states if spec is None else spec.num_states
             demos = demos.in_columns(self.demo_columns, num_states)
         mismatch = self.allow_env_mismatch
-        return check_demonstrations(demos, spec, reset_states, allow_env_mismatch=mismatch)
+        report = check_demonstrations(demos, spec, reset_states, allow_env_mismatch=mismatch)
+        from spacil.recordings.demonstrations import shaking_in
+
+        return replace(report, findings=report.findings + shaking_in(demos))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,24 +181,23 @@ class Collect(Written, PolicySource):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Import(Checked, Written):
+class Import(Checked, Written, Read):
     """Convert demonstrations of any format into a checked native file."""
 
-    source: Source
     out: Annotated[str, tyro.conf.Positional]
     """The native file to write, e.g. my.demos.safetensors."""
     drop_nonfinite: bool = False
     """Drop episodes that hold NaN or infinity instead of refusing the source."""
 
     def run(self) -> int:
-        from spacil.demos.file import load_demos, save_demos
+        from spacil.demos.file import save_demos
         from spacil.demos.findings import require_usable
 
         if self.require_writable(self.out) != "native":
             raise ConfigError(
                 f"{self.out}: import writes native files only, spacil demos export others"
             )
-        demos = load_demos(self.source)
+        demos = self.load()
         if self.task is not None and demos.metadata.task is None:
             named = replace(demos.metadata, task=self.task).with_change("name_task", task=self.task)
             demos = replace(demos, metadata=named)
@@ -195,20 +212,19 @@ class Import(Checked, Written):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Export(Written):
+class Export(Written, Read):
     """Write demonstrations in another library's format."""
 
-    source: Source
     out: Annotated[str, tyro.conf.Positional]
     """A file whose ending names the format, minari:ID, or a new folder with --format."""
     format: str | None = None
     """By default, OUT's name decides; needed for imitation, which writes a folder."""
 
     def run(self) -> int:
-        from spacil.demos.file import left_out, load_demos, save_demos
+        from spacil.demos.file import left_out, save_demos
 
         name = self.require_writable(self.out, self.format)
-        demos = load_demos(self.source)
+        demos = self.load()
         save_demos(demos, self.out, name)
         missing = left_out(demos, name)
         about = _about(demos, source=self.source, out=self.out, format=name)
@@ -221,15 +237,11 @@ class Export(Written):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Check(Checked):
+class Check(Checked, Read):
     """Report everything that is wrong with a file; exits 65 if it is unusable."""
 
-    source: Source
-
     def run(self) -> int:
-        from spacil.demos.file import load_demos
-
-        demos = load_demos(self.source)
+        demos = self.load()
         report = self.report(demos)
         document = _about(demos) | report.as_dict()
         show(document, self.json, lambda: _print_report(report))
@@ -237,10 +249,9 @@ class Check(Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Show(Json):
+class Show(Json, Read):
     """Draw returns, lengths and actions in the terminal."""
 
-    source: Source
     figure: Path | None = None
     """Draw a picture into this file too (.png, .pdf, .svg)."""
     overwrite: bool = False
@@ -248,11 +259,10 @@ class Show(Json):
 
     def run(self) -> int:
         from spacil import storage
-        from spacil.demos.file import load_demos
 
         if self.figure is not None:
             storage.require_free(self.figure, overwrite=self.overwrite)
-        demos = load_demos(self.source)
+        demos = self.load()
         if self.figure is not None:
             from spacil.comparison.pictures import draw_demonstrations
 

@@ -1,8 +1,11 @@
-"""`spacil diagnose MODEL --task T`: why does my robot shake?"""
+"""`spacil diagnose MODEL --task T`, or a recording: why does my robot shake?"""
 
 import textwrap
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
 
 from spacil.cli.arguments import Episodes, Json, PolicySource
 from spacil.cli.output import identity, show
@@ -13,15 +16,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments(PolicySource, Episodes, Json):
-    """Why does my robot shake? Plays a policy and checks what makes actions jerky: each finding
-    with its evidence and its remedy."""
+    """Why does my robot shake? Plays a policy and checks what makes actions jerky; or reads a
+    recording (.parquet, .csv, .npz, .hdf5, a LeRobot folder, a Minari id), without env and policy.
+    Each finding has its evidence and its remedy."""
 
     episodes: int = 10
     """Number of whole episodes for each check that plays: undisturbed, sampled, noise, and two
     delays."""
+    rate: float | None = None
+    """Rows a second of a recording without time stamps."""
+    commands: tuple[str, ...] = ()
+    """Columns of a recording that hold commands, one per joint or a vector; name* for all that
+    begin so. By default those called action, command, target or the like; so below."""
+    measured: tuple[str, ...] = ()
+    """Columns that hold the measured joints, in the order of the commands."""
+    time: str | None = None
+    """Column that holds time stamps."""
+    chunk: int | None = None
+    """Rows of a chunk of the policy's commands, where known; otherwise it is looked for."""
+    policy: str | None = None
+    """The policy that acted, to tell whether sudden commands are its answers to the states."""
+    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
+    """Page about a recording to write: a name that ends in .html."""
+    overwrite: bool = False
+    """Replace the page if it exists."""
 
 
 def run(parsed: Arguments) -> int:
+    from spacil.recordings.files import is_recording
+
+    if is_recording(parsed.source):
+        return _of_recording(parsed)
     from spacil.measuring.diagnose import diagnose
 
     found = diagnose(
@@ -33,6 +58,31 @@ def run(parsed: Arguments) -> int:
     )
     document = identity(task=found.task, seed=parsed.seed) | asdict(found)
     show(document, parsed.json, lambda: _print(found))
+    return 0
+
+
+def _of_recording(parsed: Arguments) -> int:
+    from spacil.recordings.diagnosis import diagnose_recording
+    from spacil.recordings.files import load_recording
+    from spacil.recordings.page import require_writable
+
+    if parsed.out is not None:
+        require_writable(parsed.out, overwrite=parsed.overwrite)
+    arrays, names, rate = load_recording(
+        parsed.source, parsed.commands, parsed.measured, parsed.time
+    )
+    found = diagnose_recording(
+        arrays,
+        rate=parsed.rate or rate,
+        chunk=parsed.chunk,
+        policy=parsed.policy,
+        names=names,
+        source=parsed.source,
+    )
+    if parsed.out is not None:
+        found.save(parsed.out, overwrite=parsed.overwrite)
+    page = "" if parsed.out is None else f"\n\npage: {parsed.out}"
+    show(identity() | found.as_dict(), parsed.json, lambda: print(f"{found}{page}"))
     return 0
 
 

@@ -47,6 +47,8 @@ class Series:
     low: Any = None
     """Lower ends of a band around a line, or of bars through dots"""
     high: Any = None
+    is_marks: bool = False
+    """Whether it marks places on the lines of its chart"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +112,7 @@ def draw_charts(
     for axis, chart in zip(axes.flat, charts, strict=False):
         for label, one in chart.series.items():
             colour, mark, line = looks[label]
-            if chart.is_joined:
+            if chart.is_joined and not one.is_marks:
                 dots = mark if len(one.x) <= _FEW else None
                 style: Any = {"linewidth": 1.2, "linestyle": line, "marker": dots, "markersize": 3}
                 axis.plot(one.x, one.y, color=colour, label=label, **style)

@@ -49,14 +49,15 @@ class Section:
     """Whether a reader opens it first, as a list of runs"""
 
 
-def write_page(
-    path: Path,
-    title: str,
-    facts: Sequence[str],
-    warnings: Sequence[str],
-    sections: Sequence[Section],
-) -> None:
-    """Write the file, whole or not at all.
+def write_page(path: Path, *content: Any) -> None:
+    """Write the file, whole or not at all; `content` as `page_html` takes it."""
+    storage.replace_file(path, page_html(*content).encode())
+
+
+def page_html(
+    title: str, facts: Sequence[str], warnings: Sequence[str], sections: Sequence[Section]
+) -> str:
+    """Compose the page.
 
     `facts`: lines about what it was made from; `warnings`: what is missing or not comparable.
     """
@@ -67,7 +68,7 @@ def write_page(
     environment = Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
     )
-    text = environment.from_string(asset("report.html")).render(
+    return environment.from_string(asset("report.html")).render(
         title=title,
         facts=facts,
         warnings=warnings,
@@ -78,7 +79,6 @@ def write_page(
         library=Markup(asset("uPlot.iife.min.js")),
         script=Markup(asset("report.js")),
     )
-    storage.replace_file(path, text.encode())
 
 
 def chart_data(chart: Chart) -> dict[str, Any]:
@@ -95,7 +95,8 @@ def chart_data(chart: Chart) -> dict[str, Any]:
         parts.append(pd.DataFrame(values, index=np.asarray(one.x)))
         colour, _, line = looks[label]
         look = {"label": label, "colour": colour, "num_alike": LINES.index(line)}
-        series.append(look | {"is_joined": chart.is_joined, "has_band": one.low is not None})
+        is_joined = chart.is_joined and not one.is_marks
+        series.append(look | {"is_joined": is_joined, "has_band": one.low is not None})
     table = pd.concat(parts, axis="columns" if chart.is_joined else "index")
     table = table.sort_index(kind="stable").astype(float).assign(**chart.levels)
     known = table.astype(object).where(np.isfinite(table), None)

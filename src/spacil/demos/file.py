@@ -6,7 +6,7 @@ imported. Other formats are read in a child process with limits.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
@@ -15,7 +15,7 @@ from pathlib import Path
 from spacil import storage
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.episode import OPTIONAL
-from spacil.demos.formats import csv_file, d4rl, imitation, minari, npz
+from spacil.demos.formats import csv_file, d4rl, imitation, lerobot, minari, npz
 from spacil.demos.metadata import DemoMetadata
 from spacil.errors import ConfigError, DataError, StorageError
 from spacil.foreign import Reader, read_foreign
@@ -30,7 +30,8 @@ class Format:
 
     read: Reader
     """Called in the child process."""
-    write: Callable[[Demonstrations, Path], None]
+    write: Callable[[Demonstrations, Path], None] | None
+    """None: it is read alone."""
     suffixes: tuple[str, ...] = ()
     marker: str = ""
     """File that every folder of this format holds."""
@@ -46,18 +47,20 @@ FORMATS = {
     "npz": Format(npz.read, npz.write, (".npz",), leaves_out=()),
     "csv": Format(csv_file.read, csv_file.write, (".csv",)),
     "d4rl": Format(d4rl.read, d4rl.write, (".hdf5", ".h5"), "", "h5py", "hdf5"),
-    "minari": Format(minari.read, minari.write, (), "data/metadata.json", "minari", "minari"),
+    "minari": Format(minari.read, minari.write, (), minari.MARKER, "minari", "minari"),
     "imitation": Format(
         imitation.read, imitation.write, (), "dataset_info.json", "datasets", "imitation"
     ),
+    "lerobot": Format(lerobot.read, None, (), lerobot.MARKER, "pyarrow", "recordings"),
 }
 """A new format is one file in `formats` and one row here."""
 
 
-def load_demos(source: str | Path) -> Demonstrations:
+def load_demos(source: str | Path, obs_keys: Sequence[str] = ()) -> Demonstrations:
     """Load demonstrations: a file or folder of any format, `minari:ID`, or a task's name.
 
-    `load_demos("Hopper-v4")` loads the bundled ones of a task.
+    `load_demos("Hopper-v4")` loads the bundled ones of a task. `obs_keys`: names of the
+    observations of a LeRobot or robomimic dataset that make a state, in this order; else all.
     """
     require_name(source)
     bundled = bundled_demos()
@@ -82,6 +85,10 @@ def load_demos(source: str | Path) -> Demonstrations:
         return _load_native(path)
     known = FORMATS[name]
     arrays, notes = read_foreign(known.read, path, known.library, known.extra)
+    if any(name.startswith("observation: ") for name in arrays):
+        arrays = lerobot.chosen(arrays, obs_keys, path)
+    elif obs_keys:
+        raise ConfigError(f"--obs-keys: {path} holds one table of observations, nothing to choose")
     ignored = notes.pop("ignored", [])
     change = {"file": path.name, **({"ignored": ignored} if ignored else {})}
     metadata = DemoMetadata(**notes).with_change(f"import_{name}", **change)
@@ -114,8 +121,10 @@ def save_demos(demos: Demonstrations, target: str | Path, form: str | None = Non
         raise DataError(f"{demos.source}: an episode is empty, which {name} cannot hold: remove it")
     if not demos.num_actions and name in ("minari", "imitation"):
         raise DataError(f"{demos.source}: holds no actions, and {name} needs them: choose npz")
+    write = FORMATS[name].write
+    assert write is not None  # `require_savable` names those that have one
     try:
-        FORMATS[name].write(demos, path)
+        write(demos, path)
     except ImportError as error:
         raise ConfigError(
             f"writing {name} needs {error.name}: pip install 'spacil[{FORMATS[name].extra}]'"
@@ -130,7 +139,7 @@ def left_out(demos: Demonstrations, form: str) -> list[str]:
 
 def require_savable(target: str | Path, form: str | None = None) -> str:
     """Refuse a target that cannot be written: worth asking before hours of recording."""
-    names = ["native", *FORMATS]
+    names = ["native", *(name for name, known in FORMATS.items() if known.write)]
     if form is not None and form not in names:
         raise ConfigError(f"no format '{form}'; choose {', '.join(names)}")
     path, is_id = _path_of(target), str(target).startswith(minari.PREFIX)

@@ -1,4 +1,4 @@
-"""HDF5 files in D4RL's layout.
+"""HDF5 files in D4RL's layout; those in robomimic's are read as such.
 
 All episodes one after the other: `observations`, `actions` (those that were executed), `rewards`,
 `terminals`, `timeouts`, with as many observations as actions, and `next_observations` where the
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spacil.demos.formats import robomimic
 from spacil.demos.formats.npz import NAMES, flat_arrays
 from spacil.errors import DataError
 from spacil.foreign import Arrays
@@ -36,6 +37,8 @@ def read(path: Path) -> tuple[Arrays, dict[str, Any]]:
             found[name] = item[()]
 
     with h5py.File(path, "r") as file:
+        if robomimic.is_there(file):
+            return robomimic.read(file, path)
         file.visititems(visit)
     return flat_arrays(found, ignored, path), {"ignored": sorted(ignored)[:100]}
 

@@ -18,7 +18,7 @@ from spacil.foreign import Arrays
 if TYPE_CHECKING:
     from spacil.demos.demonstrations import Demonstrations
 
-PREFIX = "minari:"
+PREFIX, MARKER = "minari:", "data/metadata.json"
 _ABOUT = ("dataset_id", "algorithm_name", "author", "author_email", "code_permalink", "description")
 
 

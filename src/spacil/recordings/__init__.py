@@ -1,0 +1,1 @@
+"""Why does it shake? Told from a recording alone: commands, measurements, time stamps."""
