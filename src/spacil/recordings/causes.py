@@ -18,6 +18,8 @@ from spacil.recordings.log import (
     LATE_ROWS,
     LATE_S,
     LEAST_SHARE,
+    LONG_ROWS,
+    LONG_S,
     PASSED_ON,
     PROMINENT,
     TREMOR_HZ,
@@ -76,7 +78,10 @@ def latency(log: Log) -> Found:
     if found is None or log.m is None:
         return
     lag, dead = float(np.median(found.lag)), float(np.quantile(found.dead, 0.3))
-    if min(lag, dead) < doubt * max(LATE_ROWS / log.rate, LATE_S):
+    # Motions so slow do not tell inertia from a dead time; then only a long lag is one for sure.
+    is_told = (2 * np.pi * found.fastest_hz * lag) ** 2 > 0.1
+    is_long = not is_told and lag > doubt * max(LONG_ROWS / log.rate, LONG_S)
+    if min(lag, dead) < doubt * max(LATE_ROWS / log.rate, LATE_S) and not is_long:
         return
     rows = max(1, round(lag * log.rate))
     share = float(np.median(found.agreement))

@@ -35,6 +35,9 @@ LEAST_SHARE = 0.02
 JITTER, DROPPED = 0.08, 0.002
 """Spread of the time between rows, in rows; share of rows with a gap"""
 LATE_ROWS, LATE_S = 1.95, 0.025
+"""Dead time that is a delay: more than a healthy loop has"""
+LONG_ROWS, LONG_S = 2.5, 0.08
+"""Lag that is one, whatever it is made up of"""
 TREMOR_HZ = (3.5, 12.5)
 PROMINENT = 6.0
 """Power of a line over that of its background"""
@@ -247,6 +250,8 @@ class Log:
     def seams(self) -> Seams | None:
         """Where commands bend again and again after so many rows, whatever the motion does."""
         usable = ~self.is_switch
+        if not usable.any():
+            return None
         bend = changes(self.c, self.pieces, 2)[:, usable]
         bend = bend - medfilt2d(bend, (5, 1))
         size = np.sqrt((bend**2).sum(1))
@@ -268,7 +273,7 @@ class Log:
         is_other = (apart > 2) & (apart < 7) if period > 5 else after > 0
         contrast = float(np.median(size[is_seam]) / (np.median(size[is_other]) + 1e-30))
         jump = float(np.sqrt((bend[is_seam] ** 2).mean(0) / 2).max())
-        if is_seam.sum() < 5 or z_best < 7 or contrast < 3 or jump < VISIBLE:
+        if is_seam.sum() < 5 or z_best < 8 or contrast < 2 or jump < VISIBLE:
             return None
         return Seams(period, is_seam, jump, contrast, z_best)
 

@@ -184,6 +184,8 @@ class Delay:
     """Correlation at that lag"""
     blocks: Array
     """Lag, median of joints, in parts of the recording"""
+    fastest_hz: float
+    """Of what the motion tells: the slower, the less is known of how a lag is made up"""
 
 
 def delay(c: Array, m: Array, pieces: Pieces, rate: float) -> Delay | None:
@@ -211,7 +213,7 @@ def delay(c: Array, m: Array, pieces: Pieces, rate: float) -> Delay | None:
     for k, shift in enumerate(rows[joints].astype(int)):  # a window sees both move at once
         follower[:, k] = np.roll(follower[:, k], -shift)
 
-    def fits(parts: Pieces, order: int) -> Array:
+    def fits(parts: Pieces, order: int) -> tuple[Array, float]:
         f, own = spectra(parts, rate, leader, None, DELAY_WINDOW_S)
         _, cross = spectra(parts, rate, leader, follower, DELAY_WINDOW_S)
         _, theirs = spectra(parts, rate, follower, None, DELAY_WINDOW_S)
@@ -221,15 +223,15 @@ def delay(c: Array, m: Array, pieces: Pieces, rate: float) -> Delay | None:
         trust[0] = 0
         trust /= trust.max(0) + 1e-30
         near = rows[joints] / rate
-        return np.array(
-            [_fit(f, *one, order) for one in zip(response.T, trust.T, near, strict=True)]
-        )
+        found = [_fit(f, *one, order) for one in zip(response.T, trust.T, near, strict=True)]
+        return np.array(found), float(f[(np.median(trust, 1) > 0.01).nonzero()[0].max(initial=0)])
 
     half = 0.5 * order / rate  # a difference more lies half a row later
-    slope, lag, dead = fits(pieces, order).T - half
+    found, fastest = fits(pieces, order)
+    slope, lag, dead = found.T - half
     parts = _quarters(pieces, int(DELAY_WINDOW_S * rate))
-    blocks = np.array([np.median(fits(part, 1)[:, 0]) for part in parts]) - half
-    return Delay(joints, order, slope, lag, dead, heights[joints], blocks)
+    blocks = np.array([np.median(fits(part, 1)[0][:, 0]) for part in parts]) - half
+    return Delay(joints, order, slope, lag, dead, heights[joints], blocks, fastest)
 
 
 def _quarters(pieces: Pieces, least: int) -> Iterator[Pieces]:
