@@ -159,7 +159,7 @@ def test_what_is_not_recorded_is_not_looked_for() -> None:
     assert found.causes[0].cause == "healthy"
     assert found.not_checked.keys() == {"latency", "limit-cycle", "sensor-noise", "timing"}
     assert found.latency_s is None
-    with pytest.raises(ConfigError, match="no time stamps: say how many rows .* with rate"):
+    with pytest.raises(ConfigError, match=r"no time stamps: say how many rows .* with rate"):
         spacil.diagnose_recording({"commands": smooth()["commands"]})
 
 
