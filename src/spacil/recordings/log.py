@@ -207,13 +207,15 @@ class Log:
 
     @cached_property
     def _sides(self) -> Array:
-        """[T, K], the direction in which each joint that follows is sent, from -1 to 1"""
+        """[T, K], the direction in which each joint that follows was sent last, -1 or 1"""
         assert self.follows is not None
         sides = []
         for joint, lag in zip(self.follows.joints, self.follows.lag, strict=True):
             slow = low_passed(self.c[:, [joint]], self.pieces, self.rate)
             speed = np.roll(changes(slow, self.pieces)[:, 0], round(lag * self.rate))
-            sides.append(np.tanh(speed / (0.2 * np.sqrt((speed**2).mean()) + 1e-30)))
+            is_sent = np.abs(speed) > 0.2 * np.sqrt((speed**2).mean())
+            last = np.maximum.accumulate(np.where(is_sent, np.arange(len(speed)), 0))
+            sides.append(np.sign(speed[last]))
         return np.stack(sides, 1)
 
     @cached_property
