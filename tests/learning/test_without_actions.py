@@ -240,6 +240,12 @@ def test_a_discriminator_of_some_columns_reads_no_others() -> None:
         assert not torch.equal(network.logits_agent_is_high(states, changes), logits)
 
 
+def test_the_columns_of_a_discriminator_are_where_its_weights_are() -> None:
+    network = Discriminator(4, 2, reads=("states", "changes"), columns=(0, 2)).to("meta")
+    assert network.columns is not None
+    assert network.columns.is_meta
+
+
 def own_steps(hidden: bool) -> OwnSteps:
     """A unit mass per dim: the change of state is the action, or in dim 1 nothing."""
     generator = torch.Generator().manual_seed(0)
@@ -269,6 +275,17 @@ def test_trust_is_the_share_of_the_noise_that_states_tell(hidden: bool) -> None:
     else:
         assert trust[1] > 0.95
         assert float(error) < 0.1
+
+
+def test_a_dim_that_rests_is_not_read_and_leaves_a_model_finite() -> None:
+    own, bound = own_steps(hidden=True), torch.ones(2)
+    model = InverseModel(EVERY, -bound, bound, torch.Generator().manual_seed(0))
+    own.states[:, 1] = own.next_states[:, 1] = 3.0
+    model.standardize(own)
+    assert all(tensor.isfinite().all() for tensor in model.state_dict().values())
+    inputs = model.inputs(own.states + 1, own.next_states)
+    assert not inputs[:, [1, 3]].any()
+    assert inputs[:, [0, 2]].any()
 
 
 def pushed(states: Tensor, actions: Tensor) -> Tensor:

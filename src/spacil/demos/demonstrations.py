@@ -360,13 +360,18 @@ class Demonstrations:
         return replace(self, episodes=episodes, metadata=metadata)
 
     def as_single_states(self) -> "Demonstrations":
-        """Keep the states alone, and forget what followed each: nothing is known to."""
+        """Keep the states alone, and forget what followed each: nothing is known to.
+
+        The first of an episode of more than one is left out. It is passed once, and kept beside
+        every n-th one it would stand for n: a policy that stays at the start would be like it.
+        """
+        later = [e.thinned(1, 1) for e in self.without_actions().episodes]
         episodes = tuple(
             episode.with_tensors(
                 next_observations=episode.observations[:-1],
                 next_is_terminal=torch.ones(len(episode), dtype=torch.bool),
             )
-            for episode in self.without_actions().episodes
+            for episode in later
         )
         metadata = self.metadata.with_change("single_states")
         return replace(self, episodes=episodes, metadata=metadata)

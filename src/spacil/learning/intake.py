@@ -123,8 +123,10 @@ def _without_actions(demos: Demonstrations, config: TrainConfig) -> TrainConfig:
         return config
     inputs: tuple[str, ...] = config.discriminator.discriminator_inputs
     inputs = tuple("changes" if name == "actions" else name for name in inputs)
-    inputs = ("states",) if is_single else inputs
-    read = {"discriminator_inputs": inputs, "discriminator_columns": demos.columns}
+    read: dict[str, Any] = {"discriminator_inputs": inputs}
+    read["discriminator_columns"] = demos.columns
+    if is_single:
+        read = {"discriminator_inputs": ("states",), "anchor_weight": 0.0}
     return with_settings(config, read)
 
 

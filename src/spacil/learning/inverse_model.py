@@ -74,6 +74,11 @@ class OwnSteps:
         return OwnSteps(**{n: torch.cat([getattr(part, n) for part in parts]) for n in names})
 
 
+def in_units(values: Tensor, std: Tensor) -> Tensor:
+    """values / std, clipped; dims without a unit are 0."""
+    return (values / std).where(std > 0, 0.0).clamp(-LARGEST_INPUT, LARGEST_INPUT)
+
+
 class OwnModel(nn.Module):
     """An ensemble of networks that learn from own play, and read states in its units."""
 
@@ -101,13 +106,11 @@ class OwnModel(nn.Module):
 
     def where(self, states: Tensor) -> Tensor:
         """States, in units of own play."""
-        scaled = (states - self.state_mean) / self.state_std
-        return scaled.clamp(-LARGEST_INPUT, LARGEST_INPUT)
+        return in_units(states - self.state_mean, self.state_std)
 
     def change(self, states: Tensor, next_states: Tensor) -> Tensor:
         """How states changed, in units of own play."""
-        scaled = (next_states - states) / self.change_std
-        return scaled.clamp(-LARGEST_INPUT, LARGEST_INPUT)
+        return in_units(next_states - states, self.change_std)
 
     @torch.no_grad()
     def standardize(self, own: OwnSteps) -> None:
@@ -115,7 +118,7 @@ class OwnModel(nn.Module):
         self.state_mean.copy_(own.states.mean(0))
         changes = own.next_states - own.states
         for kept, seen in ((self.state_std, own.states), (self.change_std, changes)):
-            kept.copy_(seen.std(0).where(moving_std(seen) > 0, torch.inf))
+            kept.copy_(moving_std(seen))
 
     def asked(self, own: OwnSteps) -> tuple[Tensor, Tensor]:
         """Inputs and what to answer to them."""
@@ -193,7 +196,7 @@ class InverseModel(OwnModel):
         whole = states.clone(), next_states.clone()
         for part, hidden in zip(whole, found, strict=True):
             mean, std = self.state_mean[~self.is_known], self.state_std[~self.is_known]
-            part[:, ~self.is_known] = mean + std.nan_to_num(posinf=0.0) * hidden
+            part[:, ~self.is_known] = mean + std * hidden
         return whole
 
     @torch.no_grad()
@@ -238,8 +241,7 @@ class ForwardModel(OwnModel):
     def next_states(self, states: Tensor, actions: Tensor) -> Tensor:
         """[B, S]: the members' mean."""
         inputs = torch.cat([self.where(states), actions], dim=-1)
-        change = self.change_std.nan_to_num(posinf=0.0) * self(inputs).mean(0)
-        following: Tensor = states + change
+        following: Tensor = states + self.change_std * self(inputs).mean(0)
         return following
 
 

@@ -65,6 +65,7 @@ class Discriminator(CostNet):
     """
 
     change_scale: Tensor
+    columns: Tensor | None
 
     def __init__(
         self,
@@ -86,7 +87,8 @@ class Discriminator(CostNet):
             self.register_buffer("change_scale", torch.ones(num_states))
             self.action_low.fill_(-LARGEST_CHANGE)
             self.action_high.fill_(LARGEST_CHANGE)
-        self.columns = list(columns)
+        read = torch.tensor(columns, dtype=torch.int64) if columns else None
+        self.register_buffer("columns", read, persistent=False)
         num_read = len(columns) or num_states
         sizes = {"states": num_read, "actions": num_actions, "next_states": num_read}
         if self.reads_changes:
@@ -102,10 +104,10 @@ class Discriminator(CostNet):
         if "actions" in self.reads:
             inputs["actions"] = self.as_read(actions)
         read = [inputs[name] for name in self.reads]
-        if self.columns:
-            are_whole = [name == "actions" and not self.reads_changes for name in self.reads]
-            pairs = zip(read, are_whole, strict=True)
-            read = [x if is_whole else x[..., self.columns] for x, is_whole in pairs]  # type: ignore[index]
+        if self.columns is not None:
+            whole = "" if self.reads_changes else "actions"
+            pairs = zip(self.reads, read, strict=True)
+            read = [x if name == whole else x.index_select(-1, self.columns) for name, x in pairs]  # type: ignore[union-attr]
         logits: Tensor = self.net(torch.cat(read, dim=-1)).squeeze(-1)  # type: ignore[arg-type]  # an input that is read is given
         return logits
 
