@@ -47,6 +47,8 @@ class Arguments(PolicySource, UnderConditions, Output):
     fit_steps: int | None = None
     """Adam steps of the first round; later ones take more, by the root of their number. By default
     500, and 1,500 where commands are late."""
+    history: int | None = None
+    """Past commands that the smooth policy sees; by default as many as may be on their way."""
     policy_hidden: tuple[int, ...] = _DEFAULT.nets.policy_hidden
     """Hidden widths of the smooth policy."""
     seed: int = _DEFAULT.run.seed
