@@ -87,8 +87,7 @@ CHECKS = {
         0.1,
         "return kept when actions arrive late: {shares}",
         "A robot's bus and filters add a step or two, and a tight loop with delay oscillates. "
-        "Make it for that delay: `spacil smooth MODEL --action-delay 1`, or from demonstrations "
-        "`spacil train spacil --action-delay 1`",
+        "Make it for that delay: `spacil smooth MODEL --action-delay 1`",
     ),
     "frequency": Check(
         0.25,
