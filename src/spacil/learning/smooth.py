@@ -183,13 +183,16 @@ def _result(
             conditions=config.conditions if learner.is_late else None,
         )
     rows, goal = (table.smooth, table.teacher), learner.wanted
-    # Noise shakes anybody; without any, the student has to move as little as without delay.
-    noisy = table.late_teacher if config.conditions.sensor_noise else None
-    moving = table.smooth, noisy or table.teacher
+    # Noise shakes anybody, but a teacher that falls under it hardly moves.
+    moving = (table.teacher, table.late_teacher if config.conditions.sensor_noise else None)
+    change, *teachers = (
+        row.played.action_signal.action_fluctuation or 0.0
+        for row in (table.smooth, *filter(None, moving))
+    )
     is_done, sentence = goal.verdict(
         table.smooth.return_share,
         [row.smoothness_j for row in rows],
-        [row.played.action_signal.action_fluctuation for row in moving],
+        [change, max(teachers)],
         table.worse(),
         [row.name.removeprefix("teacher, ") for row in table.as_good_filters(goal.share)],
     )
