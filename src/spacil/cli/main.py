@@ -20,6 +20,7 @@ from spacil.errors import EnvError, RetryableError, SpacilError, StorageError
 from spacil.plain_text import printable
 
 VERBS = {
+    "demo": "a first look: learn a smooth Hopper, and see it live beside its demonstrator",
     "train": "learn a policy: spacil, gail, airl, trpo or bc",
     "resume": "go on with a run; its folder knows everything else",
     "evaluate": "return G and smoothness J of a trained policy",
