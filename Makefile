@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: page-assets demo test test-other-cpus test-other-cpus-quick test-minimum test-python mutants test-slow test-faults golden bench bench-full bench-gpu system-packages check lint types contracts site report setup clean
+.PHONY: page page-assets demo test test-other-cpus test-other-cpus-quick test-minimum test-python mutants test-slow test-faults golden bench bench-full bench-gpu system-packages check lint types contracts site report setup clean
 
 demo: setup
 	@$(BIN)/spacil train spacil --task Hopper-v4 --demo-every 20 --preset fast
@@ -131,6 +131,10 @@ system-packages:
 # The documentation as a site that opens offline: build/website/site/index.html
 site: setup
 	$(BIN)/python website/build.py
+
+# The live pages of README, with policies that are trained here: build/page/*.html. `make site` takes them in.
+page: setup
+	$(BIN)/python website/live_pages.py
 
 # Every experiment of docs/results on one page that opens offline: build/report.html
 report: setup

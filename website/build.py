@@ -58,7 +58,14 @@ def _add_pages(pages: Path) -> None:
         (pages / "reference" / name).write_text(text)
     for name, place in OUTSIDE.items():
         shutil.copy(ROOT / name, pages / place)
-    for example in sorted(path for path in (ROOT / "examples").rglob("*.*") if path.is_file()):
+    live = sorted((ROOT / "build" / "page").glob("*.html"))  # by `make page`
+    (pages / "live").mkdir()
+    with (pages / "page.md").open("a") as page_of_pages:
+        for one in live:
+            shutil.copy(one, pages / "live")
+            page_of_pages.write(f"\n[Open {one.stem}](live/{one.name})\n")
+    examples = (ROOT / "examples").rglob("*.*")
+    for example in sorted(e for e in examples if e.is_file() and e.suffix != ".ipynb"):
         page = pages / page_of_example(str(example.relative_to(ROOT)))
         page.parent.mkdir(exist_ok=True)
         page.write_text(example_page(example))
