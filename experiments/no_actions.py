@@ -11,17 +11,18 @@ those, and they have to be where a run knows some columns of the states only.
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import spacil
 from pages import RESULTS, Document, Page, Table, main
 from rows import TASKS, Row, interval_of, number, ratio
 from spacil.comparison.demonstrator import demonstrator_of
+from spacil.config.settings import DemoChoice
+from spacil.config.train_config import TrainConfig
+from spacil.errors import DataError, SpacilError
 from spacil.runs import metrics_log
 from spacil.runs.facts import read_run
 
 ARMS = {
-    "every 20th pair": "ours",
+    "every 20th pair": "ours (`spacil train spacil --ignore-actions`)",
     "labels and GAIL": "labels of own play, then GAIL on changes of state, no policy penalty",
     "GAIfO": "D(s, s') from an untrained start, no labels, no penalty",
     "BCO": "a clone of the labels of own play, iterated",
@@ -30,7 +31,7 @@ ARMS = {
     "positions": "ours from positions alone, every 20th pair of them",
     "single states": "ours from every 20th state, no successors",
 }
-COLUMNS = ("task", "arm", "seed", "iterations", "env_steps", "command", "commit")
+FROM_TRAINING = ("iteration", "env_steps", "label_error_held_out", "label_trust")
 NUMBERS = {
     "G": "average_return",
     "G_std": "return_std",
@@ -38,51 +39,76 @@ NUMBERS = {
     "action_change": "action_fluctuation",
 }
 TEXT = (
-    "Last policies on fresh episodes, G the return, its share that of the demonstrator, J in the "
-    "frame of the bundled demonstrations; intervals are 95 % over seeds (Student's t), where there "
-    "is more than one. J of GAIL's: over that of GAIL *with* the actions of the same data. Own "
-    "play's 60,000 steps count. "
-    + " ".join(f"*{arm}*: {words}." for arm, words in ARMS.items())
-    + " Beside them, of the last iteration: the held-out error of the labels, RMS in units of the "
-    "actions, and the share of the actor's noise that is found again (trust)."
+    "Last policies on 50 fresh episodes, G the return, its share that of the demonstrator, J in "
+    "the frame of the bundled demonstrations; ± is the half width of the 95 % interval over seeds "
+    "(Student's t), where there is more than one. J of GAIL's: over that of GAIL *with* the "
+    "actions of the same data ([recipe.md](recipe.md)). Own play's 60,000 steps count. Beside "
+    "them, of the last iteration: the held-out error of the labels, RMS in units of the actions, "
+    "and the share of the actor's noise that is found again (trust). The runs were trained with "
+    "`--demo-every 20 --demo-offset SEED --device cuda --torch-threads 1`, up to 21 beside each "
+    "other on one H200, and the clock cut some: the iterations say how far they came. How the "
+    "rule was chosen: [no-actions-rule.md](no-actions-rule.md).\n\n"
+    + "\n".join(f"- *{arm}*: {words}" for arm, words in ARMS.items())
+)
+NOTES = (
+    "BCO is that of Torabi et al. 2018 with alpha above 0: round 0 acts at random, five rounds "
+    "with the clone so far. It clones every 20th pair, as all arms do; the paper clones all.",
+    "GAIfO is that of Torabi et al. 2018: TRPO and a discriminator of (s, s') on raw pairs, "
+    "here with this package's critic and evaluation.",
+    "OPOLO (Zhu et al., NeurIPS 2020) and LWAIL (Yang et al., ICLR 2026, arXiv 2603.05440, which "
+    "reports expert level from one state-only episode) are off-policy, on other versions of these "
+    "tasks, from other demonstrators and whole trajectories, and print no smoothness: their "
+    "numbers are not repeated here.",
 )
 
 
-def arm_of(run: Row, choice: Any) -> str:
+def arm_of(config: TrainConfig, choice: DemoChoice) -> str:
     """The arm that a run belongs to, by its settings and its part of the demonstrations."""
     if not (choice.ignore_actions or choice.demo_columns or choice.single_states):
         return "with actions, GAIL"
-    if run["algorithm"] in ("gail", "bc"):
-        return {"gail": "GAIfO", "bc": "BCO"}[run["algorithm"]]
-    if run["settings"]["penalty"] == ():
+    if config.algorithm in ("gail", "bc"):
+        return {"gail": "GAIfO", "bc": "BCO"}[config.algorithm]
+    if not config.policy_penalty.penalty:
         return "labels and GAIL"
     if choice.single_states or choice.demo_columns:
         return "single states" if choice.single_states else "positions"
     return "one trajectory" if choice.num_demos == 1 else "every 20th pair"
 
 
+def row_of(path: Path) -> Row:
+    """A run, also one that was cut short: its last policy was measured."""
+    facts, fresh = read_run(path), path / "eval.json"
+    assert facts.inputs is not None and facts.inputs.demonstrations is not None
+    *_, last = metrics_log.read(path / "metrics.jsonl")
+    measured = json.loads(fresh.read_text()) if fresh.exists() else (facts.fresh or facts).last
+    if measured is None:
+        raise DataError(f"{path}: no evaluation of its last policy")
+    return {
+        "task": facts.config.task,
+        "arm": arm_of(facts.config, facts.inputs.demonstrations.choice),
+        "seed": facts.config.run.seed,
+        "run": path.name,
+        "status": facts.status,
+        "commit": facts.commit,
+        "episodes": measured["num_episodes"],
+        **{name: measured[key] for name, key in NUMBERS.items()},
+        **{name: last.get(name) for name in FROM_TRAINING},
+    }
+
+
 def collect(sources: Sequence[Path]) -> Document:
-    found, rows = spacil.compare(sources, which="last"), []
-    for run in found.frame.to_dict("records"):
-        path = Path(run["run_dir"])
-        inputs, fresh = read_run(path).inputs, path / "eval.json"
-        assert inputs is not None and inputs.demonstrations is not None
-        *_, last = metrics_log.read(path / "metrics.jsonl")
-        measured = json.loads(fresh.read_text()) if fresh.exists() else run
-        row = run | {"arm": arm_of(run, inputs.demonstrations.choice)}
-        rows.append(
-            {name: row[name] for name in COLUMNS}
-            | {name: measured[key] for name, key in NUMBERS.items()}
-            | {"episodes": measured["num_episodes"], "run": path.name}
-            | {name: last.get(name) for name in ("label_error_held_out", "label_trust")}
-        )
-    commits = sorted({row["commit"] or "unknown" for row in rows})
-    known = json.loads((RESULTS / "recipe.json").read_text())["tier_1"]["runs"]
+    rows, problems = list[Row](), list[str]()
+    for path in sorted(file.parent for source in sources for file in source.rglob("run.json")):
+        try:
+            rows.append(row_of(path))
+        except SpacilError as error:
+            problems.append(str(error))
     gail: dict[str, list[float]] = {}
-    for row in known:
+    for row in json.loads((RESULTS / "recipe.json").read_text())["tier_1"]["runs"]:
         if (row["data"], row["setting"]) == ("every 20th step", "gail-like"):
             gail.setdefault(row["task"], []).append(row["last"]["smoothness_j"])
-    about = {"num_runs": len(rows), "commits": commits, "problems": list(found.problems)}
+    commits = sorted({row["commit"] or "unknown" for row in rows})
+    about = {"num_runs": len(rows), "commits": commits, "problems": problems}
     return about | {"runs": rows, "gail_j": gail}
 
 
@@ -96,7 +122,8 @@ def page_of(document: Document) -> Page:
             if rows:
                 cells.append(cells_of(task, arm, rows, gail or document["gail_j"].get(task, [])))
         tables.append(Table(task, HEADER, cells, 1))
-    return Page("Demonstrations without actions", TEXT, [t for t in tables if t.rows])
+    tables = [table for table in tables if table.rows]
+    return Page("Demonstrations without actions", TEXT, tables, notes=NOTES)
 
 
 HEADER = [
@@ -112,7 +139,7 @@ def cells_of(task: str, arm: str, rows: Sequence[Row], gail: Sequence[float]) ->
     labels = [[row[name] for row in rows] for name in ("label_error_held_out", "label_trust")]
     return [
         arm,
-        f"{len(rows)}, {span([row['iterations'] for row in rows])}",
+        f"{len(rows)}, {span([row['iteration'] for row in rows])}",
         half_width([row["G"] for row in rows]),
         half_width(shares) + " %" if shares else "-",
         ", ".join(f"{share:.1f}" for share in shares) or "-",

@@ -16,7 +16,7 @@ SCRIPTS = {
     name: name.replace("-", "_")
     for name in (
         "returns", "curves", "mixing", "lambda-grid", "cost-smoothness", "demonstrators",
-        "perturbation", "delay", "claims", "default", "controls",
+        "perturbation", "delay", "no-actions", "claims", "default", "controls",
     )
 }  # fmt: skip
 """Document -> the script that made it"""
