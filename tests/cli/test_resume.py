@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium
 import pytest
 from fixture_types import Spacil, Tiny, Train
-from own_env import write_own_demos, write_own_env
+from own_env import forget_own_env, write_own_demos, write_own_env
 
 import spacil as library
 
@@ -21,12 +21,6 @@ def own_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setattr(sys, "path", [*sys.path])
     yield write_own_env(tmp_path)
     forget_own_env()
-
-
-def forget_own_env() -> None:
-    """As in a new process."""
-    sys.modules.pop("my_cart", None)
-    gymnasium.registry.pop("Cart-v0", None)
 
 
 def rows_of(run: Path) -> list[dict[str, Any]]:

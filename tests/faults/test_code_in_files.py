@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium
 import pytest
 from fixture_types import Spacil, Tiny
-from own_env import SOURCE, write_own_env
+from own_env import SOURCE, forget_own_env, write_own_env
 
 import spacil as library
 from spacil.errors import ConfigError, DataError
@@ -40,12 +40,6 @@ def nothing_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[li
 def own_task(tmp_path: Path) -> Iterator[str]:
     yield write_own_env(tmp_path)
     forget_own_env()
-
-
-def forget_own_env() -> None:
-    """As in a new process."""
-    sys.modules.pop("my_cart", None)
-    gymnasium.registry.pop("Cart-v0", None)
 
 
 def policy_file(task: str) -> Path:

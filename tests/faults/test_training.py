@@ -13,11 +13,6 @@ from spacil.errors import DivergedError
 from spacil.runs import checkpoint
 
 
-def metrics_of(run_dir: Path) -> list[dict[str, Any]]:
-    """The iterations of a run, without the evaluation of the untrained policy before them."""
-    return [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()][1:]
-
-
 def last_checkpoint(run_dir: Path) -> checkpoint.Checkpoint:
     found = checkpoint.newest(run_dir / "checkpoints")
     assert found is not None

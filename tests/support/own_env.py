@@ -1,7 +1,9 @@
 """An env of a user's own as a file in the working folder, and demonstrations of it."""
 
+import sys
 from pathlib import Path
 
+import gymnasium
 import numpy as np
 
 SOURCE = '''
@@ -35,6 +37,12 @@ def make_cart():
 
 gymnasium.register("Cart-v0", Cart)
 '''
+
+
+def forget_own_env() -> None:
+    """As in a new process."""
+    sys.modules.pop("my_cart", None)
+    gymnasium.registry.pop("Cart-v0", None)
 
 
 def write_own_env(folder: Path, module: str = "my_cart") -> str:
