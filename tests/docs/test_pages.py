@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SHORTER = {
     r"seed=(\d)\)": r"seed=\1, **tiny)",
-    r"iterations=300,\n": "iterations=1, warm_start_steps=20,\n",
+    r"24 \* env.num_envs,": "24 * env.num_envs, warm_start_steps=20, discriminator_steps=1,",
     r"iterations=\d+": "iterations=1",
     r"keep_return=0.98\)": "keep_return=0.98, **tiny)",
     r"\.learn\(300,": ".learn(1,",
@@ -44,6 +44,7 @@ RUN_HERE = [
 ]
 SLOW = {"docs/wishes.md"}
 """Minutes, even cut short: the run looks for its weight"""
+OWN_PLAY = {"STEPS_PER_ENV": 30, "FIT_STEPS": 20, "CLONE_STEPS": 20, "REFRESH_STEPS": 20}
 QUICK = {"fit_steps": 20, "steps_per_iteration": 400, "evaluation_steps": 400}
 
 
@@ -101,7 +102,7 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name, size in {"STEPS_PER_ENV": 30, "FIT_STEPS": 20, "CLONE_STEPS": 20}.items():
+    for name, size in OWN_PLAY.items():
         monkeypatch.setattr(own_play, name, size)
     names = dict(furnish(page))
     for block in PYTHON.findall((ROOT / page).read_text()):

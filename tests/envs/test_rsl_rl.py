@@ -50,10 +50,12 @@ def test_the_policy_reads_the_groups_that_are_named_and_actor_or_policy_by_defau
     env = make_vector_env(spacil.RslRlTask(robots, ("critic", "actor"), "Toy"), 4, SEEDS)
     assert (env.spec.num_states, env.spec.task) == (9, "Toy")
     assert task_name(robots) == "ToyRobots"
-    with pytest.raises(KeyError, match="sensors"):
+    with pytest.raises(ConfigError, match="actor, critic, and the policy reads sensors: say"):
         make_vector_env(spacil.RslRlTask(robots, ("sensors",)), 4, SEEDS)
     robots._shown = lambda states: {"left": states, "right": states}  # type: ignore[assignment,return-value]
-    with pytest.raises(ConfigError, match=r"groups are left, right: say which"):
+    with pytest.raises(
+        ConfigError, match="groups are left, right, and the policy reads one of them: say which"
+    ):
         make_vector_env(robots, 4, SEEDS)
 
 

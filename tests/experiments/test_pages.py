@@ -12,7 +12,7 @@ import pytest
 import pages
 import report
 
-SCRIPTS = {
+SCRIPTS = {"robots": "robots_page"} | {
     name: name.replace("-", "_")
     for name in (
         "returns", "curves", "mixing", "lambda-grid", "cost-smoothness", "demonstrators",

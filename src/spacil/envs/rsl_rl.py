@@ -78,7 +78,7 @@ class RslRlEnv:
             raise ConfigError(
                 f"{source}: {type(env).__name__} has no reset(), which evaluations need"
             )
-        self._groups = source.groups or _group_of_policy(env.get_observations(), source)
+        self._groups = _groups_read(env.get_observations(), source)
         self._episode, self._last = 0, self._read(env.get_observations())
         inner, limit = getattr(env, "unwrapped", env), env.max_episode_length
         dt, clip = getattr(inner, "step_dt", None), getattr(env, "clip_actions", None)
@@ -168,15 +168,17 @@ class RslRlEnv:
         return torch.cat(parts, dim=1)
 
 
-def _group_of_policy(observations: Any, source: RslRlTask) -> tuple[str, ...]:
+def _groups_read(observations: Any, source: RslRlTask) -> tuple[str, ...]:
     names = tuple(observations.keys())
-    found = names if len(names) == 1 else tuple(n for n in READ_BY_POLICY if n in names)[:1]
-    if not found:
+    by_default = names if len(names) == 1 else tuple(n for n in READ_BY_POLICY if n in names)[:1]
+    groups = source.groups or by_default
+    if not groups or not set(groups) <= set(names):
         raise ConfigError(
-            f"{source}: observation groups are {', '.join(names)}: say which the policy reads, "
+            f"{source}: observation groups are {', '.join(names)}, and the policy reads "
+            f"{', '.join(groups) or 'one of them'}: say which, "
             f'spacil.RslRlTask(env, groups=("{names[0]}",))'
         )
-    return found
+    return groups
 
 
 # --- mjlab
