@@ -130,6 +130,16 @@ def test_single_states_start_from_what_leads_to_each_other(
     assert learner.iterate()["env_steps"] == NUM_OWN + (200 if algorithm == "spacil" else 0)
 
 
+def test_labels_that_are_not_refreshed_take_no_room(new_learner: Any) -> None:
+    learner = new_learner(kind="single states")
+    learner.iterate()
+    before = learner.labels.found["actions"].clone()
+    learner.iterate()
+    assert torch.equal(before, learner.labels.found["actions"])
+    assert learner.labels.is_found
+    assert len(learner.labels.own) == 1
+
+
 @pytest.mark.parametrize("kind", ["positions", "single states"])
 def test_gail_compares_what_was_demonstrated(new_learner: Any, kind: str) -> None:
     learner = new_learner("gail", kind=kind)

@@ -246,6 +246,8 @@ class OnPolicy(Learner):
                 adversary = self.adversary
                 if isinstance(adversary, GailAdversary) and adversary.network.reads_changes:
                     adversary.read_changes_in(labels.model.change_std)
+                if self.anchor is None:  # labels are not refreshed: checkpoints need no own steps
+                    labels.own = labels.own.newest(1)
             demonstrations = labels.demonstrations
         self.searches.begin(demonstrations, self.common_frame, self.eval_env)
 
