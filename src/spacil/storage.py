@@ -179,7 +179,10 @@ def parse_json(data: bytes | bytearray, source: object) -> Any:
     if len(data) > MAX_JSON_BYTES:
         raise DamagedFileError(f"{source}: {len(data):,} bytes of JSON, over {MAX_JSON_BYTES:,}")
     try:
-        return json.loads(data, parse_constant=_finite, parse_float=_finite)
+        document = json.loads(data.decode("utf-8-sig"), parse_constant=_finite, parse_float=_finite)
+        if b"\\ud" in data or b"\\uD" in data:  # half a pair of surrogates is no text
+            json.dumps(document, ensure_ascii=False).encode()
+        return document
     except (ValueError, RecursionError) as error:
         raise DamagedFileError(f"{source}: not valid JSON: {error}") from None
 

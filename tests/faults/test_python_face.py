@@ -217,6 +217,12 @@ def test_bounds_that_no_float_can_span_are_open() -> None:
     assert len(spacil.diagnose(gentle, bounded(-3e38, 3e38), episodes=2).findings) == 7
 
 
+def test_envs_of_one_factory_have_equal_spaces() -> None:
+    makers = iter([bounded(-1, 1), *[bounded(-2, 2)] * 100])
+    with pytest.raises(ConfigError, match=r"one env has the spaces .* and another"):
+        spacil.TRPO(lambda: next(makers)(), **tiny("trpo"))
+
+
 def bounded(low: float, high: float) -> Callable[[], gymnasium.Env[Any, Any]]:
     def make() -> gymnasium.Env[Any, Any]:
         env = point_mass.PointMass()

@@ -134,7 +134,7 @@ def test_a_held_action_makes_nothing_of_noise_and_has_no_return_to_lose_to_delay
 def test_what_cannot_be_diagnosed_is_refused() -> None:
     with pytest.raises(ConfigError, match="does not say which task"):
         spacil.diagnose(gentle)
-    with pytest.raises(ConfigError, match="--episodes is 0"):
+    with pytest.raises(ConfigError, match=r"^episodes is 0"):
         spacil.diagnose(gentle, point_mass.make_point_mass, episodes=0)
 
 

@@ -38,8 +38,8 @@ def test_the_spread_of_returns_is_that_of_a_sample() -> None:
     assert found.return_std == pytest.approx(7**0.5)  # (4 + 1 + 9) / 2
     assert 1.0 <= found.return_low < 3.0 < found.return_high <= 6.0
     one = return_statistics(np.array([3.0]))
-    assert (one.return_low, one.average_return, one.return_high) == (3.0, 3.0, 3.0)
-    assert one.return_std == 0.0
+    assert (one.return_low, one.average_return, one.return_high) == (None, 3.0, None)
+    assert one.return_std is None
 
 
 def test_the_interval_covers_the_mean_and_repeats() -> None:

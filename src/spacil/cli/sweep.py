@@ -1,7 +1,6 @@
 """`spacil sweep`: every combination of algorithms, tasks, settings and seeds, in one folder."""
 
 import contextlib
-import json
 import math
 import shlex
 import sys
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
+from spacil import storage
 from spacil.cli.arguments import parse
 from spacil.cli.compare import EXIT_INCOMPLETE
 from spacil.cli.output import JsonTarget, identity, print_records, show
@@ -160,15 +160,14 @@ def _grids(parsed: SweepArguments) -> "list[Grid]":
             f"{path} is the plan: leave out --{given[0]}; several settings are --set A=1 --set B=2"
         )
     try:
-        text = path.read_text(encoding="utf-8")
-        plan = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-    except OSError as error:
-        raise StorageError(
-            f"cannot read the plan {str(path)!r}: {error.strerror}; expected a JSON or TOML file, "
-            "and -o alone goes on with the sweep in a folder"
-        ) from None
-    except ValueError as error:
-        raise DataError(f"the plan {str(path)!r} is neither JSON nor TOML: {error}") from None
+        content = storage.read_bytes(path, storage.MAX_JSON_BYTES)
+        is_toml = path.suffix == ".toml"
+        plan = tomllib.loads(content.decode()) if is_toml else storage.parse_json(content, path)
+    except StorageError as error:
+        hint = "expected a JSON or TOML file; -o alone goes on with the sweep in a folder"
+        raise StorageError(f"cannot read the plan: {error}; {hint}") from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"the plan {str(path)!r} is no TOML: {error}") from None
     return grids_of(plan, str(path))
 
 

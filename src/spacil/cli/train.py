@@ -200,9 +200,10 @@ def _read_config(path: Path) -> dict[str, Any]:
         document = storage.read_json(path)
     except StorageError as error:
         raise ConfigError(f"--config: {error}") from None
+    if isinstance(document, dict):
+        document = document.get("config", document)  # of a run
     if not isinstance(document, dict):
         raise ConfigError(f"--config {path}: expected one JSON object of settings by name")
-    document = dict(document.get("config", document))  # of a run
     for key in ("algorithm", "task", "preset"):
         if not isinstance(document.get(key), str | None):
             raise ConfigError(f"--config {path}: {key} is {document[key]!r}, expected a name")

@@ -80,6 +80,12 @@ class GymnasiumVectorEnv(NumpyVectorEnv):
                     self.envs.append(env)
                 with self._as_error(f"{task_name} is asked for its spaces"):
                     self.spec = _described(self.envs[0], task_name)
+                    spaces = [(env.observation_space, env.action_space) for env in self.envs]
+                if other := next((found for found in spaces if found != spaces[0]), None):
+                    raise ConfigError(
+                        f"{task_name}: one env has the spaces {spaces[0]} and another {other}, "
+                        "expected equal ones"
+                    )
         except BaseException:
             self.close()
             raise

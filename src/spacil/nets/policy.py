@@ -191,8 +191,8 @@ class GaussianPolicy(nn.Module):
         is_real, is_batch = array.dtype.kind in "biuf", array.ndim in (1, 2)
         if not is_real or not is_batch or array.shape[-1] != self.num_states:
             raise DataError(
-                f"observations are {array.dtype} of shape {array.shape}, this policy takes real "
-                f"numbers of shape ({self.num_states},) or (batch, {self.num_states})"
+                f"observations are {array.dtype} of shape {array.shape}, this policy takes "
+                f"({self.num_states},) or (batch, {self.num_states}) of real numbers"
             )
         array = array.astype(np.float32, copy=False)
         if not np.isfinite(array).all():

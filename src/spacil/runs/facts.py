@@ -150,10 +150,14 @@ def read_run(path: Path) -> RunFacts:
     )
 
 
+MOST = 1e100
+"""Beyond this a number of a record is damage: its square would be infinite"""
+
+
 def number_in(record: Mapping[str, Any], name: str, source: object) -> float:
     """Read a number of a record from a file; NaN for none, which is how files keep NaN."""
     value = record.get(name)
-    if value is not None and not is_number(value):
+    if value is not None and not (is_number(value) and abs(value) < MOST):
         raise DataError(f"{source}: {name} is {shown(repr(value))}, expected a number: damaged")
     return math.nan if value is None else float(value)
 
