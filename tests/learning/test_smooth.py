@@ -15,11 +15,14 @@ from torch.nn.utils import parameters_to_vector
 import spacil
 from spacil.config.defaults import default_config
 from spacil.config.flat import with_user_settings
+from spacil.envs.episodes import play
 from spacil.errors import ConfigError, DataError
 from spacil.learning.dagger import SmoothingLearner
 from spacil.learning.run import train
 from spacil.learning.smooth import smooth
 from spacil.learning.smoothing_goal import first_weights
+from spacil.measuring.evaluate import evaluation_env
+from spacil.measuring.played import played_episodes, share_of_return
 from spacil.policies.open import open_policy
 
 TINY: dict[str, Any] = TINY_SMOOTHING | {"iterations": 4}
@@ -37,6 +40,17 @@ def test_a_jerky_function_comes_out_smooth_and_keeps_its_return(result: Any) -> 
     assert after.smoothness_j < 0.5 * before.smoothness_j
     assert after.return_share > 0.98
     assert result.is_done and result.verdict.startswith("done")
+
+
+def test_the_table_is_of_episodes_that_no_round_played(result: Any) -> None:
+    teacher = open_policy(point_mass.jerky_teacher)
+    with evaluation_env(point_mass.make_point_mass, 5, 0) as env:
+        played = played_episodes(play(env, lambda: teacher.act, 5), env.spec)
+    table = result.comparison
+    assert table.teacher.played.average_return == pytest.approx(played.average_return)
+    earned = table.smooth.played.average_return
+    share = share_of_return(earned, table.random_return, table.teacher.played.average_return)
+    assert table.smooth.return_share == share != 1.0
 
 
 def test_a_student_rougher_than_a_saturated_teacher_is_not_done() -> None:

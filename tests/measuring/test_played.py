@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from spacil.measuring.evaluate import return_statistics
-from spacil.measuring.played import action_spread
+from spacil.measuring.played import action_spread, share_of_return
 
 # Executed actions: the first alternates between -1 and 1 (std 1), the second rests at 3.
 ALTERNATING = torch.tensor([[1.0, 3.0], [-1.0, 3.0], [1.0, 3.0], [-1.0, 3.0]])
@@ -49,3 +49,12 @@ def test_the_interval_covers_the_mean_and_repeats() -> None:
     half = 1.96 * values.std() / 20
     assert found.return_low == pytest.approx(values.mean() - half, abs=0.15 * half)
     assert found.return_high == pytest.approx(values.mean() + half, abs=0.15 * half)
+
+
+@pytest.mark.parametrize(
+    ("reference", "share"), [(100.0, 0.5), (0.0, None), (-100.0, None), (float("nan"), None)]
+)
+def test_a_share_is_of_what_a_reference_earns_above_random(
+    reference: float, share: float | None
+) -> None:
+    assert share_of_return(50.0, 0.0, reference) == share
