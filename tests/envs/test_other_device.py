@@ -12,6 +12,7 @@ from toy_robots import ToyRobots, controller
 
 import spacil
 from spacil.engine.device import Recorder
+from spacil.functional.sensitivity import batch_jacobian
 from spacil.learning import on_policy
 
 DEVICE = "cuda:0"
@@ -38,6 +39,15 @@ def test_two_devices_do_not_mix() -> None:
     assert there.device == torch.device(DEVICE) and (there + 1).cpu().tolist() == [2, 2, 2]
     with pytest.raises(RuntimeError, match="on cuda:0 and on the CPU"):
         there + torch.ones(3)
+
+
+def test_an_accelerators_jacobian_is_that_of_the_cpu() -> None:
+    net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 3))
+    points = torch.linspace(-1, 1, 20).view(5, 4)
+    expected = batch_jacobian(net, points)
+    found = batch_jacobian(net.to(DEVICE), points.to(DEVICE))
+    assert found.shape == (5, 3, 4)
+    assert torch.allclose(found.cpu(), expected, rtol=1e-5, atol=1e-7)
 
 
 def test_a_policy_is_smoothed_on_the_envs_device_and_handed_out_on_the_cpu() -> None:
