@@ -1,9 +1,11 @@
 """What J buys: return and action change under noise, delay, other masses and friction.
 
-    python experiments/robustness.py sweeps/controls
+    python experiments/robustness.py sweeps/controls/bc/*/default/seed* \\
+        sweeps/controls/spacil/*/{default,preset-gail-like-*}/seed*
 
-GAIL, cloning and the default, all seeds of the sweep; one disturbance at a time, unknown to the
-policy. Masses and friction are those of every body and contact, scaled.
+Run folders of cloning, GAIL of the default's start and the default, any number of seeds; one
+disturbance at a time, unknown to the policy. Masses and friction are those of every body and
+contact, scaled.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,14 +16,13 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-import controls
 import spacil
 from pages import Document, Page, Panel, Series, Table, main
-from rows import BY_T, interval_of, number, plan_named, runs_of
+from rows import BY_T, interval_of, number
 from spacil.measuring.evaluate import evaluate_afresh
 from spacil.measuring.frames import choose_frame
+from spacil.runs.facts import read_run
 
-SETTINGS = ("bc", "gail-like", "spacil")
 LEVELS = {
     "sensor noise, std": (0.0, 0.03, 0.1, 0.2, 0.3),
     "delay, steps": (0, 1, 2, 3),
@@ -33,10 +34,11 @@ SCALED = {"masses": ("body_mass", "body_inertia"), "friction": ("geom_friction",
 EPISODES, SEED = 20, 200
 NUMBERS = {"average_return": "return G", "action_fluctuation": "action change"}
 TEXT = (
-    "Policies of `controls`, trained without any of this: cloning, GAIL with the default's start "
-    f"and the default. {EPISODES} fresh episodes per seed and level; mean over seeds, in the "
-    "figure with the band of the 95 % interval (Student's t). Noise counts in standard deviations "
-    "of the demonstrated states; masses (with inertias) and friction are factors."
+    "Policies trained on whole demonstrations and without any of this: cloning (bc), GAIL with the "
+    f"default's start (gail-like) and the default (spacil). {EPISODES} fresh episodes per policy "
+    "and level; n are seeds, and with one seed a line says nothing of others; with more, the band "
+    "is the 95 % interval (Student's t). Noise counts in standard deviations of the demonstrated "
+    "states; masses (with inertias) and friction are factors."
 )
 
 
@@ -53,9 +55,9 @@ def disturbed(task: str, axis: str, level: float) -> Callable[[], gymnasium.Env[
     return make
 
 
-def played(source: Path, which: Any, task: str) -> Iterator[dict[str, Any]]:
-    """Every disturbance of one policy."""
-    policy = spacil.load_policy(source, which)
+def played(source: Path, task: str) -> Iterator[dict[str, Any]]:
+    """Every disturbance of one policy: the one that its run hands out."""
+    policy = spacil.load_policy(source, "best")
     frame = choose_frame(None, policy.common_frame, task)
     for axis, levels in LEVELS.items():
         for level in levels:
@@ -70,16 +72,17 @@ def played(source: Path, which: Any, task: str) -> Iterator[dict[str, Any]]:
 
 
 def collect(sources: Sequence[Path]) -> Document:
-    (sweep,) = sources
-    plan = [run for run in plan_named("controls") if controls.places(run)[0][1] in SETTINGS]
-    runs = runs_of(plan, sweep)
-    rows = []
-    for run, record in runs.records:
-        setting = controls.places(run)[0][1]
-        about = {"task": run.task, "setting": setting, "seed": run.seed, "run_dir": run.name}
-        which = "best" if setting == "bc" else "last"
-        rows += [about | row for row in played(record.path, which, run.task)]
-    return runs.document(rows=rows)
+    rows, commits = [], set()
+    for path in sources:
+        facts = read_run(path)
+        config = facts.config
+        setting = "spacil" if config.policy_penalty.terms else "gail-like"
+        setting = "bc" if config.algorithm == "bc" else setting
+        commits.add(str(facts.commit))
+        about = {"task": config.task, "setting": setting, "seed": config.run.seed}
+        rows += [about | row for row in played(path, config.task)]
+    about = {"num_runs": len(sources), "commits": sorted(commits), "problems": []}
+    return about | {"rows": rows}
 
 
 def page_of(document: Document) -> Page:

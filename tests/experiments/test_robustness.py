@@ -28,7 +28,7 @@ def test_a_policy_is_played_under_each_disturbance(
     monkeypatch.setattr(robustness, "LEVELS", levels)
     path = tmp_path / "expert.policy.safetensors"
     spacil.save_policy(spacil.load_expert("Reacher-v4"), path)
-    rows = list(robustness.played(path, "best", "Reacher-v4"))
+    rows = list(robustness.played(path, "Reacher-v4"))
     found = {(row["axis"], row["level"]): row["average_return"] for row in rows}
     same = [found[axis, levels[axis][0]] for axis in levels]
     assert same == pytest.approx([same[0]] * 3)  # from the same start
