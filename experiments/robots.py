@@ -283,6 +283,7 @@ def smooth(robots: Robots, options: argparse.Namespace) -> None:
         fit_minibatch=2_048,
         policy_hidden=(512, 256, 128),
         keep_return=options.keep_return,
+        run_dir=robots.out / "smooth",
         evaluation_steps=20_000,
         episodes=50,
     )

@@ -12,7 +12,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from spacil.attach.penalty import DEFAULT_STATES, AttachedPenalty, attach_penalty, row_choice
+from spacil.attach.penalty import (
+    DEFAULT_STATES,
+    FIRST_WEIGHT,
+    AttachedPenalty,
+    attach_penalty,
+    row_choice,
+)
 from spacil.errors import ConfigError
 from spacil.learning.weight_search import LAWS, WeightSearch
 from spacil.smoothness.policy_penalty import rows_with_successor
@@ -92,7 +98,7 @@ def attach_to_rsl_rl(
         mean: Tensor = actor.distribution.deterministic_output(outputs)
         return mean
 
-    first = 0.01 if keep_tracking and not penalty and weight is None else weight
+    first = FIRST_WEIGHT if keep_tracking and not penalty and weight is None else weight
     attached = attach_penalty(
         *(algorithm.optimizer, mean_action, states),
         weight=first,
