@@ -15,7 +15,7 @@ from spacil.sweeps.plan import Grid
 PLANS = {
     "returns": 117, "recipe": 195, "lambda_grid": 42, "mixing": 12, "demonstrators": 2,
     "imitators": 24, "no_actions": 155, "controls": 81, "front_equal": 150, "printed": 83,
-    "held_out": 81,
+    "held_out": 81, "late": 45,
 }  # fmt: skip
 
 
