@@ -20,7 +20,7 @@ from seeded_faults import FAULTS, SPLITS, record
 from spacil import storage
 from spacil.cli.output import identity
 
-EACH, HEALTHY, PAIRS = 20, 60, 60
+EACH = 20
 CAUSE_OF = {"dead-band": "quantisation"}
 NAMES = (
     *("timing", "latency", "chunk-seams", "limit-cycle", "quantisation", "saturation"),
@@ -35,18 +35,22 @@ class Arguments:
 
     split: Literal["tuning", "test"] = "test"
     """Which half: constants were chosen on tuning, the page is of test."""
+    each: int = EACH
+    """Number of recordings of each fault, and a third of those of healthy ones and of pairs."""
     processes: int = 2
     """Number of processes."""
     out: Path = RESULTS
     """Folder of the document and the page."""
 
 
-def plan() -> list[tuple[tuple[str, ...], int]]:
-    """Faults and number of every recording."""
-    alone = [((fault,), k) for fault in FAULTS for k in range(EACH)]
-    healthy: list[tuple[tuple[str, ...], int]] = [((), k) for k in range(HEALTHY)]
-    two = [TWO[k * len(TWO) // PAIRS % len(TWO)] for k in range(PAIRS)]
-    return [*alone, *healthy, *((pair, k) for k, pair in enumerate(two))]
+def plan(each: int) -> list[tuple[tuple[str, ...], int]]:
+    """Faults and number of every recording; a part of the plan is a smaller benchmark."""
+    jobs: list[tuple[tuple[str, ...], int]] = []
+    for k in range(each):
+        jobs += [((fault,), k) for fault in FAULTS]
+        jobs += [((), 3 * k + part) for part in range(3)]
+        jobs += [(TWO[7 * (3 * k + part) % len(TWO)], 3 * k + part) for part in range(3)]
+    return jobs
 
 
 def diagnosed(split: str, job: tuple[tuple[str, ...], int]) -> dict[str, Any]:
@@ -154,7 +158,7 @@ def page_of(document: dict[str, Any]) -> str:
 def main(parsed: Arguments) -> None:
     split = SPLITS[parsed.split]
     with ProcessPoolExecutor(parsed.processes) as pool:
-        rows = list(pool.map(partial(diagnosed, parsed.split), plan()))
+        rows = list(pool.map(partial(diagnosed, parsed.split), plan(parsed.each)))
     document = {
         **identity(),
         "split": parsed.split,

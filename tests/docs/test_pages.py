@@ -34,7 +34,15 @@ RUN_HERE = [
     "README.md",
     *(
         f"docs/{name}.md"
-        for name in ("attach", "demonstrations", "diagnose", "index", "page", "resume")
+        for name in (
+            "attach",
+            "demonstrations",
+            "diagnose",
+            "index",
+            "page",
+            "recordings",
+            "resume",
+        )
     ),
     *(f"docs/{name}.md" for name in ("smooth", "stable_baselines3", "wishes")),
     *(

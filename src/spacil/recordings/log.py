@@ -41,6 +41,8 @@ LONG_ROWS, LONG_S = 2.5, 0.08
 TREMOR_HZ = (3.5, 12.5)
 PROMINENT = 6.0
 """Power of a line over that of its background"""
+FLAT = 0.12
+"""Flatness of a spectrum from which on it is that of noise"""
 PASSED_ON = 0.3
 """Share of what is sudden in commands from which on it is told by something else"""
 _PACE = 35.0
@@ -125,6 +127,14 @@ class Log:
     def follows(self) -> Delay | None:
         return None if self.m is None else delay(self.c, self.m, self.pieces, self.rate)
 
+    def flatness(self, pace: float) -> Array:
+        """[J], spectral density of the commands in the highest octave that a pace shows, over that
+        in the one below: 1 for noise, 1/16 for a motion that turns sharply"""
+        f, density = spectra(self.pieces, self.rate, changes(self.calm, self.pieces))
+        position = density.real / (2 * np.sin(np.pi * f / self.rate) + 1e-9)[:, None] ** 2
+        high, low = (f >= pace / 4) & (f < pace / 2), (f >= pace / 8) & (f < pace / 4)
+        return np.asarray(np.median(position[high], 0) / (np.median(position[low], 0) + 1e-30))
+
     @cached_property
     def swings(self) -> list[tuple[float, int, Line, float]]:
         """Lines of the measurement that the command does not ask for: share of the joint's speed,
@@ -165,12 +175,13 @@ class Log:
             means = self.calm[:rows].reshape(-1, every, self.calm.shape[1]).mean(1)
             rest = np.maximum(usual_size(own) ** 2 - self.level**2, 0)
             bend = 3 * rest / ((np.diff(means, n=2, axis=0) ** 2).mean(0) + 1e-30)
-            # Few rows a second do not tell a sharp turn from a rough one.
-            least = float(np.clip(300 / self.rate**2, 0.12, 0.55)) if every == 1 else 0.7
-            rough = (np.sqrt(rest) > VISIBLE) & (bend > least) & ~self.is_switch
-            if rough.mean() < 0.25:  # one of many joints may just move like that
-                rough &= bend > 0.8
-            rough &= self.at_bound.mean(0) < 0.03
+            rough = (np.sqrt(rest) > VISIBLE) & (bend > (0.12 if every == 1 else 0.3))
+            if (
+                rough & ~self.is_switch
+            ).mean() < 0.25:  # one of many joints may just move like that
+                rough &= bend > 0.3
+            rough &= ~self.is_switch
+            rough &= (self.at_bound.mean(0) < 0.03) & (self.flatness(self.rate / every) > FLAT)
             if not rough.any():
                 continue
             told_by, is_answer = self.explained, self.explained is not None
@@ -236,13 +247,14 @@ class Log:
         inside = np.zeros(len(self.c), bool)
         for piece in self.pieces:
             inside[piece.start + answers[-1] + 1 : piece.stop] = True
+        rows = np.flatnonzero(inside)[:: max(1, len(self.c) // 8000)]
         bands = []
         for k, joint in enumerate(found.joints):
             c, m = (
                 low_passed(x[:, [joint]], self.pieces, self.rate)[:, 0] for x in (self.c, self.m)
             )
-            base = np.stack([np.ones(len(c)), *(np.roll(c, k) for k in answers)], 1)[inside]
-            both = np.stack([m, self._sides[:, k]], 1)[inside]
+            base = np.stack([np.ones(len(c)), *(np.roll(c, k) for k in answers)], 1)[rows]
+            both = np.stack([m, self._sides[:, k]], 1)[rows]
             left, side = (both - base @ np.linalg.lstsq(base, both, rcond=1e-6)[0]).T
             band = float(side @ left / (side @ side + 1e-30))
             bands.append((-band, band**2 * float(side @ side / (left @ left + 1e-30))))

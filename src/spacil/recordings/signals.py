@@ -22,6 +22,8 @@ LINE_HZ = 0.7
 """Half width of what counts as one line: a hand's tremor wanders"""
 _LAGS = 24
 """Changes that predict the next one, fewer in a short recording: a gait's period where possible"""
+_MOST_LEARNED = 6000
+"""Rows that predictions are learned from"""
 _MAX_LAG_S = 0.6
 MOTION_HZ = 4.0
 """Of motions, which tell a delay"""
@@ -115,25 +117,31 @@ def surprises(x: Array, pieces: Pieces, like: Array | None = None, every: int = 
     `like`: predict as that signal is predicted best, so that two signals stay comparable.
     `every`: over means of so many rows, at a slower pace.
     """
-    found = []
     past_rows = min(_LAGS, sum(p.stop - p.start for p in pieces) // every // 30)
     cut = [(p.start, p.stop) for p in pieces if (p.stop - p.start) // every > past_rows + 8]
     if past_rows < 3 or not cut:
         return np.zeros((0, x.shape[1]))
+
+    def parts(y: Array) -> list[Array]:
+        coarse = (y[a : b - (b - a) % every].reshape(-1, every, y.shape[1]) for a, b in cut)
+        return [np.diff(part.mean(1), axis=0) for part in coarse]
+
+    mine = parts(x)
+    learned = mine if like is None else parts(like)
+    thin = max(1, sum(map(len, learned)) // _MOST_LEARNED)
+    found = np.concatenate([part[past_rows:] for part in mine])
     for j in range(x.shape[1]):
-        windows = []
-        for y in (x, x if like is None else like):
-            parts = [
-                np.diff(y[a : b - (b - a) % every, j].reshape(-1, every).mean(1)) for a, b in cut
-            ]
-            windows.append(np.concatenate([sliding_window_view(p, past_rows + 1) for p in parts]))
-        mine, learned = windows
-        past, last = learned[:, :-1], learned[:, -1]
+        windows = np.concatenate(
+            [sliding_window_view(part[:, j], past_rows + 1)[::thin] for part in learned]
+        )
+        past, last = windows[:, :-1], windows[:, -1]
         gram = past.T @ past
         gram[np.diag_indices(past_rows)] += 1e-9 * np.trace(gram) + 1e-30
-        weights = np.linalg.solve(gram, past.T @ last)
-        found.append(mine[:, -1] - mine[:, :-1] @ weights)
-    return np.stack(found, 1)
+        error = np.append(1.0, -np.linalg.solve(gram, past.T @ last)[::-1])
+        found[:, j] = np.concatenate(
+            [signal.lfilter(error, [1.0], part[:, j])[past_rows:] for part in mine]
+        )
+    return found
 
 
 def usual_size(x: Array, share: float = 0.75) -> Array:
