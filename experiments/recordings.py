@@ -134,7 +134,8 @@ def page_of(document: dict[str, Any]) -> str:
         "as "
         "strong in acceleration as the motion under it, for that is what a person sees.",
         "",
-        f"Made by `python experiments/recordings.py --split {document['split']}`; every "
+        f"Made by `python experiments/recordings.py --split {document['split']} --each "
+        f"{document['each']}`; every "
         "recording: [recordings.json](recordings.json).",
         "",
         "| | measured | asked for | recordings |",
@@ -162,6 +163,7 @@ def main(parsed: Arguments) -> None:
     document = {
         **identity(),
         "split": parsed.split,
+        "each": parsed.each,
         "motions": split.motions,
         "rates": split.rates,
         "joints": split.joints,

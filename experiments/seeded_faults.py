@@ -78,7 +78,7 @@ class Recording:
     rate: float
     faults: tuple[str, ...]
     latency_s: float
-    """Delay and the joints' own lag, as a motion sees them"""
+    """Delay, half a row for which a command is held, and the joints' own lag"""
     details: dict[str, object] = field(default_factory=dict)
 
     @property
@@ -372,4 +372,4 @@ def record(
         else None
     )
     shown = stamps if lost > 0.1 or "timing" in faults else None
-    return Recording(sent, measured, shown, rate, faults, servo.lag, details)
+    return Recording(sent, measured, shown, rate, faults, servo.lag + 0.5 / rate, details)
