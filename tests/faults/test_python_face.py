@@ -16,7 +16,7 @@ from tiny_runs import TINY_SMOOTHING, tiny
 from torch import nn
 
 import spacil
-from spacil.errors import ConfigError, DataError, RetryableError
+from spacil.errors import ConfigError, DataError, EnvError, RetryableError
 from spacil.policies.open import open_policy
 
 ENV = point_mass.make_point_mass
@@ -215,6 +215,16 @@ def test_bounds_that_are_none_are_refused(bounds: tuple[float, float]) -> None:
 
 def test_bounds_that_no_float_can_span_are_open() -> None:
     assert len(spacil.diagnose(gentle, bounded(-3e38, 3e38), episodes=2).findings) == 7
+
+
+def test_rewards_whose_sum_no_float_holds_are_refused() -> None:
+    class Rich(point_mass.PointMass):
+        def step(self, action: NDArray[np.float32]) -> Any:
+            state, _, *rest = super().step(action)
+            return state, 1e308, *rest
+
+    with pytest.raises(EnvError, match=r"the reward is 1e\+308, expected a finite number"):
+        spacil.smooth(gentle, lambda: gymnasium.wrappers.TimeLimit(Rich(), 20), **SMOOTHING)
 
 
 def test_envs_of_one_factory_have_equal_spaces() -> None:

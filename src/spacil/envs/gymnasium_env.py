@@ -11,7 +11,6 @@ import faulthandler
 import inspect
 import io
 import logging
-import math
 import os
 import sys
 import threading
@@ -47,6 +46,8 @@ Env = gymnasium.Env[Any, Any]
 EnvFactory = Callable[[], Env]
 EnvSource = str | Env | EnvFactory
 
+LARGEST_REWARD = 1e100
+"""Sums of larger ones, and their squares, are infinite, and no file keeps them"""
 _MAX_FLOAT32 = np.finfo(np.float32).max
 _STANDARD_ERROR = 2
 _logger = logging.getLogger(__name__)
@@ -111,7 +112,7 @@ class GymnasiumVectorEnv(NumpyVectorEnv):
                     final_states[i] = self._checked_state(state)
                     rewards[i] = float(reward + 0.0)  # so that text is no number
                     terminated[i], truncated[i] = map(bool, ends)
-                    if not math.isfinite(rewards[i]):
+                    if not abs(rewards[i]) < LARGEST_REWARD:  # NaN is not
                         raise ValueError(f"the reward is {reward}, expected a finite number")
             self._states[:] = final_states
             ended = np.flatnonzero(terminated | truncated)
