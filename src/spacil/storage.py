@@ -18,7 +18,7 @@ import re
 import shutil
 import stat
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from spacil.errors import DataError, SpacilError, StorageError
+from spacil.errors import ConfigError, DataError, SpacilError, StorageError
 from spacil.plain_text import shown
 
 MAX_JSON_BYTES = 16 * 2**20
@@ -100,8 +100,16 @@ def replace_file(path: Path, content: bytes, confirm: Callable[[], object] | Non
     sync_folder(path.parent)
 
 
-def require_free(path: str | Path, *, overwrite: bool) -> None:
-    """Refuse to write where no folder is, or over what is there, a link to nothing included."""
+PAGE_ENDINGS = (".html", ".htm")
+
+
+def require_free(path: str | Path, *, overwrite: bool, endings: Sequence[str] = ()) -> None:
+    """Refuse to write where no folder is, or over what is there, a link to nothing included.
+
+    With `endings`, refuse other file names too.
+    """
+    if endings and Path(path).suffix.lower() not in endings:
+        raise ConfigError(f"{path}: expected a file name that ends in {' or '.join(endings)}")
     if not Path(path).absolute().parent.is_dir():
         raise StorageError(f"cannot write {str(path)!r}: create its folder first")
     if not overwrite and os.path.lexists(path):

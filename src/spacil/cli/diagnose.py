@@ -62,12 +62,12 @@ def run(parsed: Arguments) -> int:
 
 
 def _of_recording(parsed: Arguments) -> int:
+    from spacil import storage
     from spacil.recordings.diagnosis import diagnose_recording
     from spacil.recordings.files import load_recording
-    from spacil.recordings.page import require_writable
 
     if parsed.out is not None:
-        require_writable(parsed.out, overwrite=parsed.overwrite)
+        storage.require_free(parsed.out, overwrite=parsed.overwrite, endings=storage.PAGE_ENDINGS)
     arrays, names, rate = load_recording(
         parsed.source, parsed.commands, parsed.measured, parsed.time
     )

@@ -9,7 +9,7 @@ import tyro
 
 from spacil import storage
 from spacil.cli.compare import EXIT_INCOMPLETE, Compared
-from spacil.errors import ConfigError, SpacilError
+from spacil.errors import SpacilError
 from spacil.plain_text import count
 
 if TYPE_CHECKING:
@@ -40,9 +40,7 @@ class Arguments(Compared):
 
 
 def run(parsed: Arguments) -> int:
-    if parsed.out.suffix.lower() not in (".html", ".htm"):
-        raise ConfigError(f"-o {parsed.out}: expected a file name that ends in .html")
-    storage.require_free(parsed.out, overwrite=parsed.overwrite)
+    storage.require_free(parsed.out, overwrite=parsed.overwrite, endings=storage.PAGE_ENDINGS)
     comparison = parsed.compare()
     _write(comparison, parsed)
     print("\n".join([*(f"missing: {p}" for p in comparison.problems), f"report: {parsed.out}"]))

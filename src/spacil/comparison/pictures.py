@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spacil import storage
 from spacil.comparison.figures import Chart, Series, draw_charts
-from spacil.errors import ConfigError
 
 if TYPE_CHECKING:
     from spacil.demos.demonstrations import Demonstrations
@@ -152,8 +152,7 @@ def draw_smoothing(
 
 def draw_demonstrations(demos: "Demonstrations", path: Path) -> None:
     """Returns, lengths and action changes over the episodes, then one histogram per action."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise ConfigError(f"{path}: expected a file name that ends in {', '.join(SUFFIXES)}")
+    storage.require_free(path, overwrite=True, endings=SUFFIXES)
     episodes = np.arange(demos.num_episodes)
     changes = demos.num_actions and [
         episode.executed_actions.double().diff(dim=0).abs().mean() for episode in demos.episodes

@@ -245,9 +245,7 @@ def check_target(
     path: Path, endings: tuple[str, ...] = (".mp4", ".gif"), *, overwrite: bool = False
 ) -> None:
     """Refuse what cannot be written, and mp4 without ffmpeg, before anything is drawn."""
-    if path.suffix.lower() not in endings:
-        raise ConfigError(f"{path}: expected a file name that ends in {' or '.join(endings)}")
-    storage.require_free(path, overwrite=overwrite)
+    storage.require_free(path, overwrite=overwrite, endings=endings)
     if path.suffix.lower() == ".mp4":
         try:
             import imageio_ffmpeg

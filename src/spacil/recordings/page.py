@@ -10,7 +10,6 @@ import pandas as pd
 from spacil import storage
 from spacil.comparison.figures import Chart, Series
 from spacil.comparison.page import Section, page_html
-from spacil.errors import ConfigError
 from spacil.recordings.diagnosis import RecordingDiagnosis
 from spacil.recordings.signals import changes, spectra
 
@@ -21,15 +20,8 @@ _HEIGHT = 900
 
 def write_recording_page(found: RecordingDiagnosis, path: Path, *, overwrite: bool = False) -> None:
     """Write the page, whole or not at all; over what is there only if asked."""
-    require_writable(path, overwrite=overwrite)
+    storage.require_free(path, overwrite=overwrite, endings=storage.PAGE_ENDINGS)
     storage.replace_file(path, recording_html(found).encode())
-
-
-def require_writable(path: Path, *, overwrite: bool) -> None:
-    """Refuse a page that cannot be written, before the work."""
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise ConfigError(f"-o {path}: expected a file name that ends in .html")
-    storage.require_free(path, overwrite=overwrite)
 
 
 def notebook_html(found: RecordingDiagnosis) -> str:
