@@ -158,7 +158,7 @@ def test_offset_and_first_episode_choose_other_data() -> None:
     [
         ({"demo_every": 20, "demo_offset": 20}, ConfigError, "every 20-th step from step 20 on"),
         ({"demo_offset": 1}, ConfigError, "every 1-th step from step 1 on"),
-        ({"first_demo": -1}, ConfigError, "from episode -1 on"),
+        ({"first_demo": -1}, ConfigError, "--first-demo is -1, expected 0 or more"),
         ({"first_demo": 50}, DataError, "1 episode asked for, 0 there from episode 50 on"),
         (
             {"first_demo": 48, "num_demos": 3},

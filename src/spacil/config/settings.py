@@ -235,19 +235,18 @@ class EvaluationConfig(Group):
     """State-action pairs per evaluation (app:deep_rl_tricks), in whole episodes."""
 
 
-@dataclass(frozen=True)
-class DemoChoice:
+class DemoChoice(Group):
     """The part of the given demonstrations that a run learns from."""
 
-    num_demos: int | None = None
+    num_demos: Count | None = None
     """Number of trajectories; all by default."""
-    first_demo: int = 0
+    first_demo: CountFrom0 = 0
     """The trajectory to begin with, counted from 0."""
-    demo_every: int = 1
+    demo_every: Count = 1
     """Use every n-th step of each trajectory; the GAIL paper uses every 20th."""
-    demo_offset: int = 0
+    demo_offset: CountFrom0 = 0
     """The step of each trajectory to begin with, below --demo-every."""
-    demo_noise: float = 0.0
+    demo_noise: NonNegative = 0.0
     """Add Gaussian noise to the demonstrated states, in units of their standard deviation."""
     ignore_actions: bool = False
     """Learn from the demonstrated states alone, as if the file held no actions."""
@@ -256,7 +255,7 @@ class DemoChoice:
     demo_columns: str = ""
     """The same where the demonstrations know only these columns of the observation, as 0-7 or
     0,2,5-9, counted from 0: the file holds them alone, or the others too, which are not read."""
-    demos_delay: int = 0
+    demos_delay: CountFrom0 = 0
     """Steps by which actions were late when the demonstrations were recorded: what they hold are
     commands, each executed so many steps later."""
     drop_nonfinite: bool = False
