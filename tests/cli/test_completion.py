@@ -33,7 +33,7 @@ def test_bash_offers_what_fits(script: str, line: str, expected: list[str]) -> N
         '_tyro_spacil\nprintf "%s\\n" "${COMPREPLY[@]}"'
     )
     done = subprocess.run(
-        ["bash", "--norc", "-c", program], check=True, capture_output=True, text=True
+        ["bash", "--norc"], input=program, check=True, capture_output=True, text=True
     )
     assert done.stdout.split() == expected
 
