@@ -102,7 +102,7 @@ def page_of(document: Document) -> Page:
         for key, label in NUMBERS.items():
             series = [line(name, levels, key) for name, levels in arms.items()]
             panels.append(Panel(task, axis, label, series, least_y=0.0))
-    return Page("What J buys", TEXT, tables, panels, panel_columns=8)
+    return Page("What J buys", TEXT, tables, panels, panel_columns=4)
 
 
 def cell(rows: Sequence[dict[str, Any]]) -> str:

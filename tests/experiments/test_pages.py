@@ -16,7 +16,7 @@ SCRIPTS = {"robots": "robots_page"} | {
     name: name.replace("-", "_")
     for name in (
         "returns", "curves", "mixing", "lambda-grid", "cost-smoothness", "demonstrators",
-        "perturbation", "delay", "no-actions", "claims", "default", "controls",
+        "perturbation", "delay", "no-actions", "claims", "default", "controls", "robustness",
     )
 }  # fmt: skip
 """Document -> the script that made it"""
