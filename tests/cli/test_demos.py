@@ -235,7 +235,7 @@ def test_several_files_subsampled_and_noisy_are_what_a_run_learns_from(
     assert "taken to be from Reacher-v4" in trained.err
     for flags, code, message in (
         (("--demo-every", 0), 2, "--demo-every is 0, expected 1 or more"),
-        (("--demo-noise", -1), 2, "the observation noise is -1.0, expected 0 or more"),
+        (("--demo-noise", -1), 2, "--demo-noise is -1.0, expected 0 or more"),
         (("--num-demos", 53), 65, "53 episodes asked for, 52 there"),
     ):
         refused = train("gail", *files, *flags, "--run-dir", tmp_path / "none", iterations=1)
