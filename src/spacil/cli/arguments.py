@@ -8,13 +8,16 @@ and returns the exit code.
 import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import tyro
 
 from spacil.cli.output import STDOUT, JsonTarget, check_target, with_json_target
 from spacil.config.checks import whole_number
 from spacil.config.settings import ConditionsConfig
+
+if TYPE_CHECKING:
+    from spacil.policies.policy import Policy
 
 T = TypeVar("T")
 
@@ -39,14 +42,23 @@ class PolicySource:
     """Flags that name a policy and where it acts."""
 
     source: Annotated[str, tyro.conf.Positional]
-    """A run folder, a saved agent, a checkpoint, a policy file, an .onnx file, a task's name
-    for its bundled expert, or module:name of a torch module, a Stable-Baselines3 model or a
-    function from raw states [B, S] to actions [B, A]."""
+    """A run folder, a saved agent, a checkpoint, a policy file, an .onnx file, the .zip of a
+    Stable-Baselines3 model, a task's name for its bundled expert, or module:name of a torch module,
+    a Stable-Baselines3 model or a function from raw states [B, S] to actions [B, A]."""
     which: Literal["best", "last"] = "best"
     """Which policy of a run folder."""
     task: str | None = None
     """Task name, Gymnasium id, or an env of your own (module:Env-v0); by default the task that the
     policy was trained on."""
+    vecnormalize: Path | None = None
+    """What VecNormalize.save wrote, where the .zip of a Stable-Baselines3 model was trained behind
+    it; or its numbers as npz."""
+
+    def opened(self) -> "Policy":
+        """The policy that is named."""
+        from spacil.policies.open import open_policy
+
+        return open_policy(self.source, self.which, self.vecnormalize)
 
 
 @dataclass(frozen=True, kw_only=True)

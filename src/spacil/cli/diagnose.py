@@ -50,9 +50,8 @@ def run(parsed: Arguments) -> int:
     from spacil.measuring.diagnose import diagnose
 
     found = diagnose(
-        parsed.source,
+        parsed.opened(),
         parsed.task,
-        which=parsed.which,
         episodes=parsed.episodes,
         seed=parsed.seed,
     )

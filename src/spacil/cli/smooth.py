@@ -81,11 +81,10 @@ def run(parsed: Arguments) -> int:
     from spacil.learning.smooth import POLICY_FILE, config_for, smooth_in_folder
     from spacil.learning.smoothing_comparison import LEAST_DISTURBED_SHARE
     from spacil.learning.smoothing_goal import REQUIRED_SHARE
-    from spacil.policies.open import open_policy
     from spacil.policies.policy import task_of
     from spacil.runs.progress import Progress
 
-    teacher = open_policy(parsed.source, parsed.which)
+    teacher = parsed.opened()
     task = parsed.task or task_of(teacher)
     own = {name: vars(parsed)[name] for name in settings_of("smooth") if name in vars(parsed)}
     config = config_for(teacher, task, {k: v for k, v in own.items() if v is not None})

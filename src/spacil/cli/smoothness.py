@@ -9,7 +9,6 @@ from spacil.cli.output import identity, print_record, print_records, show
 from spacil.measuring.margins import Margin
 from spacil.measuring.measure import SmoothnessOptions, SmoothnessReport, load_states, measure
 from spacil.plain_text import shown
-from spacil.policies.open import open_policy
 from spacil.policies.policy import known_task
 from spacil.smoothness.action_signal import SPECTRUM_CONVENTION
 
@@ -40,7 +39,7 @@ def run(parsed: Arguments) -> int:
     if parsed.pictures is not None:
         names = (f"{name}.png" for name in PICTURES)
         storage.require_free_in(parsed.pictures, names, overwrite=parsed.overwrite)
-    policy = open_policy(parsed.source, parsed.which)
+    policy = parsed.opened()
     task = parsed.task or known_task(policy)
     fixed = None if parsed.states is None else load_states(parsed.states)
     report, trace = measure(policy, fixed, parsed.demos, task, parsed.measuring)

@@ -23,11 +23,10 @@ class Arguments(PolicySource):
 
 def run(parsed: Arguments) -> int:
     from spacil.film.watch import watch
-    from spacil.policies.open import open_policy
     from spacil.policies.policy import task_of
 
     require(parsed.speed > 0, "speed", f"{parsed.speed:g}", "more than 0")
-    policy = open_policy(parsed.source, parsed.which)
+    policy = parsed.opened()
     num_episodes = watch(policy, parsed.task or task_of(policy), parsed.seed, parsed.speed)
     print(f"closed after {num_episodes} whole episodes")
     return 0

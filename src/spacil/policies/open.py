@@ -34,23 +34,35 @@ from spacil.policies.file import (
 )
 from spacil.policies.policy import Policy, own_policy
 from spacil.policies.rsl_rl import from_checkpoint
+from spacil.policies.sb3_zip import open_sb3_zip
 from spacil.runs import checkpoint
 from spacil.runs.state import first_non_finite, with_prefix
 from spacil.smoothness.cost import CostFunction, on_live_dims
 from spacil.user_code import import_typed
 
 _MODULE_AND_NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
-_PICKLED = (".zip", ".pt", ".pth", ".pkl", ".pickle")
+_PICKLED = (".pt", ".pth", ".pkl", ".pickle")
 _RECIPE = """\
-{path}: files of this kind hold pickles, which can run code, and are never opened. If you trust \
-it, load it in a module of your own, my_model.py, and name that in its place: my_model:model, with \
---task NAME. For Stable-Baselines3 it holds
+{path}: holds pickles, which can run code, and they are never opened. If you trust it, load it in \
+a module of your own, my_model.py, and name that in its place: my_model:model, with --task NAME. \
+For Stable-Baselines3 it holds
     from stable_baselines3 import PPO  # or the algorithm that wrote it
     model = PPO.load("{path}")  # behind VecNormalize: env=VecNormalize.load(...)"""
 
 
-def open_policy(policy: object, which: Which = "best") -> Policy:
-    """Any policy as one record; `which` selects the checkpoint of a run folder."""
+def open_policy(
+    policy: object, which: Which = "best", vecnormalize: str | Path | None = None
+) -> Policy:
+    """Any policy as one record; `which` selects the checkpoint of a run folder.
+
+    `vecnormalize`: statistics of the observations that a Stable-Baselines3 .zip was trained behind.
+    """
+    if isinstance(policy, str | Path) and (path := Path(policy)).suffix.lower() == ".zip":
+        if path.is_file():
+            statistics = None if vecnormalize is None else Path(vecnormalize)
+            return open_sb3_zip(path, statistics, _RECIPE.format(path=path))
+    elif vecnormalize is not None:
+        raise ConfigError(f"--vecnormalize is for the .zip of a Stable-Baselines3 model: {policy}")
     if isinstance(policy, Policy):
         return policy
     if isinstance(policy, str | Path):

@@ -150,9 +150,16 @@ def _vec_normalize_frame(model: Any, mean: BatchFunction) -> OwnFrame | None:
     wrapper = find() if callable(find) else None
     if wrapper is None or not wrapper.norm_obs:
         return None
-    shift = torch.as_tensor(wrapper.obs_rms.mean, dtype=torch.float32)
-    variance = torch.as_tensor(wrapper.obs_rms.var, dtype=torch.float64) + wrapper.epsilon
-    scale, clip = variance.rsqrt().float(), float(wrapper.clip_obs)
+    rms = wrapper.obs_rms
+    return normalizing_frame(rms.mean, rms.var, wrapper.epsilon, wrapper.clip_obs, mean)
+
+
+def normalizing_frame(
+    shift: Any, variance: Any, epsilon: float, clip: float, mean: BatchFunction
+) -> OwnFrame:
+    """Statistics of VecNormalize in front of a policy's mean action."""
+    shift = torch.as_tensor(shift, dtype=torch.float32)
+    scale = (torch.as_tensor(variance, dtype=torch.float64) + epsilon).rsqrt().float()
 
     def normalize(states: Tensor) -> Tensor:
         normalized: Tensor = ((states - shift) * scale).clamp(-clip, clip)
