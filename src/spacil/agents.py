@@ -15,7 +15,7 @@ from spacil.config.settings import ConditionsConfig, DemoChoice
 from spacil.config.train_config import TrainConfig
 from spacil.demos.common_frame import CommonFrame
 from spacil.demos.demonstrations import Demonstrations
-from spacil.demos.file import require_name
+from spacil.demos.file import load_demos
 from spacil.envs.registry import task_name
 from spacil.errors import ConfigError, DataError, EnvError
 from spacil.learning.critic import RewardTerm
@@ -81,13 +81,14 @@ class Agent:
     ) -> None:
         self._env_source, self._process, self._learning = env, os.getpid(), threading.RLock()
         given, demonstrations, common_frame = None, None, None
+        if source is not None and not isinstance(source, str | os.PathLike):
+            source = load_demos(source)
         if ALGORITHMS[self.algorithm].needs_demonstrations:
             choice = DemoChoice(allow_env_mismatch=allow_env_mismatch)
             names: tuple[str, ...] | None = None
             if source is None:
                 names = ()
             elif not isinstance(source, Demonstrations):  # which a run folder cannot name
-                require_name(source)
                 names = full_names([source])
             given = DemoInputs(names, choice)
             intake, config = demonstrations_for(config, env, source, choice)
@@ -95,6 +96,11 @@ class Agent:
         self._inputs = RunInputs(config.task, isinstance(env, str), given)
         with memory_named(config):
             self._learner = make_learner(config, env, demonstrations, common_frame)
+
+    def __repr__(self) -> str:
+        config, done = self.config, self._learner.counters.iteration
+        told = f"{done} of {config.run.iterations} iterations"
+        return f"{type(self).__name__}({config.task}, seed {config.run.seed}, {told})"
 
     @property
     def policy(self) -> GaussianPolicy:

@@ -3,8 +3,13 @@
 A terminal obeys escape sequences, a log reader believes in lines: neither may come from a file.
 """
 
+import contextlib
 import difflib
+import html
+import io
+import pkgutil
 from collections.abc import Iterable
+from typing import ClassVar
 
 MAX_SHOWN = 200
 """Characters of one foreign string that are worth showing."""
@@ -29,6 +34,21 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """ ": did you mean a or b?" of the names that are close; empty where none is."""
     close = difflib.get_close_matches(name, dict.fromkeys(known), n=3)
     return f": did you mean {' or '.join(close)}?" if close else ""
+
+
+class Shown:
+    """A result that reads in Python, and in a notebook, as its verb prints it."""
+
+    printed_by: ClassVar[str]
+    """Name of the function that prints it"""
+
+    def __str__(self) -> str:
+        with contextlib.redirect_stdout(io.StringIO()) as text:
+            pkgutil.resolve_name(self.printed_by)(self)
+        return text.getvalue().rstrip()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
 
 
 def printable(text: str) -> str:

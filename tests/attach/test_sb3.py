@@ -32,7 +32,7 @@ def trained(
 
 def slope(model: Any) -> float:
     probe = np.random.default_rng(0).uniform(-1, 1, (100, 2)).astype(np.float32)
-    report = spacil.measure_smoothness(model, probe)
+    report = spacil.measure_smoothness(model, states=probe)
     return report.smoothness_j_own
 
 

@@ -1,6 +1,5 @@
 """`spacil doctor` tells what a machine is and whether it is fit, and breaks on none of it."""
 
-import importlib.util
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -49,21 +48,6 @@ def test_a_check_that_fails_makes_it_unfit(spacil: Spacil, quick: Callable[..., 
     assert "FAILED  ImportError: No module named 'mujoco'" in seen.out
     last = seen.out.splitlines()[-1]
     assert last.startswith("not fit to train on: 2 of 3 checks passed; failed: step-exactness (")
-
-
-def test_without_imageio_what_needs_it_is_not_checked_and_the_rest_is(
-    spacil: Spacil, quick: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    quick(steps_equal_gymnasium=doctor.steps_equal_gymnasium)
-    find_spec = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == "imageio" else find_spec(name)
-    )
-    seen = spacil("doctor")
-    assert seen.code == 0
-    assert "--      gymnasium's MuJoCo envs need imageio: pip install imageio" in seen.out
-    last = seen.out.splitlines()[-1]
-    assert last.startswith("fit to train on: 2 of 3 checks passed; not checked: step-exactness (")
 
 
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder nobody may write to")

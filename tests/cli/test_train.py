@@ -53,7 +53,12 @@ def test_help_with_a_task_shows_that_tasks_defaults(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["ppo"], "expected one of spacil, gail, airl, trpo, bc"),
+        (["ppo"], "spacil train trpo --policy-step ppo"),
+        (["dqn"], "expected one of spacil, gail, airl, trpo, bc"),
+        (["GAIL", "--env", "Reacher-v4"], "--env: it is --task NAME"),
+        (["gail", "--task", "Reacher-v4", "--total-timesteps", "9"], "a run has --iterations"),
+        (["gail", "--task", "my_arm.py"], "my_arm:Env-v0, the id that it registers"),
+        (["gail", "--task", "PointMaze_UMaze-v3"], "module:PointMaze_UMaze-v3"),
         (["smooth", "--task", "Reacher-v4"], "expected one of spacil, gail, airl, trpo, bc"),
         (["gail"], "--task"),
         (["gail", "--task"], "--task"),

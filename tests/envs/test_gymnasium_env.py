@@ -1,5 +1,7 @@
 """The adapter for envs of unknown quality, on real small ones."""
 
+import contextlib
+
 import gymnasium
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ import torch
 from gymnasium import spaces
 
 from spacil.envs.gymnasium_env import GymnasiumVectorEnv
+from spacil.envs.registry import make_vector_env
 from spacil.errors import ConfigError, EnvError
 
 
@@ -114,10 +117,10 @@ def test_an_error_in_reset_names_env_and_seed(seeds):
 
 
 UNSUPPORTED = {
-    "Discrete actions": ({"action_space": spaces.Discrete(2)}, "actions are Discrete"),
+    "Discrete actions": ({"action_space": spaces.Discrete(2)}, "Discrete.* a choice does not"),
     "Dict observations": (
         {"observation_space": spaces.Dict({"a": box(2)})},
-        r"observations are Dict.*; supported are gymnasium\.spaces\.Box",
+        r"observations are Dict.*, expected a gymnasium\.spaces\.Box.*--task flatten/Drift",
     ),
     "Tuple observations": ({"observation_space": spaces.Tuple([box(2)])}, "observations are Tuple"),
     "image observations": ({"observation_space": box(4, 4)}, r"\(4, 4\).*FlattenObservation"),
@@ -252,3 +255,29 @@ def broken_factory():
 def test_a_factory_that_fails_is_told_apart(factory, error, message, seeds):
     with pytest.raises(error, match=message):
         GymnasiumVectorEnv(factory, "task", 1, seeds)
+
+
+class Parts(Drift):
+    """The same with its observation in two parts."""
+
+    def __init__(self):
+        super().__init__(spaces.Dict({"a": box(1, bound=np.inf), "b": box(1, bound=np.inf)}))
+
+    def reset(self, **options):
+        state, info = super().reset(**options)
+        return {"a": state[:1], "b": state[1:]}, info
+
+    def step(self, action):
+        state, *others = super().step(action)
+        return {"a": state[:1], "b": state[1:]}, *others
+
+
+def test_a_name_that_begins_with_flatten_makes_one_vector_of_the_parts(seeds):
+    gymnasium.register("Parts-v0", Parts)
+    try:
+        with contextlib.closing(make_vector_env("flatten/Parts-v0", 2, seeds)) as env:
+            plain = GymnasiumVectorEnv(Drift, "Drift", 2, seeds)
+            assert env.spec.num_states == 2 and env.spec.task == "flatten/Parts-v0"
+            assert torch.equal(env.reset(), plain.reset())
+    finally:
+        del gymnasium.registry["Parts-v0"]

@@ -1,5 +1,6 @@
 """`spacil.export_policy`: every file gives the actions of `predict`, and says what it is."""
 
+import importlib.util
 import json
 import re
 import shutil
@@ -408,3 +409,22 @@ def test_an_exported_history_is_read_back_as_one_function_of_all_its_inputs(
     expected = torch.as_tensor(late_policy.predict(states.numpy()))
     torch.testing.assert_close(read.act(states), expected, atol=1e-5, rtol=0)
     assert read.conditions == late_policy.conditions
+
+
+def test_without_onnx_everything_else_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "onnx" else found(name)
+    )
+    own = own_policy(make_policy(), "mine")
+    result = export_policy(own, tmp_path / "robot", num_checked=64, rate=50)
+    assert {path.name for path in (tmp_path / "robot").iterdir()} == {*FILES} - {"policy.onnx"}
+    told = str(result)
+    assert "not written: pip install 'spacil[export]'" in told and "written: " in told
+    facts = json.loads((tmp_path / "robot" / "policy.json").read_text())
+    assert (facts["control_rate_hz"], facts["control_dt_seconds"]) == (50, 0.02)
+    assert "SPACIL_POLICY_DT 0.02" in (tmp_path / "robot" / "policy.h").read_text()
+    with pytest.raises(ConfigError, match="--rate is 0, expected a finite number of Hz"):
+        export_policy(own, tmp_path / "other", rate=0)

@@ -64,7 +64,7 @@ def test_a_wide_gaussian_should_not_be_sampled() -> None:
         policy.mean_net.layers[-1].weight.mul_(3)
     policy.normalizer.merge(torch.randn(100, 2, generator=torch.Generator().manual_seed(0)))
     findings = found(policy)
-    assert findings["sampled_actions"].severity == "warning"
+    assert findings["sampled_actions"].severity == "note"  # its mean is what was given
     assert "deterministic=True" in str(findings["sampled_actions"].remedy)
 
 
@@ -155,3 +155,12 @@ def test_a_run_of_an_env_object_says_why_none_can_be_made(tiny: Tiny, tmp_path: 
     for use in (spacil.diagnose, spacil.smooth):
         with pytest.raises(ConfigError, match="trained in Python on an env object"):
             use(tmp_path / "run")
+
+
+def test_a_diagnosis_reads_in_python_as_the_verb_prints_it() -> None:
+    diagnosis = diagnose(lambda states: -states[:, :1], point_mass.make_point_mass, episodes=2)
+    text = str(diagnosis)
+    assert "checks found something" in text and "fine  saturation" in text
+    assert (
+        diagnosis._repr_html_().startswith("<pre>") and "&lt;lambda&gt;" in diagnosis._repr_html_()
+    )

@@ -160,7 +160,7 @@ def test_a_policy_file_keeps_its_frame(tmp_path: Path) -> None:
     save_policy(make_policy(), path, "Three-v0", {}, frame)
     kept = load_policy(path).common_frame
     assert kept is not None and kept.content_hash == frame.content_hash
-    report = measure_smoothness(path, torch.zeros(2, 3))
+    report = measure_smoothness(path, states=torch.zeros(2, 3))
     assert report.common_frame.hash == frame.content_hash
     save_policy(make_policy(), path, "Three-v0", {})
     assert load_policy(path).common_frame is None

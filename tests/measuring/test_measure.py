@@ -68,7 +68,7 @@ def test_the_document_is_plain_json_with_every_key(report: Any) -> None:
     assert document["references"]["zero_action"]["action_signal"]["action_fluctuation"] == 0
     assert document["action_signal"]["spectral_arc_length"] < 0
     assert "2/n" in document["conventions"]["spectrum_score"]
-    nowhere = measure_smoothness(foreign.make_module(), torch.zeros(3, 11)).as_document()
+    nowhere = measure_smoothness(foreign.make_module(), states=torch.zeros(3, 11)).as_document()
     assert nowhere.keys() == document.keys()
     assert nowhere["average_return"] is None and nowhere["references"] is None
     assert nowhere["measured_on"] == "fixed states"
@@ -99,7 +99,7 @@ def test_the_bundled_demonstrator_stands_beside_the_policy(report: Any) -> None:
 )
 def test_what_is_no_array_of_states_is_refused_in_words(states: Any, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        measure_smoothness(foreign.make_module(), states)
+        measure_smoothness(foreign.make_module(), states=states)
 
 
 def test_the_certificate_bounds_everything_that_was_measured(report: Any) -> None:
@@ -117,7 +117,7 @@ def test_the_certificate_bounds_everything_that_was_measured(report: Any) -> Non
 def test_a_frame_that_leaves_out_what_a_policy_reads_has_no_certificate() -> None:
     module = foreign.make_module()
     states = load_demos("Reacher-v4").states[:200]
-    report = measure_smoothness(module, states, demonstrations="Reacher-v4")
+    report = measure_smoothness(module, states=states, demonstrations="Reacher-v4")
     (unseen,) = report.common_frame.dims_unseen  # the height of the arm never varies
     assert f"J does not see 1 of these: {unseen}" in str(report.common_frame)
     moved = states[:1].clone()
@@ -183,7 +183,7 @@ def test_a_run_folder_tells_the_smoothness_of_its_cost(train: Train, tmp_path: P
         1 + 1e-4
     )
     assert measure_smoothness(run, episodes=2, which="last").cost is not None
-    assert measure_smoothness(REACHER, torch.zeros(2, 11)).cost is None
+    assert measure_smoothness(REACHER, states=torch.zeros(2, 11)).cost is None
 
 
 def test_states_come_from_npz_files_and_demonstrations(tmp_path: Path) -> None:

@@ -26,9 +26,9 @@ def test_one_network_measures_the_same_in_every_form(tmp_path: Path) -> None:
     module, states = foreign.make_module(), make_states()
     onnx_file = foreign.write_onnx(module, tmp_path / "policy.onnx")
     reports = {
-        "module": measure_smoothness(module, states),
-        "onnx": measure_smoothness(str(onnx_file), states),
-        "callable": measure_smoothness(foreign.as_function(module), states.numpy()),
+        "module": measure_smoothness(module, states=states),
+        "onnx": measure_smoothness(str(onnx_file), states=states),
+        "callable": measure_smoothness(foreign.as_function(module), states=states.numpy()),
     }
     exact = reports["module"].on_fixed_states
     for kind, report in reports.items():
@@ -52,14 +52,14 @@ def test_one_network_measures_the_same_in_every_form(tmp_path: Path) -> None:
 def test_a_module_is_measured_as_a_frozen_copy() -> None:
     module = nn.Sequential(nn.Linear(11, 8), nn.Dropout(0.5), nn.Tanh(), nn.Linear(8, 2))
     module.train()
-    measure_smoothness(module, make_states())
+    measure_smoothness(module, states=make_states())
     assert module.training and all(layer.training for layer in module)
     assert all(p.requires_grad and p.grad is None for p in module.parameters())
 
 
 def test_a_float64_module_is_measured_in_float64() -> None:
     module = foreign.make_module().double()
-    report = measure_smoothness(module, make_states().double())
+    report = measure_smoothness(module, states=make_states().double())
     expected = torch.linalg.matrix_norm(
         torch.stack(
             [
@@ -78,8 +78,8 @@ def test_our_own_policies_in_memory_and_on_disk_agree(tmp_path: Path) -> None:
     )
     policy.normalizer.merge(make_states(500) * 3)
     save_policy(policy, tmp_path / "p.policy.safetensors", "Reacher-v4", {"made": "here"})
-    in_memory = measure_smoothness(policy, make_states())
-    on_disk = measure_smoothness(tmp_path / "p.policy.safetensors", make_states())
+    in_memory = measure_smoothness(policy, states=make_states())
+    on_disk = measure_smoothness(tmp_path / "p.policy.safetensors", states=make_states())
     assert on_disk.on_fixed_states.own == in_memory.on_fixed_states.own
     assert on_disk.provenance == {"made": "here"}
     assert in_memory.on_fixed_states.raw.mean < in_memory.on_fixed_states.own.mean / 2
@@ -148,7 +148,7 @@ def test_a_squashed_stable_baselines3_policy_is_told_in_the_envs_units() -> None
     predicted, _ = model.predict(states.numpy(), deterministic=True)
     assert np.allclose(source.mean(states).numpy(), predicted, atol=1e-6)
     assert source.std is None and source.weights is None
-    assert measure_smoothness(model, states).smoothness_j_own > 0
+    assert measure_smoothness(model, states=states).smoothness_j_own > 0
 
 
 @pytest.fixture
@@ -176,13 +176,15 @@ def test_a_policy_is_found_by_the_name_that_was_typed(typed_module: Callable[[st
     path_before = list(sys.path)
     source = open_policy(f"{name}:act")
     assert source.kind == "callable" and sys.path == path_before
-    assert measure_smoothness(source, make_states()).smoothness_j_own == pytest.approx(2, rel=1e-3)
+    assert measure_smoothness(source, states=make_states()).smoothness_j_own == pytest.approx(
+        2, rel=1e-3
+    )
     assert open_policy(f"{name}:net").kind == "module"  # which keeps its gradients
 
 
 def test_states_of_another_width_are_refused() -> None:
     with pytest.raises(DataError, match="11 state dims, states has 17"):
-        measure_smoothness(foreign.make_module(), make_states(width=17))
+        measure_smoothness(foreign.make_module(), states=make_states(width=17))
 
 
 def test_a_module_that_only_fails_when_called_is_refused_too() -> None:
@@ -195,7 +197,7 @@ def test_a_module_that_only_fails_when_called_is_refused_too() -> None:
             return self.inner(states)
 
     with pytest.raises(DataError, match=r"Wrapped: the policy raised RuntimeError.*\(8, 17\)"):
-        measure_smoothness(Wrapped(), make_states(width=17))
+        measure_smoothness(Wrapped(), states=make_states(width=17))
 
 
 def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
@@ -203,7 +205,7 @@ def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
     with torch.no_grad():
         module[2].weight[0, 0] = torch.nan
     with pytest.raises(DataError, match=r"'2\.weight' are not finite"):
-        measure_smoothness(module, make_states())
+        measure_smoothness(module, states=make_states())
     policy = GaussianPolicy(3, [-1.0], [1.0], (4,))
     with torch.no_grad():
         policy.mean_net.weights_and_biases[0][0].fill_(torch.inf)
@@ -231,7 +233,7 @@ def broken(states: np.ndarray) -> np.ndarray:
 )
 def test_answers_that_are_no_mean_actions_are_refused(answer: Any, complaint: str) -> None:
     with pytest.raises(DataError, match=complaint):
-        measure_smoothness(answer, make_states())
+        measure_smoothness(answer, states=make_states())
 
 
 def test_without_onnxruntime_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,7 +280,7 @@ def test_a_normaliser_that_is_not_finite_is_refused() -> None:
     policy = GaussianPolicy(11, [-1.0] * 2, [1.0] * 2, (8,))
     policy.normalizer.scale[3] = torch.nan
     with pytest.raises(DataError, match="the policy's action is not finite"):
-        measure_smoothness(policy, make_states())
+        measure_smoothness(policy, states=make_states())
 
 
 def test_discrete_actions_are_refused() -> None:

@@ -67,6 +67,11 @@ class AttachedPenalty:
         self._num_steps = 0
         self._handle = optimizer.register_step_pre_hook(self._add_gradient)
 
+    def __repr__(self) -> str:
+        j = "not measured yet" if self.j is None else f"{self.j:.3g}"
+        told = "" if self.verdict is None else f", target {self.verdict.words}"
+        return f"AttachedPenalty(weight {self.weight:.3g}, J {j}{told})"
+
     def remove(self) -> None:
         self._handle.remove()
 

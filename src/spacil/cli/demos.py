@@ -12,7 +12,7 @@ import tyro
 from spacil.cli.arguments import Json, PolicySource
 from spacil.cli.output import identity, print_record, print_records, show
 from spacil.config.checks import require, whole_number
-from spacil.errors import ConfigError, DataError, SpacilError
+from spacil.errors import DataError, SpacilError
 from spacil.plain_text import shown
 
 if TYPE_CHECKING:
@@ -182,22 +182,31 @@ class Collect(Written, PolicySource):
 
 @dataclass(frozen=True, kw_only=True)
 class Import(Checked, Written, Read):
-    """Convert demonstrations of any format into a checked native file."""
+    """Convert demonstrations of any format into another, checked."""
 
     out: Annotated[str, tyro.conf.Positional]
-    """The native file to write, e.g. my.demos.safetensors."""
+    """The file to write, whose ending names the format, e.g. my.demos.safetensors (native)."""
+    obs: str = ""
+    """Of a CSV or Parquet table: columns that make the observation, as x,y,vx,vy."""
+    act: str = ""
+    """Likewise: columns that make the action; none for states alone."""
+    episode_from: str = ""
+    """Likewise: a column that tells episodes apart, by changing where it stands still within one
+    (a number of the episode), by falling where it runs (a time)."""
     drop_nonfinite: bool = False
     """Drop episodes that hold NaN or infinity instead of refusing the source."""
 
     def run(self) -> int:
-        from spacil.demos.file import save_demos
+        from spacil.demos.file import load_demos, save_demos
         from spacil.demos.findings import require_usable
 
-        if self.require_writable(self.out) != "native":
-            raise ConfigError(
-                f"{self.out}: import writes native files only, spacil demos export others"
-            )
-        demos = self.load()
+        self.require_writable(self.out)
+        columns = [[name for name in each.split(",") if name] for each in (self.obs, self.act)]
+        if columns[0]:
+            named = {"obs": columns[0], "act": columns[1]}
+            demos = load_demos(self.source, episode_from=self.episode_from or None, **named)
+        else:
+            demos = self.load()
         if self.task is not None and demos.metadata.task is None:
             named = replace(demos.metadata, task=self.task).with_change("name_task", task=self.task)
             demos = replace(demos, metadata=named)

@@ -56,7 +56,7 @@ def run(parsed: Arguments) -> int:
         seed=parsed.seed,
     )
     document = identity(task=found.task, seed=parsed.seed) | asdict(found)
-    show(document, parsed.json, lambda: _print(found))
+    show(document, parsed.json, lambda: print_diagnosis(found))
     return 0
 
 
@@ -85,7 +85,7 @@ def _of_recording(parsed: Arguments) -> int:
     return 0
 
 
-def _print(found: "Diagnosis") -> None:
+def print_diagnosis(found: "Diagnosis") -> None:
     earned = "" if found.average_return is None else f", return {found.average_return:.1f}"
     print(f"{found.source} on {found.task}: {found.num_episodes} episodes{earned}\n")
     for finding in sorted(found.findings, key=lambda f: f.severity != "warning"):

@@ -26,8 +26,6 @@ from spacil.errors import SpacilError
 UNFIT = 69
 """Exit code of a machine that fails a check."""
 PACKAGES = ("spacil", "torch", "numpy", "mujoco", "gymnasium", "safetensors")
-NEEDS_IMAGEIO = "gymnasium's MuJoCo envs need imageio: pip install imageio"
-"""Finding where a check needs what training does not: it says nothing about this machine"""
 _MAX_GL_SECONDS = 10
 _EXACT_STEPS = 100
 _TINY: dict[str, Any] = {
@@ -58,11 +56,9 @@ def run(parsed: Arguments) -> int:
         print_record({name: value for name, value in about.items() if name != "versions"})
     checks = run_checks(Path.cwd())
     failed = [check["name"] for check in checks if not check["is_passed"]]
-    skipped = [check["name"] for check in checks if check["is_skipped"]]
     seconds = round(time.perf_counter() - began, 1)
-    parts = [f"{len(checks) - len(failed) - len(skipped)} of {len(checks)} checks passed"]
+    parts = [f"{len(checks) - len(failed)} of {len(checks)} checks passed"]
     parts += [f"failed: {', '.join(failed)}"] if failed else []
-    parts += [f"not checked: {', '.join(skipped)}"] if skipped else []
     verdict = f"{'not ' if failed else ''}fit to train on: {'; '.join(parts)} ({seconds} s)"
     document = identity() | {
         "facts": facts,
@@ -74,7 +70,7 @@ def run(parsed: Arguments) -> int:
 
     def print_checks() -> None:
         for check in checks:
-            mark = "--" if check["is_skipped"] else "ok" if check["is_passed"] else "FAILED"
+            mark = "ok" if check["is_passed"] else "FAILED"
             print(f"{check['name']:<24}{mark:<8}{check['detail']} ({check['seconds']} s)")
         print(verdict)
 
@@ -150,7 +146,6 @@ def run_checks(folder: Path) -> list[dict[str, Any]]:
                 "is_passed": is_passed,
                 "detail": detail,
                 "seconds": round(time.perf_counter() - began, 2),
-                "is_skipped": detail == NEEDS_IMAGEIO,
             }
         )
     return results
@@ -161,8 +156,6 @@ def steps_equal_gymnasium() -> str:
     from spacil.envs.registry import PAPER_TASKS, TASKS
     from spacil.envs.threaded_mujoco import difference_from_gymnasium
 
-    if importlib.util.find_spec("imageio") is None:
-        return NEEDS_IMAGEIO
     for name in PAPER_TASKS:
         difference = difference_from_gymnasium(TASKS[name], _EXACT_STEPS)
         if difference is not None:

@@ -10,6 +10,7 @@ from spacil.plain_text import count, shown
 
 if TYPE_CHECKING:
     from spacil.demos.common_frame import CommonFrame
+    from spacil.measuring.evaluate import Evaluation
     from spacil.policies.policy import Policy
     from spacil.runs.facts import DemonstratorRow
 
@@ -84,6 +85,10 @@ def run(parsed: Arguments) -> int:
 
     show(document, parsed.json, show_table)
     return 0
+
+
+def print_evaluation(found: "Evaluation") -> None:
+    print_records({"policy": asdict(found)}, is_across=True)
 
 
 def demonstrator_of(

@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from spacil.cli.arguments import Json, PolicySource
 from spacil.cli.output import identity, print_record, print_records, show
+
+if TYPE_CHECKING:
+    from spacil.export.export import ExportResult
 
 _SHOWN = (
     *("num_observations", "num_actions", "control_rate_hz"),
@@ -28,6 +31,8 @@ class Arguments(PolicySource, Json):
     """Number of states on which ONNX Runtime and compiled C are compared with `predict`."""
     seed: int = 0
     """Seed of the start states; no training run uses them."""
+    rate: float | None = None
+    """Control rate in Hz that the policy was made for, where its env does not say."""
     overwrite: bool = False
     """Replace an earlier export in --out."""
 
@@ -44,26 +49,27 @@ def run(parsed: Arguments) -> int:
         seed=parsed.seed,
         overwrite=parsed.overwrite,
         num_checked=parsed.num_checked,
+        rate=parsed.rate,
     )
-    facts = result.facts
     document = identity(task=None, algorithm=None, seed=parsed.seed) | result.as_document()
-
-    def show_table() -> None:
-        print(facts.get("task", "unnamed task"))
-        print_record({key: facts.get(key) for key in _SHOWN})
-        if "not_measured" in facts:
-            print(facts["not_measured"])
-        checks = {
-            check.form: {
-                "largest_difference": check.largest_difference,
-                "states": check.num_states,
-                "latency_us": check.latency and check.latency.median,
-                "not_checked": check.reason,
-            }
-            for check in result.checks
-        }
-        print_records(checks, next(iter(checks.values())))
-        print("\n".join(f"written: {result.folder / name}" for name in document["files"]))
-
-    show(document, parsed.json, show_table)
+    show(document, parsed.json, lambda: print_result(result))
     return 0
+
+
+def print_result(result: "ExportResult") -> None:
+    facts = result.facts
+    print(facts.get("task", "unnamed task"))
+    print_record({key: facts.get(key) for key in _SHOWN})
+    if "not_measured" in facts:
+        print(facts["not_measured"])
+    checks = {
+        check.form: {
+            "largest_difference": check.largest_difference,
+            "states": check.num_states,
+            "latency_us": check.latency and check.latency.median,
+            "not_checked": check.reason,
+        }
+        for check in result.checks
+    }
+    print_records(checks, next(iter(checks.values())))
+    print("\n".join(f"written: {result.folder / name}" for name in result.as_document()["files"]))

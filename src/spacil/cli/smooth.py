@@ -1,14 +1,19 @@
 """`spacil smooth MODEL --task T`: distil any policy into a smooth one."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from spacil.cli.arguments import Output, PolicySource, UnderConditions
 from spacil.cli.output import identity, print_records, show
 from spacil.config.defaults import default_config
 from spacil.config.flat import settings_of
 from spacil.errors import SpacilError
+
+if TYPE_CHECKING:
+    from spacil.learning.smooth import SmoothingResult
 
 VIDEO_SECONDS = 5.0
 EXPORT_EPISODES = 5
@@ -79,8 +84,6 @@ def run(parsed: Arguments) -> int:
     from spacil.film.video import video
     from spacil.learning.run import Outcome
     from spacil.learning.smooth import POLICY_FILE, config_for, smooth_in_folder
-    from spacil.learning.smoothing_comparison import LEAST_DISTURBED_SHARE
-    from spacil.learning.smoothing_goal import REQUIRED_SHARE
     from spacil.policies.policy import task_of
     from spacil.runs.progress import Progress
 
@@ -143,32 +146,37 @@ def run(parsed: Arguments) -> int:
         **made,
         **result.as_document(),
     }
-
-    def show_table() -> None:
-        print(f"{table.task}: {table.num_episodes} episodes each, seed {table.seed}")
-        rows = {
-            row.name: {
-                **vars(row.played),
-                **vars(row.played.action_signal),
-                "smoothness_j": row.smoothness_j,
-                "share": row.return_share,
-                **{f"G, {c.disturbance} {c.level:g}": c.average_return for c in row.disturbed},
-            }
-            for row in table.rows
-        }
-        disturbed = [key for key in rows[table.smooth.name] if key.startswith("G, ")]
-        print_records(rows, (*_COLUMNS, *disturbed))
-        good = [row.name.removeprefix("teacher, ") for row in table.as_good_filters(REQUIRED_SHARE)]
-        print(
-            f"\n{result.verdict}\n"
-            "filters on the teacher that do as well in return, action change, noise and delay: "
-            f"{', '.join(good) or 'none'}. A filter leaves J as it is and remembers the past\n"
-            f"share: of the teacher's return above that of random actions, "
-            f"{table.random_return:.1f}; J, noise: per standard deviation of {table.frame}; a "
-            f"filter that keeps less than {LEAST_DISTURBED_SHARE:.0%} of the return is not played "
-            "further"
-        )
-        print("\n".join(lines))
-
-    show(document, parsed.json, show_table)
+    show(document, parsed.json, lambda: print_result(result, lines))
     return 0
+
+
+def print_result(result: "SmoothingResult", lines: Sequence[str] = ()) -> None:
+    from spacil.learning.smoothing_comparison import LEAST_DISTURBED_SHARE
+    from spacil.learning.smoothing_goal import REQUIRED_SHARE
+
+    table = result.comparison
+    print(f"{table.task}: {table.num_episodes} episodes each, seed {table.seed}")
+    rows = {
+        row.name: {
+            **vars(row.played),
+            **vars(row.played.action_signal),
+            "smoothness_j": row.smoothness_j,
+            "share": row.return_share,
+            **{f"G, {c.disturbance} {c.level:g}": c.average_return for c in row.disturbed},
+        }
+        for row in table.rows
+    }
+    disturbed = [key for key in rows[table.smooth.name] if key.startswith("G, ")]
+    print_records(rows, (*_COLUMNS, *disturbed))
+    good = [row.name.removeprefix("teacher, ") for row in table.as_good_filters(REQUIRED_SHARE)]
+    print(
+        f"\n{result.verdict}\n"
+        "filters on the teacher that do as well in return, action change, noise and delay: "
+        f"{', '.join(good) or 'none'}. A filter leaves J as it is and remembers the past\n"
+        f"share: of the teacher's return above that of random actions, "
+        f"{table.random_return:.1f}; J, noise: per standard deviation of {table.frame}; a "
+        f"filter that keeps less than {LEAST_DISTURBED_SHARE:.0%} of the return is not played "
+        "further"
+    )
+    if lines:
+        print("\n".join(lines))

@@ -1,5 +1,6 @@
 """`spacil smoothness SOURCE`: how smooth any policy is."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -51,11 +52,11 @@ def run(parsed: Arguments) -> int:
         make_folder(folder)
         drawn = draw_pictures(document, trace and trace(), folder)
     document = identity(algorithm=policy.provenance.get("algorithm")) | document
-    show(document, parsed.json, lambda: _print(report, drawn))
+    show(document, parsed.json, lambda: print_report(report, drawn))
     return 0
 
 
-def _print(report: SmoothnessReport, drawn: list[Path]) -> None:
+def print_report(report: SmoothnessReport, drawn: Sequence[Path] = ()) -> None:
     where = f" on {shown(report.task)}" if report.task else ""
     kind = "policy of spacil" if report.kind == "spacil" else report.kind
     print(f"{report.source} ({kind}){where}, seed {report.seed}")

@@ -54,6 +54,8 @@ class SweepArguments:
     set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """NAME=VALUE,VALUE,...: a setting or demonstration flag of `spacil train`, or preset; may be
     given several times. Quote values that hold commas or spaces."""
+    iterations: str = ""
+    """Short for --set iterations=N,N,..."""
     jobs: int = 0
     """Runs at a time; by default one per core, and one on a GPU."""
     threads_per_job: int = 1
@@ -149,8 +151,9 @@ def _grids(parsed: SweepArguments) -> "list[Grid]":
     given = [name for name in ("algorithms", "tasks", "seeds", "set") if getattr(parsed, name)]
     path = parsed.plan
     if path is None:
-        values = dict(map(assignment, parsed.set))
-        if len(values) < len(parsed.set):
+        chosen = (*parsed.set, *[f"iterations={parsed.iterations}"] * bool(parsed.iterations))
+        values = dict(map(assignment, chosen))
+        if len(values) < len(chosen):
             raise ConfigError("--set names a setting twice: put all its values into one")
         seeds = seeds_of(parsed.seeds or ("0",))
         grid = (parsed.algorithms, parsed.tasks, seeds, tuple(values.items()))

@@ -100,12 +100,14 @@ def config_of_words(arguments: list[str]) -> tuple[TrainConfig, Any]:
     path = value_of("--config", arguments)
     file = {} if path is None else _read_config(Path(path))
     is_named = path is None or not arguments[0].startswith("-")
-    typed, rest = (arguments[0], arguments[1:]) if is_named else (None, arguments)
+    typed, rest = (arguments[0].lower(), arguments[1:]) if is_named else (None, arguments)
     in_file, task, preset = (file.pop(key, None) for key in ("algorithm", "task", "preset"))
     if typed is not None and in_file not in (None, typed):
         raise ConfigError(f"train {typed}: --config {path} is of {in_file}, another algorithm")
     algorithm = typed or in_file
     trained = [name for name, row in ALGORITHMS.items() if row.verb == "train"]
+    if algorithm == "ppo":
+        raise ConfigError("PPO is a way to move the policy: spacil train trpo --policy-step ppo")
     if algorithm not in trained:
         raise ConfigError(f"train {algorithm!r}: expected one of {', '.join(trained)}")
     wants_help = {"-h", "--help", "--help-all"} & {*rest}

@@ -93,6 +93,13 @@ def implied_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in implied.items() if name not in settings}
 
 
+_ELSEWHERE = dict.fromkeys(
+    ("total_timesteps", "timesteps", "total_steps"),
+    "a run has --iterations of --steps-per-iteration env steps each",
+) | {"env": "it is --task NAME", "env_id": "it is --task NAME"}
+"""Flags of other libraries -> what they are called here"""
+
+
 def refuse_unknown(algorithm: str, names: Iterable[str]) -> None:
     """Refuse names that are no settings of the algorithm, with those that are close."""
     known = {SHORT_FORM, *all_settings()}
@@ -103,6 +110,8 @@ def refuse_unknown(algorithm: str, names: Iterable[str]) -> None:
         if readers := [other for other in ALGORITHMS if own in settings_of(other)]:
             who = ", ".join(readers)
             raise ConfigError(f"{_flag(name)}: {algorithm} has no such setting; it is for {who}")
+        if name in _ELSEWHERE:
+            raise ConfigError(f"unknown setting {_flag(name)}: {_ELSEWHERE[name]}")
         hint = did_you_mean(_flag(name), map(_flag, known))
         raise ConfigError(f"unknown setting {_flag(name)}{hint}")
 

@@ -6,16 +6,18 @@ imported. Other formats are read in a child process with limits.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+import numpy as np
+
 from spacil import storage
 from spacil.demos.demonstrations import Demonstrations
 from spacil.demos.episode import OPTIONAL
-from spacil.demos.formats import csv_file, d4rl, imitation, lerobot, minari, npz
+from spacil.demos.formats import csv_file, d4rl, imitation, lerobot, minari, npz, table
 from spacil.demos.metadata import DemoMetadata
 from spacil.errors import ConfigError, DataError, StorageError
 from spacil.foreign import Reader, read_foreign
@@ -56,23 +58,66 @@ FORMATS = {
 """A new format is one file in `formats` and one row here."""
 
 
-def load_demos(source: str | Path, obs_keys: Sequence[str] = ()) -> Demonstrations:
+def load_demos(
+    source: object,
+    obs_keys: Sequence[str] = (),
+    *,
+    obs: Sequence[str] = (),
+    act: Sequence[str] = (),
+    episode_from: str | None = None,
+) -> Demonstrations:
     """Load demonstrations: a file or folder of any format, `minari:ID`, or a task's name.
 
-    `load_demos("Hopper-v4")` loads the bundled ones of a task. `obs_keys`: names of the
+    `load_demos("Hopper-v4")` loads the bundled ones of a task. Taken directly: a dict of arrays by
+    the names that an npz has, a pair of observations and actions (one array per episode each, or
+    stacked), a `MinariDataset`. Of a CSV or Parquet table with other columns name them: `obs`,
+    `act`, and in `episode_from` one that tells episodes apart. `obs_keys`: names of the
     observations of a LeRobot or robomimic dataset that make a state, in this order; else all.
     """
-    require_name(source)
+    if isinstance(source, Demonstrations):
+        return source
+    if isinstance(source, Mapping):
+        found = {str(name): np.asarray(array) for name, array in source.items()}
+        arrays = {name: array for name, array in found.items() if name in npz.NAMES}
+        flat = npz.flat_arrays(arrays, found.keys() - arrays.keys(), Path("arrays"))
+        return Demonstrations.from_tensors(flat, DemoMetadata(), "arrays")
+    if isinstance(source, tuple) and len(source) == 2:
+        return Demonstrations.from_arrays(*map(list, source))
+    if not isinstance(source, str | os.PathLike):
+        stored = getattr(getattr(source, "storage", None), "data_path", None)
+        if stored is None:
+            raise ConfigError(
+                f"demonstrations cannot be loaded from a {type(source).__name__}: pass a file, a "
+                "task's name, a dict of arrays, a pair of observations and actions (one array per "
+                "episode each), or what spacil.Demonstrations.from_arrays makes of them"
+            )
+        source = Path(stored).parent  # of a MinariDataset
+    if obs:
+        path = Path(source)
+        reader, library, extra = table.READERS.get(path.suffix.lower(), (None, "", ""))
+        if reader is None or episode_from is None or not path.is_file():
+            raise DataError(
+                f"{path}: columns are named of a .csv or .parquet file, with one in --episode-from"
+            )
+        columns, _ = read_foreign(reader, path, library, extra)
+        arrays = table.by_columns(columns, obs, act, episode_from, path)
+        metadata = DemoMetadata().with_change("import_table", file=path.name, obs=list(obs))
+        return Demonstrations.from_tensors(arrays, metadata, str(path))
     bundled = bundled_demos()
     if isinstance(source, str) and source in bundled:
         with as_file(bundled[source]) as path:
             return _load_native(path)
-    path = _path_of(source)
+    path = _path_of(os.fspath(source))
     with storage.os_errors_as(DataError, "read", path):
         is_folder = path.is_dir()
         if not (is_folder or path.is_file()):
-            names = ", ".join(sorted(bundled)) or "none"
-            raise DataError(f"no demonstrations '{source}': no such file; bundled tasks: {names}")
+            remedy = f"bundled tasks: {', '.join(sorted(bundled)) or 'none'}"
+            if str(source).startswith(minari.PREFIX):
+                remedy = f"`minari download {str(source).removeprefix(minari.PREFIX)}` fetches it"
+                remedy = f"it is not under {minari.dataset_folder('')}; {remedy}"
+            elif minari.dataset_folder(str(source)).is_dir():
+                remedy = f"a Minari dataset? write {minari.PREFIX}{source}"
+            raise DataError(f"no demonstrations '{source}': no such file; {remedy}")
     if is_folder:
         markers = {name: known.marker for name, known in FORMATS.items() if known.marker}
         name = next((name for name, marker in markers.items() if (path / marker).is_file()), "")
@@ -93,17 +138,6 @@ def load_demos(source: str | Path, obs_keys: Sequence[str] = ()) -> Demonstratio
     change = {"file": path.name, **({"ignored": ignored} if ignored else {})}
     metadata = DemoMetadata(**notes).with_change(f"import_{name}", **change)
     return Demonstrations.from_tensors(arrays, metadata, str(path))
-
-
-def require_name(source: object) -> None:
-    """Refuse what names no file, folder or task; arrays in its place are a frequent slip."""
-    if not isinstance(source, str | os.PathLike):
-        raise ConfigError(
-            f"demonstrations cannot be loaded from a {type(source).__name__}: pass a file, a "
-            "task's name, or for arrays the record that spacil.Demonstrations.from_arrays("
-            "observations, executed_actions), or of observations alone, makes of one array per "
-            "episode each"
-        )
 
 
 def save_demos(demos: Demonstrations, target: str | Path, form: str | None = None) -> None:

@@ -22,6 +22,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
+from gymnasium.wrappers import FlattenObservation
 from numpy.typing import NDArray
 from PIL import Image
 
@@ -48,6 +49,8 @@ EnvSource = str | Env | EnvFactory
 
 LARGEST_REWARD = 1e100
 """Sums of larger ones, and their squares, are infinite, and no file keeps them"""
+FLATTEN = "flatten/"
+"""Before a task's name: its observations as one vector"""
 _MAX_FLOAT32 = np.finfo(np.float32).max
 _STANDARD_ERROR = 2
 _logger = logging.getLogger(__name__)
@@ -224,7 +227,9 @@ class GymnasiumVectorEnv(NumpyVectorEnv):
                 raise
             is_setup = isinstance(error, ImportError | gymnasium.error.DependencyNotInstalled)
             kind = ConfigError if is_setup else EnvError
-            raise kind(f"{doing}: {type(error).__name__}: {shown(error)}") from error
+            is_old = isinstance(error, TypeError) and "argument 'seed'" in str(error)
+            hint = ". An env of the old Gym API? shimmy wraps it" if is_old else ""
+            raise kind(f"{doing}: {type(error).__name__}: {shown(error)}{hint}") from error
 
     def _place(self, i: int, verb: str) -> str:
         """All that is needed to meet a fault again."""
@@ -257,9 +262,15 @@ def _described(env: Env, task_name: str) -> EnvSpec:
     observations, actions = env.observation_space, env.action_space
     for name, space in (("observations", observations), ("actions", actions)):
         if not isinstance(space, Box) or len(space.shape) != 1 or space.shape[0] == 0:
+            remedy = (
+                f"--task {FLATTEN}{task_name} flattens them, in Python "
+                "gymnasium.wrappers.FlattenObservation"
+                if name == "observations"
+                else "smoothness is how an action follows the state, and a choice does not"
+            )
             raise ConfigError(
-                f"{task_name}: {name} are {space}; supported are gymnasium.spaces.Box of shape "
-                "(n,). gymnasium.wrappers.FlattenObservation flattens observations"
+                f"{task_name}: {name} are {space}, expected a gymnasium.spaces.Box of shape (n,): "
+                f"{remedy}"
             )
     assert isinstance(observations, Box) and isinstance(actions, Box)
     if not np.issubdtype(actions.dtype, np.floating):
@@ -300,6 +311,9 @@ def _described(env: Env, task_name: str) -> EnvSpec:
 def as_env_factory(source: EnvSource) -> tuple[EnvFactory, str]:
     """Return what makes equal, independent envs, and the task's name."""
     if isinstance(source, str):
+        if source.startswith(FLATTEN):
+            make_env, _ = as_env_factory(source.removeprefix(FLATTEN))
+            return lambda: FlattenObservation(make_env()), source
         return (_own_factory if ":" in source else _factory_of_id)(source), source
     if isinstance(source, gymnasium.Env):
         name = source.spec.id if source.spec is not None else type(source.unwrapped).__name__
@@ -320,10 +334,20 @@ def _factory_of_id(name: str) -> EnvFactory:
         close = did_you_mean(name, [task.name for task in MUJOCO_TASKS])
         close = close or did_you_mean(name, gymnasium.registry)
         raise ConfigError(
-            f"unknown task {name!r}{close or f': {error} `spacil tasks` lists ours.'} An env of "
-            "your own is module:Env-v0, with module.py in this folder"
+            f"unknown task {name!r}{close or f': {error} `spacil tasks` lists ours.'} "
+            + _with_module(name)
         ) from None
     return partial(gymnasium.make, name)
+
+
+def _with_module(name: str) -> str:
+    """Say how an env that Gymnasium does not know yet is named."""
+    if name.endswith(".py"):
+        return f"Name the env in it: {Path(name).stem}:Env-v0, the id that it registers"
+    return (
+        f"An env of your own, or of another package, is module:{name}: the module that registers "
+        "it, such as my_env.py in this folder or gymnasium_robotics"
+    )
 
 
 def _own_factory(name: str) -> EnvFactory:

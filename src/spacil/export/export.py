@@ -7,7 +7,9 @@ Nothing is handed out before it was compared with `predict`, and the folder appe
 """
 
 import hashlib
+import importlib.util
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,15 +22,16 @@ from torch import Tensor
 from spacil import storage
 from spacil.config.checks import whole_number
 from spacil.envs.registry import built_in_task, task_name
-from spacil.errors import SpacilError, StorageError
+from spacil.errors import ConfigError, SpacilError, StorageError
 from spacil.export.c_header import c_header
 from spacil.export.checks import Checked, check_files, tolerance_for
 from spacil.measuring.evaluate import evaluation_env, evaluation_of, play_mean_actions
 from spacil.measuring.frames import choose_frame
 from spacil.nets.policy import GaussianPolicy
+from spacil.plain_text import Shown
 from spacil.policies.file import Which
 from spacil.policies.history import InLoop, Layout
-from spacil.policies.onnx import INPUT, OPSET, OUTPUT, import_or_explain, onnx_bytes
+from spacil.policies.onnx import INPUT, OPSET, OUTPUT, onnx_bytes
 from spacil.policies.open import load_policy
 from spacil.policies.policy import Policy, known_task
 from spacil.version import __version__
@@ -59,8 +62,10 @@ HISTORY_NOTE = (
 
 
 @dataclass(frozen=True)
-class ExportResult:
+class ExportResult(Shown):
     """What was written, and how it compares with `predict`."""
+
+    printed_by = "spacil.cli.export:print_result"
 
     folder: Path
     facts: dict[str, Any]
@@ -70,7 +75,8 @@ class ExportResult:
 
     def as_document(self) -> dict[str, Any]:
         """JSON-able."""
-        return {"folder": str(self.folder), "files": list(FILES), **self.facts}
+        written = [name for name in FILES if (self.folder / name).exists()]
+        return {"folder": str(self.folder), "files": written, **self.facts}
 
 
 def export_policy(
@@ -83,23 +89,29 @@ def export_policy(
     seed: int = 0,
     overwrite: bool = False,
     num_checked: int = NUM_CHECKED,
+    rate: float | None = None,
 ) -> ExportResult:
     """Write a policy of spacil's as `policy.onnx`, `policy.h`, `policy.json` and `golden.json`.
 
     `policy`: a run folder, a policy file, a task's name for its bundled expert, an agent, or what
     `load_policy` and `smooth` return. It plays `episodes` in `env` (by default its own task) to
     measure J; 0 leaves that out.
+    `rate`: control rate in Hz, where the env does not say. Without the packages of
+    `spacil[export]` there is no ONNX file, and all else.
     `num_checked`: states on which the files are compared with `predict`; at most half of them are
     visited ones.
     """
     folder = Path(directory)
     episodes, seed = whole_number("episodes", episodes, 0), whole_number("seed", seed, 0)
     num_checked = whole_number("num_checked", num_checked)
-    import_or_explain("onnx")  # what is missing is named before the work, not after it
-    import_or_explain("onnxruntime")
+    missing = [name for name in ("onnx", "onnxruntime") if importlib.util.find_spec(name) is None]
+    if rate is not None and not 0 < rate < math.inf:
+        raise ConfigError(f"--rate is {rate}, expected a finite number of Hz above 0")
     _require_place(folder, overwrite=overwrite)
     opened = load_policy(policy, which)
     facts, visited = _facts(opened, env, episodes, seed)
+    if rate is not None:
+        facts |= {"control_dt_seconds": 1 / rate, "control_rate_hz": rate}
     states = _states_to_check(opened.policy, visited, max(num_checked, NUM_GOLDEN)).numpy()
     tolerance = tolerance_for(opened.policy, states)
     golden = states[:NUM_GOLDEN], np.asarray(opened.policy.predict(states[:NUM_GOLDEN]))
@@ -120,12 +132,12 @@ def export_policy(
         "observations": golden[0].tolist(),
         "actions": golden[1].tolist(),
     }
-    contents = {
-        ONNX: onnx_bytes(opened.policy, metadata, layout.widths),
+    contents = {} if missing else {ONNX: onnx_bytes(opened.policy, metadata, layout.widths)}
+    contents |= {
         HEADER: header.encode("ascii"),
         GOLDEN: storage.canonical_json(golden_document),
     }
-    checks = check_files(opened.policy, contents[ONNX], header, states, tolerance, loop)
+    checks = check_files(opened.policy, contents.get(ONNX), header, states, tolerance, loop)
     facts |= {
         "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()},
         "checks": [asdict(check) for check in checks],

@@ -5,6 +5,7 @@ The actions of the last second or so run through lanes, one per action, each bet
 that action: a policy that shakes fills its lanes, a smooth one draws lines.
 """
 
+import base64
 import functools
 import io
 import itertools
@@ -56,6 +57,8 @@ class Film:
     """A recording with its pictures: each pose drawn once, shown as often as it is needed."""
 
     def __init__(self, recording: Recording, size: Size | None = None) -> None:
+        self.path: Path | None = None
+        """File that it was written to last"""
         self.recording, self.rate, spec = recording, recording.rate, recording.spec
         size = size or Size()
         # Where nothing draws, the lanes of the actions are the film.
@@ -211,6 +214,18 @@ class Film:
                 options = {"save_all": True, "append_images": rest, "loop": 0}
                 first.save(scratch, "GIF", duration=duration, **options)
             storage.replace_file(path, scratch.read_bytes())
+        self.path = path
+
+    def _repr_html_(self) -> str:
+        """The film itself, in a notebook; its last frame where it was not written."""
+        kind, content = "image/png", io.BytesIO()
+        if self.path is None or not self.path.is_file():
+            Image.fromarray(self.still()).save(content, "PNG")
+        else:
+            kind = "video/mp4" if self.path.suffix.lower() == ".mp4" else "image/gif"
+            content.write(self.path.read_bytes())
+        data = f"data:{kind};base64,{base64.b64encode(content.getvalue()).decode()}"
+        return f'<video controls src="{data}">' if kind == "video/mp4" else f'<img src="{data}">'
 
     def _write_mp4(self, path: Path, quality: int) -> None:
         import imageio_ffmpeg

@@ -28,6 +28,7 @@ from spacil.learning.run import Outcome, memory_named, train, train_in_folder
 from spacil.learning.smoothing_comparison import Comparison, compare
 from spacil.measuring.evaluate import EVALUATION_ENVS
 from spacil.nets.policy import GaussianPolicy
+from spacil.plain_text import Shown
 from spacil.policies.file import Which
 from spacil.policies.open import open_policy, save_policy
 from spacil.policies.policy import Policy, task_of
@@ -41,8 +42,10 @@ LATE_FIT_STEPS = 1_500
 
 
 @dataclass(frozen=True)
-class SmoothingResult:
+class SmoothingResult(Shown):
     """A smooth policy, and what it is worth beside its teacher."""
+
+    printed_by = "spacil.cli.smooth:print_result"
 
     policy: GaussianPolicy
     conditions: ConditionsConfig

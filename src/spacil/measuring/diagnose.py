@@ -28,7 +28,7 @@ from spacil.measuring.played import (
 )
 from spacil.measuring.robustness import play_delayed, with_noise
 from spacil.nets.policy import moving_std
-from spacil.plain_text import count
+from spacil.plain_text import Shown, count
 from spacil.policies.file import Which
 from spacil.policies.open import open_policy
 from spacil.policies.policy import NoFunctionError, Policy, task_of
@@ -97,11 +97,11 @@ CHECKS = {
         f"in training (`--penalty cats`), filter, or distil: {_SMOOTH}",
     ),
     "inputs": Check(
-        0.01,
+        0.05,
         f"{{far_share:.1%}} of the inputs lie beyond {FAR_STDS:g} standard deviations of what the "
         "policy's normaliser has seen, most often: {worst_input}",
-        "The statistics are those of another env or of too short a run. Load the normaliser "
-        "that was saved with this policy (VecNormalize.load), or train on",
+        "The statistics are those of another env or of too short a run. Take the normaliser "
+        "that was saved with this policy (--vecnormalize), or train on",
     ),
     "raw inputs": Check(
         10.0,
@@ -128,8 +128,10 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(Shown):
     """Every check on one policy."""
+
+    printed_by = "spacil.cli.diagnose:print_diagnosis"
 
     source: str
     kind: str
@@ -243,7 +245,9 @@ def _about_disturbances(
             "return_mean": g,
             "return_sampled": earned,
         }
-        yield judged("sampled_actions", moved / change if moved and change else None, evidence)
+        found = judged("sampled_actions", moved / change if moved and change else None, evidence)
+        # Its mean is what is given: samples shake only where somebody draws them.
+        yield replace(found, severity="note") if found.severity == "warning" else found
     shaken = with_noise(policy.act, NOISE_LEVEL * frame.std, stream(seed, "observation-noise"))
     _, moved = played(lambda: shaken)
     factor = None if moved is None or change is None else moved / max(change, _STILL)

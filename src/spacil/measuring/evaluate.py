@@ -21,6 +21,7 @@ from spacil.envs.vector_env import FloatArray, ResetSeeds, VectorEnv
 from spacil.measuring.frames import local_j
 from spacil.measuring.imitation_score import DemonstratedStates, imitation_score
 from spacil.nets.policy import GaussianPolicy
+from spacil.plain_text import Shown
 from spacil.policies.policy import Policy
 from spacil.smoothness.action_signal import mean_of_known
 
@@ -42,8 +43,10 @@ class ReturnStatistics:
 
 
 @dataclass(frozen=True)
-class Evaluation(ReturnStatistics):
+class Evaluation(ReturnStatistics, Shown):
     """Return G and smoothness J of one policy; keys are stable."""
+
+    printed_by = "spacil.cli.evaluate:print_evaluation"
 
     mean_length: float
     smoothness_j: float | None

@@ -1,8 +1,8 @@
 """How smooth any policy is: find what to measure it against, then measure everything.
 
     report = spacil.measure_smoothness("runs/spacil/Hopper-v4/seed0-...")
-    report = spacil.measure_smoothness(my_module, states)
-    report = spacil.measure_smoothness(sb3_model, env="Hopper-v4", robustness=True)
+    report = spacil.measure_smoothness(my_module, states=states)
+    report = spacil.measure_smoothness(sb3_model, "Hopper-v4", robustness=True)
 
 The call is not named `spacil.smoothness`: that is the package of the penalties and metrics, and a
 package that can also be called is one that type checkers refuse, that reads as two things, and
@@ -50,6 +50,7 @@ from spacil.measuring.played import (
     reference_actors,
 )
 from spacil.measuring.robustness import measure_robustness
+from spacil.plain_text import Shown
 from spacil.policies.file import Which, bundled_experts
 from spacil.policies.open import load_expert, open_policy
 from spacil.policies.policy import Kind, Policy, known_task
@@ -97,11 +98,13 @@ class ReferenceEpisodes(PlayedEpisodes):
 
 
 @dataclass(frozen=True)
-class SmoothnessReport:
+class SmoothnessReport(Shown):
     """What `spacil smoothness` reports. Lower is smoother.
 
     The same keys for every kind of policy; a number that cannot be known is None, never left out.
     """
+
+    printed_by = "spacil.cli.smoothness:print_report"
 
     source: str
     kind: Kind
@@ -168,9 +171,9 @@ class SmoothnessReport:
 
 def measure_smoothness(
     policy: object,
-    states: ArrayLike | Tensor | None = None,
-    *,
     env: Any = None,
+    *,
+    states: ArrayLike | Tensor | None = None,
     demonstrations: Demonstrations | str | Path | None = None,
     which: Which = "best",
     episodes: int = SmoothnessOptions.episodes,
@@ -193,6 +196,8 @@ def measure_smoothness(
     """
     if which not in get_args(Which):
         raise ConfigError(f"which is {which!r}, expected best or last")
+    if isinstance(env, Tensor | np.ndarray):
+        raise ConfigError("the second argument is an env, as everywhere: pass states as states=...")
     options = SmoothnessOptions(episodes, seed, sampled, robustness, attack_radius, max_states)
     opened = open_policy(policy, which)
     if env is None and states is None:
@@ -203,8 +208,8 @@ def measure_smoothness(
             array = states if isinstance(states, Tensor) else torch.as_tensor(np.asarray(states))
         except (TypeError, ValueError, RuntimeError) as error:
             raise ConfigError(
-                f"states is no array of numbers [B, S] ({error}): pass an env as env=..., "
-                "demonstrations as demonstrations=..."
+                f"states is no array of numbers [B, S] ({error}): pass demonstrations as "
+                "demonstrations=..."
             ) from None
         fixed = _checked_states(array.detach().cpu(), "states"), "states"
     return measure(opened, fixed, demonstrations, env, options)[0]
