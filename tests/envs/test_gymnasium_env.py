@@ -263,8 +263,8 @@ class Parts(Drift):
     def __init__(self):
         super().__init__(spaces.Dict({"a": box(1, bound=np.inf), "b": box(1, bound=np.inf)}))
 
-    def reset(self, **options):
-        state, info = super().reset(**options)
+    def reset(self, *, seed=None, options=None):
+        state, info = super().reset(seed=seed)
         return {"a": state[:1], "b": state[1:]}, info
 
     def step(self, action):

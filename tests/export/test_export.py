@@ -5,7 +5,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -240,15 +239,6 @@ def test_an_earlier_export_is_replaced_when_asked_and_other_files_never(tmp_path
         with pytest.raises(StorageError, match="holds other files"):
             export_policy(make_policy(), other, num_checked=100, overwrite=True)
     assert (folder / "thesis.txt").read_text() == "months of work"
-
-
-@pytest.mark.parametrize("package", ["onnx", "onnxruntime"])
-def test_a_missing_package_is_named_with_its_extra(
-    package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ConfigError, match=rf"{package}: pip install 'spacil\[export\]'"):
-        export_policy(make_policy(), tmp_path / "robot")
 
 
 @pytest.mark.parametrize(

@@ -203,8 +203,8 @@ class Import(Checked, Written, Read):
         self.require_writable(self.out)
         columns = [[name for name in each.split(",") if name] for each in (self.obs, self.act)]
         if columns[0]:
-            named = {"obs": columns[0], "act": columns[1]}
-            demos = load_demos(self.source, episode_from=self.episode_from or None, **named)
+            apart = self.episode_from or None
+            demos = load_demos(self.source, obs=columns[0], act=columns[1], episode_from=apart)
         else:
             demos = self.load()
         if self.task is not None and demos.metadata.task is None:
