@@ -261,7 +261,8 @@ class Parts(Drift):
     """The same with its observation in two parts."""
 
     def __init__(self):
-        super().__init__(spaces.Dict({"a": box(1, bound=np.inf), "b": box(1, bound=np.inf)}))
+        part = box(1, bound=np.inf, dtype=np.float64)
+        super().__init__(spaces.Dict({"a": part, "b": part}))
 
     def reset(self, *, seed=None, options=None):
         state, info = super().reset(seed=seed)
