@@ -287,17 +287,18 @@ def test_missing_demonstrations_are_asked_for_by_keyword() -> None:
         library.GAIL("Pendulum-v1")
 
 
-@pytest.mark.parametrize(
-    "arrays", [np.zeros((50, 11)), [np.zeros((50, 11))], {"observations": np.zeros((50, 11))}]
-)
-def test_arrays_for_demonstrations_are_refused_with_what_makes_a_record_of_them(
-    arrays: Any,
-) -> None:
-    message = rf"from a {type(arrays).__name__}: .*spacil\.Demonstrations\.from_arrays\(obs"
+@pytest.mark.parametrize("arrays", [np.zeros((50, 11)), [np.zeros((50, 11))]])
+def test_arrays_without_names_are_refused_with_what_makes_a_record_of_them(arrays: Any) -> None:
+    message = rf"from a {type(arrays).__name__}: .*spacil\.Demonstrations\.from_arrays"
     with pytest.raises(ConfigError, match=message):
         library.SPaCIL("Reacher-v4", demonstrations=arrays, **tiny("spacil"))
     with pytest.raises(ConfigError, match=message):
         library.load_demos(arrays)
+
+
+def test_arrays_by_name_have_to_say_where_episodes_end() -> None:
+    with pytest.raises(DataError, match="where episodes end; add episode_lengths"):
+        library.load_demos({"observations": np.zeros((50, 11))})
 
 
 @pytest.mark.parametrize("agent_type", [library.GAIL, library.SPaCIL, library.BC])

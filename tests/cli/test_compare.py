@@ -10,6 +10,7 @@ from fixture_types import Spacil
 from generated_runs import write_run
 from pictures import assert_drawn
 
+from spacil.comparison import figures
 from spacil.comparison.figures import COLOURS
 from spacil.errors import RunDirError, StorageError
 
@@ -18,7 +19,8 @@ from spacil.errors import RunDirError, StorageError
 def runs(tmp_path: Path) -> Path:
     folder = tmp_path / "runs"
     for seed in (0, 1):
-        write_run(folder / f"gail{seed}", seed=seed, final_return=2500.0 + 400 * seed)
+        returns = {"final_return": 2500.0 + 400 * seed, "fresh": (2990.0 + seed, 1.0)}
+        write_run(folder / f"gail{seed}", seed=seed, **returns)
         write_run(folder / f"spacil{seed}", "spacil", seed=seed, fresh=(3100.0 + seed, 0.4), j=0.5)
     return folder
 
@@ -152,6 +154,6 @@ def test_a_full_disk_leaves_all_files_or_none(
     def full(*_: object, **__: object) -> Path:
         raise StorageError("no space left")
 
-    monkeypatch.setattr("spacil.comparison.figures.draw_charts", full)
+    monkeypatch.setattr(figures, "draw_charts", full)
     assert spacil("compare", runs, "-o", tmp_path / "tables").code == 74
     assert list((tmp_path / "tables").iterdir()) == []

@@ -96,6 +96,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 TRIED_ELSEWHERE = {
     *("video", "watch"),  # tests/cli/test_video.py
+    *("page", "demo"),  # tests/film/test_page.py, tests/cli/test_demo.py
     *("sweep", "compare", "report", "smooth", "diagnose", "export"),  # tests/cli/
     "experiment",  # tests/experiments
     "resume",  # the same result as train: tests/cli/test_resume.py

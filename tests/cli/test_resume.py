@@ -71,7 +71,7 @@ def test_a_function_or_class_may_make_the_env(train: Train, own_task: str, name:
         ("my_cart:Crt-v0", "did you mean Cart-v0"),
         ("no_such_module:Cart-v0", "cannot import 'no_such_module'"),
         ("no_such_module:Cart-v0", "put that folder on PYTHONPATH"),
-        ("Cart-v7", "An env of your own is module:Env-v0"),
+        ("Cart-v7", "An env of your own, or of another package, is module:Cart-v7"),
     ],
 )
 def test_an_own_env_may_not_be_found(train: Train, own_task: str, task: str, message: str) -> None:

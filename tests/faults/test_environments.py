@@ -16,7 +16,7 @@ OddTask = Callable[[str], str]
 @pytest.mark.parametrize(
     ("task", "message"),
     [
-        ("CartPole-v1", "CartPole-v1: actions are Discrete(2); supported are gymnasium.spaces.Box"),
+        ("CartPole-v1", "CartPole-v1: actions are Discrete(2), expected a gymnasium.spaces.Box"),
         ("Hopper-v44", "unknown task 'Hopper-v44': did you mean Hopper-v"),
         ("no_such_module:Env-v0", "no_such_module"),
     ],

@@ -202,7 +202,7 @@ def test_a_policy_of_other_sizes_is_refused() -> None:
 def test_a_policy_that_names_no_task_needs_one() -> None:
     with pytest.raises(ConfigError, match="does not say which task"):
         smooth(point_mass.jerky_teacher)
-    with pytest.raises(ConfigError, match="--device cuda: smooth fits small nets"):
+    with pytest.raises(ConfigError, match="--device cuda: no such CUDA device"):
         smooth(point_mass.jerky_teacher, point_mass.make_point_mass, device="cuda")
 
 

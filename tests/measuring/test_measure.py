@@ -91,7 +91,7 @@ def test_the_bundled_demonstrator_stands_beside_the_policy(report: Any) -> None:
 @pytest.mark.parametrize(
     ("states", "message"),
     [
-        ("Reacher-v4", r"states is no array of numbers.*an env as env="),
+        ("Reacher-v4", "states is no array of numbers"),
         (Path("demos.npz"), "demonstrations as demonstrations="),
         (lambda: None, "states is no array of numbers"),
         ([[1.0], [2.0, 3.0]], "states is no array of numbers"),
