@@ -65,8 +65,8 @@ def timing(log: Log) -> Found:
         f"rows come {1000 / log.rate:.1f} ms apart, give or take {100 * jitter:.0f} %; "
         f"{100 * dropped:.1f} % of the gaps are longer than 1.6 of that, the longest "
         f"{1000 * longest:.0f} ms",
-        "Run the loop on a fixed clock with a priority of its own, take cameras and logging out of "
-        "it, and send commands with the time they are meant for",
+        "Run the loop on a fixed clock with a priority of its own, take cameras and logging out "
+        "of it, and send commands with the time they are meant for",
         numbers={"jitter": jitter, "dropped": dropped, "longest_gap_s": longest},
     )
 
@@ -93,11 +93,10 @@ def latency(log: Log) -> Found:
         "latency",
         share,
         f"the measurement follows the command {1000 * lag:.0f} ms later ({lag * log.rate:.1f} "
-        "rows), "
-        f"and nothing happens in the first {1000 * dead:.0f} ms of them",
+        f"rows), and nothing happens in the first {1000 * dead:.0f} ms of them",
         "Find where commands wait (buffers, a bus at a low rate, a slow policy); what cannot be "
-        "shortened is trained for: `spacil train --action-delay N`, `spacil smooth --action-delay "
-        "N`",
+        "shortened is trained for: `spacil train --action-delay N`, `spacil smooth "
+        "--action-delay N`",
         numbers={"lag_s": lag, "dead_time_s": dead},
     )
 
@@ -116,10 +115,9 @@ def chunk_seams(log: Log) -> Found:
         share,
         f"the command jumps every {seams.period} rows ({seams.period / log.rate:.2f} s), by "
         f"{100 * seams.jump:.1f} % of a joint's range: there it bends {seams.contrast:.0f} times "
-        "as "
-        "much as in between",
-        "Blend each chunk into the last one (temporal ensembling, RTC), start it from the command "
-        "that was sent and not from the measured state, or ask for the next one earlier",
+        "as much as in between",
+        "Blend each chunk into the last one (temporal ensembling, RTC), start it from the "
+        "command that was sent and not from the measured state, or ask for the next one earlier",
         numbers={"period": seams.period, "contrast": seams.contrast, "z": seams.z},
         at=_times(log, seams.is_seam),
     )
@@ -143,8 +141,8 @@ def saturation(log: Log) -> Found:
         share,
         f"{100 * share_of_rows[worst].max():.0f} % of the commands of {', '.join(names)} lie on a "
         f"bound, and {100 * moved[worst].max():.0f} % of its change goes to or from there",
-        "The command asks for more than the actuator has. Scale the actions down, charge for large "
-        "ones in training, or widen the bound where the hardware allows it",
+        "The command asks for more than the actuator has. Scale the actions down, charge for "
+        "large ones in training, or widen the bound where the hardware allows it",
         joints=names,
         numbers={"share_at_bound": float(share_of_rows[worst].max())},
         at=_times(log, np.asarray(held[:, worst].any(1))),
@@ -177,11 +175,10 @@ def _grid(log: Log) -> list[Cause]:
                     "quantisation",
                     float(share[worst].max()),
                     f"the {what} of {', '.join(names)} moves in steps of "
-                    f"{100 * steps[worst].max():.1f} % "
-                    f"of its range ({1 / steps[worst].max():.0f} values)",
+                    f"{100 * steps[worst].max():.1f} % of its range ({1 / steps[worst].max():.0f} "
+                    "values)",
                     "Send and read it in finer steps: more bits, floats in place of bins, or a "
-                    "filter "
-                    "that fills in between",
+                    "filter that fills in between",
                     joints=names,
                     numbers={"step": float(steps[worst].max()), "where": what},
                 )
@@ -200,11 +197,9 @@ def _dead_band(log: Log) -> list[Cause]:
             "quantisation",
             float(np.median(bands[is_wide, 1])),
             f"the measurement stays {100 * band:.1f} % of the range behind the command in "
-            "whichever "
-            f"direction it moves ({', '.join(names)}): a dead band, play or friction",
+            f"whichever direction it moves ({', '.join(names)}): a dead band, play or friction",
             "Raise the gain, shrink the controller's dead band, add friction compensation, or "
-            "take the "
-            "play out of the gears",
+            "take the play out of the gears",
             joints=names,
             numbers={"dead_band": band, "explained": float(np.median(bands[is_wide, 1]))},
         )
@@ -261,8 +256,7 @@ def tremor(log: Log) -> Found:
         found[0][0],
         f"the command itself trembles: {tones}, ± {100 * found[0][2].amplitude:.1f} % of the range",
         "A hand trembles at 4 to 12 Hz. Support the arm, lower the scale from hand to robot, "
-        "filter "
-        "the leader at 3 Hz, or leave these demonstrations out: imitation copies it",
+        "filter the leader at 3 Hz, or leave these demonstrations out: imitation copies it",
         joints=names,
         numbers={
             "hz": {log.names[j]: line.hz for _, j, line in found},

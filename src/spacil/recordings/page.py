@@ -41,8 +41,8 @@ def recording_html(found: RecordingDiagnosis) -> str:
     )
     notes = [*found.notes, *(f"not looked for: {k}, {why}" for k, why in found.not_checked.items())]
     text = (
-        "Shares are of the change from row to row: of the commands for what arises in them, of the "
-        "measurements for limit cycles and dead bands, of the tracking error for latency."
+        "Shares are of the change from row to row: of the commands for what arises in them, of "
+        "the measurements for limit cycles and dead bands, of the tracking error for latency."
     )
     sections = [
         Section("Causes", [(table, 5)], text=text),

@@ -45,8 +45,7 @@ def recording_of(
     if unknown or "commands" not in arrays:
         raise DataError(
             f"{source}: has {', '.join(map(str, arrays)) or 'no arrays'}; expected commands [T, "
-            "J], and where known "
-            "measured [T, J], time [T] and episode [T]"
+            "J], and where known measured [T, J], time [T] and episode [T]"
         )
     tables = {name: np.asarray(values) for name, values in arrays.items()}
     rows = len(np.atleast_1d(tables["commands"]))
@@ -66,8 +65,7 @@ def recording_of(
             row = int(np.argmin(finite if table.ndim == 1 else finite.all(1)))
             raise DataError(
                 f"{source}: {name} has {(~finite).sum()} values that are not finite, the first in "
-                f"row {row}: cut "
-                "these rows out or fill them in"
+                f"row {row}: cut these rows out or fill them in"
             )
     if rows < LEAST_ROWS:
         raise DataError(
@@ -78,8 +76,8 @@ def recording_of(
     if measured is not None and measured.shape != commands.shape:
         raise DataError(
             f"{source}: measured has {measured.shape[1]} columns and commands "
-            f"{commands.shape[1]}; expected the "
-            "same joints in both: choose them with --commands and --measured"
+            f"{commands.shape[1]}; expected the same joints in both: choose them with --commands "
+            "and --measured"
         )
     episode = tables.get("episode", np.zeros(rows))
     cuts = np.flatnonzero(np.diff(episode)) + 1
@@ -93,8 +91,8 @@ def recording_of(
             row = int(np.argmax(steps < 0)) + 1
             raise DataError(
                 f"{source}: time runs backward in row {row} ({time[row - 1]:.6g}, then "
-                f"{time[row]:.6g}): sort the "
-                "rows, or name the column of episodes if a new one begins there"
+                f"{time[row]:.6g}): sort the rows, or name the column of episodes if a new one "
+                "begins there"
             )
         if not (middle := float(np.median(steps))) > 0:
             raise DataError(
@@ -117,8 +115,7 @@ def recording_of(
     if not 1 <= rate <= 1e5:
         raise ConfigError(
             f"{source}: {rate:.4g} rows a second, expected 1 to 100,000: is time in other units "
-            "than seconds? --rate "
-            "says what is right"
+            "than seconds? --rate says what is right"
         )
     names = (
         tuple(names)
