@@ -70,3 +70,9 @@ def printable_lines(text: str) -> str:
 def _escaped(char: str) -> str:
     # Not printable: control characters, half surrogates, and marks that turn the direction of text.
     return char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+
+
+def in_frame(page: str, height: int) -> str:
+    """HTML of a page in a frame of its own, for notebooks: its style stays inside."""
+    size = f'width="100%" height="{height}" frameborder="0"'
+    return f'<iframe srcdoc="{html.escape(page)}" {size}></iframe>'

@@ -27,10 +27,13 @@ from spacil.errors import ConfigError, keywords_for_flags
 from spacil.film.record import Recording, record
 from spacil.film.render import COLOURS, Film, check_target
 from spacil.film.video import open_policies
+from spacil.plain_text import in_frame
 from spacil.policies.file import Which
 from spacil.policies.policy import Policy
 
 MAX_PANELS = 3
+_FRAME_HEIGHT = 760
+"""Pixels of the page in a notebook"""
 _MEASURED_SECONDS = 8.0
 """Seconds of play that J and the action change of a panel's heading are measured on"""
 
@@ -48,8 +51,7 @@ class Page:
 
     def _repr_html_(self) -> str:
         """Show the page in a notebook."""
-        whole = self.path.read_text(encoding="utf-8").replace("&", "&amp;").replace('"', "&quot;")
-        return f'<iframe srcdoc="{whole}" style="width:100%;height:760px;border:0"></iframe>'
+        return in_frame(self.path.read_text(encoding="utf-8"), _FRAME_HEIGHT)
 
 
 def make_page(

@@ -16,11 +16,14 @@ from scipy import stats
 
 from spacil.config.checks import whole_number
 from spacil.errors import DataError, keywords_for_flags
+from spacil.plain_text import in_frame
 from spacil.recordings.causes import CAUSES, Cause
 from spacil.recordings.log import VISIBLE, Log
 from spacil.recordings.recording import Recording, log_of, recording_of
 from spacil.recordings.signals import Array, changes, surprises, usual_size
 
+_FRAME_HEIGHT = 900
+"""Pixels of the page in a notebook"""
 SHORT_S = 5.0
 _ROUGH = 0.03
 """Roughness of a measurement, in ranges, that no command explains: too much to call it healthy"""
@@ -71,9 +74,9 @@ class RecordingDiagnosis:
         return "\n".join([*lines, "", *self.notes, *extra]).rstrip()
 
     def _repr_html_(self) -> str:
-        from spacil.recordings.page import notebook_html
+        from spacil.recordings.page import recording_html
 
-        return notebook_html(self)
+        return in_frame(recording_html(self), _FRAME_HEIGHT)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write one page that opens offline, with traces, spectra and the ranked table."""

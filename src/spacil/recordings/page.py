@@ -1,7 +1,5 @@
-"""A diagnosed recording as one page that opens offline: traces with marks, spectra, time, "
-"causes."""
+"""A diagnosed recording as one page that opens offline: traces with marks, spectra, causes."""
 
-from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -14,20 +12,12 @@ from spacil.recordings.diagnosis import RecordingDiagnosis
 from spacil.recordings.signals import changes, spectra
 
 _MOST_JOINTS, _MOST_POINTS = 8, 1500
-_HEIGHT = 900
-"""Of the page inside a notebook, pixels"""
 
 
 def write_recording_page(found: RecordingDiagnosis, path: Path, *, overwrite: bool = False) -> None:
     """Write the page, whole or not at all; over what is there only if asked."""
     storage.require_free(path, overwrite=overwrite, endings=storage.PAGE_ENDINGS)
     storage.replace_file(path, recording_html(found).encode())
-
-
-def notebook_html(found: RecordingDiagnosis) -> str:
-    """The page in a frame of its own, so that its style stays inside."""
-    page = escape(recording_html(found))
-    return f'<iframe srcdoc="{page}" width="100%" height="{_HEIGHT}" frameborder="0"></iframe>'
 
 
 def recording_html(found: RecordingDiagnosis) -> str:
