@@ -184,6 +184,8 @@ def test_the_command_writes_a_page_once(tmp_path: Path, capsys: pytest.CaptureFi
     assert document["num_bytes"] == out.stat().st_size
     with pytest.raises(StorageError):
         run_command(words)
+    assert run_command(["page", "Hopper-v4", "-o", str(out), "--overwrite"]) == 0
+    assert "expert of Hopper-v4" in capsys.readouterr().out
     with pytest.raises(ConfigError, match="2 policies"):
         run_command(["page", "Hopper-v4", "Hopper-v4", "-o", str(out), "--names", "ours"])
     with pytest.raises(ConfigError, match="at most 3"):

@@ -46,7 +46,9 @@ def run(parsed: Arguments) -> int:
             f"--names has {len(parsed.names)} names for {len(parsed.sources)} policies: give one "
             "for each"
         )
-    policies: Any = dict(zip(parsed.names, parsed.sources, strict=True)) or parsed.sources
+    policies: Any = parsed.sources
+    if parsed.names:
+        policies = dict(zip(parsed.names, parsed.sources, strict=True))
     page = make_page(
         policies,
         parsed.out,
