@@ -32,7 +32,10 @@ def test_one_document_for_programs(finished_run: Path, tmp_path: Path, spacil: S
     more = ("--episodes", 0, "--num-checked", 100, "--which", "last", "--seed", 3, "--json")
     done = spacil("export", finished_run, "--out", tmp_path / "robot", *more)
     document = json.loads(done.out)
-    assert document["files"] == ["policy.onnx", "policy.h", "golden.json", "policy.json"]
+    assert document["files"] == [
+        *("policy.onnx", "policy.h", "golden.json", "policy.json"),
+        "README.md",
+    ]
     assert [check["form"] for check in document["checks"]] == ["predict", "ONNX Runtime", "C"]
     assert document["checks"][1]["largest_difference"] <= 1e-5
     assert document["spacil_version"] == library.__version__

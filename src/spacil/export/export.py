@@ -10,7 +10,8 @@ import hashlib
 import importlib.util
 import json
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from spacil.export.checks import Checked, check_files, tolerance_for
 from spacil.measuring.evaluate import evaluation_env, evaluation_of, play_mean_actions
 from spacil.measuring.frames import choose_frame
 from spacil.nets.policy import GaussianPolicy
-from spacil.plain_text import Shown
+from spacil.plain_text import Shown, shown
 from spacil.policies.file import Which
 from spacil.policies.history import InLoop, Layout
 from spacil.policies.onnx import INPUT, OPSET, OUTPUT, onnx_bytes
@@ -38,7 +39,8 @@ from spacil.version import __version__
 
 FORMAT, FORMAT_VERSION = "spacil-export", 1
 ONNX, HEADER, GOLDEN, FACTS = "policy.onnx", "policy.h", "golden.json", "policy.json"
-FILES = (ONNX, HEADER, GOLDEN, FACTS)
+CARD = "README.md"
+FILES = (ONNX, HEADER, GOLDEN, FACTS, CARD)
 DEFAULT_EPISODES = 10
 NUM_CHECKED = 10_000
 NUM_GOLDEN, NUM_GOLDEN_IN_C = 64, 16
@@ -91,7 +93,7 @@ def export_policy(
     num_checked: int = NUM_CHECKED,
     rate: float | None = None,
 ) -> ExportResult:
-    """Write a policy of spacil's as `policy.onnx`, `policy.h`, `policy.json` and `golden.json`.
+    """Write a policy of spacil's as `policy.onnx` and `policy.h`, with facts, golden pairs, a card.
 
     `policy`: a run folder, a policy file, a task's name for its bundled expert, an agent, or what
     `load_policy` and `smooth` return. It plays `episodes` in `env` (by default its own task) to
@@ -143,6 +145,7 @@ def export_policy(
         "checks": [asdict(check) for check in checks],
     }
     contents[FACTS] = (json.dumps(facts, indent=2, allow_nan=False) + "\n").encode("ascii")
+    contents[CARD] = _card(facts, list(contents)).encode()
     # All files at once: nobody ever sees a part of an export, or parts of two.
     with storage.new_folder(folder.absolute(), replace=True) as stage:
         for name, content in contents.items():
@@ -237,8 +240,57 @@ def _measured(
         "smoothness_j_unit": frame and f"action per standard deviation of {frame.source}",
         "smoothness_j_raw": found.smoothness_j_raw,
         "average_return": found.average_return,
+        "return_std": found.return_std,
+        "return_low": found.return_low,
+        "return_high": found.return_high,
         "num_episodes": found.num_episodes,
     }, totals.states
+
+
+def _card(facts: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Write a model card: JSON, which is YAML too, for hubs, and a page for people."""
+    task, unit = (shown(facts.get(key, "")) for key in ("task", "smoothness_j_unit"))
+    rows = {
+        "average_return": "Return G",
+        "return_std": "standard deviation over episodes",
+        "return_low": "95 % interval of the mean, low",
+        "return_high": "95 % interval of the mean, high",
+        "num_episodes": "episodes",
+        "smoothness_j": f"J, {unit}",
+        "algorithm": "learned by",
+        "training_seed": "seed",
+        "iteration": "iteration",
+    }
+    known = {key: name for key, name in rows.items() if facts.get(key) is not None}
+    metrics = [
+        {"type": key, "name": known[key], "value": facts[key]}
+        for key in ("average_return", "smoothness_j")
+        if key in known
+    ]
+    results = [{"task": {"type": "robotics", "name": task}, "metrics": metrics}]
+    head = {
+        "library_name": "spacil",
+        "tags": ["robotics", "imitation-learning", "smooth-control"],
+        "model-index": [{"name": f"spacil: {task}", "results": results}],
+    }
+
+    def cell(value: object) -> str:
+        text = f"{value:.4g}" if isinstance(value, float) else shown(value)
+        return re.sub(r"([|`<\\[\]*_])", r"\\\1", text)
+
+    return "\n".join(
+        [
+            *("---", json.dumps(head, indent=1), "---", "", f"# A policy: {cell(task)}", ""),
+            *(
+                f"Made by spacil {facts['spacil_version']}. {facts['note']}",
+                "",
+                "| | |",
+                "|---|---|",
+            ),
+            *(f"| {cell(name)} | {cell(facts[key])} |" for key, name in known.items()),
+            *("", *(f"- `{name}`" for name in names), ""),
+        ]
+    )
 
 
 def _states_to_check(policy: GaussianPolicy, visited: Tensor | None, count: int) -> Tensor:
