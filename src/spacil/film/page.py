@@ -116,8 +116,9 @@ def make_page(
     }
     for place, part in parts.items():
         text = text.replace(place, part)
-    storage.replace_file(Path(out), text.encode())
-    return Page(Path(out), recording.spec.task, len(text.encode()), live, recording)
+    content = text.encode()
+    storage.replace_file(Path(out), content)
+    return Page(Path(out), recording.spec.task, len(content), live, recording)
 
 
 page = keywords_for_flags()(make_page)
@@ -138,12 +139,10 @@ def _described(task: MujocoTask) -> dict[str, Any]:
 
     def named(function: Callable[..., Any]) -> dict[str, Any]:
         if isinstance(function, partial):
-            settings = {key: _plain(value) for key, value in function.keywords.items()}
-            return named(function.func) | settings
+            settings = function.keywords.items()
+            plain = {key: v.__name__ if callable(v) else v for key, v in settings}
+            return named(function.func) | plain
         return {"name": function.__name__}
-
-    def _plain(value: Any) -> Any:
-        return value.__name__ if callable(value) else value
 
     functions = ("observe", "landmark", "reward", "is_healthy", "draw_start")
     return {
